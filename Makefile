@@ -1,0 +1,40 @@
+# make demo and make test do all set-up on a fresh machine; see README.md.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+.PHONY: help setup demo demo-flink up test check lock
+
+help: ## what can be made
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
+
+.venv/.ready: requirements.lock bootstrap.lock pyproject.toml scripts/setup.sh scripts/debian.sh
+	@bash scripts/setup.sh
+	@touch $@
+
+setup: .venv/.ready ## install everything into .venv (uv, locked dependencies, Java)
+	@:
+
+demo: setup ## the main job on a real trace: events to a verified deployment, with its report
+	@.venv/bin/forescale demo
+
+demo-flink: setup ## the same job, deployed to a real Flink cluster on loopback
+	@bash scripts/tools.sh jdk
+	@.venv/bin/forescale demo-flink
+
+up: setup ## Airflow's and MLflow's web pages on loopback, with the demo's data
+	@.venv/bin/forescale up
+
+test: setup ## every check and every test
+	@bash scripts/tools.sh jdk chromium || [ "$$CI" != true ] # tests without their tool are skipped; in CI they fail
+	@$(MAKE) --no-print-directory check
+	@.venv/bin/pytest -q
+
+check: setup ## format, lint and types
+	@.venv/bin/ruff format --check --quiet .
+	@.venv/bin/ruff check --quiet .
+	@.venv/bin/mypy
+
+lock: ## choose versions anew and lock them with their hashes
+	@.venv/bin/uv pip compile pyproject.toml --all-extras --group demo --group dev --universal --generate-hashes \
+		--no-emit-index-url --no-emit-find-links --override overrides.txt --no-header --quiet -o requirements.lock
+	@grep '^uv==' requirements.lock | sed 's/ .*//' | .venv/bin/uv pip compile - --universal --generate-hashes \
+		--no-emit-index-url --no-emit-find-links --no-header --quiet -o bootstrap.lock

@@ -1,0 +1,40 @@
+"""The architecture holds: imports point one way, and the core needs no heavy library."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PROJECT = Path(__file__).resolve().parents[2]
+
+
+def test_imports__point_one_way() -> None:
+    linter = Path(sys.executable).with_name("lint-imports")
+    result = subprocess.run([linter, "--no-cache"], cwd=PROJECT, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+@pytest.mark.parametrize("package", ["modeling.evaluate", "planner.schedule", "planner.ledger.ledger", "forescale.cli"])
+def test_core__is_imported_without_airflow_spark_or_mlflow(package: str) -> None:
+    heavy = {"airflow", "pyspark", "mlflow", "prophet", "statsmodels"}
+    code = f"import sys, {package}; print(sorted({heavy!r} & set(sys.modules)))"
+    result = subprocess.run(
+        [sys.executable, "-c", code], cwd=PROJECT, capture_output=True, text=True, check=True, env=os.environ
+    )
+    assert result.stdout.strip() == "[]"
+
+
+def test_the_project__names_no_package_registry_and_not_where_it_lies() -> None:
+    """So that it installs from whatever index a machine uses, wherever it is."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=PROJECT, capture_output=True, check=False)
+    if listed.returncode:
+        pytest.skip("not a git checkout: nothing tells which files are the project's")
+    tracked = listed.stdout
+    hosts = [b"pypi" + b".org", b"pythonhosted" + b".org", b"registry.npmjs" + b".org", b"repo1.maven" + b".org"]
+    for name in tracked.decode().split("\0"):
+        path = PROJECT / name
+        if name and path.is_file():
+            body = path.read_bytes()
+            assert not [host for host in [*hosts, f"{PROJECT}/".encode()] if host in body], name

@@ -1,0 +1,7 @@
+"""What can be wrong with the inputs of the performance model. Each message names the place, the value and the
+remedy.
+"""
+
+
+class ModelError(ValueError):
+    """A topology, plan, profile or load that the performance model cannot use."""

@@ -1,0 +1,57 @@
+"""Throughput: where a plan saturates, and what gets through when the load is beyond that."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import networkx as nx
+
+from modeling.operator_profile import Profiles
+from modeling.physical_plan import PhysicalPlan
+from modeling.rates import Rates, arrival_rates
+from modeling.topology import Engine, Topology
+
+
+@dataclass(frozen=True)
+class Saturation:
+    """scale: the factor by which the load could grow until the bottleneck's busiest instance is busy all the time.
+
+    per_operator: the same factor for each operator alone; infinite where a load costs it nothing.
+    """
+
+    scale: float
+    bottleneck: str
+    per_operator: Mapping[str, float]
+
+
+def saturation(topology: Topology, profiles: Profiles, rates: Rates) -> Saturation:
+    """Utilisation is linear in the load, so an operator saturates at 1 / (its busiest instance's utilisation)."""
+    per_operator: dict[str, float] = {}
+    for name in topology.order:
+        busiest = float(rates.instance_per_s[name].max()) * profiles[name].service_s
+        per_operator[name] = 1 / busiest if busiest > 0 else float("inf")
+    bottleneck = min(topology.order, key=lambda name: per_operator[name])
+    return Saturation(per_operator[bottleneck], bottleneck, per_operator)
+
+
+def throughput_per_s(
+    topology: Topology, profiles: Profiles, plan: PhysicalPlan, load_per_s: Mapping[str, float]
+) -> dict[str, float]:
+    """What each source takes in under backpressure: the fixed point at which no instance is more than fully busy.
+
+    A saturated operator slows the sources that feed it (Flink's credits, Storm's max pending) in proportion; in Heron
+    backpressure stops every source. Each round brings the worst operator to exactly full and lowers no other's room,
+    so there are at most as many rounds as operators.
+    """
+    graph: nx.DiGraph[str] = nx.DiGraph()
+    graph.add_nodes_from(topology.order)
+    graph.add_edges_from((stream.upstream, stream.downstream) for stream in topology.streams)
+    taken = dict(load_per_s)
+    for _ in topology.order:
+        worst = saturation(topology, profiles, arrival_rates(topology, profiles, plan, taken))
+        if worst.scale >= 1 - 1e-12:
+            break
+        feeding = nx.ancestors(graph, worst.bottleneck) | {worst.bottleneck}
+        for source in topology.sources:
+            if source in feeding or topology.engine is Engine.HERON:
+                taken[source] *= worst.scale
+    return taken

@@ -1,0 +1,121 @@
+"""The logical topology: operators and the streams between them. A topology with a cycle cannot exist."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+
+import networkx as nx
+
+from modeling.errors import ModelError
+
+
+class Grouping(StrEnum):
+    """How a stream's tuples are dealt to the instances of the operator that reads it."""
+
+    SHUFFLE = "shuffle"
+    FIELDS = "fields"
+    ALL = "all"
+    GLOBAL = "global"
+    FORWARD = "forward"
+
+
+class Engine(StrEnum):
+    """Which stream processor runs the topology: it decides how keys are assigned to instances."""
+
+    FLINK = "flink"
+    STORM = "storm"
+    HERON = "heron"
+
+
+@dataclass(frozen=True)
+class Operator:
+    """One operator. max_parallelism: most instances it can run as (Flink: key groups; Storm: tasks)."""
+
+    name: str
+    max_parallelism: int = 128
+
+    def __post_init__(self) -> None:
+        if not self.name:
+            raise ModelError("an operator has no name; give each operator a name of its own")
+        if self.max_parallelism < 1:
+            raise ModelError(f"operator {self.name!r}: max_parallelism {self.max_parallelism} < 1; give at least 1")
+
+
+@dataclass(frozen=True)
+class Stream:
+    """An edge from one operator to another."""
+
+    upstream: str
+    downstream: str
+    grouping: Grouping = Grouping.SHUFFLE
+
+    @property
+    def name(self) -> str:
+        return f"{self.upstream}->{self.downstream}"
+
+
+@dataclass(frozen=True)
+class Topology:
+    """A directed acyclic graph of operators. Sources are the operators that no stream enters.
+
+    Raises ModelError for a cycle, an unknown or repeated operator, a repeated stream or no operator at all.
+    """
+
+    name: str
+    operators: tuple[Operator, ...]
+    streams: tuple[Stream, ...]
+    engine: Engine = Engine.FLINK
+
+    def __post_init__(self) -> None:
+        where = f"topology {self.name!r}"
+        names = [operator.name for operator in self.operators]
+        if not names:
+            raise ModelError(f"{where} has no operators; give at least a source")
+        if repeated := sorted({name for name in names if names.count(name) > 1}):
+            raise ModelError(f"{where}: operator {repeated[0]!r} is given twice; names are unique")
+        for stream in self.streams:
+            for end in (stream.upstream, stream.downstream):
+                if end not in names:
+                    raise ModelError(
+                        f"{where}: stream {stream.name} names the unknown operator {end!r}; "
+                        f"known are {', '.join(names)}"
+                    )
+        if len({stream.name for stream in self.streams}) < len(self.streams):
+            raise ModelError(f"{where}: a stream is given twice; merge them into one")
+        graph = nx.DiGraph([(stream.upstream, stream.downstream) for stream in self.streams])
+        try:
+            cycle = nx.find_cycle(graph)
+        except nx.NetworkXNoCycle:
+            return
+        path = " -> ".join([edge[0] for edge in cycle] + [cycle[-1][1]])
+        raise ModelError(f"{where} has the cycle {path}; streams must form a directed acyclic graph")
+
+    @cached_property
+    def order(self) -> tuple[str, ...]:
+        """Operators so that each comes after all that feed it."""
+        graph: nx.DiGraph[str] = nx.DiGraph()
+        graph.add_nodes_from(operator.name for operator in self.operators)
+        graph.add_edges_from((stream.upstream, stream.downstream) for stream in self.streams)
+        return tuple(nx.topological_sort(graph))
+
+    @cached_property
+    def sources(self) -> tuple[str, ...]:
+        entered = {stream.downstream for stream in self.streams}
+        return tuple(name for name in self.order if name not in entered)
+
+    @cached_property
+    def _inputs(self) -> Mapping[str, tuple[Stream, ...]]:
+        return {name: tuple(s for s in self.streams if s.downstream == name) for name in self.order}
+
+    def inputs(self, operator: str) -> tuple[Stream, ...]:
+        return self._inputs[operator]
+
+    def outputs(self, operator: str) -> tuple[Stream, ...]:
+        return tuple(stream for stream in self.streams if stream.upstream == operator)
+
+    def operator(self, name: str) -> Operator:
+        for operator in self.operators:
+            if operator.name == name:
+                return operator
+        raise ModelError(f"topology {self.name!r} has no operator {name!r}; known are {', '.join(self.order)}")

@@ -1,0 +1,65 @@
+"""Topologies and plans that cannot be are refused, with the value and the remedy."""
+
+import pytest
+
+from modeling.errors import ModelError
+from modeling.physical_plan import Container, Instance, PhysicalPlan
+from modeling.topology import Operator, Stream, Topology
+
+
+def test_topology__refuses_a_cycle_and_names_it() -> None:
+    with pytest.raises(ModelError, match=r"cycle b -> c -> b"):
+        Topology("t", tuple(Operator(n) for n in "abc"), (Stream("a", "b"), Stream("b", "c"), Stream("c", "b")))
+
+
+def test_topology__refuses_an_unknown_operator_in_a_stream() -> None:
+    with pytest.raises(ModelError, match="unknown operator 'z'"):
+        Topology("t", (Operator("a"),), (Stream("a", "z"),))
+
+
+def test_topology__refuses_a_name_given_twice() -> None:
+    with pytest.raises(ModelError, match="given twice"):
+        Topology("t", (Operator("a"), Operator("a")), ())
+
+
+def test_topology__orders_an_uneven_diamond_so_that_inputs_come_first(uneven_diamond: Topology) -> None:
+    order = uneven_diamond.order
+    assert order.index("z") < order.index("j")
+    assert uneven_diamond.sources == ("s",)
+
+
+@pytest.mark.parametrize("count", [0, -1, 1.5, True])
+def test_plan__refuses_a_parallelism_that_is_no_whole_number_of_at_least_one(count: object) -> None:
+    with pytest.raises(ModelError, match="at least 1"):
+        PhysicalPlan("t", {"a": count})  # type: ignore[dict-item]
+
+
+def test_plan__refuses_an_operator_the_topology_does_not_have(chain: Topology) -> None:
+    with pytest.raises(ModelError, match="unknown operator 'd'"):
+        PhysicalPlan("chain", {"a": 1, "b": 1, "c": 1, "d": 1}).check(chain)
+
+
+def test_plan__refuses_to_leave_an_operator_out(chain: Topology) -> None:
+    with pytest.raises(ModelError, match="no parallelism for operator 'c'"):
+        PhysicalPlan("chain", {"a": 1, "b": 1}).check(chain)
+
+
+def test_plan__refuses_more_instances_than_max_parallelism(chain: Topology) -> None:
+    with pytest.raises(ModelError, match="129 of operator 'b' > its max_parallelism 128"):
+        PhysicalPlan("chain", {"a": 1, "b": 129, "c": 1}).check(chain)
+
+
+def test_packing__places_every_instance_exactly_once() -> None:
+    first, second = Instance("a", 0), Instance("a", 1)
+    PhysicalPlan("t", {"a": 2}, (Container(1, (first,)), Container(2, (second,))))
+    with pytest.raises(ModelError, match="twice"):
+        PhysicalPlan("t", {"a": 2}, (Container(1, (first, second)), Container(2, (second,))))
+    with pytest.raises(ModelError, match="does not place"):
+        PhysicalPlan("t", {"a": 2}, (Container(1, (first,)),))
+    with pytest.raises(ModelError, match="does not ask for"):
+        PhysicalPlan("t", {"a": 1}, (Container(1, (first, second)),))
+
+
+def test_plan_id__is_the_same_for_equal_plans_whatever_the_order() -> None:
+    assert PhysicalPlan("t", {"a": 1, "b": 2}).plan_id == PhysicalPlan("t", {"b": 2, "a": 1}).plan_id
+    assert PhysicalPlan("t", {"a": 1, "b": 2}).plan_id != PhysicalPlan("t", {"a": 2, "b": 1}).plan_id

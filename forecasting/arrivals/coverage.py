@@ -1,0 +1,120 @@
+"""When the feed was alive: what tells a window without events (zero) from a window nobody recorded (missing).
+
+Spans are int64 arrays of shape (spans, 2): from and to in microseconds since the epoch, sorted and disjoint.
+"""
+
+from collections.abc import Iterable
+from contextlib import suppress
+from datetime import datetime
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+
+from forecasting.arrivals.grid import to_us
+from forecasting.arrivals.history import MISSING, OBSERVED, PARTIAL
+from forecasting.errors import HistoryError
+
+Int64s = npt.NDArray[np.int64]
+COVERAGE_COLUMNS = ("source", "alive_from", "alive_to")
+
+
+def read_coverage(path: Path, timezone: str) -> dict[str, Int64s]:
+    """Spans per source from a Parquet or CSV file with the columns source, alive_from, alive_to.
+
+    timezone: of times without an offset. Raises HistoryError naming file, row, value and remedy.
+    """
+    table = _coverage_table(path)
+    if lacking := [column for column in COVERAGE_COLUMNS if column not in table.column_names]:
+        raise HistoryError(
+            f"coverage file {path} has no column {lacking[0]!r}, only {', '.join(table.column_names)}; "
+            f"its columns are {', '.join(COVERAGE_COLUMNS)}"
+        )
+    if table.num_rows == 0:
+        raise HistoryError(f"coverage file {path} holds no row; list when the feed was alive, or leave coverage out")
+    spans: dict[str, list[tuple[int, int]]] = {}
+    for number, row in enumerate(table.select(COVERAGE_COLUMNS).to_pylist(), start=1):
+        where = f"coverage file {path}, row {number}"
+        if not row["source"]:
+            raise HistoryError(f"{where} names no source; fill it in")
+        alive_from, alive_to = (_moment_us(row[name], timezone, f"{where}: {name}") for name in COVERAGE_COLUMNS[1:])
+        if alive_to < alive_from:
+            raise HistoryError(
+                f"{where}: alive_to {row['alive_to']} is before alive_from {row['alive_from']}; swap them"
+            )
+        spans.setdefault(str(row["source"]), []).append((alive_from, alive_to))
+    return {source: merged_spans(given) for source, given in spans.items()}
+
+
+def merged_spans(spans: Iterable[tuple[int, int]]) -> Int64s:
+    """Sorted and disjoint spans with the same union; those that touch become one."""
+    merged: list[list[int]] = []
+    for begin, end in sorted(spans):
+        if merged and begin <= merged[-1][1]:
+            merged[-1][1] = max(merged[-1][1], end)
+        else:
+            merged.append([begin, end])
+    return np.array(merged, dtype=np.int64).reshape(-1, 2)
+
+
+def spans_between_events(first_us: Int64s, last_us: Int64s, max_silence_us: int) -> Int64s:
+    """Spans in which no silence was longer than max_silence_us.
+
+    first_us, last_us: shape (bins,), first and last event of each bin that holds any, in order of time. Bins must be no
+    longer than max_silence_us, so that no longer silence hides within one.
+    """
+    if first_us.size == 0:
+        return np.empty((0, 2), dtype=np.int64)
+    breaks = np.flatnonzero(first_us[1:] - last_us[:-1] > max_silence_us)
+    begins = first_us[np.concatenate([[0], breaks + 1])]
+    ends = last_us[np.concatenate([breaks, [last_us.size - 1]])]
+    return np.column_stack([begins, ends]).astype(np.int64)
+
+
+def covered_us(spans: Int64s, edges_us: Int64s) -> Int64s:
+    """Microseconds covered by the spans between consecutive edges, shape (edges - 1,)."""
+    if spans.size == 0:
+        return np.zeros(edges_us.size - 1, dtype=np.int64)
+    lengths = spans[:, 1] - spans[:, 0]
+    before = np.concatenate([[0], np.cumsum(lengths)])
+    # Of the last span that begins at or before an edge, only the part up to the edge counts.
+    latest = np.searchsorted(spans[:, 0], edges_us, side="right") - 1
+    within = np.minimum(edges_us - spans[latest, 0], lengths[latest])
+    return np.diff(np.where(latest < 0, 0, before[latest] + within))
+
+
+def window_status(spans: Int64s, edges_us: Int64s, counts: Int64s) -> npt.NDArray[np.str_]:
+    """Status of each window, shape (windows,): observed if wholly alive, missing if not at all, else partial.
+
+    A window that holds events is never missing, whatever the coverage says: what came is not thrown away.
+    """
+    covered = covered_us(spans, edges_us)
+    alive_in_part = np.where((covered > 0) | (counts > 0), PARTIAL, MISSING)
+    return np.where(covered == np.diff(edges_us), OBSERVED, alive_in_part)
+
+
+def _coverage_table(path: Path) -> pa.Table:
+    try:
+        if path.suffix == ".csv":
+            text = pa.csv.ConvertOptions(column_types=dict.fromkeys(COVERAGE_COLUMNS, pa.string()))
+            return pa.csv.read_csv(path, convert_options=text)
+        return pa.parquet.ParquetFile(path).read()
+    except FileNotFoundError:
+        raise HistoryError(f"coverage file {path} does not exist; create it, or leave coverage out") from None
+    except (OSError, pa.ArrowException) as error:
+        raise HistoryError(
+            f"coverage file {path} cannot be read: {str(error).splitlines()[0]}; give Parquet, or CSV named *.csv"
+        ) from None
+
+
+def _moment_us(value: object, timezone: str, where: str) -> int:
+    if isinstance(value, str):
+        with suppress(ValueError):
+            value = datetime.fromisoformat(value.strip())
+    if not isinstance(value, datetime):
+        raise HistoryError(f"{where} is {value!r}; write an ISO 8601 time such as 2003-03-03T07:00:00Z")
+    return to_us(value if value.tzinfo else value.replace(tzinfo=ZoneInfo(timezone)))

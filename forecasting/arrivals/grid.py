@@ -1,0 +1,34 @@
+"""The grid of windows: whole microseconds since the epoch, window edges at multiples of the window."""
+
+from datetime import UTC, datetime, timedelta
+
+from forecasting.errors import HistoryError
+
+SECOND_US = 1_000_000
+DAY_S = 86_400
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def to_us(moment: datetime) -> int:
+    """Microseconds since the epoch, exactly. Raises HistoryError for a time without a zone."""
+    if moment.tzinfo is None:
+        raise HistoryError(f"time {moment} has no time zone; give it in UTC")
+    return (moment - EPOCH) // timedelta(microseconds=1)
+
+
+def from_us(moment_us: int) -> datetime:
+    return EPOCH + timedelta(microseconds=int(moment_us))
+
+
+def whole_windows(start: datetime, end: datetime, window_s: int) -> tuple[datetime, datetime]:
+    """The interval as whole windows: from the one that holds start, to the last that is over by end.
+
+    A window that still runs at end is left out: it would count less than came. Raises HistoryError where none is over.
+    """
+    if window_s <= 0:
+        raise HistoryError(f"window of {window_s} s; give a positive number of seconds")
+    width_us = window_s * SECOND_US
+    first_us, last_us = (to_us(moment) // width_us * width_us for moment in (start, end))
+    if last_us <= first_us:
+        raise HistoryError(f"no window of {window_s} s is over between {start} and {end}; give a longer interval")
+    return from_us(first_us), from_us(last_us)

@@ -1,0 +1,102 @@
+"""A forecast as a value: quantiles of the rate per step, of the peak per horizon, and the sample paths behind them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+import numpy as np
+import numpy.typing as npt
+
+from forecasting.errors import ForecastError
+
+Floats = npt.NDArray[np.float64]
+
+QUANTILES: tuple[float, ...] = (0.5, 0.9, 0.95, 0.99)
+HORIZONS_S: tuple[int, ...] = (900, 3600, 21600, 86400)
+
+
+@dataclass(frozen=True)
+class BacktestScore:
+    """How a forecaster did at one horizon, over rolling origins that came after what it was trained on.
+
+    pinball_per_s: mean pinball loss of the peak, averaged over p90, p95 and p99, in events per second.
+    ratio: pinball_per_s over that of the better naive rival (seasonal naive or persistence); below 1 wins.
+    coverage: share of origins whose peak stayed below the p95 of the peak.
+    """
+
+    forecaster: str
+    horizon_s: int
+    pinball_per_s: float
+    ratio: float
+    coverage: float
+    origins: int
+    allowed: bool
+    reason: str
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What will arrive at one source, as known at issued_at.
+
+    start: start of the first step; step_s: width of a step in seconds.
+    rate_per_s: shape (steps, quantiles), pointwise quantiles of the rate in events per second.
+    peak_per_s: per horizon in seconds, shape (quantiles,): quantiles of the largest rate within the horizon.
+    paths_per_s: shape (paths, steps), joint sample paths: quantiles of any maximum are read off them.
+    forecaster: what was deployed, per horizon in seconds; scores: the backtest that decided it.
+    trained_from, trained_to, history_digest: exactly which history it saw; seed: reproduces it.
+    run_id, model_version: where it is tracked; empty until it is.
+    Raises ForecastError where quantiles cross, a rate is negative or not finite, or shapes disagree.
+    """
+
+    issued_at: datetime
+    topology: str
+    source: str
+    start: datetime
+    step_s: int
+    quantiles: tuple[float, ...]
+    rate_per_s: Floats
+    peak_per_s: Mapping[int, Floats]
+    paths_per_s: Floats
+    forecaster: Mapping[int, str]
+    trained_from: datetime
+    trained_to: datetime
+    history_digest: str
+    seed: int
+    scores: tuple[BacktestScore, ...] = ()
+    run_id: str = ""
+    model_version: str = ""
+    notes: tuple[str, ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        where = f"forecast of source {self.source!r} issued at {self.issued_at}"
+        if self.rate_per_s.ndim != 2 or self.rate_per_s.shape[1] != len(self.quantiles):
+            raise ForecastError(f"{where}: rates of shape {self.rate_per_s.shape} for {len(self.quantiles)} quantiles")
+        if self.paths_per_s.ndim != 2 or self.paths_per_s.shape[1] != self.rate_per_s.shape[0]:
+            raise ForecastError(
+                f"{where}: paths of shape {self.paths_per_s.shape} for {self.rate_per_s.shape[0]} steps"
+            )
+        for name, values in [("rates", self.rate_per_s), ("paths", self.paths_per_s), *self._peaks()]:
+            if not np.isfinite(values).all() or (values < 0).any():
+                raise ForecastError(f"{where}: {name} hold a negative or non-finite value")
+        for name, values in [("rates", self.rate_per_s), *self._peaks()]:
+            if (np.diff(values, axis=-1) < 0).any():
+                raise ForecastError(f"{where}: quantiles of the {name} cross")
+
+    def _peaks(self) -> list[tuple[str, Floats]]:
+        return [(f"peaks within {horizon_s} s", peak) for horizon_s, peak in self.peak_per_s.items()]
+
+    @property
+    def end(self) -> datetime:
+        return self.start + timedelta(seconds=self.step_s * self.rate_per_s.shape[0])
+
+    def step_starts(self) -> list[datetime]:
+        return [self.start + timedelta(seconds=self.step_s * i) for i in range(self.rate_per_s.shape[0])]
+
+    def peak_quantile_per_s(self, horizon_s: int, quantile: float) -> float:
+        """The quantile of the peak within a horizon. Raises ForecastError where it was not forecast."""
+        if horizon_s not in self.peak_per_s or quantile not in self.quantiles:
+            raise ForecastError(
+                f"no peak quantile {quantile} within {horizon_s} s; forecast are "
+                f"{self.quantiles} within {tuple(self.peak_per_s)} s"
+            )
+        return float(self.peak_per_s[horizon_s][self.quantiles.index(quantile)])

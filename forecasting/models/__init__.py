@@ -1,0 +1,1 @@
+"""The forecasters, one file each, behind the protocol in `forecasting.forecaster`."""

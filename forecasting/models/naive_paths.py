@@ -1,0 +1,73 @@
+"""Joint paths of the naive forecasters: what they would have said in the past, and by how much they were off."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from forecasting.arrivals.history import ArrivalSeries
+from forecasting.errors import ForecastError
+from forecasting.models.error_trajectories import alike_origins, drawn, fill_along, run_round
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+Rule = Callable[[Floats, Ints, int], Floats]
+"""(counts without gaps, origins, ahead) -> counts forecast for the windows o to o + ahead - 1 of each origin."""
+
+
+@dataclass(frozen=True)
+class NaivePaths:
+    """A naive rule with its own past errors, added as they were (FittedForecaster).
+
+    lag: windows of history that the rule reads back. It keeps no history of its own: `recent` must hold two lags.
+    """
+
+    window_s: int
+    rule: Rule
+    lag: int
+
+    def paths_per_s(self, recent: ArrivalSeries, steps: int, paths: int, rng: np.random.Generator) -> Floats:
+        if recent.window_s != self.window_s:
+            raise ForecastError(
+                f"recent history has windows of {recent.window_s} s, the forecaster learnt from {self.window_s} s; "
+                "resample it first"
+            )
+        if not np.isfinite(recent.counts).any():
+            raise ForecastError(f"source {recent.source!r}: no window of the recent history is observed")
+        size = recent.counts.size
+        if size < 2 * self.lag:
+            raise ForecastError(
+                f"recent history has {size} windows, {2 * self.lag} are needed to look back {self.lag}; pass all of it"
+            )
+        counts = without_gaps(recent.counts, self.lag)
+        expected = self.rule(counts, np.array([size]), steps)[0]
+        origins, length = alike_origins(size, steps, self.window_s, earliest=self.lag)
+        longer = run_round(counts, length, self.window_s)
+        truth = run_round(recent.counts, length, self.window_s)
+        errors = truth[origins[:, None] + np.arange(steps)] - self.rule(longer, origins, steps)
+        errors = fill_along(errors)
+        return np.maximum(expected + errors[drawn(origins.size, paths, rng)], 0.0) / self.window_s
+
+
+def without_gaps(counts: Floats, lag: int) -> Floats:
+    """Missing counts take the newest one a whole number of lags before; at the head of the history the one after."""
+    rows = -(-counts.size // lag)
+    padded = np.full(rows * lag, np.nan)
+    padded[padded.size - counts.size :] = counts
+    by_lag = fill_rows(padded.reshape(rows, lag))
+    filled = by_lag.reshape(-1)[padded.size - counts.size :]
+    still = ~np.isfinite(filled)
+    if still.any():
+        filled = np.where(still, np.interp(np.arange(filled.size), np.flatnonzero(~still), filled[~still]), filled)
+    return filled
+
+
+def fill_rows(grid: Floats) -> Floats:
+    """Each column filled downwards, then upwards; a column with nothing known stays missing."""
+    for _ in range(2):
+        position = np.where(np.isfinite(grid), np.arange(grid.shape[0])[:, None], 0)
+        np.maximum.accumulate(position, axis=0, out=position)
+        grid = np.take_along_axis(grid, position, axis=0)[::-1]
+    return grid

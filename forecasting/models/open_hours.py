@@ -1,0 +1,88 @@
+"""When a source is closed: hours of the week that are zero in (nearly) all history, such as nights and weekends.
+
+Closed hours are structural. A forecaster that treats them as very low load carries the errors of the day into the
+night, and the night's zeros into its idea of the day.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+import numpy as np
+import numpy.typing as npt
+
+from forecasting.arrivals.history import ArrivalSeries
+from forecasting.models.time_grid import week_slots, weekend_slots, windows_per_day
+
+Floats = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
+
+ZERO_SHARE = 0.8
+NEGLIGIBLE = 0.02
+SHORTEST_S = 3600
+EXPECTED_EVENTS = 20.0
+"""Chance alone gives a span without events e^-20 of the time where this many are expected."""
+
+
+@dataclass(frozen=True)
+class OpenHours:
+    """closed: per slot of the week, whether nothing is to be expected then."""
+
+    window_s: int
+    closed: Mask
+
+    def open_mask(self, start: datetime, count: int) -> Mask:
+        """Whether each of `count` windows from start is open; shape (count,)."""
+        return ~self.closed[week_slots(start, self.window_s, count)]
+
+
+def learn_open_hours(series: ArrivalSeries) -> OpenHours:
+    """Slots of the week with nothing but zeros in at least ZERO_SHARE of their history.
+
+    What is counted there besides must be negligible against the busy hours. A closed span lasts at least an hour, and
+    at the mean rate it would have seen at least EXPECTED_EVENTS: the zeros of a sparse stream mean nothing. Slots seen
+    less than twice are judged by the same time on other weekdays (or weekend days), then on all days.
+    """
+    slots = week_slots(series.start, series.window_s, series.counts.size)
+    per_day = windows_per_day(series.window_s)
+    seen = np.isfinite(series.counts)
+    size = 7 * per_day
+    observed: Floats = np.bincount(slots[seen], minlength=size).astype(np.float64)
+    zeros: Floats = np.bincount(slots[seen & (series.counts == 0)], minlength=size).astype(np.float64)
+    total: Floats = np.bincount(slots[seen], weights=series.counts[seen], minlength=size).astype(np.float64)
+    zeros = _borrowed(zeros, observed, series.window_s)
+    total = _borrowed(total, observed, series.window_s)
+    observed = _borrowed(observed, observed, series.window_s)
+    known = observed > 0
+    mean = np.divide(total, observed, out=np.zeros(size), where=known)
+    busy = float(np.quantile(mean[known], 0.95)) if known.any() else 0.0
+    share = np.divide(zeros, observed, out=np.zeros(size), where=known)
+    closed = known & (share >= ZERO_SHARE) & (mean <= NEGLIGIBLE * busy)
+    expected = observed * (float(series.counts[seen].mean()) if seen.any() else 0.0)
+    return OpenHours(series.window_s, _long_runs(closed, -(-SHORTEST_S // series.window_s), expected))
+
+
+def _borrowed(values: Floats, observed: Floats, window_s: int) -> Floats:
+    """The sums per slot of the week, taken over more days where fewer than two weeks saw the slot."""
+    per_day = windows_per_day(window_s)
+    weekend = weekend_slots(window_s).reshape(7, per_day)
+    days, seen = values.reshape(7, per_day), observed.reshape(7, per_day)
+    of_class = np.where(weekend, days[5:].sum(axis=0), days[:5].sum(axis=0))
+    seen_of_class = np.where(weekend, seen[5:].sum(axis=0), seen[:5].sum(axis=0))
+    of_all = np.broadcast_to(days.sum(axis=0), days.shape)
+    chosen = np.where(seen >= 2, days, np.where(seen_of_class >= 2, of_class, of_all))
+    return np.asarray(chosen, dtype=np.float64).reshape(-1)
+
+
+def _long_runs(flags: Mask, shortest: int, expected: Floats) -> Mask:
+    """The flags that stand in runs of at least `shortest` slots and EXPECTED_EVENTS, round the week."""
+    if flags.all():
+        return np.full_like(flags, expected.sum() >= EXPECTED_EVENTS)
+    if not flags.any():
+        return flags
+    turn = int(np.flatnonzero(~flags)[0])
+    rolled, events = np.roll(flags, -turn), np.roll(expected, -turn)
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], rolled, [False]]).astype(np.int8)))
+    kept = np.zeros_like(rolled)
+    for begin, end in zip(edges[::2], edges[1::2], strict=True):
+        kept[begin:end] = end - begin >= shortest and events[begin:end].sum() >= EXPECTED_EVENTS
+    return np.roll(kept, turn)

@@ -1,0 +1,41 @@
+"""What comes is what came last: the naive rival at short horizons."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from forecasting.arrivals.history import ArrivalSeries
+from forecasting.forecaster import FittedForecaster
+from forecasting.models.enough_history import refuse_unless, why_too_little
+from forecasting.models.naive_paths import NaivePaths
+from forecasting.models.time_grid import windows_per_day
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class LastMean:
+    """The mean of the last `windows` counts goes on."""
+
+    windows: int
+
+    def __call__(self, counts: Floats, origins: npt.NDArray[np.int64], ahead: int) -> Floats:
+        sums = np.concatenate([[0.0], np.cumsum(counts)])
+        begin = np.maximum(0, origins - self.windows)
+        return np.repeat(((sums[origins] - sums[begin]) / (origins - begin))[:, None], ahead, axis=1)
+
+
+class PersistenceForecaster:
+    """The mean of the last 15 minutes, with its past errors at about the same time of day."""
+
+    name = "persistence"
+    naive = True
+
+    def why_not(self, series: ArrivalSeries) -> str | None:
+        return why_too_little(series, days=1)
+
+    def fit(self, series: ArrivalSeries) -> FittedForecaster:
+        refuse_unless(self.name, self.why_not(series))
+        half_day = windows_per_day(series.window_s) // 2
+        return NaivePaths(series.window_s, LastMean(max(1, 900 // series.window_s)), half_day)

@@ -1,0 +1,43 @@
+"""What comes is what came a day, or a week, ago: the naive rivals at long horizons."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from forecasting.arrivals.history import ArrivalSeries
+from forecasting.forecaster import FittedForecaster
+from forecasting.models.enough_history import refuse_unless, why_too_little
+from forecasting.models.naive_paths import NaivePaths
+from forecasting.models.time_grid import windows_per_day
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class SeasonAgo:
+    """The counts of the last season go on; horizons beyond a season repeat it."""
+
+    season: int
+
+    def __call__(self, counts: Floats, origins: npt.NDArray[np.int64], ahead: int) -> Floats:
+        return counts[origins[:, None] - self.season + np.arange(ahead) % self.season]
+
+
+class SeasonalNaiveForecaster:
+    """The last day (days=1) or week (days=7) again, with its past errors at about the same time of day."""
+
+    naive = True
+
+    def __init__(self, days: int) -> None:
+        self.days = days
+        self.name = {1: "day_naive", 7: "week_naive"}.get(days, f"{days}_day_naive")
+
+    def why_not(self, series: ArrivalSeries) -> str | None:
+        # One season to repeat and as much again to see how far off repeating is.
+        return why_too_little(series, days=2 * self.days)
+
+    def fit(self, series: ArrivalSeries) -> FittedForecaster:
+        refuse_unless(self.name, self.why_not(series))
+        season = self.days * windows_per_day(series.window_s)
+        return NaivePaths(series.window_s, SeasonAgo(season), season)

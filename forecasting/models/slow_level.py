@@ -1,0 +1,55 @@
+"""The slow part of a forecast: the level expected at each time, without regard to what arrives just now."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from forecasting.errors import ForecastError
+from forecasting.models.time_grid import WEEK_S, week_slots
+
+Floats = npt.NDArray[np.float64]
+
+
+class SlowLevel(Protocol):
+    """A level on the scale of a transform, on the grid it was learnt on."""
+
+    def transformed(self, start: datetime, count: int) -> Floats:
+        """Transformed level of `count` windows from start, shape (count,), finite."""
+        ...
+
+
+@dataclass(frozen=True)
+class WeeklyLevel:
+    """The same week over and over. slots: transformed level per slot of the week."""
+
+    window_s: int
+    slots: Floats
+
+    def transformed(self, start: datetime, count: int) -> Floats:
+        return self.slots[week_slots(start, self.window_s, count)]
+
+
+@dataclass(frozen=True)
+class GridLevel:
+    """A level written down for a span of time; outside of it the nearest week goes on.
+
+    values: transformed level per window from start, at least a week of them.
+    """
+
+    start: datetime
+    window_s: int
+    values: Floats
+
+    def __post_init__(self) -> None:
+        if self.values.size * self.window_s < WEEK_S:
+            raise ForecastError(f"a level over {self.values.size} windows of {self.window_s} s is shorter than a week")
+
+    def transformed(self, start: datetime, count: int) -> Floats:
+        week = WEEK_S // self.window_s
+        at = round((start - self.start).total_seconds() / self.window_s) + np.arange(count)
+        beyond = at >= self.values.size
+        at = np.where(beyond, self.values.size - week + (at - self.values.size) % week, at)
+        return self.values[np.where(at < 0, at % week, at)]

@@ -1,0 +1,31 @@
+"""Scales on which errors are alike at low and at high load. Which one fits is a matter of the series."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Transform:
+    """log: errors grow with the load (bursts, growth). sqrt: errors grow with its root (many independent arrivals)."""
+
+    name: Literal["log", "sqrt"]
+
+    def forward(self, counts: Floats) -> Floats:
+        """Counts per window, not negative, NaN where missing, on the scale of the transform."""
+        # 3/8 is Anscombe's (1948): it makes the variance of a Poisson count nearly constant.
+        return np.log1p(counts) if self.name == "log" else np.sqrt(counts + 0.375)
+
+    def inverse(self, values: Floats) -> Floats:
+        """Counts per window, never negative."""
+        # exp(50) is beyond any arrival rate and far below overflow.
+        counts = np.expm1(np.minimum(values, 50.0)) if self.name == "log" else np.square(np.maximum(values, 0)) - 0.375
+        return np.maximum(counts, 0.0)
+
+
+LOG = Transform("log")
+SQRT = Transform("sqrt")

@@ -1,0 +1,49 @@
+"""Which transform a series wants, by a quick holdout of its last days."""
+
+import numpy as np
+
+from forecasting.arrivals.history import ArrivalSeries
+from forecasting.models.open_hours import learn_open_hours
+from forecasting.models.residual_correction import corrected
+from forecasting.models.time_grid import oldest, windows_per_day
+from forecasting.models.transform import LOG, SQRT, Transform
+from forecasting.models.weekly_profile import weekly_profile
+from forecasting.peaks import peak_quantiles_per_s, pinball
+
+TRIALS = 8
+PATHS = 100
+LEVELS = (0.9, 0.95, 0.99)
+
+
+def chosen_transform(series: ArrivalSeries) -> Transform:
+    """The transform with the lower pinball loss of the 6 h peak over the last three days, or the last quarter.
+
+    The trial uses the weekly profile, the cheapest forecaster: what it shows is how errors scale with the load, which
+    is a matter of the series and not of the forecaster. Ties, and series too short for a trial, get the square root.
+    """
+    per_day = windows_per_day(series.window_s)
+    held_out = min(3 * per_day, series.counts.size // 4)
+    ahead = per_day // 4
+    if held_out < 2 * ahead or not np.isfinite(series.counts[: series.counts.size - held_out]).any():
+        return SQRT
+    losses = {transform: _loss(series, transform, held_out, ahead) for transform in (SQRT, LOG)}
+    return min(losses, key=lambda transform: losses[transform])
+
+
+def _loss(series: ArrivalSeries, transform: Transform, held_out: int, ahead: int) -> float:
+    first = series.counts.size - held_out
+    train = oldest(series, first)
+    hours = learn_open_hours(train)
+    profile = weekly_profile(train, transform, hours)
+    fitted = corrected(train, profile.level, transform, hours, self_influence=profile.self_influence)
+    rates_per_s = series.rate_per_s()
+    loss = 0.0
+    for origin in np.linspace(first, series.counts.size - ahead, TRIALS).astype(int):
+        actual = rates_per_s[origin : origin + ahead]
+        if not np.isfinite(actual).any():
+            continue
+        # A fixed seed: the same series always gets the same transform.
+        paths = fitted.paths_per_s(oldest(series, int(origin)), ahead, PATHS, np.random.default_rng(0))
+        forecast = peak_quantiles_per_s(paths, (ahead,), LEVELS)[0]
+        loss += float(pinball(float(np.nanmax(actual)), forecast, np.array(LEVELS)).sum())
+    return loss

@@ -1,0 +1,105 @@
+"""The usual week of a series: a robust, recent mean per slot of the week that borrows from alike days where it must."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from forecasting.arrivals.history import ArrivalSeries
+from forecasting.models.open_hours import OpenHours
+from forecasting.models.slow_level import WeeklyLevel
+from forecasting.models.time_grid import week_slots, weekend_slots, windows_per_day
+from forecasting.models.transform import Transform
+
+Floats = npt.NDArray[np.float64]
+
+HALF_LIFE_WEEKS = 3.0
+BORROWED_WEEKS = 1.0
+"""How many weeks of the same slot weigh as much as what alike days tell."""
+NEIGHBOURS_S = 600
+OUTLIER = 3.0
+
+
+@dataclass(frozen=True)
+class WeeklyProfile:
+    """level: the profile. self_influence: share of each window's own value in it, shape (windows,)."""
+
+    level: WeeklyLevel
+    self_influence: Floats
+
+
+def weekly_profile(series: ArrivalSeries, transform: Transform, hours: OpenHours) -> WeeklyProfile:
+    """The profile of the open hours; windows far off the median of their slot are drawn in before they count.
+
+    A slot of the week leans on the same time on other weekdays (or weekend days), and that on all days, by
+    BORROWED_WEEKS; slots nobody has seen take their neighbours' level.
+    """
+    window_s, count = series.window_s, series.counts.size
+    per_day = windows_per_day(window_s)
+    slots = week_slots(series.start, window_s, count)
+    values = transform.forward(series.counts)
+    values = np.where(hours.open_mask(series.start, count), values, np.nan)
+    known = np.isfinite(values)
+    if not known.any():
+        return WeeklyProfile(WeeklyLevel(window_s, np.zeros(7 * per_day)), np.zeros(count))
+
+    values = drawn_in(values, slots, window_s)
+    age_weeks = np.arange(count)[::-1] / (7 * per_day)
+    weights = np.where(known, 0.5 ** (age_weeks / HALF_LIFE_WEEKS), 0.0)
+    reach = NEIGHBOURS_S // window_s
+    kernel = np.array([1 - abs(i) / (reach + 1) for i in range(-reach, reach + 1)])
+    kernel /= kernel.sum()
+
+    weight = _smoothed(_by_slot(weights, slots, per_day), kernel)
+    total = _smoothed(_by_slot(weights * np.nan_to_num(values), slots, per_day), kernel)
+    overall = float(np.average(values[known], weights=weights[known]))
+    days, seen = total.reshape(7, per_day), weight.reshape(7, per_day)
+    weekend = weekend_slots(window_s).reshape(7, per_day)
+    of_all = _leaning(days.sum(axis=0), seen.sum(axis=0), np.full(per_day, overall), 0.1)
+    of_weekdays = _leaning(days[:5].sum(axis=0), seen[:5].sum(axis=0), of_all, BORROWED_WEEKS)
+    of_weekend = _leaning(days[5:].sum(axis=0), seen[5:].sum(axis=0), of_all, BORROWED_WEEKS)
+    alike = np.where(weekend, of_weekend, of_weekdays)
+    profile = _leaning(days, seen, alike, BORROWED_WEEKS).reshape(-1)
+
+    own = weights * kernel[reach] / (weight[slots] + BORROWED_WEEKS)
+    return WeeklyProfile(WeeklyLevel(window_s, profile), own)
+
+
+def _by_slot(weights: Floats, slots: npt.NDArray[np.int64], per_day: int) -> Floats:
+    return np.bincount(slots, weights=weights, minlength=7 * per_day).astype(np.float64)
+
+
+def _leaning(total: Floats, weight: Floats, on: Floats, by: float) -> Floats:
+    return np.asarray((total + by * on) / (weight + by), dtype=np.float64)
+
+
+def _smoothed(circle: Floats, kernel: Floats) -> Floats:
+    reach = kernel.size // 2
+    padded = np.concatenate([circle[circle.size - reach :], circle, circle[:reach]])
+    return np.convolve(padded, kernel, mode="valid")
+
+
+def drawn_in(values: Floats, slots: npt.NDArray[np.int64], window_s: int) -> Floats:
+    """Values more than OUTLIER usual deviations off the median of their slot, brought to that bound."""
+    per_day = windows_per_day(window_s)
+    order = np.argsort(slots, kind="stable")
+    weeks = int(np.bincount(slots).max())
+    grid = np.full((7 * per_day, weeks), np.nan)
+    position = np.arange(slots.size) - np.searchsorted(slots[order], slots[order])
+    grid[slots[order], position] = values[order]
+    seen = np.isfinite(grid).sum(axis=1)
+    if not (seen >= 3).any():
+        return values
+    medians = np.full(7 * per_day, np.nan)
+    medians[seen >= 3] = np.nanmedian(grid[seen >= 3], axis=1)
+    off = values - medians[slots]
+    if not np.isfinite(off).any():
+        return values
+    # One spread per time of day, over all weeks: a single slot has too few values for its own.
+    day_slots = slots % per_day
+    known = np.isfinite(off)
+    total = np.bincount(day_slots[known], weights=np.abs(off[known]), minlength=per_day)
+    count = np.bincount(day_slots[known], minlength=per_day)
+    spread = 1.25 * np.divide(total, count, out=np.full(per_day, np.inf), where=count > 0)
+    bound = OUTLIER * spread[day_slots]
+    return np.where(known, medians[slots] + np.clip(off, -bound, bound), values)

@@ -1,0 +1,141 @@
+"""Rolling-origin backtest: what each forecaster would have said of the peak, from what was known then.
+
+Nothing looks ahead: a forecaster is fitted on what came before the first origin of a day and, like in operation,
+asked again from the newest counts at the day's other origins.
+"""
+
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+import numpy as np
+import numpy.typing as npt
+
+from forecasting.arrivals.history import ArrivalSeries
+from forecasting.errors import ForecastError
+from forecasting.forecaster import FittedForecaster, Forecaster
+from forecasting.models.time_grid import DAY_S, oldest
+from forecasting.peaks import actual_peak_per_s, peak_quantiles_per_s
+
+Floats = npt.NDArray[np.float64]
+Progress = Callable[[str], None]
+
+APART_S = 14 * 3600
+"""Usual time between origins: twelve origins meet every other hour of the day and every weekday."""
+LONGEST_SPREAD_S = 14 * DAY_S
+FIRST_TRAINING_S = 2 * DAY_S
+
+
+@dataclass(frozen=True)
+class BacktestTable:
+    """What was said and what came.
+
+    origins: moments of forecasting. peak_per_s: per forecaster, shape (origins, horizons, quantiles), NaN where it
+    could not forecast. actual_per_s: shape (origins, horizons), NaN where the history does not tell. refusals: why a
+    forecaster could not take part.
+    """
+
+    origins: tuple[datetime, ...]
+    horizons_s: tuple[int, ...]
+    quantiles: tuple[float, ...]
+    actual_per_s: Floats
+    peak_per_s: dict[str, Floats]
+    naive: frozenset[str]
+    refusals: dict[str, str] = field(default_factory=dict)
+
+
+def backtest_origins(series: ArrivalSeries, count: int, longest_horizon_s: int) -> list[int]:
+    """Indices of the first windows to be forecast at each origin, ascending; at most `count`.
+
+    They go back from the last one that has its longest horizon after it, APART_S from each other, or less where that
+    would lead beyond LONGEST_SPREAD_S or leave less than two days to learn from. A history too short for that gives
+    its second half, with the longer horizons left out at late origins.
+    """
+    last = series.counts.size - longest_horizon_s // series.window_s
+    first = max(last - LONGEST_SPREAD_S // series.window_s, FIRST_TRAINING_S // series.window_s)
+    if first >= last:
+        first = max(series.counts.size // 2, DAY_S // series.window_s)
+        last = series.counts.size - 1
+    if first > last:
+        return []
+    apart = min(APART_S / series.window_s, (last - first) / max(1, count - 1))
+    return sorted({max(first, last - round(number * apart)) for number in range(count)})
+
+
+def backtest(
+    series: ArrivalSeries,
+    forecasters: Sequence[Forecaster],
+    *,
+    horizons_s: Sequence[int],
+    quantiles: Sequence[float],
+    origins: int,
+    paths: int,
+    seed: int,
+    progress: Progress | None = None,
+) -> BacktestTable:
+    """Quantiles of the peak that each forecaster gives at each origin, beside the peak that came."""
+    at = backtest_origins(series, origins, max(horizons_s))
+    horizon_steps = [horizon_s // series.window_s for horizon_s in horizons_s]
+    rates_per_s = series.rate_per_s()
+    actual = np.array([[_peak_after(rates_per_s, origin, steps) for steps in horizon_steps] for origin in at])
+    shape = (len(at), len(horizons_s), len(quantiles))
+    said = {forecaster.name: np.full(shape, np.nan) for forecaster in forecasters}
+    refusals: dict[str, str] = {}
+    for day in _days_of(at, series.window_s):
+        train = oldest(series, at[day[0]])
+        if progress is not None:
+            progress(f"backtest: {len(day)} origins from {train.end:%Y-%m-%d %H:%M}")
+        for forecaster in forecasters:
+            fitted = _fitted(forecaster, train, refusals)
+            for row in day if fitted is not None else ():
+                assert fitted is not None
+                rng = forecaster_rng(seed, forecaster.name, row)
+                try:
+                    given = fitted.paths_per_s(oldest(series, at[row]), max(horizon_steps), paths, rng)
+                except ForecastError as error:
+                    refusals[forecaster.name] = str(error)
+                    continue
+                said[forecaster.name][row] = peak_quantiles_per_s(given, horizon_steps, quantiles)
+    return BacktestTable(
+        tuple(series.start + timedelta(seconds=series.window_s * origin) for origin in at),
+        tuple(horizons_s),
+        tuple(quantiles),
+        actual.reshape(len(at), len(horizons_s)),
+        said,
+        frozenset(forecaster.name for forecaster in forecasters if forecaster.naive),
+        refusals,
+    )
+
+
+def forecaster_rng(seed: int, name: str, number: int) -> np.random.Generator:
+    """A stream of its own per forecaster and origin: adding a forecaster leaves the others' paths as they were."""
+    return np.random.default_rng([seed, zlib.crc32(name.encode()), number])
+
+
+def _peak_after(rates_per_s: Floats, origin: int, steps: int) -> float:
+    if origin + steps > rates_per_s.size:
+        return float("nan")
+    return actual_peak_per_s(rates_per_s[origin : origin + steps])
+
+
+def _days_of(at: list[int], window_s: int) -> list[list[int]]:
+    """Numbers of the origins, those within a day of the first one together."""
+    days: list[list[int]] = []
+    for number, origin in enumerate(at):
+        if days and (origin - at[days[-1][0]]) * window_s < DAY_S:
+            days[-1].append(number)
+        else:
+            days.append([number])
+    return days
+
+
+def _fitted(forecaster: Forecaster, train: ArrivalSeries, refusals: dict[str, str]) -> FittedForecaster | None:
+    reason = forecaster.why_not(train)
+    if reason is None:
+        try:
+            return forecaster.fit(train)
+        except ForecastError as error:
+            reason = str(error)
+    refusals[forecaster.name] = reason
+    return None

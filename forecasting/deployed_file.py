@@ -1,0 +1,153 @@
+"""A deployed forecaster as files: `deployed.json` for its structure, `arrays.npz` for its numbers. No pickle, exact."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Literal
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from forecasting.calibration import Calibration
+from forecasting.deployed import DeployedForecaster
+from forecasting.errors import ForecastError
+from forecasting.forecaster import FittedForecaster
+from forecasting.models.harmonic_arima_forecaster import ArmaMemory
+from forecasting.models.naive_paths import NaivePaths
+from forecasting.models.open_hours import OpenHours
+from forecasting.models.persistence_forecaster import LastMean
+from forecasting.models.residual_correction import CorrectedForecaster
+from forecasting.models.seasonal_naive_forecaster import SeasonAgo
+from forecasting.models.slow_level import GridLevel, WeeklyLevel
+from forecasting.models.transform import Transform
+
+JSON_FILE, ARRAYS_FILE = "deployed.json", "arrays.npz"
+
+Arrays = Mapping[str, npt.NDArray[np.float64]]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class _Arma(_Strict):
+    ar1: float
+    ar2: float
+    ma1: float
+
+
+class _Corrected(_Strict):
+    """grid_start: of the level, where it is written down for a span; None for the same week over and over."""
+
+    kind: Literal["corrected"] = "corrected"
+    window_s: int
+    transform: Literal["log", "sqrt"]
+    grid_start: datetime | None
+    highest_count: float
+    memory: _Arma | None
+
+
+class _Naive(_Strict):
+    kind: Literal["naive"] = "naive"
+    window_s: int
+    rule: Literal["last_mean", "season_ago"]
+    windows: int
+    lag: int
+
+
+class _Body(_Strict):
+    schema_version: Literal[1] = 1
+    window_s: int
+    steps: int
+    quantiles: list[float]
+    chosen: dict[int, list[str]]
+    floor_per_s: float
+    fitted: dict[str, Annotated[_Corrected | _Naive, Field(discriminator="kind")]]
+
+
+def write_deployed(deployed: DeployedForecaster, folder: Path) -> None:
+    """Write the two files into a folder, which is made. Raises ForecastError for a forecaster it does not know."""
+    arrays: dict[str, npt.NDArray[np.float64]] = {"log_offsets": deployed.calibration.log_offsets}
+    entries = {name: _entry(name, fitted, arrays) for name, fitted in deployed.fitted.items()}
+    body = _Body(
+        window_s=deployed.window_s,
+        steps=deployed.steps,
+        quantiles=list(deployed.quantiles),
+        chosen={horizon: list(names) for horizon, names in deployed.chosen.items()},
+        floor_per_s=deployed.calibration.floor_per_s,
+        fitted=entries,
+    )
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / JSON_FILE).write_text(body.model_dump_json(indent=1), encoding="utf-8")
+    with (folder / ARRAYS_FILE).open("wb") as file:
+        np.savez(file, allow_pickle=False, **arrays)
+
+
+def read_deployed(folder: Path) -> DeployedForecaster:
+    """The deployed forecaster of a folder. Raises ForecastError naming the file and what is wrong with it."""
+    try:
+        body = _Body.model_validate_json((folder / JSON_FILE).read_bytes())
+        # Outside files are never unpickled: an array of objects is refused.
+        with np.load(folder / ARRAYS_FILE, allow_pickle=False) as loaded:
+            arrays = {name: np.asarray(loaded[name]) for name in loaded.files}
+        fitted = {name: _fitted(name, entry, arrays) for name, entry in body.fitted.items()}
+        offsets = arrays["log_offsets"]
+    except (OSError, ValueError, KeyError) as error:
+        problem = error.errors()[0] if isinstance(error, ValidationError) else error
+        raise ForecastError(f"deployed forecaster in {folder} cannot be read: {problem}; train it again") from None
+    return DeployedForecaster(
+        body.window_s,
+        body.steps,
+        tuple(body.quantiles),
+        {horizon: tuple(names) for horizon, names in body.chosen.items()},
+        fitted,
+        Calibration(offsets, body.floor_per_s),
+    )
+
+
+def _entry(name: str, fitted: FittedForecaster, arrays: dict[str, npt.NDArray[np.float64]]) -> _Corrected | _Naive:
+    if isinstance(fitted, NaivePaths) and isinstance(fitted.rule, LastMean):
+        return _Naive(window_s=fitted.window_s, rule="last_mean", windows=fitted.rule.windows, lag=fitted.lag)
+    if isinstance(fitted, NaivePaths) and isinstance(fitted.rule, SeasonAgo):
+        return _Naive(window_s=fitted.window_s, rule="season_ago", windows=fitted.rule.season, lag=fitted.lag)
+    if not isinstance(fitted, CorrectedForecaster) or not isinstance(fitted.memory, ArmaMemory | None):
+        raise ForecastError(f"forecaster {name!r} ({type(fitted).__name__}) has no file form; add one to deployed_file")
+    if not isinstance(fitted.level, WeeklyLevel | GridLevel):
+        raise ForecastError(f"level of forecaster {name!r} has no file form; add one to deployed_file")
+    arrays |= {
+        f"{name}.level": fitted.level.slots if isinstance(fitted.level, WeeklyLevel) else fitted.level.values,
+        f"{name}.closed": fitted.hours.closed.astype(np.float64),
+        f"{name}.usual_size": fitted.usual_size,
+        f"{name}.errors": fitted.errors,
+        f"{name}.weights": fitted.weights,
+    }
+    memory = fitted.memory
+    return _Corrected(
+        window_s=fitted.window_s,
+        transform=fitted.transform.name,
+        grid_start=fitted.level.start if isinstance(fitted.level, GridLevel) else None,
+        highest_count=fitted.highest_count,
+        memory=_Arma(ar1=memory.ar1, ar2=memory.ar2, ma1=memory.ma1) if memory is not None else None,
+    )
+
+
+def _fitted(name: str, entry: _Corrected | _Naive, arrays: Arrays) -> FittedForecaster:
+    if isinstance(entry, _Naive):
+        rule = LastMean(entry.windows) if entry.rule == "last_mean" else SeasonAgo(entry.windows)
+        return NaivePaths(entry.window_s, rule, entry.lag)
+    level = arrays[f"{name}.level"]
+    memory = entry.memory
+    return CorrectedForecaster(
+        entry.window_s,
+        GridLevel(entry.grid_start, entry.window_s, level)
+        if entry.grid_start is not None
+        else WeeklyLevel(entry.window_s, level),
+        Transform(entry.transform),
+        OpenHours(entry.window_s, arrays[f"{name}.closed"] > 0),
+        arrays[f"{name}.usual_size"],
+        arrays[f"{name}.errors"],
+        arrays[f"{name}.weights"],
+        entry.highest_count,
+        ArmaMemory(memory.ar1, memory.ar2, memory.ma1) if memory is not None else None,
+    )

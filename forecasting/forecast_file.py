@@ -1,0 +1,160 @@
+"""A forecast as files: `forecast.json` with all but the paths, `paths.parquet` with these. An exact round trip."""
+
+import shutil
+import uuid
+from datetime import datetime
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from forecasting.errors import ForecastError
+from forecasting.forecast import BacktestScore, Forecast
+
+JSON_FILE, PATHS_FILE = "forecast.json", "paths.parquet"
+
+
+class _Strict(BaseModel):
+    # JSON has no infinity: a loss against a perfect rival, and what could not be scored, are written as text.
+    model_config = ConfigDict(extra="forbid", frozen=True, ser_json_inf_nan="strings")
+
+
+class _Score(_Strict):
+    forecaster: str
+    horizon_s: int
+    pinball_per_s: float
+    ratio: float
+    coverage: float
+    origins: int
+    allowed: bool
+    reason: str
+
+
+class _Body(_Strict):
+    schema_version: Literal[1] = 1
+    issued_at: datetime
+    topology: str
+    source: str
+    start: datetime
+    step_s: int
+    quantiles: list[float]
+    rate_per_s: list[list[float]]
+    peak_per_s: dict[int, list[float]]
+    paths: int
+    forecaster: dict[int, str]
+    trained_from: datetime
+    trained_to: datetime
+    history_digest: str
+    seed: int
+    scores: list[_Score]
+    run_id: str
+    model_version: str
+    notes: list[str]
+
+
+def write_forecast(forecast: Forecast, folder: Path) -> None:
+    """Write the forecast as a folder, whole or not at all; a forecast that is there already is replaced.
+
+    Raises ForecastError naming the folder where it cannot be written.
+    """
+    aside = folder.with_name(f".{folder.name}.{uuid.uuid4().hex}.new")
+    try:
+        aside.mkdir(parents=True)
+        (aside / JSON_FILE).write_text(_body(forecast).model_dump_json(indent=1), encoding="utf-8")
+        pq.write_table(_paths_table(forecast), aside / PATHS_FILE)
+        _put_in_place(aside, folder)
+    except OSError as error:
+        raise ForecastError(f"forecast cannot be written to {folder}: {error}; check the path and the space") from None
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+def read_forecast(folder: Path) -> Forecast:
+    """The forecast of a folder. Raises ForecastError naming the file, the field and the remedy."""
+    remedy = "make the forecast again"
+    for name in (JSON_FILE, PATHS_FILE):
+        if not (folder / name).exists():
+            raise ForecastError(f"{folder / name}: there is no such file; {remedy}")
+    try:
+        body = _Body.model_validate_json((folder / JSON_FILE).read_bytes())
+        table = pq.read_table(folder / PATHS_FILE)
+    except ValidationError as error:
+        problem = error.errors()[0]
+        at = ".".join(str(part) for part in problem["loc"]) or "(file)"
+        raise ForecastError(f"{folder / JSON_FILE}: {at}: {problem['msg']}; {remedy}") from None
+    except (OSError, pa.ArrowException) as error:
+        raise ForecastError(f"{folder} cannot be read: {error}; {remedy}") from None
+    values = body.model_dump(exclude={"schema_version", "paths", "scores"})
+    return Forecast(
+        **{
+            **values,
+            "quantiles": tuple(body.quantiles),
+            "rate_per_s": np.asarray(body.rate_per_s, dtype=np.float64),
+            "peak_per_s": {horizon: np.asarray(peak, dtype=np.float64) for horizon, peak in body.peak_per_s.items()},
+            "paths_per_s": _paths(table, body, folder / PATHS_FILE),
+            "scores": tuple(BacktestScore(**score.model_dump()) for score in body.scores),
+            "notes": tuple(body.notes),
+        }
+    )
+
+
+def _body(forecast: Forecast) -> _Body:
+    return _Body(
+        issued_at=forecast.issued_at,
+        topology=forecast.topology,
+        source=forecast.source,
+        start=forecast.start,
+        step_s=forecast.step_s,
+        quantiles=list(forecast.quantiles),
+        rate_per_s=forecast.rate_per_s.tolist(),
+        peak_per_s={horizon: peak.tolist() for horizon, peak in forecast.peak_per_s.items()},
+        paths=forecast.paths_per_s.shape[0],
+        forecaster=dict(forecast.forecaster),
+        trained_from=forecast.trained_from,
+        trained_to=forecast.trained_to,
+        history_digest=forecast.history_digest,
+        seed=forecast.seed,
+        scores=[_Score(**vars(score)) for score in forecast.scores],
+        run_id=forecast.run_id,
+        model_version=forecast.model_version,
+        notes=list(forecast.notes),
+    )
+
+
+def _paths_table(forecast: Forecast) -> pa.Table:
+    """One row a step, one column a path: what other tools plot as it is."""
+    starts = pa.array(forecast.step_starts(), type=pa.timestamp("us", tz="UTC"))
+    columns = {f"path_{number:04d}": pa.array(path) for number, path in enumerate(forecast.paths_per_s)}
+    return pa.table({"step_start": starts, **columns})
+
+
+def _paths(table: pa.Table, body: _Body, file: Path) -> np.ndarray:
+    names = [f"path_{number:04d}" for number in range(body.paths)]
+    if table.column_names != ["step_start", *names]:
+        raise ForecastError(
+            f"{file} holds {table.num_columns - 1} paths or columns of other names, {body.paths} are expected; "
+            "make the forecast again"
+        )
+    if table.num_rows != len(body.rate_per_s):
+        raise ForecastError(
+            f"{file} holds {table.num_rows} steps, {len(body.rate_per_s)} are expected; make the forecast again"
+        )
+    return np.array([table[name].to_numpy() for name in names], dtype=np.float64).reshape(body.paths, table.num_rows)
+
+
+def _put_in_place(aside: Path, folder: Path) -> None:
+    """Rename over; a folder that is there is moved away first and put back where that fails."""
+    if not folder.exists():
+        aside.rename(folder)
+        return
+    old = folder.with_name(f".{folder.name}.{uuid.uuid4().hex}.old")
+    folder.rename(old)
+    try:
+        aside.rename(folder)
+    except OSError:
+        old.rename(folder)
+        raise
+    shutil.rmtree(old, ignore_errors=True)

@@ -1,0 +1,136 @@
+"""Forecasts and deployed forecasters as files: an exact round trip, nothing half-written, clear errors."""
+
+import json
+from dataclasses import fields, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from arrival_series import busy_offices, web_requests
+
+from forecasting.deployed_file import ARRAYS_FILE, read_deployed, write_deployed
+from forecasting.errors import ForecastError
+from forecasting.forecast import Forecast
+from forecasting.forecast_file import JSON_FILE, PATHS_FILE, read_forecast, write_forecast
+from forecasting.models.harmonic_arima_forecaster import HarmonicArimaForecaster
+from forecasting.models.persistence_forecaster import PersistenceForecaster
+from forecasting.models.prophet_forecaster import ProphetForecaster
+from forecasting.models.seasonal_naive_forecaster import SeasonalNaiveForecaster
+from forecasting.models.time_of_week_forecaster import TimeOfWeekForecaster
+from forecasting.pipeline import MadeForecast, make_forecast
+
+
+@pytest.fixture(scope="module")
+def made() -> MadeForecast:
+    series = busy_offices()
+    return make_forecast(
+        series,
+        issued_at=series.end,
+        step_s=900,
+        horizon_s=21600,
+        horizons_s=(900, 21600),
+        paths=50,
+        origins=6,
+        seed=3,
+        forecasters=(TimeOfWeekForecaster(), PersistenceForecaster()),
+    )
+
+
+def same(first: Forecast, second: Forecast) -> bool:
+    for name in (field.name for field in fields(Forecast)):
+        one, other = getattr(first, name), getattr(second, name)
+        if name == "peak_per_s":
+            if list(one) != list(other) or not all(np.array_equal(one[h], other[h]) for h in one):
+                return False
+        elif isinstance(one, np.ndarray):
+            if not np.array_equal(one, other):
+                return False
+        elif one != other:
+            return False
+    return True
+
+
+def test_a_forecast__comes_back_exactly(made: MadeForecast, tmp_path: Path) -> None:
+    write_forecast(made.forecast, tmp_path / "a" / "forecast")
+    assert same(read_forecast(tmp_path / "a" / "forecast"), made.forecast)
+
+
+def test_an_infinite_ratio__comes_back(made: MadeForecast, tmp_path: Path) -> None:
+    scores = tuple(replace(score, ratio=float("inf")) for score in made.forecast.scores)
+    write_forecast(replace(made.forecast, scores=scores), tmp_path / "f")
+    assert {score.ratio for score in read_forecast(tmp_path / "f").scores} == {float("inf")}
+    # Strict JSON: other readers would stumble over a bare Infinity.
+    json.loads((tmp_path / "f" / JSON_FILE).read_text(), parse_constant=pytest.fail)
+
+
+def test_writing_again__replaces_and_leaves_nothing_beside(made: MadeForecast, tmp_path: Path) -> None:
+    write_forecast(made.forecast, tmp_path / "f")
+    write_forecast(replace(made.forecast, run_id="abc"), tmp_path / "f")
+    assert read_forecast(tmp_path / "f").run_id == "abc"
+    assert [path.name for path in tmp_path.iterdir()] == ["f"]
+
+
+def test_a_folder_that_cannot_be_written__is_named(made: MadeForecast, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ForecastError, match="file"):
+        write_forecast(made.forecast, tmp_path / "file" / "f")
+
+
+def test_a_missing_file__is_named(made: MadeForecast, tmp_path: Path) -> None:
+    with pytest.raises(ForecastError, match=r"forecast\.json: there is no such file"):
+        read_forecast(tmp_path)
+    write_forecast(made.forecast, tmp_path / "f")
+    (tmp_path / "f" / PATHS_FILE).unlink()
+    with pytest.raises(ForecastError, match=r"paths\.parquet.*make the forecast again"):
+        read_forecast(tmp_path / "f")
+
+
+def test_a_damaged_field__is_named(made: MadeForecast, tmp_path: Path) -> None:
+    write_forecast(made.forecast, tmp_path / "f")
+    file = tmp_path / "f" / JSON_FILE
+    body = json.loads(file.read_text())
+    file.write_text(json.dumps(body | {"step_s": "soon"}))
+    with pytest.raises(ForecastError, match=r"forecast\.json: step_s"):
+        read_forecast(tmp_path / "f")
+    file.write_text(json.dumps(body | {"paths": 49}))
+    with pytest.raises(ForecastError, match="49 are expected"):
+        read_forecast(tmp_path / "f")
+    (tmp_path / "f" / PATHS_FILE).write_bytes(b"no parquet")
+    with pytest.raises(ForecastError, match="cannot be read"):
+        read_forecast(tmp_path / "f")
+
+
+def test_a_deployed_forecaster__comes_back_and_says_the_same(tmp_path: Path) -> None:
+    series = web_requests()
+    forecasters = (
+        TimeOfWeekForecaster(),
+        ProphetForecaster(),
+        HarmonicArimaForecaster(),
+        PersistenceForecaster(),
+        SeasonalNaiveForecaster(days=7),
+    )
+    made = make_forecast(
+        series,
+        issued_at=series.end,
+        step_s=900,
+        horizon_s=3600,
+        horizons_s=(900, 3600),
+        paths=50,
+        origins=4,
+        seed=3,
+        forecasters=(PersistenceForecaster(),),
+    )
+    every = {forecaster.name: forecaster.fit(series) for forecaster in forecasters}
+    deployed = replace(made.deployed, fitted=every, chosen={900: ("persistence",), 3600: tuple(every)})
+    write_deployed(deployed, tmp_path)
+    paths, peaks = read_deployed(tmp_path).ask(series, 50, 9)
+    assert np.array_equal(paths, deployed.ask(series, 50, 9)[0])
+    assert np.array_equal(peaks, deployed.ask(series, 50, 9)[1])
+
+
+def test_pickled_numbers__are_refused(made: MadeForecast, tmp_path: Path) -> None:
+    write_deployed(made.deployed, tmp_path)
+    with (tmp_path / ARRAYS_FILE).open("wb") as file:
+        np.savez(file, log_offsets=np.array([{"an": "object"}], dtype=object))
+    with pytest.raises(ForecastError, match="cannot be read"):
+        read_deployed(tmp_path)

@@ -1,0 +1,158 @@
+"""From a history to a forecast: what it holds, what it refuses, and that it can be repeated."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+import numpy as np
+import pytest
+from arrival_series import MONDAY, busy_offices, web_requests, with_gaps
+
+from forecasting.arrivals.history import ArrivalSeries
+from forecasting.errors import ForecastError
+from forecasting.forecaster import Forecaster
+from forecasting.models.persistence_forecaster import PersistenceForecaster
+from forecasting.models.seasonal_naive_forecaster import SeasonalNaiveForecaster
+from forecasting.models.time_of_week_forecaster import TimeOfWeekForecaster
+from forecasting.peaks import peak_quantiles_per_s
+from forecasting.pipeline import MadeForecast, make_forecast
+
+QUICK: Sequence[Forecaster] = (
+    TimeOfWeekForecaster(),
+    PersistenceForecaster(),
+    SeasonalNaiveForecaster(days=1),
+    SeasonalNaiveForecaster(days=7),
+)
+
+
+def made(series: ArrivalSeries, *, seed: int = 7, **more: object) -> MadeForecast:
+    wanted = {
+        "issued_at": series.end,
+        "step_s": 900,
+        "horizon_s": 86400,
+        "horizons_s": (900, 3600, 21600, 86400),
+        "paths": 200,
+        "origins": 8,
+        "seed": seed,
+        "forecasters": QUICK,
+    } | more
+    return make_forecast(series, **wanted)  # type: ignore[arg-type]
+
+
+def test_a_forecast__says_what_it_was_made_from() -> None:
+    series = busy_offices()
+    forecast = made(series).forecast
+    assert (forecast.topology, forecast.source, forecast.seed) == ("calls", "desk", 7)
+    assert (forecast.trained_from, forecast.trained_to) == (series.start, series.end)
+    assert (forecast.start, forecast.end) == (series.end, series.end + timedelta(days=1))
+    assert forecast.history_digest == series.digest()
+    assert forecast.rate_per_s.shape == (96, 4)
+    assert forecast.paths_per_s.shape == (200, 96)
+    assert set(forecast.peak_per_s) == set(forecast.forecaster) == {900, 3600, 21600, 86400}
+    assert {score.forecaster for score in forecast.scores} == {f.name for f in QUICK} | {"deployed"}
+
+
+def test_the_same_arguments__give_the_identical_forecast() -> None:
+    first, second = made(web_requests()).forecast, made(web_requests()).forecast
+    assert np.array_equal(first.paths_per_s, second.paths_per_s)
+    assert np.array_equal(first.rate_per_s, second.rate_per_s)
+    assert all(np.array_equal(first.peak_per_s[h], second.peak_per_s[h]) for h in first.peak_per_s)
+    assert first.scores == second.scores
+
+
+def test_another_seed__gives_other_paths() -> None:
+    first, second = made(web_requests()).forecast, made(web_requests(), seed=8).forecast
+    assert not np.array_equal(first.paths_per_s, second.paths_per_s)
+
+
+def test_what_comes_after_issued_at__is_not_looked_at() -> None:
+    series = web_requests(days=15)
+    at = MONDAY + timedelta(days=14, minutes=7)
+    cut = series.between(series.start, at)
+    early, late = made(series, issued_at=at).forecast, made(cut, issued_at=at).forecast
+    assert early.start == MONDAY + timedelta(days=14)
+    assert np.array_equal(early.paths_per_s, late.paths_per_s)
+    assert early.history_digest == late.history_digest
+
+
+def test_the_paths__have_the_calibrated_peaks() -> None:
+    forecast = made(web_requests()).forecast
+    read_off = peak_quantiles_per_s(forecast.paths_per_s, (1, 4, 24, 96), forecast.quantiles)
+    for row, horizon_s in enumerate((900, 3600, 21600, 86400)):
+        assert read_off[row] == pytest.approx(forecast.peak_per_s[horizon_s], rel=0.1)
+
+
+def test_the_usual_day__is_forecast_as_it_comes() -> None:
+    # Monday follows 21 days from a Monday on. Its mean at 14:00 is 1/s; 900 s of Poisson arrivals stray by 1/30.
+    forecast = made(busy_offices()).forecast
+    assert forecast.rate_per_s[14 * 4, 0] == pytest.approx(1.0, abs=0.07)
+    assert forecast.rate_per_s[3 * 4].tolist() == [0.0, 0.0, 0.0, 0.0]
+    # The largest of about 40 near-noon windows: 1 + 2.2/30 at the median, and no more than 1 + 4.5/30 at p99.
+    assert 1.0 < forecast.peak_quantile_per_s(86400, 0.5) < 1.15
+    assert forecast.peak_quantile_per_s(86400, 0.99) < 1.3
+
+
+def test_minutes__are_summed_to_steps() -> None:
+    series = web_requests(days=7, window_s=300)
+    forecast = made(series, step_s=900).forecast
+    assert forecast.step_s == 900
+    assert forecast.history_digest == series.resampled(900).digest()
+
+
+def test_gaps__are_told() -> None:
+    notes = made(with_gaps(web_requests())).forecast.notes
+    assert any("windows" in note and "were missing" in note for note in notes)
+
+
+def test_less_than_two_days__are_refused_with_how_much_there_is() -> None:
+    with pytest.raises(ForecastError, match=r"source 'web'.*1\.50 days of history, 2 are needed"):
+        made(web_requests(days=1.5))
+
+
+def test_two_days__are_enough_for_the_naive() -> None:
+    forecast = made(web_requests(days=2)).forecast
+    assert set(forecast.forecaster.values()) <= {"persistence", "day_naive"}
+
+
+def test_an_all_missing_history__is_refused() -> None:
+    series = web_requests(days=7)
+    missing = ArrivalSeries("t", "s", series.start, 900, np.full(series.counts.size, np.nan))
+    with pytest.raises(ForecastError, match=r"every window of the history is missing.*hold the plan"):
+        made(missing)
+
+
+def test_a_feed_that_fell_silent__is_refused_with_since_when() -> None:
+    series = web_requests(days=7)
+    with pytest.raises(ForecastError, match=r"nothing was observed in the last 30\.0 h"):
+        made(series, issued_at=series.end + timedelta(hours=30))
+
+
+def test_a_late_feed__is_bridged() -> None:
+    series = web_requests(days=14)
+    forecast = made(series, issued_at=series.end + timedelta(hours=2)).forecast
+    assert forecast.start == series.end + timedelta(hours=2)
+
+
+def test_an_all_zero_history__gives_a_forecast_of_nothing() -> None:
+    forecast = made(ArrivalSeries("t", "s", MONDAY, 900, np.zeros(14 * 96))).forecast
+    assert not forecast.paths_per_s.any()
+    assert not forecast.peak_per_s[86400].any()
+
+
+def test_a_constant_history__goes_on() -> None:
+    forecast = made(ArrivalSeries("t", "s", MONDAY, 900, np.full(14 * 96, 450.0))).forecast
+    assert forecast.rate_per_s == pytest.approx(np.full((96, 4), 0.5), rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"step_s": 7000}, "does not divide a day"),
+        ({"horizon_s": 60}, "shorter than a step"),
+        ({"horizons_s": (60, 1000)}, "none of the horizons"),
+        ({"issued_at": MONDAY}, "nothing is known"),
+        ({"issued_at": (MONDAY + timedelta(days=9)).replace(tzinfo=None)}, "no time zone"),
+    ],
+)
+def test_wrong_arguments__are_named(wrong: dict[str, object], words: str) -> None:
+    with pytest.raises(ForecastError, match=words):
+        made(web_requests(days=7), **wrong)

@@ -1,0 +1,1 @@
+"""Where forecasts and models are recorded (MLflow)."""

@@ -1,0 +1,36 @@
+"""A deployed forecaster as an MLflow model folder: the numbers as files, the code that reads them beside them."""
+
+import importlib.metadata
+import warnings
+from pathlib import Path
+
+import forecasting
+
+CODE = Path(__file__).with_name("pyfunc_model.py")
+NEEDED = ("mlflow", "numpy", "pandas", "pyarrow", "pydantic")
+
+
+def save_model(deployed: Path, folder: Path) -> None:
+    """Save the forecaster written to `deployed` (see deployed_file) as a model that carries its own code.
+
+    It loads with mlflow.pyfunc.load_model wherever the requirements are installed; the project need not be.
+    """
+    import mlflow.pyfunc
+    from mlflow.models import ModelSignature
+    from mlflow.types import ColSpec, DataType, ParamSchema, ParamSpec, Schema
+
+    signature = ModelSignature(
+        inputs=Schema([ColSpec(DataType.datetime, "window_start"), ColSpec(DataType.double, "count")]),
+        params=ParamSchema([ParamSpec("paths", DataType.long, 400), ParamSpec("seed", DataType.long, 7)]),
+    )
+    with warnings.catch_warnings():
+        # It asks for an input example; a history of two weeks would be larger than the model.
+        warnings.filterwarnings("ignore", message=".*input example", category=UserWarning)
+        mlflow.pyfunc.save_model(
+            str(folder),
+            python_model=str(CODE),
+            artifacts={"deployed": str(deployed)},
+            code_paths=[str(Path(forecasting.__file__).parent)],
+            pip_requirements=[f"{name}=={importlib.metadata.version(name)}" for name in NEEDED],
+            signature=signature,
+        )

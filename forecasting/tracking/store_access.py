@@ -1,0 +1,113 @@
+"""Reaching an MLflow store: quietly, quickly refused where it does not answer, safe when two processes are first."""
+
+import fcntl
+import importlib.util
+import logging
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit, urlunsplit
+
+from forecasting.errors import TrackingError
+
+if TYPE_CHECKING:
+    from mlflow import MlflowClient
+
+CONNECT_TIMEOUT_S = 3.0
+REMEDY = "start the server, or correct FORESCALE_MLFLOW_URI"
+
+
+def without_credentials(uri: str) -> str:
+    """The URI as it may be shown: user, password and query are left out."""
+    parts = urlsplit(uri)
+    if "@" not in parts.netloc and not parts.query:
+        return uri
+    shown = urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+    # urlunsplit drops the empty authority of sqlite:///path.
+    return uri.split("?")[0] if not parts.netloc else shown
+
+
+def connected_client(uri: str) -> "MlflowClient":
+    """A client of the store at a URI; a fresh SQLite store is created.
+
+    Raises TrackingError, within seconds, where MLflow is not installed or the store does not answer.
+    """
+    if importlib.util.find_spec("mlflow") is None:
+        raise TrackingError("mlflow is not installed; install forescale[mlflow]")
+    _check_answers(uri)
+    _set_defaults()
+    from mlflow import MlflowClient
+    from mlflow.exceptions import MlflowException
+    from sqlalchemy.exc import SQLAlchemyError
+
+    # MLflow and Alembic report each migration of a fresh store.
+    for library in ("mlflow", "alembic"):
+        logging.getLogger(library).setLevel(logging.WARNING)
+    try:
+        with _first_use(uri) as fresh:
+            if fresh is not None:
+                _create(fresh)
+            client = MlflowClient(tracking_uri=uri, registry_uri=uri)
+            client.search_experiments(max_results=1)
+    except (MlflowException, SQLAlchemyError, OSError) as error:
+        raise refused(uri, "opening the store", error) from None
+    return client
+
+
+def refused(uri: str, doing: str, error: Exception) -> TrackingError:
+    """The error of a store that refuses, in one line and without credentials."""
+    reason = " ".join(str(error).replace(uri, without_credentials(uri)).split())[:300]
+    return TrackingError(f"MLflow at {without_credentials(uri)}: {doing} failed ({reason}); {REMEDY}")
+
+
+def _check_answers(uri: str) -> None:
+    parts = urlsplit(uri)
+    if parts.scheme not in {"http", "https"}:
+        return
+    try:
+        port = parts.port or (443 if parts.scheme == "https" else 80)
+        socket.create_connection((parts.hostname or "", port), timeout=CONNECT_TIMEOUT_S).close()
+    except (OSError, ValueError) as error:
+        raise TrackingError(f"MLflow at {without_credentials(uri)} does not answer ({error}); {REMEDY}") from None
+
+
+def _set_defaults() -> None:
+    # Read by MLflow when it is imported and at each request; what an operator has set stays.
+    for name, value in {
+        "MLFLOW_DISABLE_TELEMETRY": "true",
+        "MLFLOW_HTTP_REQUEST_TIMEOUT": "20",
+        "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "2",
+        "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
+        "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
+    }.items():
+        os.environ.setdefault(name, value)
+
+
+@contextmanager
+def _first_use(uri: str) -> Iterator[Path | None]:
+    """The file of a SQLite store that has yet to be created, by one process at a time; None for any other store."""
+    if not uri.startswith("sqlite:///"):
+        yield None
+        return
+    database = Path(uri.removeprefix("sqlite:///").split("?")[0])
+    database.parent.mkdir(parents=True, exist_ok=True)
+    with database.with_name(database.name + ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield None if database.exists() else database
+
+
+def _create(database: Path) -> None:
+    """Make the tables aside and put them in place whole.
+
+    MLflow creates them by dozens of migrations, which a kill would leave half done for ever.
+    """
+    from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
+
+    aside = database.with_name(database.name + ".new")
+    for left_over in database.parent.glob(f"{aside.name}*"):
+        left_over.unlink()
+    SqlAlchemyStore(f"sqlite:///{aside}", (database.parent / "artifacts").as_uri()).engine.dispose()
+    aside.replace(database)

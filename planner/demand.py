@@ -1,0 +1,91 @@
+"""Demand: the one place where forecast meets model. What load each slot of the horizon must be planned for."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import numpy as np
+import numpy.typing as npt
+
+from forecasting.forecast import Forecast
+from planner.errors import PlanError
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Demand:
+    """The load to plan for per slot of slot_s seconds, from start on.
+
+    quantile: of the peak within each slot. rate_per_s: per source, shape (slots,), events per second.
+    """
+
+    start: datetime
+    slot_s: int
+    quantile: float
+    rate_per_s: Mapping[str, Floats]
+
+    @property
+    def slots(self) -> int:
+        return int(next(iter(self.rate_per_s.values())).size)
+
+    @property
+    def end(self) -> datetime:
+        return self.slot_start(self.slots)
+
+    def slot_start(self, slot: int) -> datetime:
+        return self.start + timedelta(seconds=self.slot_s * slot)
+
+    def peak_per_s(self, first: int, last: int) -> dict[str, float]:
+        """The largest demand of each source over the slots [first, last)."""
+        return {source: float(rates[first:last].max()) for source, rates in self.rate_per_s.items()}
+
+    def still_to_come(self, now: datetime) -> "Demand":
+        """Without the slots that are over. Raises PlanError when all of them are: the forecast is too old."""
+        over = max(0, int((now - self.start).total_seconds() // self.slot_s))
+        if over >= self.slots:
+            raise PlanError(
+                f"it is {now}, and the forecast ended at {self.end}; forecast anew and hold the plan till then"
+            )
+        rates = {source: values[over:] for source, values in self.rate_per_s.items()}
+        return Demand(self.slot_start(over), self.slot_s, self.quantile, rates)
+
+
+def demand(forecasts: Mapping[str, Forecast], *, slot_s: int, quantile: float) -> Demand:
+    """Per slot the quantile of its peak, read off the joint paths and then calibrated.
+
+    Pointwise quantiles would not do: the largest of several steps is above the quantile of each. The paths' own peaks
+    are brought to the calibrated ones by the ratio of the two, per horizon, so what backtests taught of the peak counts
+    here.
+    Raises PlanError when forecasts disagree on their grid or a slot is not a multiple of the step.
+    """
+    if not forecasts:
+        raise PlanError("no forecast to plan for; run `forescale forecast` first")
+    grids = {(f.start, f.step_s, f.paths_per_s.shape[1]) for f in forecasts.values()}
+    if len(grids) > 1:
+        raise PlanError(f"forecasts of {', '.join(sorted(forecasts))} are on different grids; forecast them together")
+    start, step_s, steps = grids.pop()
+    if slot_s % step_s or steps * step_s < slot_s:
+        raise PlanError(f"slot of {slot_s} s: give a multiple of the forecast's step of {step_s} s within its horizon")
+    per_slot = slot_s // step_s
+    slots = steps // per_slot
+    rates = {}
+    for source, forecast in forecasts.items():
+        peaks = forecast.paths_per_s[:, : slots * per_slot].reshape(-1, slots, per_slot).max(axis=2)
+        ends_s = (np.arange(slots) + 1) * slot_s
+        rates[source] = np.quantile(peaks, quantile, axis=0) * _calibration(forecast, quantile, ends_s)
+    return Demand(start, slot_s, quantile, rates)
+
+
+def _calibration(forecast: Forecast, quantile: float, ends_s: npt.NDArray[np.int_]) -> Floats:
+    """Per slot: calibrated over raw quantile of the peak, of the shortest horizon that holds the slot; 1 where
+    unknown.
+    """
+    factors = np.ones(ends_s.size)
+    if quantile not in forecast.quantiles:
+        return factors
+    for horizon_s in sorted(forecast.peak_per_s, reverse=True):
+        raw = float(np.quantile(forecast.paths_per_s[:, : horizon_s // forecast.step_s].max(axis=1), quantile))
+        if raw > 0:
+            factors[ends_s <= horizon_s] = forecast.peak_quantile_per_s(horizon_s, quantile) / raw
+    return factors

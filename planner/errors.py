@@ -1,0 +1,13 @@
+"""What can go wrong between a forecast and a running plan. Each message names the place, the value and the remedy."""
+
+
+class PlanError(ValueError):
+    """A schedule cannot be made from what was given."""
+
+
+class ClusterError(RuntimeError):
+    """The cluster cannot be reached, or answers something that cannot be understood."""
+
+
+class LedgerError(RuntimeError):
+    """The ledger refuses a change: an unknown row, or a step that is not in the state the change assumes."""

@@ -1,0 +1,1 @@
+"""Search for the cheapest plan that holds the target."""

@@ -1,0 +1,105 @@
+"""A plan or a schedule comes back from its JSON as it went in."""
+
+import json
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from modeling.physical_plan import Container, Instance, PhysicalPlan
+from planner.errors import PlanError
+from planner.scaling_schedule import Alternative, Excuse, ScalingSchedule, ScheduledStep
+from planner.schedule_json import plan_from_json, plan_to_json, schedule_from_json, schedule_to_json
+
+NUMBERS = st.floats(allow_nan=False)  # infinity is a number that the model gives: the wait of an unstable operator
+TEXTS = st.text(max_size=20)
+MOMENTS = st.datetimes(
+    datetime(1990, 1, 1), datetime(2100, 1, 1), timezones=st.sampled_from([UTC, timezone(timedelta(hours=5.5))])
+)
+
+
+@st.composite
+def plans(draw: st.DrawFn) -> PhysicalPlan:
+    parallelism = draw(st.dictionaries(TEXTS, st.integers(1, 6), max_size=3))
+    instances = [Instance(name, index) for name, count in parallelism.items() for index in range(count)]
+    if not instances or draw(st.booleans()):
+        return PhysicalPlan(draw(TEXTS), parallelism)
+    cut = draw(st.integers(0, len(instances)))
+    packing = (Container(1, tuple(instances[:cut])), Container(7, tuple(instances[cut:])))
+    return PhysicalPlan(draw(TEXTS), parallelism, packing)
+
+
+STEPS = st.builds(
+    ScheduledStep,
+    deploy_at=MOMENTS,
+    in_place_at=MOMENTS,
+    needed_from=MOMENTS,
+    needed_until=MOMENTS,
+    plan=plans(),
+    replaces=plans(),
+    load_per_s=st.dictionaries(TEXTS, NUMBERS, max_size=2),
+    bottleneck=TEXTS,
+    utilisation=NUMBERS,
+    saturation_scale=NUMBERS,
+    downtime_s=NUMBERS,
+    catch_up_s=NUMBERS,
+    cost_instance_hours=NUMBERS,
+    why=TEXTS,
+)
+SCHEDULES = st.builds(
+    ScalingSchedule,
+    topology=TEXTS,
+    made_at=MOMENTS,
+    start=MOMENTS,
+    end=MOMENTS,
+    quantile=NUMBERS,
+    current=plans(),
+    steps=st.lists(STEPS, max_size=2).map(tuple),
+    cost_instance_hours=NUMBERS,
+    why=TEXTS,
+    alternatives=st.lists(
+        st.builds(
+            Alternative,
+            name=TEXTS,
+            cost_instance_hours=NUMBERS,
+            rescales=st.integers(0, 99),
+            short_s=NUMBERS,
+            excuse=TEXTS,
+        ),
+        max_size=2,
+    ).map(tuple),
+    excuses=st.lists(
+        st.builds(Excuse, plan=plans(), bottleneck=TEXTS, quantity=TEXTS, value=NUMBERS, bound=NUMBERS, remedy=TEXTS),
+        max_size=2,
+    ).map(tuple),
+    derived_from=st.dictionaries(TEXTS, TEXTS, max_size=2),
+)
+
+
+@given(plans())
+def test_plan__comes_back_from_json_as_it_was(plan: PhysicalPlan) -> None:
+    assert plan_from_json(json.loads(json.dumps(plan_to_json(plan), allow_nan=False))) == plan
+
+
+@settings(max_examples=60)
+@given(SCHEDULES)
+def test_schedule__comes_back_from_json_as_it_was(schedule: ScalingSchedule) -> None:
+    assert schedule_from_json(json.loads(json.dumps(schedule_to_json(schedule), allow_nan=False))) == schedule
+
+
+def test_schedule__that_was_cut_short_says_what_is_missing() -> None:
+    with pytest.raises(PlanError, match="a stored schedule cannot be read: 'topology' is missing"):
+        schedule_from_json({})
+
+
+def test_plan__with_a_parallelism_of_zero_is_not_read() -> None:
+    with pytest.raises(PlanError, match=r"a stored plan cannot be read: .* parallelism 0 of operator 'count'"):
+        plan_from_json({"topology": "words", "parallelism": {"count": 0}, "packing": []})
+
+
+def test_schedule__with_a_moment_without_time_zone_is_not_written() -> None:
+    naive = datetime(2024, 1, 1)
+    plan = PhysicalPlan("words", {"count": 1})
+    with pytest.raises(PlanError, match="2024-01-01 00:00:00 has no time zone"):
+        schedule_to_json(ScalingSchedule("words", naive, naive, naive, 0.9, plan, (), 0.0, "hold"))

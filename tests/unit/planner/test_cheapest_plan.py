@@ -1,0 +1,99 @@
+"""The cheapest plan within the limits, and excuses that say what would help."""
+
+import itertools
+
+import pytest
+
+from modeling.evaluate import evaluate
+from modeling.operator_profile import OperatorProfile
+from modeling.physical_plan import PhysicalPlan
+from modeling.topology import Grouping, Operator, Stream, Topology
+from planner.limits import Limits
+from planner.scaling_schedule import Excuse
+from planner.search.cheapest_plan import cheapest_plan, one_fewer, strongest_plan
+
+Profiles = dict[str, OperatorProfile]
+
+
+def test_parallelism__is_the_smallest_with_headroom(pair: Topology, pair_profiles: Profiles) -> None:
+    plan = cheapest_plan(pair, pair_profiles, {"source": 8.5}, Limits(max_utilisation=0.85))
+    # 8.5 / 0.85 = 10 exactly
+    assert isinstance(plan, PhysicalPlan)
+    assert plan.parallelism == {"source": 1, "work": 10}
+
+
+def test_plan__equals_the_best_of_all_plans_tried_one_by_one() -> None:
+    topology = Topology(
+        "t",
+        tuple(Operator(n, 6) for n in "abc"),
+        (Stream("a", "b"), Stream("b", "c", Grouping.FIELDS), Stream("a", "c")),
+    )
+    profiles = {
+        "a": OperatorProfile("a", 0.1, {"a->b": 0.5, "a->c": 1.0}),
+        "b": OperatorProfile("b", 0.3, {"b->c": 2.0}),
+        "c": OperatorProfile("c", 0.1),
+    }
+    limits = Limits(max_utilisation=0.8, max_instances=12)
+    plan = cheapest_plan(topology, profiles, {"a": 10.0}, limits)
+    assert isinstance(plan, PhysicalPlan)
+    fitting = []
+    for counts in itertools.product(range(1, 7), repeat=3):
+        candidate = PhysicalPlan("t", dict(zip("abc", counts, strict=True)))
+        if evaluate(topology, profiles, candidate, {"a": 10.0}).utilisation <= 0.8:
+            fitting.append(candidate.instances)
+    assert plan.instances == min(fitting)
+
+
+def test_latency_target__adds_instances_until_it_holds(pair: Topology, pair_profiles: Profiles) -> None:
+    free = cheapest_plan(pair, pair_profiles, {"source": 8.0}, Limits())
+    quick = cheapest_plan(pair, pair_profiles, {"source": 8.0}, Limits(max_latency_s=1.5))
+    assert isinstance(free, PhysicalPlan)
+    assert isinstance(quick, PhysicalPlan)
+    assert quick.instances > free.instances
+    assert evaluate(pair, pair_profiles, quick, {"source": 8.0}).latency_s <= 1.5
+
+
+def test_latency_target__below_the_service_time_is_excused(pair: Topology, pair_profiles: Profiles) -> None:
+    excuse = cheapest_plan(pair, pair_profiles, {"source": 8.0}, Limits(max_latency_s=0.9))
+    assert isinstance(excuse, Excuse)
+    assert "allow more latency" in excuse.remedy
+
+
+def test_too_many_instances__are_excused_with_the_number_that_would_do(pair: Topology, pair_profiles: Profiles) -> None:
+    excuse = cheapest_plan(pair, pair_profiles, {"source": 17.0}, Limits(max_instances=20))
+    # 17 / 0.85 = 20 of work, and one source
+    assert isinstance(excuse, Excuse)
+    assert excuse.value == 21
+    assert "max_instances to 21" in excuse.sentence()
+
+
+def test_a_heavy_key__is_excused_because_instances_do_not_help() -> None:
+    from modeling.operator_profile import KeyHistogram
+
+    topology = Topology("t", (Operator("a"), Operator("b", 8)), (Stream("a", "b", Grouping.FIELDS),))
+    profiles = {
+        "a": OperatorProfile("a", 0),
+        "b": OperatorProfile("b", 0.1, keys=KeyHistogram({"everyone": 0.9})),
+    }
+    excuse = cheapest_plan(topology, profiles, {"a": 12.0}, Limits())
+    assert isinstance(excuse, Excuse)
+    assert excuse.bottleneck == "b"
+    # the heaviest key alone: 0.9 · 12 · 0.1 = 1.08
+    assert excuse.value > 1.08
+    assert "heaviest key" in excuse.remedy
+
+
+def test_strongest_plan__carries_what_the_limits_allow(pair: Topology, pair_profiles: Profiles) -> None:
+    plan, share = strongest_plan(pair, pair_profiles, {"source": 17.0}, Limits(max_instances=11))
+    # 10 of work carry 8.5/s with headroom: half of 17
+    assert plan.parallelism["work"] == 10
+    assert share == pytest.approx(0.5, abs=2e-3)
+
+
+def test_one_fewer__tells_why_not(pair: Topology, pair_profiles: Profiles) -> None:
+    limits = Limits()
+    plan = PhysicalPlan("pair", {"source": 1, "work": 10})
+    (excuse,) = one_fewer(pair, pair_profiles, plan, {"source": 8.5}, limits)
+    # 8.5 / 9 = 0.944
+    assert excuse.value == pytest.approx(8.5 / 9)
+    assert excuse.sentence() == "utilisation 0.944 of work is beyond 0.85; give work 10 instances"

@@ -1,0 +1,66 @@
+"""Demand: quantiles of each slot's peak, from joint paths, calibrated."""
+
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import pytest
+
+from forecasting.forecast import QUANTILES, Forecast
+from planner.demand import demand
+from planner.errors import PlanError
+
+START = datetime(2026, 3, 2, 20, 0, tzinfo=UTC)
+
+
+def forecast(paths: np.ndarray, peaks: dict[int, float], source: str = "s") -> Forecast:
+    """A forecast with the given paths (paths, steps of 300 s) and, per horizon, a p95 of the peak."""
+    return Forecast(
+        issued_at=START,
+        topology="t",
+        source=source,
+        start=START,
+        step_s=300,
+        quantiles=QUANTILES,
+        rate_per_s=np.quantile(paths, QUANTILES, axis=0).T,
+        peak_per_s={h: np.array([p * 0.5, p * 0.9, p, p * 1.1]) for h, p in peaks.items()},
+        paths_per_s=paths,
+        forecaster={},
+        trained_from=START - timedelta(days=7),
+        trained_to=START,
+        history_digest="",
+        seed=0,
+    )
+
+
+def test_slot_demand__is_the_quantile_of_the_peak_not_the_peak_of_quantiles() -> None:
+    # on each path one of three steps is 3, the others 1: every slot's peak is 3, each step's median is 1
+    paths = np.tile(np.array([[3.0, 1, 1], [1, 3, 1], [1, 1, 3]]), (40, 1))
+    wanted = demand({"s": forecast(paths, {})}, slot_s=900, quantile=0.5)
+    assert wanted.rate_per_s["s"].tolist() == [3.0]
+
+
+def test_calibrated_peaks__scale_the_slots_of_their_horizon() -> None:
+    paths = np.ones((100, 12))
+    wanted = demand({"s": forecast(paths, {900: 1.2, 3600: 1.5})}, slot_s=900, quantile=0.95)
+    # the first slot lies within 900 s, the others within 3600 s
+    assert wanted.rate_per_s["s"].tolist() == pytest.approx([1.2, 1.5, 1.5, 1.5])
+
+
+def test_forecasts_on_different_grids__are_refused() -> None:
+    one, other = forecast(np.ones((9, 6)), {}), forecast(np.ones((9, 3)), {}, "r")
+    with pytest.raises(PlanError, match="different grids"):
+        demand({"s": one, "r": other}, slot_s=900, quantile=0.95)
+
+
+def test_a_slot_that_is_no_multiple_of_the_step__is_refused() -> None:
+    with pytest.raises(PlanError, match="multiple of the forecast's step of 300 s"):
+        demand({"s": forecast(np.ones((9, 6)), {})}, slot_s=400, quantile=0.95)
+
+
+def test_slots_that_are_over__are_left_out_and_an_old_forecast_is_refused() -> None:
+    wanted = demand({"s": forecast(np.ones((9, 12)), {})}, slot_s=900, quantile=0.95)
+    later = wanted.still_to_come(START + timedelta(minutes=20))
+    assert later.start == START + timedelta(minutes=15)
+    assert later.slots == 3
+    with pytest.raises(PlanError, match="forecast anew"):
+        wanted.still_to_come(START + timedelta(hours=1))

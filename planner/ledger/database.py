@@ -1,0 +1,109 @@
+"""The connection to the ledger's database: SQLite by default, PostgreSQL by its URL."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import URL, Connection, create_engine, event, make_url, text
+from sqlalchemy.engine import Engine
+from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
+from sqlalchemy.orm import Session
+from sqlalchemy.pool import NullPool
+
+from planner.errors import LedgerError
+
+LOCK_PATIENCE_MS = 60_000
+
+
+class Database:
+    """Short transactions on one database. Its URL may hold a password, which is never shown.
+
+    Raises LedgerError for a URL that cannot be understood or a file that cannot be made.
+    """
+
+    def __init__(self, url: str) -> None:
+        try:
+            self._url = make_url(url)
+            # No pool: connections do not outlive a transaction, so a forked task never shares one with its parent.
+            self._engine = create_engine(self._url, poolclass=NullPool, hide_parameters=True)
+        except (ArgumentError, NoSuchModuleError, ImportError, ValueError):
+            raise LedgerError(
+                "the ledger's URL cannot be understood (it is not shown, as it may hold a password); give it as "
+                "sqlite:////path/ledger.db or postgresql+psycopg://user:password@host/database, and install the driver"
+            ) from None
+        if self.sqlite:
+            _prepare_sqlite(self._engine, self._url)
+
+    @property
+    def sqlite(self) -> bool:
+        return self._url.get_backend_name() == "sqlite"
+
+    @property
+    def shown(self) -> str:
+        """The URL without its secrets."""
+        query = {key: "hidden" if "password" in key.lower() else value for key, value in self._url.query.items()}
+        return self._url.set(query=query).render_as_string(hide_password=True)
+
+    @contextmanager
+    def connection(self) -> Iterator[Connection]:
+        """One transaction: all of it is kept, or nothing. Raises LedgerError where the database fails."""
+        try:
+            with self._engine.begin() as connection:
+                yield connection
+        except SQLAlchemyError as error:
+            if isinstance(cause := getattr(error, "orig", None), LedgerError):
+                raise cause from None
+            raise LedgerError(
+                f"ledger {self.shown}: {self._without_secrets(error)}; check that the database can be reached and "
+                "written to"
+            ) from None
+
+    @contextmanager
+    def session(self) -> Iterator[Session]:
+        """The same, for mapped rows."""
+        with self.connection() as connection, Session(connection, expire_on_commit=False) as session:
+            yield session
+            session.flush()
+
+    def lock(self, connection: Connection, name: str) -> None:
+        """Let nobody else pass here for the same name until the transaction ends."""
+        # On SQLite every transaction holds the write lock from its begin.
+        if self._url.get_backend_name() == "postgresql":
+            connection.execute(text("SELECT pg_advisory_xact_lock(hashtext(:name))"), {"name": f"forescale {name}"})
+
+    def _without_secrets(self, error: SQLAlchemyError) -> str:
+        said = " ".join(str(getattr(error, "orig", None) or error).split())
+        secrets = [self._url.password, *(v for key, v in self._url.query.items() if "password" in key.lower())]
+        for secret in secrets:
+            if isinstance(secret, str) and secret:
+                said = said.replace(secret, "***")
+        return said
+
+
+def _prepare_sqlite(engine: Engine, url: URL) -> None:
+    """Wait for locks, check foreign keys, and begin each transaction with the write lock.
+
+    A transaction that reads first and writes later would otherwise fail at once when another one wrote in between.
+    """
+    if not url.database or url.database == ":memory:":
+        raise LedgerError(
+            "a ledger in memory would be gone after each transaction; give it a file: sqlite:////path/l.db"
+        )
+    try:
+        Path(url.database).parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise LedgerError(f"the folder of ledger {url.database} cannot be made: {error}; choose another path") from None
+
+    @event.listens_for(engine, "connect")
+    def on_connect(connection: Any, _record: object) -> None:
+        connection.isolation_level = None
+        cursor = connection.cursor()
+        cursor.execute(f"PRAGMA busy_timeout = {LOCK_PATIENCE_MS}")
+        cursor.execute("PRAGMA journal_mode = WAL")
+        cursor.execute("PRAGMA foreign_keys = ON")
+        cursor.close()
+
+    @event.listens_for(engine, "begin")
+    def on_begin(connection: Connection) -> None:
+        connection.exec_driver_sql("BEGIN IMMEDIATE")

@@ -1,0 +1,294 @@
+"""The ledger: what was forecast, what was decided, where each step stands, and what became of it."""
+
+import hashlib
+from collections.abc import Collection, Sequence
+from datetime import datetime
+
+from sqlalchemy import delete, select
+from sqlalchemy.orm import Session
+
+from modeling.physical_plan import PhysicalPlan
+from planner.errors import LedgerError
+from planner.ledger.database import Database
+from planner.ledger.entries import (
+    BlacklistEntry,
+    ForecastEntry,
+    Outcome,
+    ScheduleEntry,
+    StepEntry,
+    StepEvent,
+    forecast_entry,
+    outcome,
+    schedule_entry,
+    step_entry,
+    step_event,
+)
+from planner.ledger.migrate import upgrade_database
+from planner.ledger.schedule_rows import schedule_digest, schedule_row, step_rows
+from planner.ledger.step_state import WAITING, StepState
+from planner.ledger.tables import (
+    BlacklistTable,
+    ForecastTable,
+    OutcomeTable,
+    ScheduleForecastTable,
+    ScheduleTable,
+    StepEventTable,
+    StepTable,
+)
+from planner.ledger.transitions import add_step, begin_again, move_step, step_row, supersede_others
+from planner.scaling_schedule import ScalingSchedule
+from planner.schedule_json import numbers_to_json, plan_to_json
+
+
+class Ledger:
+    """The ledger at a SQLAlchemy URL. Its tables are created, or brought to the newest revision, when it is opened.
+
+    Every method is one transaction; all raise LedgerError for a database that fails. Nothing stays open between them.
+    """
+
+    def __init__(self, url: str) -> None:
+        self._database = Database(url)
+        upgrade_database(self._database)
+
+    def __repr__(self) -> str:
+        return f"Ledger({self._database.shown!r})"
+
+    def record_forecast(self, forecast: ForecastEntry) -> str:
+        """Keep a forecast; again with the same id changes nothing. The id."""
+        with self._database.session() as session:
+            self._database.lock(session.connection(), forecast.topology)
+            if session.get(ForecastTable, forecast.id) is None:
+                session.add(ForecastTable(**vars(forecast)))
+        return forecast.id
+
+    def forecasts(self, topology: str, *, limit: int = 100) -> list[ForecastEntry]:
+        """The topology's forecasts, newest first."""
+        newest = select(ForecastTable).where(ForecastTable.topology == topology)
+        with self._database.session() as session:
+            rows = session.scalars(newest.order_by(ForecastTable.issued_at.desc(), ForecastTable.id).limit(limit))
+            return [forecast_entry(row) for row in rows]
+
+    def forecasts_of(self, schedule_id: str) -> list[ForecastEntry]:
+        """What a schedule rests on, however long ago that was."""
+        rests_on = select(ScheduleForecastTable.forecast_id).where(ScheduleForecastTable.schedule_id == schedule_id)
+        with self._database.session() as session:
+            rows = session.scalars(
+                select(ForecastTable).where(ForecastTable.id.in_(rests_on)).order_by(ForecastTable.id)
+            )
+            return [forecast_entry(row) for row in rows]
+
+    def record_schedule(
+        self, schedule: ScalingSchedule, *, forecasts: Sequence[str] = (), report: str = "", by: str = "planner"
+    ) -> str:
+        """Keep a schedule with its steps, proposed, and call off the proposed steps of the topology's earlier ones.
+
+        forecasts: ids of recorded forecasts that it rests on. The id that comes back is the same for the same decision,
+        whenever it was made; recording it again changes nothing.
+        """
+        schedule_id = schedule_digest(schedule)
+        with self._database.session() as session:
+            self._database.lock(session.connection(), schedule.topology)
+            if session.get(ScheduleTable, schedule_id) is not None:
+                return schedule_id
+            session.add(schedule_row(schedule_id, schedule, report))
+            session.flush()
+            for forecast_id in dict.fromkeys(forecasts):
+                if session.get(ForecastTable, forecast_id) is None:
+                    raise LedgerError(
+                        f"schedule {schedule_id} rests on forecast {forecast_id!r}, which the ledger does not have; "
+                        "record the forecast first"
+                    )
+                session.add(ScheduleForecastTable(schedule_id=schedule_id, forecast_id=forecast_id))
+            for step in step_rows(schedule_id, schedule, by):
+                add_step(session, step)
+            # What was approved stands until this schedule is approved as well: nobody may be left without a plan.
+            proposed = (StepState.PROPOSED,)
+            supersede_others(session, schedule.topology, schedule_id, proposed, at=schedule.made_at, by=by)
+        return schedule_id
+
+    def approve_schedule(self, schedule_id: str, *, at: datetime, by: str, why: str) -> None:
+        """Approve the schedule's proposed steps, and call off what waits of the topology's other schedules.
+
+        Where a newer schedule has been recorded since, or its steps were called off, nothing is left to approve and
+        nothing changes.
+        """
+        with self._database.session() as session:
+            row = _schedule_row_of(session, schedule_id)
+            self._database.lock(session.connection(), row.topology)
+            newest = select(ScheduleTable.id).where(ScheduleTable.topology == row.topology)
+            if session.scalars(newest.order_by(ScheduleTable.made_at.desc()).limit(1)).one() != schedule_id:
+                return
+            proposed = select(StepTable.id).where(
+                StepTable.schedule_id == schedule_id, StepTable.state == StepState.PROPOSED.value
+            )
+            for step_id in session.scalars(proposed).all():
+                expected, to = StepState.PROPOSED, StepState.APPROVED
+                move_step(session, step_id, expected=expected, to=to, at=at, by=by, why=why)
+            supersede_others(session, row.topology, schedule_id, WAITING, at=at, by=by)
+
+    def record_report(self, schedule_id: str, report: str) -> None:
+        """Where the schedule's report lies."""
+        with self._database.session() as session:
+            _schedule_row_of(session, schedule_id).report = report
+
+    def schedule(self, schedule_id: str) -> ScheduleEntry:
+        with self._database.session() as session:
+            return _schedule_entry(session, _schedule_row_of(session, schedule_id))
+
+    def schedules(self, topology: str, *, limit: int = 20) -> list[ScheduleEntry]:
+        """The topology's schedules, newest first."""
+        newest = select(ScheduleTable).where(ScheduleTable.topology == topology)
+        with self._database.session() as session:
+            rows = session.scalars(newest.order_by(ScheduleTable.made_at.desc(), ScheduleTable.id).limit(limit)).all()
+            return [_schedule_entry(session, row) for row in rows]
+
+    def record_hand_made_step(
+        self,
+        request_id: str,
+        plan: PhysicalPlan,
+        *,
+        replaces: PhysicalPlan,
+        deploy_at: datetime,
+        expires_at: datetime,
+        at: datetime,
+        by: str,
+        why: str,
+    ) -> str:
+        """Keep a step that a person asked for, approved by that. No schedule supersedes it. The step's id.
+
+        The same request gives the same step. Raises LedgerError when it now asks for another plan.
+        """
+        digest = hashlib.sha256(f"{plan.topology}|{request_id}".encode()).hexdigest()[:12]
+        step_id = f"hand-{digest}"
+        with self._database.session() as session:
+            self._database.lock(session.connection(), plan.topology)
+            known = session.get(StepTable, step_id)
+            if known is None:
+                row = StepTable(
+                    id=step_id,
+                    schedule_id=None,
+                    position=0,
+                    topology=plan.topology,
+                    deploy_at=deploy_at,
+                    expires_at=expires_at,
+                    plan=plan_to_json(plan),
+                    replaces=plan_to_json(replaces),
+                    state=StepState.APPROVED.value,
+                    reason=why,
+                    updated_at=at,
+                    updated_by=by,
+                    attempt=0,
+                )
+                add_step(session, row)
+            elif not step_entry(known).plan.same_parallelism(plan):
+                raise LedgerError(
+                    f"request {request_id!r} is step {step_id}, which asks for {step_entry(known).plan.brief()}, not "
+                    f"{plan.brief()}; give the new request an id of its own"
+                )
+        return step_id
+
+    def step(self, step_id: str) -> StepEntry:
+        with self._database.session() as session:
+            return step_entry(step_row(session, step_id))
+
+    def steps(
+        self,
+        *,
+        topology: str | None = None,
+        schedule_id: str | None = None,
+        states: Collection[StepState] = tuple(StepState),
+    ) -> list[StepEntry]:
+        """Steps by their time of deployment."""
+        query = select(StepTable).where(StepTable.state.in_([state.value for state in states]))
+        if topology is not None:
+            query = query.where(StepTable.topology == topology)
+        if schedule_id is not None:
+            query = query.where(StepTable.schedule_id == schedule_id)
+        with self._database.session() as session:
+            rows = session.scalars(query.order_by(StepTable.deploy_at, StepTable.position, StepTable.id))
+            return [step_entry(row) for row in rows]
+
+    def due_steps(self, now: datetime, *, topology: str | None = None) -> list[StepEntry]:
+        """Approved steps whose time has come and has not gone by."""
+        approved = self.steps(topology=topology, states=(StepState.APPROVED, StepState.DUE))
+        return [step for step in approved if step.deploy_at <= now < step.expires_at]
+
+    def expire_steps(self, now: datetime, *, by: str, topology: str | None = None) -> list[str]:
+        """Call off what waits although its time has gone by. The ids of these steps."""
+        query = select(StepTable).where(StepTable.state.in_(WAITING), StepTable.expires_at <= now)
+        if topology is not None:
+            query = query.where(StepTable.topology == topology)
+        with self._database.session() as session:
+            expired = [(row.id, StepState(row.state)) for row in session.scalars(query.with_for_update())]
+            for step_id, state in expired:
+                why = "its time had gone by before it was deployed"
+                move_step(session, step_id, expected=state, to=StepState.EXPIRED, at=now, by=by, why=why)
+        return [step_id for step_id, _ in expired]
+
+    def transition(
+        self, step_id: str, *, expected: StepState, to: StepState, at: datetime, by: str, why: str
+    ) -> StepEntry:
+        """Move a step on, only from the state it is expected in. Into `deploying` it counts as an attempt.
+
+        Raises LedgerError, naming the step's state, when it is in another one, and for a move that no step makes.
+        """
+        with self._database.session() as session:
+            move_step(session, step_id, expected=expected, to=to, at=at, by=by, why=why)
+            return step_entry(step_row(session, step_id))
+
+    def resume(self, step_id: str, *, at: datetime, by: str, why: str) -> StepEntry:
+        """Count another attempt at a step that is deploying, whose deployment was cut short."""
+        with self._database.session() as session:
+            begin_again(session, step_id, at=at, by=by, why=why)
+            return step_entry(step_row(session, step_id))
+
+    def events(self, step_id: str) -> list[StepEvent]:
+        """Every transition of a step, oldest first."""
+        query = select(StepEventTable).where(StepEventTable.step_id == step_id).order_by(StepEventTable.id)
+        with self._database.session() as session:
+            return [step_event(row) for row in session.scalars(query)]
+
+    def record_outcome(self, known: Outcome) -> None:
+        """Keep what became of a step, in place of what was kept of it before."""
+        with self._database.session() as session:
+            step_row(session, known.step_id)
+            session.merge(
+                OutcomeTable(
+                    step_id=known.step_id,
+                    verified_at=known.verified_at,
+                    downtime_s=known.downtime_s,
+                    predicted=numbers_to_json(known.predicted),
+                    measured=numbers_to_json(known.measured),
+                    violation_minutes=known.violation_minutes,
+                )
+            )
+
+    def outcome(self, step_id: str) -> Outcome | None:
+        with self._database.session() as session:
+            row = session.get(OutcomeTable, step_id)
+            return None if row is None else outcome(row)
+
+    def blacklist(self, entry: BlacklistEntry) -> None:
+        """Keep an action from being tried; again for the same action gives it the new end."""
+        with self._database.session() as session:
+            session.merge(BlacklistTable(**vars(entry)))
+
+    def blacklisted(self, topology: str, now: datetime) -> list[BlacklistEntry]:
+        """What is not to be tried now. Entries whose time is up are dropped."""
+        of_topology = select(BlacklistTable).where(BlacklistTable.topology == topology)
+        with self._database.session() as session:
+            session.execute(delete(BlacklistTable).where(BlacklistTable.until <= now))
+            rows = session.scalars(of_topology.order_by(BlacklistTable.action))
+            return [BlacklistEntry(row.topology, row.action, row.until, row.why) for row in rows]
+
+
+def _schedule_row_of(session: Session, schedule_id: str) -> ScheduleTable:
+    row = session.get(ScheduleTable, schedule_id)
+    if row is None:
+        raise LedgerError(f"the ledger has no schedule {schedule_id}; list the topology's schedules for its id")
+    return row
+
+
+def _schedule_entry(session: Session, row: ScheduleTable) -> ScheduleEntry:
+    rests_on = select(ScheduleForecastTable.forecast_id).where(ScheduleForecastTable.schedule_id == row.id)
+    return schedule_entry(row, tuple(session.scalars(rests_on.order_by(ScheduleForecastTable.forecast_id))))

@@ -1,0 +1,46 @@
+"""Bring a ledger's tables to the newest revision, whatever they are at, with nothing half done."""
+
+from alembic import command
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from alembic.util import CommandError
+from sqlalchemy import Connection
+
+from planner.errors import LedgerError
+from planner.ledger.database import Database
+
+
+def upgrade(url: str) -> None:
+    """Create or upgrade the tables; a second call changes nothing. Several processes may call it at once.
+
+    Raises LedgerError for a database that cannot be reached, or that a newer version has written.
+    """
+    upgrade_database(Database(url))
+
+
+def upgrade_database(database: Database) -> None:
+    config = _config()
+    newest = ScriptDirectory.from_config(config).get_current_head()
+    with database.connection() as connection:
+        database.lock(connection, "upgrade")
+        if _revision(connection) == newest:
+            return
+        config.attributes["connection"] = connection
+        try:
+            command.upgrade(config, "head")
+        except CommandError as error:
+            raise LedgerError(
+                f"ledger {database.shown} is at revision {_revision(connection)}, which this version does not know "
+                f"({error}); use the version of forescale that wrote it, or a newer one"
+            ) from error
+
+
+def _config() -> Config:
+    config = Config()
+    config.set_main_option("script_location", "planner.ledger:migrations")
+    return config
+
+
+def _revision(connection: Connection) -> str | None:
+    return MigrationContext.configure(connection).get_current_revision()

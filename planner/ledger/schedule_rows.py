@@ -1,0 +1,64 @@
+"""A schedule as rows: one of its own, and one per step."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from datetime import datetime
+from itertools import pairwise
+
+from planner.ledger.step_state import StepState
+from planner.ledger.tables import ScheduleTable, StepTable
+from planner.scaling_schedule import ScalingSchedule, ScheduledStep
+from planner.schedule_json import plan_to_json, schedule_to_json
+
+
+def schedule_digest(schedule: ScalingSchedule) -> str:
+    """Sixteen hex digits that are the same for the same decision, whenever it was made."""
+    body = {name: value for name, value in schedule_to_json(schedule).items() if name != "made_at"}
+    return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def schedule_row(schedule_id: str, schedule: ScalingSchedule, report: str) -> ScheduleTable:
+    return ScheduleTable(
+        id=schedule_id,
+        topology=schedule.topology,
+        made_at=schedule.made_at,
+        start_at=schedule.start,
+        end_at=schedule.end,
+        quantile=schedule.quantile,
+        why=schedule.why,
+        current_plan=plan_to_json(schedule.current),
+        body=schedule_to_json(schedule),
+        report=report,
+        derived_from=dict(schedule.derived_from),
+    )
+
+
+def step_rows(schedule_id: str, schedule: ScalingSchedule, by: str) -> list[StepTable]:
+    return [
+        StepTable(
+            id=f"{schedule_id}-{position}",
+            schedule_id=schedule_id,
+            position=position,
+            topology=schedule.topology,
+            deploy_at=step.deploy_at,
+            expires_at=expires_at,
+            plan=plan_to_json(step.plan),
+            replaces=plan_to_json(step.replaces),
+            state=StepState.PROPOSED.value,
+            reason=step.why,
+            updated_at=schedule.made_at,
+            updated_by=by,
+            attempt=0,
+        )
+        for position, (step, expires_at) in enumerate(zip(schedule.steps, _expiries(schedule.steps), strict=True), 1)
+    ]
+
+
+def _expiries(steps: Sequence[ScheduledStep]) -> list[datetime]:
+    """A step is of no use after its span of load, nor once the next step's time has come."""
+    ends = [step.needed_until for step in steps]
+    for position, (step, following) in enumerate(pairwise(steps)):
+        if step.deploy_at < following.deploy_at < ends[position]:
+            ends[position] = following.deploy_at
+    return ends

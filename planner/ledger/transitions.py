@@ -1,0 +1,90 @@
+"""How a step goes from one state to the next: compare-and-set, every transition written down."""
+
+from collections.abc import Collection
+from datetime import datetime
+
+from sqlalchemy import select, update
+from sqlalchemy.orm import Session
+
+from planner.errors import LedgerError
+from planner.ledger.step_state import FOLLOWS, StepState
+from planner.ledger.tables import StepEventTable, StepTable
+
+
+def add_step(session: Session, step: StepTable) -> None:
+    """Insert a step in its first state."""
+    session.add(step)
+    session.flush()
+    _write_down(session, step.id, None, StepState(step.state), step.updated_at, step.updated_by, step.reason)
+
+
+def move_step(
+    session: Session, step_id: str, *, expected: StepState, to: StepState, at: datetime, by: str, why: str
+) -> None:
+    """One UPDATE that only finds the step in the state it is expected in. Raises LedgerError when it does not."""
+    if to not in FOLLOWS[expected]:
+        allowed = ", ".join(sorted(FOLLOWS[expected])) or "nothing: it is final"
+        raise LedgerError(f"step {step_id}: {to!s} does not follow {expected!s}; what may follow is {allowed}")
+    changes: dict[str, object] = {"state": to.value, "reason": why, "updated_at": at, "updated_by": by}
+    if to is StepState.DEPLOYING:
+        changes["attempt"] = StepTable.attempt + 1
+    _change(session, step_id, expected, changes)
+    _write_down(session, step_id, expected, to, at, by, why)
+
+
+def begin_again(session: Session, step_id: str, *, at: datetime, by: str, why: str) -> None:
+    """Another attempt at a deployment that was cut short. Raises LedgerError unless the step is deploying."""
+    changes: dict[str, object] = {"attempt": StepTable.attempt + 1, "updated_at": at, "updated_by": by, "reason": why}
+    _change(session, step_id, StepState.DEPLOYING, changes)
+    _write_down(session, step_id, StepState.DEPLOYING, StepState.DEPLOYING, at, by, why)
+
+
+def supersede_others(
+    session: Session, topology: str, schedule_id: str, states: Collection[StepState], *, at: datetime, by: str
+) -> None:
+    """Call off the topology's steps of all other schedules that are in one of these states.
+
+    What a person made by hand stays.
+    """
+    earlier = session.scalars(
+        select(StepTable)
+        .where(
+            StepTable.topology == topology,
+            StepTable.schedule_id.is_not(None),
+            StepTable.schedule_id != schedule_id,
+            StepTable.state.in_([state.value for state in states]),
+        )
+        .with_for_update()
+    ).all()
+    for step in earlier:
+        why = f"schedule {schedule_id} takes its place"
+        state = StepState(step.state)
+        move_step(session, step.id, expected=state, to=StepState.SUPERSEDED, at=at, by=by, why=why)
+
+
+def step_row(session: Session, step_id: str) -> StepTable:
+    row = session.get(StepTable, step_id)
+    if row is None:
+        raise LedgerError(f"the ledger has no step {step_id}; list the topology's steps for its id")
+    return row
+
+
+def _change(session: Session, step_id: str, expected: StepState, changes: dict[str, object]) -> None:
+    statement = update(StepTable).where(StepTable.id == step_id, StepTable.state == expected.value).values(changes)
+    # The connection tells how many rows it found, and no mapped row of the session is left with old values.
+    found = session.connection().execute(statement).rowcount
+    session.expire_all()
+    if found == 1:
+        return
+    row = step_row(session, step_id)
+    raise LedgerError(
+        f"step {step_id} is {row.state} since {row.updated_at:%Y-%m-%d %H:%M:%S} UTC ({row.updated_by}: {row.reason}), "
+        f"not {expected!s} as expected; read it again and decide anew"
+    )
+
+
+def _write_down(
+    session: Session, step_id: str, before: StepState | None, after: StepState, at: datetime, by: str, why: str
+) -> None:
+    from_state = None if before is None else before.value
+    session.add(StepEventTable(step_id=step_id, from_state=from_state, to_state=after.value, at=at, by=by, why=why))

@@ -1,0 +1,256 @@
+"""What the ledger must do on every database. A subclass gives its URL; see test_ledger_contract.py."""
+
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime, timedelta, timezone
+from itertools import pairwise
+
+import pytest
+from ledger_decisions import NOON, after, forecast_of, plan_of, schedule_of
+
+from planner.errors import LedgerError
+from planner.ledger.entries import BlacklistEntry, Outcome, StepEntry
+from planner.ledger.ledger import Ledger
+from planner.ledger.step_state import StepState
+
+PROPOSED, APPROVED, DUE, DEPLOYING = StepState.PROPOSED, StepState.APPROVED, StepState.DUE, StepState.DEPLOYING
+
+
+def brought_to(ledger: Ledger, step_id: str, state: StepState) -> StepEntry:
+    """The step after it went the straight way from proposed to a state on the way to verified."""
+    way = [PROPOSED, APPROVED, DUE, DEPLOYING, StepState.VERIFIED]
+    for before, following in pairwise(way[: way.index(state) + 1]):
+        ledger.transition(step_id, expected=before, to=following, at=NOON, by="anna", why="as planned")
+    return ledger.step(step_id)
+
+
+class LedgerContract:
+    """Subclass it as `Test…` with the fixture `url` of an empty database."""
+
+    @pytest.fixture
+    def url(self) -> str:
+        raise NotImplementedError
+
+    @pytest.fixture
+    def ledger(self, url: str) -> Ledger:
+        return Ledger(url)
+
+    def test_record_schedule__gives_back_the_same_schedule(self, ledger: Ledger, url: str) -> None:
+        forecast_id = ledger.record_forecast(forecast_of())
+        schedule_id = ledger.record_schedule(schedule_of(3, 4), forecasts=[forecast_id], report="reports/1.html")
+        entry = Ledger(url).schedule(schedule_id)
+        assert entry.schedule == schedule_of(3, 4)
+        assert entry.forecasts == ("run-1",)
+        assert entry.report == "reports/1.html"
+        assert ledger.forecasts("calls") == [forecast_of()]
+
+    def test_record_schedule__proposes_its_steps_until_the_next_ones_time(self, ledger: Ledger) -> None:
+        schedule_id = ledger.record_schedule(schedule_of(3, 4))
+        first, second = ledger.steps(schedule_id=schedule_id)
+        assert [first.id, second.id] == [f"{schedule_id}-1", f"{schedule_id}-2"]
+        assert (first.deploy_at, first.expires_at) == (
+            after(60),
+            after(120),
+        )  # needed until 150, but the next is at 120
+        assert (second.deploy_at, second.expires_at) == (after(120), after(210))
+        assert first.plan == plan_of(3)
+        assert first.replaces == plan_of(2)
+        assert (first.state, first.attempt, first.hand_made) == (PROPOSED, 0, False)
+
+    def test_record_schedule__twice_is_once(self, ledger: Ledger) -> None:
+        schedule_id = ledger.record_schedule(schedule_of(3))
+        brought_to(ledger, f"{schedule_id}-1", APPROVED)
+        assert ledger.record_schedule(schedule_of(3, made_at=after(1))) == schedule_id
+        assert [step.state for step in ledger.steps(topology="calls")] == [APPROVED]
+        assert len(ledger.schedules("calls")) == 1
+
+    def test_record_schedule__again_after_a_newer_one_does_not_call_off_the_newer(self, ledger: Ledger) -> None:
+        older = ledger.record_schedule(schedule_of(3))
+        newer = ledger.record_schedule(schedule_of(4, made_at=after(60)))
+        ledger.record_schedule(schedule_of(3))
+        assert ledger.step(f"{older}-1").state is StepState.SUPERSEDED
+        assert ledger.step(f"{newer}-1").state is PROPOSED
+
+    def test_record_schedule__supersedes_what_is_proposed_and_leaves_what_was_approved(self, ledger: Ledger) -> None:
+        first = ledger.record_schedule(schedule_of(3, 4))
+        brought_to(ledger, f"{first}-1", APPROVED)
+        ledger.record_schedule(schedule_of(7, made_at=after(30)))
+        assert [step.state for step in ledger.steps(schedule_id=first)] == [APPROVED, StepState.SUPERSEDED]
+
+    def test_approve_schedule__takes_the_place_of_what_waits_and_of_nothing_else(self, ledger: Ledger) -> None:
+        first = ledger.record_schedule(schedule_of(3, 4, 5, 6))
+        brought_to(ledger, f"{first}-1", StepState.VERIFIED)
+        brought_to(ledger, f"{first}-2", DEPLOYING)
+        brought_to(ledger, f"{first}-3", DUE)
+        elsewhere = ledger.record_schedule(schedule_of(3, topology="mails"))
+        by_hand = ledger.record_hand_made_step(
+            "r1",
+            plan_of(9),
+            replaces=plan_of(2),
+            deploy_at=after(5),
+            expires_at=after(9),
+            at=NOON,
+            by="anna",
+            why="fair",
+        )
+        second = ledger.record_schedule(schedule_of(7, made_at=after(30)))
+        ledger.approve_schedule(second, at=after(31), by="anna", why="fair")
+        states = {step.id: step.state for step in ledger.steps()}
+        assert states == {
+            f"{first}-1": StepState.VERIFIED,
+            f"{first}-2": DEPLOYING,
+            f"{first}-3": StepState.SUPERSEDED,
+            f"{first}-4": StepState.SUPERSEDED,
+            f"{elsewhere}-1": PROPOSED,
+            by_hand: APPROVED,
+            f"{second}-1": APPROVED,
+        }
+        assert ledger.step(f"{first}-3").reason == f"schedule {second} takes its place"
+
+    def test_approve_schedule__of_an_outdated_schedule_changes_nothing(self, ledger: Ledger) -> None:
+        first = ledger.record_schedule(schedule_of(3))
+        second = ledger.record_schedule(schedule_of(7, made_at=after(30)))
+        ledger.approve_schedule(second, at=after(31), by="anna", why="fair")
+        ledger.approve_schedule(first, at=after(32), by="bert", why="late")
+        assert ledger.step(f"{first}-1").state is StepState.SUPERSEDED
+        assert ledger.step(f"{second}-1").state is APPROVED
+
+    def test_approve_schedule__twice_changes_nothing_the_second_time(self, ledger: Ledger) -> None:
+        schedule_id = ledger.record_schedule(schedule_of(3))
+        for minutes in (1, 2):
+            ledger.approve_schedule(schedule_id, at=after(minutes), by="anna", why="fair")
+        assert [event.to_state for event in ledger.events(f"{schedule_id}-1")] == [PROPOSED, APPROVED]
+
+    def test_approve_schedule__that_holds_the_plan_supersedes_too(self, ledger: Ledger) -> None:
+        first = ledger.record_schedule(schedule_of(3))
+        brought_to(ledger, f"{first}-1", APPROVED)
+        hold = ledger.record_schedule(schedule_of(made_at=after(30)))
+        ledger.approve_schedule(hold, at=after(31), by="anna", why="fair")
+        assert ledger.step(f"{first}-1").state is StepState.SUPERSEDED
+
+    def test_record_schedule__on_an_unknown_forecast_records_nothing(self, ledger: Ledger) -> None:
+        earlier = ledger.record_schedule(schedule_of(3))
+        with pytest.raises(LedgerError, match="rests on forecast 'lost', which the ledger does not have; record"):
+            ledger.record_schedule(schedule_of(4), forecasts=["lost"])
+        assert [entry.id for entry in ledger.schedules("calls")] == [earlier]
+        assert ledger.step(f"{earlier}-1").state is PROPOSED
+
+    def test_schedules__come_newest_first(self, ledger: Ledger) -> None:
+        ids = [ledger.record_schedule(schedule_of(count, made_at=after(count))) for count in (3, 5, 4)]
+        assert [entry.id for entry in ledger.schedules("calls")] == [ids[1], ids[2], ids[0]]
+        assert [entry.id for entry in ledger.schedules("calls", limit=1)] == [ids[1]]
+
+    def test_transition__writes_every_move_down(self, ledger: Ledger) -> None:
+        step_id = f"{ledger.record_schedule(schedule_of(3))}-1"
+        step = brought_to(ledger, step_id, DEPLOYING)
+        assert (step.state, step.reason, step.updated_by, step.attempt) == (DEPLOYING, "as planned", "anna", 1)
+        moves = [(event.from_state, event.to_state) for event in ledger.events(step_id)]
+        assert moves == [(None, PROPOSED), (PROPOSED, APPROVED), (APPROVED, DUE), (DUE, DEPLOYING)]
+
+    def test_transition__from_another_state_than_expected_changes_nothing(self, ledger: Ledger) -> None:
+        step_id = f"{ledger.record_schedule(schedule_of(3))}-1"
+        brought_to(ledger, step_id, APPROVED)
+        with pytest.raises(
+            LedgerError, match=rf"step {step_id} is approved since .*anna: as planned.*, not proposed as"
+        ):
+            ledger.transition(step_id, expected=PROPOSED, to=StepState.VETOED, at=NOON, by="ben", why="no")
+        assert ledger.step(step_id).state is APPROVED
+        assert len(ledger.events(step_id)) == 2
+
+    def test_transition__by_several_at_once_lets_exactly_one_through(self, ledger: Ledger, url: str) -> None:
+        step_id = f"{ledger.record_schedule(schedule_of(3))}-1"
+
+        def approves(who: str) -> bool:
+            try:
+                Ledger(url).transition(step_id, expected=PROPOSED, to=APPROVED, at=NOON, by=who, why="first")
+            except LedgerError:
+                return False
+            return True
+
+        with ThreadPoolExecutor(5) as pool:
+            assert sum(pool.map(approves, ["anna", "ben", "cleo", "dan", "eva"])) == 1
+        assert len(ledger.events(step_id)) == 2
+
+    def test_transition__that_no_step_makes_is_refused_with_what_may_follow(self, ledger: Ledger) -> None:
+        step_id = f"{ledger.record_schedule(schedule_of(3))}-1"
+        with pytest.raises(
+            LedgerError, match="verified does not follow proposed; what may follow is approved, expired"
+        ):
+            ledger.transition(step_id, expected=PROPOSED, to=StepState.VERIFIED, at=NOON, by="ben", why="hurry")
+
+    def test_transition__of_an_unknown_step_names_it(self, ledger: Ledger) -> None:
+        with pytest.raises(LedgerError, match="no step nowhere-1"):
+            ledger.transition("nowhere-1", expected=PROPOSED, to=APPROVED, at=NOON, by="ben", why="")
+
+    def test_resume__counts_another_attempt(self, ledger: Ledger) -> None:
+        step_id = f"{ledger.record_schedule(schedule_of(3))}-1"
+        with pytest.raises(LedgerError, match=r"is proposed since .* not deploying"):
+            ledger.resume(step_id, at=NOON, by="deploy", why="started again")
+        brought_to(ledger, step_id, DEPLOYING)
+        assert ledger.resume(step_id, at=after(1), by="deploy", why="started again").attempt == 2
+
+    def test_due_steps__are_approved_and_their_time_has_come_and_not_gone(self, ledger: Ledger) -> None:
+        schedule_id = ledger.record_schedule(schedule_of(3, 4, 5))
+        for position in (1, 2):
+            brought_to(ledger, f"{schedule_id}-{position}", APPROVED)
+        assert ledger.due_steps(after(59)) == []
+        assert [step.id for step in ledger.due_steps(after(60))] == [f"{schedule_id}-1"]
+        # At 120 min the second step's time has come, and with it the first one's has gone.
+        assert [step.id for step in ledger.due_steps(after(120))] == [f"{schedule_id}-2"]
+        assert ledger.due_steps(after(120), topology="mails") == []
+        assert ledger.due_steps(after(210)) == []
+
+    def test_expire_steps__calls_off_what_waited_too_long(self, ledger: Ledger) -> None:
+        schedule_id = ledger.record_schedule(schedule_of(3, 4))
+        brought_to(ledger, f"{schedule_id}-1", APPROVED)
+        assert ledger.expire_steps(after(119), by="deploy") == []
+        assert ledger.expire_steps(after(120), by="deploy") == [f"{schedule_id}-1"]
+        assert ledger.step(f"{schedule_id}-1").state is StepState.EXPIRED
+
+    def test_record_hand_made_step__is_approved_and_the_same_for_the_same_request(self, ledger: Ledger) -> None:
+        def ask(count: int) -> str:
+            return ledger.record_hand_made_step(
+                "request-1",
+                plan_of(count),
+                replaces=plan_of(2),
+                deploy_at=after(1),
+                expires_at=after(60),
+                at=NOON,
+                by="anna",
+                why="a fair in town",
+            )
+
+        step_id = ask(5)
+        step = ledger.step(step_id)
+        assert (step.state, step.hand_made, step.plan, step.updated_by) == (APPROVED, True, plan_of(5), "anna")
+        assert ask(5) == step_id
+        assert len(ledger.steps()) == 1
+        with pytest.raises(LedgerError, match="transcribe 5, not ingest 1 · transcribe 6; give the new request an id"):
+            ask(6)
+
+    def test_record_outcome__keeps_what_is_known_last(self, ledger: Ledger) -> None:
+        step_id = f"{ledger.record_schedule(schedule_of(3))}-1"
+        assert ledger.outcome(step_id) is None
+        ledger.record_outcome(Outcome(step_id, after(61), 24.0, {"downtime_s": 30.0, "catch_up_s": float("inf")}))
+        known = Outcome(step_id, after(61), 24.0, {"downtime_s": 30.0}, {"downtime_s": 24.0}, violation_minutes=2)
+        ledger.record_outcome(known)
+        assert ledger.outcome(step_id) == known
+        with pytest.raises(LedgerError, match="no step nowhere-1"):
+            ledger.record_outcome(Outcome("nowhere-1", None, None))
+
+    def test_blacklist__holds_until_its_end(self, ledger: Ledger) -> None:
+        entry = BlacklistEntry("calls", "skew:scale-up", after(60), "throughput stayed the same")
+        ledger.blacklist(entry)
+        ledger.blacklist(BlacklistEntry("calls", "skew:scale-up", after(90), "again"))
+        ledger.blacklist(BlacklistEntry("mails", "skew:scale-up", after(90), "elsewhere"))
+        assert [held.until for held in ledger.blacklisted("calls", after(89))] == [after(90)]
+        assert ledger.blacklisted("calls", after(90)) == []
+
+    def test_moments__come_back_in_utc_and_need_a_time_zone(self, ledger: Ledger) -> None:
+        step_id = f"{ledger.record_schedule(schedule_of(3))}-1"
+        berlin = NOON.astimezone(timezone(timedelta(hours=1)))
+        step = ledger.transition(step_id, expected=PROPOSED, to=APPROVED, at=berlin, by="anna", why="")
+        assert step.updated_at == NOON
+        assert step.updated_at.utcoffset() == timedelta(0)
+        naive = datetime(2024, 3, 4, 12, 0)
+        with pytest.raises(LedgerError, match="2024-03-04 12:00:00 has no time zone"):
+            ledger.transition(step_id, expected=APPROVED, to=DUE, at=naive, by="anna", why="")

@@ -1,0 +1,59 @@
+"""Decisions for tests of the ledger: small, and different by what is asked for."""
+
+from datetime import UTC, datetime, timedelta
+
+from modeling.physical_plan import PhysicalPlan
+from planner.ledger.entries import ForecastEntry
+from planner.scaling_schedule import ScalingSchedule, ScheduledStep
+
+NOON = datetime(2024, 3, 4, 12, 0, tzinfo=UTC)
+
+
+def after(minutes: float) -> datetime:
+    return NOON + timedelta(minutes=minutes)
+
+
+def plan_of(count: int, topology: str = "calls") -> PhysicalPlan:
+    return PhysicalPlan(topology, {"ingest": 1, "transcribe": count})
+
+
+def step_for(deploy_at: datetime, until: datetime, count: int, topology: str = "calls") -> ScheduledStep:
+    return ScheduledStep(
+        deploy_at=deploy_at,
+        in_place_at=deploy_at + timedelta(minutes=2),
+        needed_from=deploy_at + timedelta(minutes=5),
+        needed_until=until,
+        plan=plan_of(count, topology),
+        replaces=plan_of(2, topology),
+        load_per_s={"ingest": 1.5},
+        bottleneck="transcribe",
+        utilisation=0.8,
+        saturation_scale=1.25,
+        downtime_s=30.0,
+        catch_up_s=float("inf"),
+        cost_instance_hours=4.0,
+        why="the morning's calls come",
+    )
+
+
+def schedule_of(*counts: int, topology: str = "calls", made_at: datetime = NOON) -> ScalingSchedule:
+    """A step every hour from 13:00 on, each for the hour and a half that follows."""
+    steps = tuple(
+        step_for(after(60 * i), after(60 * i + 90), count, topology) for i, count in enumerate(counts, start=1)
+    )
+    return ScalingSchedule(
+        topology=topology,
+        made_at=made_at,
+        start=NOON,
+        end=after(24 * 60),
+        quantile=0.95,
+        current=plan_of(2, topology),
+        steps=steps,
+        cost_instance_hours=50.0,
+        why="the day's calls",
+        derived_from={"forecast": "run-1"},
+    )
+
+
+def forecast_of(run_id: str = "run-1", topology: str = "calls") -> ForecastEntry:
+    return ForecastEntry(run_id, topology, "ingest", NOON, after(1440), run_id, "3", "forecasts/run-1", "ab" * 32)

@@ -1,0 +1,75 @@
+"""The database behind the ledger: settings of SQLite, and secrets that are never shown."""
+
+from pathlib import Path
+
+import pytest
+from sqlalchemy import text
+
+from planner.errors import LedgerError
+from planner.ledger.database import Database
+from planner.ledger.ledger import Ledger
+
+
+def test_sqlite__waits_for_locks_and_checks_foreign_keys(tmp_path: Path) -> None:
+    with Database(f"sqlite:///{tmp_path / 'ledger.db'}").connection() as connection:
+        settings = {
+            name: connection.execute(text(f"PRAGMA {name}")).scalar_one()
+            for name in ("journal_mode", "foreign_keys", "busy_timeout")
+        }
+    assert settings == {"journal_mode": "wal", "foreign_keys": 1, "busy_timeout": 60_000}
+
+
+def test_connection__keeps_nothing_of_a_block_that_fails(tmp_path: Path) -> None:
+    database = Database(f"sqlite:///{tmp_path / 'ledger.db'}")
+
+    def stop_halfway() -> None:
+        with database.connection() as connection:
+            connection.execute(text("CREATE TABLE half (done TEXT)"))
+            connection.execute(text("INSERT INTO whole VALUES (1)"))
+
+    with pytest.raises(LedgerError, match="no such table: whole"):
+        stop_halfway()
+    with database.connection() as connection:
+        assert connection.execute(text("SELECT count(*) FROM sqlite_master")).scalar_one() == 0
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql+psycopg://forescale:pa55word@127.0.0.1:1/ledger",
+        "postgresql+psycopg://forescale@127.0.0.1:1/ledger?password=pa55word",
+        "nonsense://forescale:pa55word@127.0.0.1/ledger",
+        "no url at all, but pa55word in it",
+    ],
+)
+def test_errors__never_show_a_password(url: str) -> None:
+    with pytest.raises(LedgerError) as failed:
+        Ledger(url)
+    assert "pa55word" not in str(failed.value)
+    assert failed.value.__suppress_context__
+
+
+def test_repr__hides_the_password(tmp_path: Path) -> None:
+    shown = Database("postgresql+psycopg://forescale:pa55word@127.0.0.1/ledger?sslpassword=pa55word").shown
+    assert shown == "postgresql+psycopg://forescale:***@127.0.0.1/ledger?sslpassword=hidden"
+    file = tmp_path / "ledger.db"
+    assert repr(Ledger(f"sqlite:///{file}")) == f"Ledger('sqlite:///{file}')"
+
+
+def test_a_ledger_in_memory__is_refused() -> None:
+    with pytest.raises(LedgerError, match="gone after each transaction; give it a file"):
+        Ledger("sqlite://")
+
+
+def test_a_folder_that_cannot_be_made__is_named() -> None:
+    with pytest.raises(
+        LedgerError, match=r"folder of ledger /proc/nowhere/ledger.db cannot be made: .*; choose another"
+    ):
+        Ledger("sqlite:////proc/nowhere/ledger.db")
+
+
+def test_a_file_that_is_no_database__is_named(tmp_path: Path) -> None:
+    file = tmp_path / "ledger.db"
+    file.write_bytes(b"not a database, but long enough to be taken for one" * 100)
+    with pytest.raises(LedgerError, match=r"ledger\.db: file is not a database"):
+        Ledger(f"sqlite:///{file}")

@@ -1,0 +1,66 @@
+"""Migrations: from nothing, again, at once, and never half."""
+
+import sqlite3
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.runtime.migration import MigrationContext
+
+from planner.errors import LedgerError
+from planner.ledger.database import Database
+from planner.ledger.migrate import upgrade
+from planner.ledger.tables import Base
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "folder with 100 %" / "ledger.db"
+
+
+def _tables(file: Path) -> set[str]:
+    with closing(sqlite3.connect(file)) as connection:
+        return {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+
+
+def test_upgrade__from_nothing_makes_exactly_the_tables_that_are_mapped(file: Path) -> None:
+    upgrade(f"sqlite:///{file}")
+    assert _tables(file) == set(Base.metadata.tables) | {"alembic_version"}
+    with Database(f"sqlite:///{file}").connection() as connection:
+        context = MigrationContext.configure(connection, opts={"compare_type": True, "compare_server_default": True})
+        assert compare_metadata(context, Base.metadata) == []
+
+
+def test_upgrade__again_changes_nothing(file: Path) -> None:
+    upgrade(f"sqlite:///{file}")
+    with closing(sqlite3.connect(file)) as connection:
+        before = connection.execute("PRAGMA schema_version").fetchone()
+    upgrade(f"sqlite:///{file}")
+    with closing(sqlite3.connect(file)) as connection:
+        assert connection.execute("PRAGMA schema_version").fetchone() == before
+
+
+def test_upgrade__by_several_at_once_happens_once(file: Path) -> None:
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(lambda _: upgrade(f"sqlite:///{file}"), range(6)))
+    assert "steps" in _tables(file)
+
+
+def test_upgrade__that_fails_midway_leaves_nothing(file: Path) -> None:
+    file.parent.mkdir()
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute("CREATE TABLE steps (of_something_else TEXT)")  # in the way of a later table
+    with pytest.raises(LedgerError, match="table steps already exists"):
+        upgrade(f"sqlite:///{file}")
+    assert _tables(file) == {"steps"}
+
+
+def test_upgrade__refuses_a_ledger_of_a_newer_version(file: Path) -> None:
+    upgrade(f"sqlite:///{file}")
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute("UPDATE alembic_version SET version_num = '9999'")
+        connection.commit()
+    with pytest.raises(LedgerError, match="is at revision 9999, which this version does not know"):
+        upgrade(f"sqlite:///{file}")

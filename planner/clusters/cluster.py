@@ -1,0 +1,103 @@
+"""The role of a cluster: tell what runs, measure it, change the plan compare-and-set, verify, and undo."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Protocol
+
+from modeling.operator_sample import OperatorSample
+from modeling.physical_plan import PhysicalPlan
+from modeling.topology import Topology
+
+
+class Status(StrEnum):
+    RUNNING = "running"
+    RESCALING = "rescaling"
+    DOWN = "down"
+
+
+@dataclass(frozen=True)
+class ClusterState:
+    """What the cluster runs now.
+
+    running_since: since when the plan has run without a break, None while it does not run.
+    free_slots: instances that could still be placed, None where the cluster does not say.
+    """
+
+    topology: str
+    plan: PhysicalPlan
+    status: Status
+    observed_at: datetime
+    running_since: datetime | None
+    free_slots: int | None
+
+
+@dataclass(frozen=True)
+class Accepted:
+    """The cluster took the plan. Accepted is not done: ask `progress`."""
+
+    plan: PhysicalPlan
+    replaced: PhysicalPlan
+    at: datetime
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """The cluster did not take the plan, nothing has changed. reason names the value, the bound and the remedy."""
+
+    plan: PhysicalPlan
+    reason: str
+
+
+@dataclass(frozen=True)
+class Verified:
+    """The plan runs: parallelism as asked, all instances running, since a moment after the change."""
+
+    plan: PhysicalPlan
+    running_since: datetime
+    downtime_s: float | None
+
+
+@dataclass(frozen=True)
+class Pending:
+    """The change is under way."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class Failed:
+    """The change came to another end than the plan: the job is down, or runs something else."""
+
+    reason: str
+
+
+class Cluster(Protocol):
+    """One running topology on one cluster. Every method raises ClusterError when the cluster cannot be reached."""
+
+    def topology(self) -> Topology:
+        """The operators and streams as the cluster knows them."""
+        ...
+
+    def state(self) -> ClusterState: ...
+
+    def operator_samples(self, span_s: float) -> Sequence[OperatorSample]:
+        """Counters per instance over about the last, or the next, span_s seconds (Flink: waits for them)."""
+        ...
+
+    def apply(self, plan: PhysicalPlan, *, expected: PhysicalPlan) -> Accepted | Refusal:
+        """Ask for a plan, only if the running one has the parallelism of `expected` (compare-and-set).
+
+        Asking for the plan that already runs is accepted and changes nothing. A plan with an operator that the
+        cluster does not know, or that needs more slots than are free, is refused.
+        """
+        ...
+
+    def progress(self, accepted: Accepted) -> Verified | Pending | Failed:
+        """How far an accepted plan is."""
+        ...
+
+    def undo(self, accepted: Accepted) -> Accepted | Refusal:
+        """Go back to what `accepted` replaced, whether or not the change came through."""
+        ...

@@ -1,0 +1,291 @@
+"""A topology on a Flink session or application cluster, rescaled in place by the adaptive scheduler."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import httpx
+
+from modeling.errors import ModelError
+from modeling.operator_sample import OperatorSample
+from modeling.physical_plan import PhysicalPlan
+from modeling.topology import Topology
+from planner.clock import Clock, RealClock
+from planner.clusters.cluster import Accepted, ClusterState, Failed, Pending, Refusal, Status, Verified
+from planner.clusters.flink_answers import ENDED, Job, Vertex, moment
+from planner.clusters.flink_counters import Reading, operator_samples, shortest_span_s
+from planner.clusters.flink_rest import FlinkRest, RequestRefusedError
+from planner.clusters.flink_vertices import bounded_topology, operator_vertices, running_topology, slots_needed
+from planner.errors import ClusterError
+
+# Flink collects counters when somebody asks for them, every 10 s by default: ask often, and they keep coming.
+_POLL_S = 2.0
+# How much longer than the span Flink may take until its counters have moved by it.
+_COUNTERS_LATE_S = 60.0
+# How long a job that is rescaled or restarted just now is waited for before it is measured.
+_START_LATE_S = 300.0
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """One look at the job. running and asked: parallelism per operator, as it is and as it is to become."""
+
+    job: Job
+    vertices: Mapping[str, Vertex]
+    asked_by_vertex: Mapping[str, int]
+
+    @property
+    def running(self) -> Mapping[str, int]:
+        return {name: vertex.parallelism for name, vertex in self.vertices.items()}
+
+    @property
+    def asked(self) -> Mapping[str, int]:
+        return {name: self.asked_by_vertex[vertex.id] for name, vertex in self.vertices.items()}
+
+
+class FlinkCluster:
+    """The `Cluster` of one Flink job. Where subtasks sit is Flink's choice: the packing of a plan is not used.
+
+    url: of the REST interface. operators: operator → vertex name where they differ. timeout_s: of one request.
+    warm_s: how long after a start counters are not read: subtasks count as busy while they restore and connect.
+    clock: what waiting for counters waits on. transport: replaces the network in tests of rare answers.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        job_name: str,
+        topology: Topology,
+        operators: Mapping[str, str] | None = None,
+        *,
+        timeout_s: float = 10.0,
+        warm_s: float = 20.0,
+        clock: Clock | None = None,
+        transport: httpx.BaseTransport | None = None,
+    ) -> None:
+        self._rest = FlinkRest(url, timeout_s, transport)
+        self._job_name = job_name
+        self._declared = topology
+        self._vertex_names = dict(operators or {})
+        self._warm_s = warm_s
+        self._clock = clock or RealClock()
+
+    def topology(self) -> Topology:
+        seen = self._look()
+        nodes = self._rest.job_plan(seen.job.jid).plan.nodes
+        return running_topology(seen.job, nodes, self._declared, seen.vertices)
+
+    def state(self) -> ClusterState:
+        """What runs. free_slots counts free slots; each could hold one instance of every operator."""
+        seen = self._look()
+        job = seen.job
+        free, held = self._rest.slots(job.jid)
+        settled = job.runs and not self._under_way(seen, free + held)
+        status = Status.DOWN if job.state in ENDED else Status.RUNNING if settled else Status.RESCALING
+        return ClusterState(
+            topology=self._declared.name,
+            plan=self._plan(seen.running),
+            status=status,
+            observed_at=moment(job.now),
+            running_since=self._running_since(job) if job.runs else None,
+            free_slots=free,
+        )
+
+    def operator_samples(self, span_s: float) -> Sequence[OperatorSample]:
+        """Counters over the next span_s seconds or a little more. Waits until the plan has run for warm_s.
+
+        Raises ClusterError when the job is restarted meanwhile, or its counters stand still.
+        """
+        self._wait_until_warm()
+        deadline_s = span_s + _COUNTERS_LATE_S
+        old = self._read()  # perhaps from when somebody asked last, perhaps before the plan was warm
+        waited_s = 0.0
+        before: Reading | None = None
+        while waited_s < deadline_s:
+            self._clock.wait(_POLL_S)
+            waited_s += _POLL_S
+            reading = self._read()
+            if before is None:
+                fresh = reading is not None and (old is None or shortest_span_s(old, reading) != 0)
+                before = reading if fresh else None
+            elif reading is not None and (moved_s := shortest_span_s(before, reading)) >= span_s:
+                return operator_samples(self._declared, before, reading)
+            elif reading is not None and moved_s < 0:
+                raise ClusterError(f"{self._where} was restarted while it was measured; measure again")
+        raise ClusterError(
+            f"counters of {self._where} did not move by {span_s:g} s within {deadline_s:g} s; "
+            "see whether its task managers answer the job manager"
+        )
+
+    def apply(self, plan: PhysicalPlan, *, expected: PhysicalPlan) -> Accepted | Refusal:
+        seen = self._look()
+        at = moment(seen.job.now)
+        if reason := self._unfit(plan, seen):
+            return Refusal(plan, reason)
+        # Asked for before, perhaps by a deployment that crashed before it could note so: that is no second request.
+        if dict(plan.parallelism) == seen.asked:
+            return Accepted(plan, expected, at)
+        if dict(expected.parallelism) != seen.running:
+            return Refusal(
+                plan,
+                f"{self._where} runs {_brief(seen.running)}, not {expected.brief()} as was assumed; "
+                "make the decision again from what runs",
+            )
+        if seen.asked != seen.running and self._under_way(seen, sum(self._rest.slots(seen.job.jid))):
+            return Refusal(
+                plan,
+                f"{self._where} is on its way from {expected.brief()} to {_brief(seen.asked)}; "
+                "wait until it is there, and decide from what runs then",
+            )
+        return self._ask(plan, expected, seen)
+
+    def progress(self, accepted: Accepted) -> Verified | Pending | Failed:
+        seen = self._look()
+        job, wanted = seen.job, dict(accepted.plan.parallelism)
+        if job.state in ENDED:
+            return Failed(f"{self._where} is {job.state}; see its exceptions in Flink, and start it again")
+        if seen.asked != wanted:
+            return Failed(
+                f"{self._where} was asked for {_brief(seen.asked)} meanwhile, by somebody else or by a restart of the "
+                "job; see who rescales it, and let one do it"
+            )
+        if job.runs and seen.running != wanted:
+            return Pending(f"{self._where} still runs {_brief(seen.running)}")
+        if not job.runs:
+            tasks = [f"{n}: {_counted(v.tasks)}" for n, v in seen.vertices.items() if not v.runs]
+            return Pending(f"{self._where} is {job.state}; {'; '.join(tasks)}")
+        since = self._running_since(job)
+        return Verified(accepted.plan, since, self._downtime_s(accepted, job, since))
+
+    def undo(self, accepted: Accepted) -> Accepted | Refusal:
+        seen = self._look()
+        back, away = accepted.replaced, accepted.plan
+        if reason := self._unfit(back, seen):
+            return Refusal(back, reason)
+        if dict(back.parallelism) == seen.asked:
+            return Accepted(back, away, moment(seen.job.now))
+        if dict(away.parallelism) != seen.asked:
+            return Refusal(
+                back,
+                f"{self._where} was asked for {_brief(seen.asked)} after {away.brief()}; "
+                "decide anew instead of undoing what somebody else changed",
+            )
+        return self._ask(back, away, seen)
+
+    @property
+    def _where(self) -> str:
+        return f"job {self._job_name!r} of {self._rest.place}"
+
+    def _look(self) -> _Seen:
+        job = self._rest.job(self._rest.find_job(self._job_name).jid)
+        vertices = operator_vertices(job, self._declared, self._vertex_names)
+        if job.state in ENDED:  # Flink keeps requirements of living jobs only
+            return _Seen(job, vertices, {vertex.id: vertex.parallelism for vertex in job.vertices})
+        if job.scheduler != "Adaptive":
+            raise ClusterError(
+                f"{self._where} runs under the {job.scheduler} scheduler, which cannot rescale in place; "
+                "set jobmanager.scheduler: adaptive and start the job again"
+            )
+        requirements = self._rest.requirements(job.jid)
+        if lacking := [vertex.name for vertex in job.vertices if vertex.id not in requirements]:
+            raise ClusterError(f"{self._rest.place} tells no resource requirements of vertex {lacking[0]!r}; ask again")
+        return _Seen(job, vertices, {vertex_id: r.parallelism.upper for vertex_id, r in requirements.items()})
+
+    @staticmethod
+    def _under_way(seen: _Seen, slots: int) -> bool:
+        """Whether the job is still to change. Asked for more than its slots it is not: it runs what fits."""
+        return seen.asked != seen.running and slots_needed(seen.job, seen.asked_by_vertex) <= slots
+
+    def _plan(self, parallelism: Mapping[str, int]) -> PhysicalPlan:
+        try:
+            return PhysicalPlan(self._declared.name, parallelism)
+        except ModelError as error:  # before its first slots come, a job has a parallelism of -1
+            raise ClusterError(f"{self._where} has no plan yet: {error}; ask again once it runs") from None
+
+    def _unfit(self, plan: PhysicalPlan, seen: _Seen) -> str | None:
+        """Why the job cannot run the plan, or None."""
+        if seen.job.state in ENDED:
+            return f"{self._where} is {seen.job.state}; start it again, then decide from what runs"
+        try:
+            plan.check(bounded_topology(self._declared, seen.vertices))
+        except ModelError as error:
+            return str(error)
+        if dict(plan.parallelism) == seen.asked:
+            return None
+        needed = slots_needed(seen.job, self._by_vertex(plan, seen))
+        free, held = self._rest.slots(seen.job.jid)
+        if needed > free + held:
+            widest = max(plan.parallelism, key=lambda name: plan.parallelism[name])
+            return (
+                f"{plan.brief()} needs {needed} slots > {free + held} ({held} held by the job, {free} free); "
+                f"add {needed - free - held} slots of task managers, or lower the parallelism of {widest}"
+            )
+        return None
+
+    def _ask(self, plan: PhysicalPlan, replaced: PhysicalPlan, seen: _Seen) -> Accepted | Refusal:
+        # The upper bound is the plan; slots were counted before, so Flink gets there at once. The lower bound is 1:
+        # with lower = upper a job that later loses a task manager would stop, and one that finds too few slots would
+        # keep its old plan and reserve every slot. That nothing less than the plan runs is what `progress` verifies.
+        bounds = {vertex_id: (1, upper) for vertex_id, upper in self._by_vertex(plan, seen).items()}
+        try:
+            self._rest.ask(seen.job.jid, bounds)
+        except RequestRefusedError as refused:
+            return Refusal(plan, f"{self._rest.place} refuses {plan.brief()}: {refused}; correct the plan")
+        return Accepted(plan, replaced, moment(seen.job.now))
+
+    @staticmethod
+    def _by_vertex(plan: PhysicalPlan, seen: _Seen) -> Mapping[str, int]:
+        """Parallelism of all vertices, which Flink asks for; those that are no operator of ours keep theirs."""
+        ours = {seen.vertices[name].id: count for name, count in plan.parallelism.items()}
+        return {vertex.id: ours.get(vertex.id, seen.asked_by_vertex[vertex.id]) for vertex in seen.job.vertices}
+
+    def _running_since(self, job: Job) -> datetime:
+        """When the last subtask began to run: state is restored before that, and the job does no work."""
+        subtasks = [s for vertex in job.vertices for s in self._rest.vertex(job.jid, vertex.id).subtasks]
+        return moment(max([job.timestamps.get("RUNNING", 0), *(s.running_since_ms for s in subtasks)]))
+
+    def _downtime_s(self, accepted: Accepted, job: Job, since: datetime) -> float | None:
+        if accepted.replaced.same_parallelism(accepted.plan):
+            return 0.0
+        stopped_ms = self._rest.stopped_ms(job.jid, int(accepted.at.timestamp() * 1000))
+        return None if stopped_ms is None else max(0.0, (since - moment(stopped_ms)).total_seconds())
+
+    def _wait_until_warm(self) -> None:
+        waited_s = 0.0
+        while waited_s < self._warm_s + _START_LATE_S:
+            state = self.state()
+            if state.status is Status.DOWN:
+                raise ClusterError(f"{self._where} is down; start it before it is measured")
+            since = state.running_since
+            if since is not None and (state.observed_at - since).total_seconds() >= self._warm_s:
+                return
+            self._clock.wait(_POLL_S)
+            waited_s += _POLL_S
+        raise ClusterError(
+            f"{self._where} has not run for {self._warm_s:g} s after {waited_s:g} s of waiting; see what restarts it"
+        )
+
+    def _read(self) -> Reading | None:
+        """Counters of all instances; None while Flink has not collected those of the present execution."""
+        job = self._rest.job(self._rest.find_job(self._job_name).jid)
+        reading = {}
+        for name, vertex in operator_vertices(job, self._declared, self._vertex_names).items():
+            details = self._rest.vertex(job.jid, vertex.id)
+            for subtask in details.subtasks:
+                counters = subtask.metrics
+                if math.isnan(counters.busy_ms):  # a source of the old kind: its busy time cannot be told
+                    continue
+                too_old = counters.elapsed_ms > details.now - subtask.start_ms + 1000
+                if not counters.complete or too_old:
+                    return None
+                reading[name, subtask.index] = counters
+        return reading
+
+
+def _brief(parallelism: Mapping[str, int]) -> str:
+    return " · ".join(f"{operator} {count}" for operator, count in parallelism.items())
+
+
+def _counted(tasks: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} {state}" for state, count in tasks.items() if count) or "no tasks"

@@ -1,0 +1,169 @@
+"""The answers of Flink's REST interface that the adapter reads, validated; fields it does not need are left out."""
+
+from datetime import UTC, datetime
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+ENDED = frozenset({"FAILED", "CANCELED", "FINISHED", "SUSPENDED"})
+"""States of a job that will not run again by itself."""
+
+
+Milliseconds = Annotated[int, Field(ge=-1, le=253_402_300_799_000)]
+"""Since the epoch, until the year 9999; -1 stands for never."""
+
+
+def moment(milliseconds: int) -> datetime:
+    """Milliseconds since the epoch, on the job manager's clock."""
+    return datetime.fromtimestamp(milliseconds / 1000, UTC)
+
+
+class _Answer(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
+
+
+class JobSummary(_Answer):
+    jid: str
+    name: str
+    state: str
+    start_ms: Annotated[Milliseconds, Field(alias="start-time")]
+
+
+class JobsOverview(_Answer):
+    """GET /jobs/overview: jobs that run, and those that ended not long ago."""
+
+    jobs: list[JobSummary]
+
+
+class Vertex(_Answer):
+    """An operator, or a chain of them, and how many of its subtasks are in which state."""
+
+    id: str
+    name: str
+    parallelism: int
+    max_parallelism: Annotated[int, Field(alias="maxParallelism")]
+    tasks: dict[str, int]
+    slot_group: Annotated[str, Field(alias="slotSharingGroupId")] = ""
+
+    @property
+    def runs(self) -> bool:
+        return self.tasks.get("RUNNING", 0) == self.parallelism
+
+
+class Job(_Answer):
+    """GET /jobs/:id."""
+
+    jid: str
+    name: str
+    state: str
+    now: Milliseconds
+    scheduler: Annotated[str, Field(alias="schedulerType")] = "Adaptive"
+    timestamps: dict[str, Milliseconds]
+    vertices: list[Vertex]
+
+    @property
+    def runs(self) -> bool:
+        return self.state == "RUNNING" and bool(self.vertices) and all(vertex.runs for vertex in self.vertices)
+
+
+class Counters(_Answer):
+    """What a subtask has done since it was started. Times in milliseconds; busy is NaN for sources of the old kind."""
+
+    records_read: Annotated[float, Field(alias="read-records")]
+    records_written: Annotated[float, Field(alias="write-records")]
+    read_complete: Annotated[bool, Field(alias="read-records-complete")] = True
+    written_complete: Annotated[bool, Field(alias="write-records-complete")] = True
+    busy_ms: Annotated[float, Field(alias="accumulated-busy-time")]
+    idle_ms: Annotated[float, Field(alias="accumulated-idle-time")]
+    backpressured_ms: Annotated[float, Field(alias="accumulated-backpressured-time")]
+
+    @property
+    def elapsed_ms(self) -> float:
+        """Age of these counters: Flink takes for busy what is neither idle nor backpressured."""
+        return self.busy_ms + self.idle_ms + self.backpressured_ms
+
+    @property
+    def complete(self) -> bool:
+        return self.read_complete and self.written_complete
+
+
+class Subtask(_Answer):
+    index: Annotated[int, Field(alias="subtask")]
+    status: str
+    start_ms: Annotated[Milliseconds, Field(alias="start-time")]
+    durations_ms: Annotated[dict[str, Milliseconds], Field(alias="status-duration")] = {}
+    metrics: Counters
+
+    @property
+    def running_since_ms(self) -> int:
+        """start-time is when it was deployed; it runs once its state is restored."""
+        return self.start_ms + sum(max(0, self.durations_ms.get(state, 0)) for state in ("DEPLOYING", "INITIALIZING"))
+
+
+class VertexDetails(_Answer):
+    """GET /jobs/:id/vertices/:id."""
+
+    id: str
+    now: Milliseconds
+    subtasks: list[Subtask]
+
+
+class PlanInput(_Answer):
+    id: str
+    ship_strategy: str
+
+
+class PlanNode(_Answer):
+    id: str
+    inputs: list[PlanInput] = []
+
+
+class PlanNodes(_Answer):
+    nodes: list[PlanNode]
+
+
+class JobPlan(_Answer):
+    """GET /jobs/:id/plan."""
+
+    plan: PlanNodes
+
+
+class Bounds(_Answer):
+    lower: Annotated[int, Field(alias="lowerBound")]
+    upper: Annotated[int, Field(alias="upperBound")]
+
+
+class Requirement(_Answer):
+    """One vertex in GET and PUT /jobs/:id/resource-requirements."""
+
+    parallelism: Bounds
+
+
+class Slot(_Answer):
+    job: Annotated[str, Field(alias="jobId")]
+
+
+class TaskManager(_Answer):
+    """GET /taskmanagers and, with its slots, /taskmanagers/:id."""
+
+    id: str
+    free_slots: Annotated[int, Field(alias="freeSlots")]
+    taken_slots: Annotated[list[Slot], Field(alias="allocatedSlots")] = []
+
+
+class TaskManagers(_Answer):
+    taskmanagers: list[TaskManager]
+
+
+class SchedulerState(_Answer):
+    state: str
+    left_ms: Annotated[Milliseconds | None, Field(alias="leaveTimestampInMillis")] = None
+
+
+class Rescale(_Answer):
+    """GET /jobs/:id/rescales/history and, with its states, /rescales/details/:uuid."""
+
+    uuid: Annotated[str, Field(alias="rescaleUuid")]
+    start_ms: Annotated[Milliseconds, Field(alias="startTimestampInMillis")]
+    terminal_state: Annotated[str | None, Field(alias="terminalState")] = None
+    states: Annotated[list[SchedulerState], Field(alias="schedulerStates")] = []

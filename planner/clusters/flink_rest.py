@@ -1,0 +1,163 @@
+"""Flink's REST interface: one call a method, every failure a ClusterError that names place, value and remedy."""
+
+from collections.abc import Mapping
+from typing import TypeVar
+from urllib.parse import urlsplit
+
+import httpx
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from planner.clusters.flink_answers import (
+    ENDED,
+    Job,
+    JobPlan,
+    JobsOverview,
+    JobSummary,
+    Requirement,
+    Rescale,
+    TaskManager,
+    TaskManagers,
+    VertexDetails,
+)
+from planner.errors import ClusterError
+
+Answer = TypeVar("Answer", bound=BaseModel)
+Shape = TypeVar("Shape")
+_REQUIREMENTS = TypeAdapter(dict[str, Requirement])
+_RESCALES = TypeAdapter(list[Rescale])
+
+
+class RequestRefusedError(Exception):
+    """Flink understood the request and said no; the text is its first line of reason."""
+
+
+class FlinkRest:
+    """The REST interface at a URL. transport: replaces the network in tests of rare answers."""
+
+    def __init__(self, url: str, timeout_s: float = 10.0, transport: httpx.BaseTransport | None = None) -> None:
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ClusterError(f"Flink's address {url!r} is not a URL; give it like http://host:8081")
+        self.url = url.rstrip("/")
+        # A name and a password in the address are for the request, not for messages.
+        self.place = f"Flink at {parts.scheme}://{parts.hostname}" + (f":{parts.port}" if parts.port else "")
+        # No proxy from the environment: job managers are inside the network. No idle connections: nobody closes us.
+        limits = httpx.Limits(max_keepalive_connections=0)
+        self._client = httpx.Client(
+            base_url=self.url, timeout=timeout_s, transport=transport, trust_env=False, limits=limits
+        )
+
+    def find_job(self, name: str) -> JobSummary:
+        """The one job of that name that has not ended or, where all have, the last of them."""
+        jobs = self._get("/jobs/overview", JobsOverview).jobs
+        named = [job for job in jobs if job.name == name]
+        if not named:
+            known = ", ".join(sorted({job.name for job in jobs})) or "none"
+            raise ClusterError(f"{self.place} has no job {name!r}; known are: {known}. Start it, or correct its name")
+        alive = [job for job in named if job.state not in ENDED]
+        if len(alive) > 1:
+            ids = ", ".join(job.jid for job in alive)
+            raise ClusterError(f"{self.place} runs {len(alive)} jobs named {name!r} ({ids}); give each its own name")
+        return alive[0] if alive else max(named, key=lambda job: job.start_ms)
+
+    def job(self, jid: str) -> Job:
+        return self._get(f"/jobs/{jid}", Job)
+
+    def job_plan(self, jid: str) -> JobPlan:
+        return self._get(f"/jobs/{jid}/plan", JobPlan)
+
+    def vertex(self, jid: str, vertex_id: str) -> VertexDetails:
+        return self._get(f"/jobs/{jid}/vertices/{vertex_id}", VertexDetails)
+
+    def requirements(self, jid: str) -> Mapping[str, Requirement]:
+        """What was asked for, per vertex id: the scheduler may not have got there yet."""
+        path = f"/jobs/{jid}/resource-requirements"
+        try:
+            return self._checked(_REQUIREMENTS, self._call("GET", path), path)
+        except RequestRefusedError as refused:
+            raise ClusterError(f"{self.place} refuses GET {path}: {refused}; look whether the job still runs") from None
+
+    def ask(self, jid: str, bounds: Mapping[str, tuple[int, int]]) -> None:
+        """Ask for least and most parallelism per vertex id, for all vertices. Raises RequestRefusedError."""
+        body = {
+            vertex: {"parallelism": {"lowerBound": lower, "upperBound": upper}}
+            for vertex, (lower, upper) in bounds.items()
+        }
+        self._call("PUT", f"/jobs/{jid}/resource-requirements", body)
+
+    def slots(self, jid: str) -> tuple[int, int]:
+        """Slots that are free, and slots that the job holds."""
+        free = held = 0
+        for summary in self._get("/taskmanagers", TaskManagers).taskmanagers:
+            manager = self._get(f"/taskmanagers/{summary.id}", TaskManager)
+            free += manager.free_slots
+            held += sum(slot.job == jid for slot in manager.taken_slots)
+        return free, held
+
+    def stopped_ms(self, jid: str, after_ms: int) -> int | None:
+        """When the first rescale that began after that moment stopped the tasks.
+
+        None where Flink does not tell: it keeps a history of rescales since 2.x, and only if configured to.
+        """
+        try:
+            path = f"/jobs/{jid}/rescales/history"
+            history = self._checked(_RESCALES, self._call("GET", path), path)
+            began = [r for r in history if r.start_ms >= after_ms and r.terminal_state == "COMPLETED"]
+            if not began:
+                return None
+            first = min(began, key=lambda rescale: rescale.start_ms)
+            path = f"/jobs/{jid}/rescales/details/{first.uuid}"
+            details = self._checked(TypeAdapter(Rescale), self._call("GET", path), path)
+        except RequestRefusedError:
+            return None
+        executing = [state.left_ms for state in details.states if state.state == "Executing"]
+        return executing[0] if executing else None
+
+    def _get(self, path: str, kind: type[Answer]) -> Answer:
+        try:
+            return self._checked(TypeAdapter(kind), self._call("GET", path), path)
+        except RequestRefusedError as refused:
+            raise ClusterError(f"{self.place} refuses GET {path}: {refused}; look whether the job still runs") from None
+
+    def _checked(self, shape: TypeAdapter[Shape], body: object, what: str) -> Shape:
+        try:
+            return shape.validate_python(body)
+        except ValidationError as error:
+            first = error.errors()[0]
+            field = ".".join(str(part) for part in first["loc"]) or "the answer"
+            raise ClusterError(
+                f"{self.place} answers {what} with {field} = {str(first['input'])[:80]!r} ({first['msg']}); "
+                "forescale reads the REST interface of Flink 1.18 to 2.3"
+            ) from None
+
+    def _call(self, method: str, path: str, body: object = None) -> object:
+        try:
+            response = self._client.request(method, path, json=body)
+        except httpx.TimeoutException:
+            raise ClusterError(
+                f"{self.place} did not answer {method} {path} in time; see whether its job manager is overloaded"
+            ) from None
+        except httpx.HTTPError as error:
+            raise ClusterError(f"{self.place} cannot be reached: {error}; check the address and the network") from None
+        try:
+            answer: object = response.json()
+        except ValueError:
+            raise ClusterError(
+                f"{self.place} answers {method} {path} with HTTP {response.status_code} and no JSON "
+                f"({response.text[:80]!r}); check that the address is Flink's REST interface"
+            ) from None
+        if response.is_success:
+            return answer
+        if response.status_code in (400, 404, 409):
+            raise RequestRefusedError(_reason(answer))
+        raise ClusterError(
+            f"{self.place} fails {method} {path} with HTTP {response.status_code}: {_reason(answer)}; see its log"
+        )
+
+
+def _reason(answer: object) -> str:
+    """Flink's reason without the stack traces that follow it."""
+    errors = answer.get("errors") if isinstance(answer, dict) else None
+    texts = [str(error) for error in errors] if isinstance(errors, list) and errors else [str(answer)]
+    reason = " ".join(text.split("\n\tat ")[0] for text in texts[:2]).replace("\n", " ").strip()
+    return reason.removeprefix("org.apache.flink.runtime.rest.handler.RestHandlerException: ")[:500]

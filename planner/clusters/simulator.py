@@ -1,0 +1,258 @@
+"""The cluster simulator: a topology as fluid queues with backpressure, replaying true arrivals, down at each rescale.
+
+It stands in for a cluster in demonstrations, back-tests and tests. It is advanced lazily: every call first replays
+the truth from the moment it was left at up to the clock's present. All processes that use its folder share its state.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from modeling.errors import ModelError
+from modeling.operator_profile import Profiles
+from modeling.operator_sample import OperatorSample
+from modeling.physical_plan import PhysicalPlan
+from modeling.topology import Topology
+from planner.clock import Clock
+from planner.clusters.arrival_trace import ArrivalTrace, TrueArrivals, arrival_traces
+from planner.clusters.cluster import Accepted, ClusterState, Failed, Pending, Refusal, Status, Verified
+from planner.clusters.fluid_queues import FluidNetwork, InstanceShares, fluid_network
+from planner.clusters.simulator_record import SimulatorRecord, record_of
+from planner.clusters.simulator_state import STEP_S, SimulatorState, Totals, advanced, rescaled, started
+from planner.clusters.simulator_store import SimulatorStore, SimulatorTransaction
+from planner.errors import ClusterError
+
+
+@dataclass(frozen=True)
+class _Moment:
+    """The simulator at one moment, with the lock on its state held."""
+
+    now: datetime
+    state: SimulatorState
+    transaction: SimulatorTransaction
+
+
+class SimulatedCluster:
+    """A `Cluster` that is simulated. Its first use starts it: `initial` runs from the clock's present on, empty.
+
+    profiles: the simulator's own truth about the operators. slots: most instances. downtime_s: of each rescale, while
+    nothing is processed and what arrives waits at the sources. truth: the arrivals it replays; missing windows, and the
+    time before and after them, bring nothing. folder: holds its state.
+    shares_of: how streams fall on instances; as the engine deals them where None.
+    """
+
+    def __init__(
+        self,
+        topology: Topology,
+        profiles: Profiles,
+        initial: PhysicalPlan,
+        slots: int,
+        downtime_s: float,
+        truth: TrueArrivals,
+        clock: Clock,
+        folder: Path,
+        *,
+        shares_of: InstanceShares | None = None,
+    ) -> None:
+        initial.check(topology)
+        self._topology = topology
+        self._profiles = profiles
+        self._initial = initial
+        self._slots = slots
+        self._downtime_s = downtime_s
+        self._truth = truth
+        self._clock = clock
+        self._store = SimulatorStore(folder / "simulator.db")
+        self._shares_of = shares_of
+
+    def topology(self) -> Topology:
+        return self._topology
+
+    def state(self) -> ClusterState:
+        with self._present() as moment:
+            state = moment.state
+            return ClusterState(
+                topology=self._topology.name,
+                plan=self._plan(state.parallelism),
+                status=Status.RESCALING if self._down(moment) else Status.RUNNING,
+                observed_at=moment.now,
+                running_since=None if self._down(moment) else _datetime(state.down_until_s),
+                free_slots=self._slots - sum(state.parallelism.values()),
+            )
+
+    def operator_samples(self, span_s: float) -> Sequence[OperatorSample]:
+        """Exact counters of the running plan over the last span_s seconds, or over less where it has not run that long.
+
+        The span begins with a whole minute, so it may be up to a minute longer; each sample says how long it is. Raises
+        ClusterError while nothing has been measured: in and right after a rescale.
+        """
+        with self._present() as moment:
+            state = moment.state
+            since_s, totals = state.down_until_s, state.totals
+            earlier = moment.transaction.last_minute_of(state.change, state.at_s - span_s)
+            if earlier is not None and earlier.start_s + 60 > since_s:
+                since_s, totals = earlier.start_s + 60, totals.since(earlier.totals)
+        measured_s = state.at_s - since_s
+        if measured_s <= 0:
+            raise ClusterError(
+                f"simulator of topology {self._topology.name!r} has measured nothing since the plan began to run at "
+                f"{_datetime(since_s)}; ask again {STEP_S} s later"
+            )
+        return self._samples(self._network(state.parallelism), totals, measured_s)
+
+    def apply(self, plan: PhysicalPlan, *, expected: PhysicalPlan) -> Accepted | Refusal:
+        with self._present() as moment:
+            state = moment.state
+            if dict(plan.parallelism) == dict(state.parallelism):
+                # Who asks again after a crash must still be able to undo the change that the first request made.
+                same_request = dict(expected.parallelism) == dict(state.replaced)
+                changed_at = _datetime(state.down_from_s)
+                return Accepted(plan, expected, changed_at) if same_request else Accepted(plan, plan, moment.now)
+            if reason := self._why_not(plan, expected, moment):
+                return Refusal(plan, reason)
+            return self._rescale(moment, plan)
+
+    def progress(self, accepted: Accepted) -> Verified | Pending | Failed:
+        with self._present() as moment:
+            state = moment.state
+            if dict(state.parallelism) != dict(accepted.plan.parallelism):
+                runs = self._plan(state.parallelism).brief()
+                return Failed(f"the simulator runs {runs}, not {accepted.plan.brief()} as accepted at {accepted.at}")
+            if self._down(moment):
+                return Pending(f"the simulator is down for the rescale until {_datetime(state.down_until_s)}")
+            unchanged = accepted.replaced.same_parallelism(accepted.plan)
+            downtime_s = 0.0 if unchanged else state.down_until_s - state.down_from_s
+            return Verified(accepted.plan, _datetime(state.down_until_s), downtime_s)
+
+    def undo(self, accepted: Accepted) -> Accepted | Refusal:
+        with self._present() as moment:
+            running = dict(moment.state.parallelism)
+            if running == dict(accepted.replaced.parallelism):
+                return Accepted(accepted.replaced, accepted.plan, moment.now)
+            if running != dict(accepted.plan.parallelism):
+                return Refusal(
+                    accepted.replaced,
+                    f"the simulator runs {self._plan(running).brief()}, which is not the plan to undo "
+                    f"({accepted.plan.brief()}); somebody changed it since: decide anew from its state",
+                )
+            return self._rescale(moment, accepted.replaced)
+
+    def record(self, start: datetime, end: datetime) -> SimulatorRecord:
+        """What happened in the whole minutes within [start, end)."""
+        with self._present() as moment:
+            minutes = moment.transaction.minutes(start.timestamp(), end.timestamp())
+        return record_of(minutes, self._topology.sources, self._topology.order)
+
+    def violations(self, start: datetime, end: datetime, max_lag_s: float) -> npt.NDArray[np.datetime64]:
+        """Starts of the whole minutes within [start, end) in which some tuple waited longer than max_lag_s."""
+        return self.record(start, end).violations(max_lag_s)
+
+    @contextmanager
+    def _present(self) -> Iterator[_Moment]:
+        """The simulator brought up to the clock's present."""
+        with self._store.transaction() as transaction:
+            # Read under the lock: a process that waited for it would otherwise find the state in its future.
+            now = self._clock.now()
+            state = self._advanced(transaction, now)
+            yield _Moment(now, state, transaction)
+
+    def _advanced(self, transaction: SimulatorTransaction, now: datetime, *, exactly: bool = False) -> SimulatorState:
+        stored = transaction.load()
+        if stored is None:
+            first = dict(self._initial.parallelism)
+            state = started(self._network(first), first, now.timestamp())
+            transaction.save(self._identity, state, [])
+            return state
+        identity, state = stored
+        if identity != self._identity:
+            raise ClusterError(
+                f"simulator file {self._store.path} was started for topology {identity['topology']!r} with channels "
+                f"{', '.join(identity['channels'])}, which is another topology now; delete the file to start anew"
+            )
+        if now.timestamp() < state.at_s:
+            raise ClusterError(
+                f"simulator of topology {self._topology.name!r} is at {_datetime(state.at_s)}, but the clock shows "
+                f"{now}; move the clock on, or delete {self._store.path} to start anew"
+            )
+        network = self._network(state.parallelism)
+        moved, minutes = advanced(state, network, self._traces, now.timestamp(), exactly=exactly)
+        if moved.at_s > state.at_s:
+            transaction.save(self._identity, moved, minutes)
+        return moved
+
+    def _rescale(self, moment: _Moment, plan: PhysicalPlan) -> Accepted:
+        state = self._advanced(moment.transaction, moment.now, exactly=True)
+        after = rescaled(state, self._network(state.parallelism), dict(plan.parallelism), self._downtime_s)
+        moment.transaction.save(self._identity, after, [])
+        return Accepted(plan, self._plan(state.parallelism), moment.now)
+
+    def _why_not(self, plan: PhysicalPlan, expected: PhysicalPlan, moment: _Moment) -> str | None:
+        running = self._plan(moment.state.parallelism)
+        if not running.same_parallelism(expected):
+            return (
+                f"the simulator runs {running.brief()}, not {expected.brief()} as the decision assumed; "
+                "make the decision anew from the running plan"
+            )
+        if self._down(moment):
+            until = _datetime(moment.state.down_until_s)
+            return f"the simulator is rescaling until {until}, one change at a time; ask again after that"
+        try:
+            plan.check(self._topology)
+        except ModelError as error:
+            return str(error)
+        if plan.instances > self._slots:
+            return (
+                f"the plan needs {plan.instances} instances > {self._slots} slots; lower a parallelism by "
+                f"{plan.instances - self._slots}, or give the simulator more slots"
+            )
+        return None
+
+    def _down(self, moment: _Moment) -> bool:
+        return moment.now.timestamp() < moment.state.down_until_s
+
+    def _plan(self, parallelism: Mapping[str, int]) -> PhysicalPlan:
+        return PhysicalPlan(self._topology.name, {name: parallelism[name] for name in self._topology.order})
+
+    def _network(self, parallelism: Mapping[str, int]) -> FluidNetwork:
+        return fluid_network(self._topology, self._profiles, parallelism, buffer_s=STEP_S, shares_of=self._shares_of)
+
+    @cached_property
+    def _identity(self) -> dict[str, object]:
+        return {"topology": self._topology.name, "channels": list(self._network(self._initial.parallelism).channels)}
+
+    @cached_property
+    def _traces(self) -> dict[str, ArrivalTrace]:
+        return arrival_traces(self._truth, self._topology.sources)
+
+    def _samples(self, network: FluidNetwork, totals: Totals, span_s: float) -> list[OperatorSample]:
+        samples = []
+        for position, operator in enumerate(network.operators):
+            records = operator.instance_records([totals.taken[inlet] for inlet in operator.inlets])
+            in_blocked = operator.instance_records([totals.taken_blocked[inlet] for inlet in operator.inlets])
+            for index, (received, received_blocked) in enumerate(zip(records, in_blocked, strict=True)):
+                waited_s = totals.blocked_s[position] - operator.service_s * received_blocked
+                samples.append(
+                    OperatorSample(
+                        operator=operator.name,
+                        index=index,
+                        span_s=span_s,
+                        busy_s=float(operator.service_s * received),
+                        backpressured_s=max(0.0, float(waited_s)),
+                        records_in=float(received),
+                        records_out={
+                            network.channels[outlet]: float(received * selectivity)
+                            for outlet, selectivity in operator.outlets
+                        },
+                    )
+                )
+        return samples
+
+
+def _datetime(epoch_s: float) -> datetime:
+    return datetime.fromtimestamp(epoch_s, UTC)

@@ -1,0 +1,96 @@
+"""Where the simulator's state lives: one SQLite file that several processes share, one exclusive transaction a change.
+
+A process that is killed leaves the state before its transaction or the state after it, nothing between.
+"""
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from planner.clusters.simulator_state import Minute, OpenMinute, SimulatorState, Totals
+from planner.errors import ClusterError
+
+LOCK_PATIENCE_S = 60.0
+
+_TABLES = """
+CREATE TABLE IF NOT EXISTS simulator (id INTEGER PRIMARY KEY CHECK (id = 1), identity TEXT, body TEXT);
+CREATE TABLE IF NOT EXISTS minutes (start_s INTEGER PRIMARY KEY, change INTEGER NOT NULL, body TEXT);
+"""
+
+
+class SimulatorTransaction:
+    """What one holder of the lock reads and writes. Nothing is kept unless the transaction ends without an error."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def load(self) -> tuple[Mapping[str, Any], SimulatorState] | None:
+        """The identity under which the simulator was started, and its state; None before it has started."""
+        row = self._connection.execute("SELECT identity, body FROM simulator WHERE id = 1").fetchone()
+        return None if row is None else (json.loads(row[0]), _state(json.loads(row[1])))
+
+    def save(self, identity: Mapping[str, Any], state: SimulatorState, minutes: Iterable[Minute]) -> None:
+        self._connection.execute(
+            "INSERT INTO simulator VALUES (1, ?, ?) ON CONFLICT (id) DO UPDATE SET body = excluded.body",
+            (json.dumps(identity), json.dumps(asdict(state))),
+        )
+        self._connection.executemany(
+            "INSERT INTO minutes VALUES (?, ?, ?)", [(int(m.start_s), m.change, json.dumps(asdict(m))) for m in minutes]
+        )
+
+    def minutes(self, from_s: float, to_s: float) -> list[Minute]:
+        """Whole minutes that lie in [from_s, to_s), oldest first."""
+        query = "SELECT body FROM minutes WHERE start_s >= ? AND start_s + 60 <= ? ORDER BY start_s"
+        return [_minute(json.loads(row[0])) for row in self._connection.execute(query, (from_s, to_s))]
+
+    def last_minute_of(self, change: int, ended_by_s: float) -> Minute | None:
+        """The last minute of one plan that had ended by a moment."""
+        query = "SELECT body FROM minutes WHERE change = ? AND start_s + 60 <= ? ORDER BY start_s DESC LIMIT 1"
+        row = self._connection.execute(query, (change, ended_by_s)).fetchone()
+        return None if row is None else _minute(json.loads(row[0]))
+
+
+class SimulatorStore:
+    """The simulator's file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @contextmanager
+    def transaction(self) -> Iterator[SimulatorTransaction]:
+        """Hold the lock, and keep what was written if the block ends well. Raises ClusterError where the file fails."""
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with closing(sqlite3.connect(self.path, timeout=LOCK_PATIENCE_S, isolation_level=None)) as connection:
+                connection.execute("BEGIN EXCLUSIVE")
+                try:
+                    for statement in _TABLES.strip().splitlines():
+                        connection.execute(statement)
+                    yield SimulatorTransaction(connection)
+                except BaseException:
+                    connection.execute("ROLLBACK")
+                    raise
+                connection.execute("COMMIT")
+        except (sqlite3.Error, OSError) as error:
+            raise ClusterError(
+                f"simulator file {self.path} cannot be used: {error}; make its folder writable, or delete the file "
+                "to start the simulator anew"
+            ) from error
+
+
+def _totals(body: Mapping[str, Any]) -> Totals:
+    return Totals(tuple(body["taken"]), tuple(body["taken_blocked"]), tuple(body["blocked_s"]))
+
+
+def _state(body: dict[str, Any]) -> SimulatorState:
+    minute: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in body["minute"].items()}
+    parts: dict[str, Any] = {"totals": _totals(body["totals"]), "minute": OpenMinute(**minute)}
+    return SimulatorState(**body | parts | {"content": tuple(body["content"])})
+
+
+def _minute(body: dict[str, Any]) -> Minute:
+    return Minute(**body | {"totals": _totals(body["totals"])})

@@ -1,0 +1,176 @@
+"""Samples from accumulated counters: spans, sources, several outputs, restarts, and waiting for fresh numbers."""
+
+import math
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from unit.flink.recorded_flink import COUNT, JOB, SOURCE, SPLIT, RecordedFlink
+
+from modeling.topology import Grouping, Operator, Stream, Topology
+from planner.clusters.flink import FlinkCluster
+from planner.clusters.flink_answers import Counters
+from planner.clusters.flink_counters import operator_samples, shortest_span_s
+from planner.errors import ClusterError
+
+CHAIN = Topology(
+    "word-count",
+    (Operator("sentences"), Operator("split"), Operator("count")),
+    (Stream("sentences", "split"), Stream("split", "count", Grouping.FIELDS)),
+)
+FORK = Topology(
+    "fork",
+    tuple(Operator(name) for name in ("source", "parse", "count", "alarm", "join")),
+    (
+        Stream("source", "parse"),
+        Stream("parse", "count"),
+        Stream("parse", "alarm", Grouping.ALL),
+        Stream("parse", "join"),
+        Stream("count", "join"),
+        Stream("alarm", "join"),
+    ),
+)
+
+
+def counters(read: float = 0, written: float = 0, busy: float = 0, idle: float = 0, waiting: float = 0) -> Counters:
+    return Counters(records_read=read, records_written=written, busy_ms=busy, idle_ms=idle, backpressured_ms=waiting)
+
+
+def test_samples__take_the_span_from_busy_idle_and_backpressured_time() -> None:
+    before = {("split", 0): counters(read=100, written=500, busy=1000, idle=9000, waiting=0)}
+    after = {("split", 0): counters(read=350, written=1750, busy=2000, idle=12000, waiting=1000)}
+    (sample,) = operator_samples(CHAIN, before, after)
+    assert sample.span_s == 5.0  # 1 s busy + 3 s idle + 1 s backpressured
+    assert (sample.busy_s, sample.backpressured_s) == (1.0, 1.0)
+    assert (sample.records_in, sample.records_out) == (250, {"split->count": 1250})
+
+
+def test_samples__of_a_source_count_what_it_gives_out_as_taken_in() -> None:
+    before = {("sentences", 0): counters()}
+    after = {("sentences", 0): counters(read=0, written=40, idle=1000)}
+    assert operator_samples(CHAIN, before, after)[0].records_in == 40
+
+
+def test_samples__share_several_outputs_out_by_what_their_only_readers_read() -> None:
+    after = {
+        # parse wrote 300: 60 to count, 30 to alarm (each of its two copies reads all), so 210 to join.
+        ("parse", 0): counters(read=100, written=200, idle=1000),
+        ("parse", 1): counters(read=50, written=100, idle=1000),
+        ("count", 0): counters(read=60, written=60, idle=1000),
+        ("alarm", 0): counters(read=30, written=1, idle=1000),
+        ("alarm", 1): counters(read=30, written=1, idle=1000),
+    }
+    before = {at: counters() for at in after}
+    first = operator_samples(FORK, before, after)[0]
+    # Instance 0 wrote two thirds of it.
+    assert first.records_out == pytest.approx({"parse->count": 40, "parse->alarm": 20, "parse->join": 140})
+
+
+@given(
+    written=st.lists(st.integers(0, 10_000), min_size=1, max_size=5),
+    read=st.lists(st.integers(0, 10_000), min_size=1, max_size=5),
+)
+def test_samples__are_never_negative_and_cover_every_instance(written: list[int], read: list[int]) -> None:
+    after = {("parse", i): counters(read=n, written=n, busy=500, idle=500) for i, n in enumerate(written)}
+    after |= {("count", i): counters(read=n, busy=-2, idle=1002) for i, n in enumerate(read)}
+    samples = operator_samples(FORK, {at: counters() for at in after}, after)
+    assert [(sample.operator, sample.index) for sample in samples] == list(after)
+    for sample in samples:
+        assert sample.busy_s >= 0
+        assert all(count >= 0 and math.isfinite(count) for count in sample.records_out.values())
+
+
+def test_shortest_span__is_negative_across_a_restart() -> None:
+    before = {("split", 0): counters(idle=9000), ("split", 1): counters(idle=9000)}
+    assert shortest_span_s(before, {at: counters(idle=14000) for at in before}) == 5.0
+    assert shortest_span_s(before, {("split", 0): counters(idle=14000), ("split", 1): counters(idle=100)}) < 0
+    assert shortest_span_s(before, {("split", 0): counters(idle=14000)}) < 0
+
+
+class RunningFlink(RecordedFlink):
+    """The recorded job, whose clock and counters move as it is waited on; also the clock that is waited on."""
+
+    def __init__(self, collect_every_s: float = 10.0) -> None:
+        super().__init__()
+        self.collect_every_s = collect_every_s
+        self.elapsed_s = 0.0
+        self.collected_s = 0.0
+
+    def now(self) -> datetime:
+        return datetime.fromtimestamp(self.job["now"] / 1000, UTC)
+
+    def details(self) -> list[Any]:
+        return [self.bodies[f"/jobs/{JOB}/vertices/{vertex}"] for vertex in (SOURCE, SPLIT, COUNT)]
+
+    def wait(self, seconds: float) -> None:
+        self.elapsed_s += seconds
+        self.job["now"] += int(1000 * seconds)
+        late = self.elapsed_s - self.collected_s >= self.collect_every_s
+        moved_ms = 1000 * (self.elapsed_s - self.collected_s) if late else 0
+        self.collected_s = self.elapsed_s if late else self.collected_s
+        for vertex in self.details():
+            vertex["now"] += int(1000 * seconds)
+            for subtask in vertex["subtasks"]:
+                # A quarter of the time busy, at 4 ms a record.
+                subtask["metrics"]["accumulated-busy-time"] += moved_ms / 4
+                subtask["metrics"]["accumulated-idle-time"] += moved_ms * 3 / 4
+                subtask["metrics"]["read-records"] += moved_ms / 4 / 4
+                subtask["metrics"]["write-records"] += moved_ms / 4 / 4
+
+
+def measured(flink: RunningFlink, warm_s: float = 20.0) -> FlinkCluster:
+    return FlinkCluster(
+        "http://flink:8081", "word-count", CHAIN, warm_s=warm_s, clock=flink, transport=flink.transport()
+    )
+
+
+def test_operator_samples__wait_until_the_plan_is_warm_and_the_counters_have_moved() -> None:
+    flink = RunningFlink()
+    samples = measured(flink).operator_samples(15.0)
+    # Recorded 7 s after the start, so it is warm after 13 s more. Counters are collected at 10, 20, 30 and 40 s: those
+    # of 10 s are too old, and from 20 s it takes two collections to move by 15 s.
+    assert flink.elapsed_s == 40
+    assert len(samples) == 1 + 2 + 2
+    for sample in samples:
+        assert sample.span_s == pytest.approx(20.0)
+        assert sample.busy_s / sample.records_in == pytest.approx(0.004)
+
+
+def test_operator_samples__do_not_use_counters_of_the_execution_before() -> None:
+    flink = RunningFlink(collect_every_s=1.0)
+    for subtask in flink.details()[1]["subtasks"]:
+        subtask["metrics"]["accumulated-idle-time"] += 3_600_000  # an hour, of a job that started a minute ago
+    with pytest.raises(ClusterError, match="did not move by 5 s"):
+        measured(flink).operator_samples(5.0)
+
+
+def test_operator_samples__leave_out_a_source_whose_busy_time_flink_cannot_tell() -> None:
+    flink = RunningFlink(collect_every_s=1.0)
+    flink.details()[0]["subtasks"][0]["metrics"]["accumulated-busy-time"] = "NaN"
+    # A NaN stays NaN however the recorded counters move.
+    flink.details()[0]["subtasks"][0]["metrics"] = _Frozen(flink.details()[0]["subtasks"][0]["metrics"])
+    samples = measured(flink).operator_samples(5.0)
+    assert {sample.operator for sample in samples} == {"split", "count"}
+
+
+class _Frozen(dict[str, Any]):
+    def __setitem__(self, key: str, value: Any) -> None:
+        pass
+
+    def __getitem__(self, key: str) -> Any:
+        value = super().__getitem__(key)
+        return 0 if value == "NaN" else value
+
+
+def test_operator_samples__give_up_on_counters_that_stand_still() -> None:
+    with pytest.raises(ClusterError, match="see whether its task managers answer"):
+        measured(RunningFlink(collect_every_s=math.inf)).operator_samples(5.0)
+
+
+def test_operator_samples__of_a_job_that_never_runs_end_with_an_error() -> None:
+    flink = RunningFlink()
+    flink.job["vertices"][2]["tasks"].update(RUNNING=0, INITIALIZING=2)
+    with pytest.raises(ClusterError, match="has not run for 20 s"):
+        measured(flink).operator_samples(5.0)

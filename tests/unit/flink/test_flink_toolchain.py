@@ -1,0 +1,81 @@
+"""What is said when Java or Flink's jars are not as they should be."""
+
+from pathlib import Path
+
+import pytest
+
+from forescale.flink.distribution import flink_distribution
+from forescale.flink.errors import LocalFlinkError
+from forescale.flink.java import find_java
+
+_ZEROS = "0" * 64
+
+
+def jdk(folder: Path, version_line: str) -> Path:
+    """A JDK whose `java -version` says that."""
+    (folder / "bin").mkdir(parents=True)
+    for name in ("java", "javac", "jar"):
+        program = folder / "bin" / name
+        program.write_text(f"#!/bin/sh\necho '{version_line}' >&2\n")
+        program.chmod(0o755)
+    return folder
+
+
+@pytest.mark.parametrize(("line", "version"), [('openjdk version "17.0.15" 2025-04-15', 17), ('java version "25"', 25)])
+def test_find_java__reads_the_major_version(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str, version: int
+) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(jdk(tmp_path / "jdk", line)))
+    java = find_java()
+    assert java.version == version
+    assert java.javac == tmp_path / "jdk" / "bin" / "javac"
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('java version "1.8.0_392"', "is Java 8 < 17; install a JDK"),
+        ('openjdk version "11.0.2"', "is Java 11 < 17; install a JDK"),
+        ("Segmentation fault", "does not tell its version"),
+    ],
+)
+def test_find_java__refuses_what_flink_does_not_run_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str, message: str
+) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(jdk(tmp_path / "jdk", line)))
+    with pytest.raises(LocalFlinkError, match=message):
+        find_java()
+
+
+def test_find_java__without_any_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(LocalFlinkError, match=r"no java in PATH; install a JDK of version 17"):
+        find_java()
+
+
+def test_distribution__that_cannot_be_fetched_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("UV_OFFLINE", "1")
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    lock = tmp_path / "flink.lock"
+    lock.write_text(f"apache-flink-libraries==0.0.1 --hash=sha256:{_ZEROS}\n")
+    with pytest.raises(LocalFlinkError, match=r"could not be fetched as .*flink\.lock asks; check the network"):
+        flink_distribution(tmp_path / "cache", lock)
+    assert list((tmp_path / "cache").iterdir()) == []
+
+
+def test_distribution__that_is_not_whole_says_what_to_delete(tmp_path: Path) -> None:
+    lock = tmp_path / "flink.lock"
+    lock.write_text(f"apache-flink-libraries==2.3.0 --hash=sha256:{_ZEROS}\n")
+    (tmp_path / "apache-flink-libraries-2.3.0").mkdir()
+    with pytest.raises(LocalFlinkError, match="holds no complete Flink; delete that folder"):
+        flink_distribution(tmp_path, lock)
+
+
+def test_distribution__needs_a_lock_that_names_one_version(tmp_path: Path) -> None:
+    lock = tmp_path / "flink.lock"
+    lock.write_text("apache-flink-libraries\n")
+    with pytest.raises(LocalFlinkError, match=r"flink\.lock holds no line"):
+        flink_distribution(tmp_path, lock)

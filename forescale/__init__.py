@@ -1,0 +1,1 @@
+"""The application: settings, command line and reports over the planner, the model and the forecasts."""

@@ -1,0 +1,127 @@
+"""Deployment: of a step of a schedule, and of a plan that a person asks for."""
+
+import logging
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from forecasting.errors import TrackingError
+from forescale.settings import Settings
+from forescale.wiring import clock_of, cluster_of, ledger_of, topology_config, tracker_of
+from modeling.physical_plan import PhysicalPlan
+from planner.deployment import Patience, deploy_step
+from planner.errors import PlanError
+from planner.ledger.entries import StepEntry
+from planner.ledger.ledger import Ledger
+from planner.ledger.step_state import StepState
+
+logger = logging.getLogger(__name__)
+
+GOOD_FOR = timedelta(hours=1)
+"""How long after its time a plan that a person asked for may still be deployed."""
+
+
+class DeploymentFailed(RuntimeError):  # noqa: N818 (it is what happened, and nothing is wrong with the call)
+    """The plan was refused or did not hold, and the one before it runs again. The message says why."""
+
+
+def request_deployment(
+    topology: str, *, parallelism: Mapping[str, int], when: str | None, by: str, request_id: str
+) -> dict[str, Any]:
+    """Keep a plan that a person asks for as an approved step: {"step_id", "deploy_at"}; once for a request_id.
+
+    Operators that `parallelism` does not name keep what they run with. when: ISO time, None for at once.
+    Raises ModelError for a plan that cannot be, PlanError for a time that is past or no time.
+    """
+    settings = Settings()
+    config = topology_config(topology, settings)
+    clock, ledger = clock_of(settings), ledger_of(settings)
+    now = clock.now()
+    deploy_at = _moment(when, now)
+    running = cluster_of(config, settings, clock).state().plan
+    plan = PhysicalPlan(config.topology, {**running.parallelism, **parallelism})
+    plan.check(config.as_topology())
+    step_id = ledger.record_hand_made_step(
+        request_id,
+        plan,
+        replaces=running,
+        deploy_at=deploy_at,
+        expires_at=deploy_at + GOOD_FOR,
+        at=now,
+        by=by,
+        why=f"asked for by {by}",
+    )
+    return {"step_id": step_id, "deploy_at": ledger.step(step_id).deploy_at.isoformat()}
+
+
+def deploy(step_id: str) -> dict[str, Any]:
+    """Deploy a step that is due: {"step_id", "state", "detail"}. Safe to run again after a kill.
+
+    Raises DeploymentFailed when the plan was refused or had to be undone, PlanError when the step is not approved or
+    not due, ClusterError when the cluster cannot be reached (run it again).
+    """
+    settings = Settings()
+    clock, ledger = clock_of(settings), ledger_of(settings)
+    step = ledger.step(step_id)
+    config = topology_config(step.topology, settings)
+    cluster = cluster_of(config, settings, clock)
+    patience = Patience(config.planning.deploy_timeout_s, hold_s=config.planning.hold_s)
+    deployment = deploy_step(step_id, ledger, cluster, clock, by="deploy", patience=patience)
+    _track(settings, ledger, step, f"{deployment.state}: {deployment.detail}")
+    if deployment.undone:
+        raise DeploymentFailed(f"step {step_id} ({step.plan.brief()}): {deployment.detail}")
+    return {"step_id": step_id, "state": str(deployment.state), "detail": deployment.detail}
+
+
+def deploy_due(topology: str) -> dict[str, Any]:
+    """Deploy every approved step whose time has come, and call off those whose time has gone by.
+
+    Returns {"expired": [step ids], "deployed": [what `deploy` returns], "failed": {step id: why}}. For installations
+    without Airflow, run from cron every minute or so.
+    """
+    settings = Settings()
+    name = topology_config(topology, settings).topology
+    ledger, now = ledger_of(settings), clock_of(settings).now()
+    expired = ledger.expire_steps(now, by="deploy", topology=name)
+    deployed, failed = [], {}
+    for step in ledger.due_steps(now, topology=name):
+        try:
+            deployed.append(deploy(step.id))
+        except DeploymentFailed as failure:
+            failed[step.id] = str(failure)
+    return {"expired": expired, "deployed": deployed, "failed": failed}
+
+
+def approved_steps(schedule_id: str) -> list[dict[str, Any]]:
+    """Steps of a schedule that were approved, wherever that was done: [{"step_id", "deploy_at"}]."""
+    steps = ledger_of(Settings()).steps(schedule_id=schedule_id, states=(StepState.APPROVED, StepState.DUE))
+    return [{"step_id": step.id, "deploy_at": step.deploy_at.isoformat()} for step in steps]
+
+
+def _moment(when: str | None, now: datetime) -> datetime:
+    if when is None:
+        return now
+    try:
+        moment = datetime.fromisoformat(when)
+    except ValueError:
+        raise PlanError(f"deploy time {when!r} is no ISO time; give it like 2026-03-01T06:45:00+00:00") from None
+    if moment.tzinfo is None:
+        raise PlanError(f"deploy time {when!r} has no time zone; give it like 2026-03-01T06:45:00+00:00")
+    if moment < now - timedelta(minutes=1):
+        raise PlanError(f"deploy time {when} is past, it is {now.isoformat()}; leave it out to deploy at once")
+    return moment.astimezone(UTC)
+
+
+def _track(settings: Settings, ledger: Ledger, step: StepEntry, outcome: str) -> None:
+    """The plan's outcome on the runs of the forecasts that it was derived from.
+
+    A deployment does not fail because the tracking server is away: the ledger has its outcome.
+    """
+    if step.schedule_id is None:
+        return
+    tracker = tracker_of(settings)
+    try:
+        for entry in ledger.forecasts_of(step.schedule_id):
+            tracker.link_decision(entry.run_id, {f"outcome {step.position}": outcome})
+    except TrackingError as error:
+        logger.warning("the outcome of step %s is not in MLflow: %s", step.id, error)

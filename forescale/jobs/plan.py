@@ -1,0 +1,148 @@
+"""Forecasts → scaling schedule: calibrate, plan for the demand, keep it in the ledger, write its report."""
+
+import hashlib
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from forecasting.errors import TrackingError
+from forecasting.forecast import Forecast
+from forecasting.forecast_file import read_forecast
+from forescale.jobs.calibrate import Calibration, calibrate
+from forescale.jobs.report import write_schedule_report
+from forescale.settings import Settings
+from forescale.topology_file import TopologyConfig
+from forescale.wiring import clock_of, cluster_of, ledger_of, limits_of, rescale_terms_of, topology_config, tracker_of
+from planner.clusters.cluster import Status
+from planner.demand import demand
+from planner.errors import ClusterError, PlanError
+from planner.ledger.entries import ForecastEntry, ScheduleEntry
+from planner.ledger.ledger import Ledger
+from planner.schedule import make_schedule
+
+logger = logging.getLogger(__name__)
+
+
+def plan(topology: str) -> dict[str, Any]:
+    """Make the schedule for the newest forecasts and the plan that runs now; once for the same two.
+
+    Returns {"topology", "schedule_id", "steps": [{"step_id", "deploy_at", "plan", "why"}], "why", "report", "summary"}.
+    Raises PlanError without forecasts, ClusterError where the cluster does not tell what runs.
+    """
+    settings = Settings()
+    config = topology_config(topology, settings)
+    clock, ledger = clock_of(settings), ledger_of(settings)
+    now = clock.now()
+    ledger.expire_steps(now, by="plan", topology=config.topology)
+    entries = newest_forecasts(config, ledger)
+    forecasts = {source: read_forecast(Path(entry.folder)) for source, entry in entries.items()}
+    cluster = cluster_of(config, settings, clock)
+    state = cluster.state()
+    if state.status is not Status.RUNNING:
+        raise ClusterError(f"topology {config.topology!r} is {state.status} now; plan again when it runs")
+    derived_from = {
+        "forecasts": " ".join(entry.id for entry in entries.values()),
+        "history": " ".join(entry.history_digest[:12] for entry in entries.values()),
+        "running plan": state.plan.plan_id,
+        "topology file": hashlib.sha256(config.model_dump_json().encode()).hexdigest()[:12],
+    }
+    earlier = _made_before(config.topology, derived_from, ledger)
+    if earlier is None:
+        calibration = calibrate(config, settings, cluster, now)
+        wanted = demand(forecasts, slot_s=config.planning.slot_s, quantile=config.planning.quantile)
+        schedule = make_schedule(
+            config.as_topology(),
+            calibration.profiles,
+            wanted.still_to_come(now),
+            state.plan,
+            made_at=now,
+            limits=limits_of(config.planning),
+            rescale=rescale_terms_of(config.planning),
+            running_since=state.running_since,
+            derived_from=derived_from | _note(calibration),
+        )
+        ids = [entry.id for entry in entries.values()]
+        earlier = ledger.schedule(ledger.record_schedule(schedule, forecasts=ids))
+    report = write_schedule_report(config, settings, ledger, earlier, forecasts)
+    _track(settings, config, entries, earlier, report)
+    return _summary(earlier, ledger, forecasts, report)
+
+
+def newest_forecasts(config: TopologyConfig, ledger: Ledger) -> dict[str, ForecastEntry]:
+    """The newest forecast of each source. Raises PlanError where a source has none."""
+    newest: dict[str, ForecastEntry] = {}
+    for entry in ledger.forecasts(config.topology):
+        newest.setdefault(entry.source, entry)
+    sources = config.as_topology().sources
+    for source in sources:
+        if source not in newest:
+            raise PlanError(
+                f"topology {config.topology!r} has no forecast of source {source!r}; run `forescale forecast "
+                f"{config.topology}` and hold the plan until then"
+            )
+    return {source: newest[source] for source in sources}
+
+
+def _made_before(topology: str, derived_from: Mapping[str, str], ledger: Ledger) -> ScheduleEntry | None:
+    """The schedule that was made of the same forecasts for the same running plan: a task that runs again makes no
+    other.
+    """
+    for entry in ledger.schedules(topology, limit=1):
+        if {name: entry.schedule.derived_from.get(name) for name in derived_from} == dict(derived_from):
+            return entry
+    return None
+
+
+def _note(calibration: Calibration) -> dict[str, str]:
+    return {"calibration": calibration.note} if calibration.note else {}
+
+
+def _track(
+    settings: Settings,
+    config: TopologyConfig,
+    entries: Mapping[str, ForecastEntry],
+    made: ScheduleEntry,
+    report: Path,
+) -> None:
+    """Which plans, and their report, on the runs of the forecasts. Planning goes on while the tracking server is
+    away.
+    """
+    tracker = tracker_of(settings)
+    plans = " | ".join(f"{step.deploy_at:%m-%d %H:%M} {step.plan.brief()}" for step in made.schedule.steps)
+    tags = {"schedule": made.id, "plans": plans or f"hold {made.schedule.current.brief()}"}
+    try:
+        for entry in entries.values():
+            tracker.link_decision(entry.run_id, tags)
+            tracker.log_report(entry.run_id, report)
+    except TrackingError as error:
+        logger.warning("schedule %s and its report are not in MLflow: %s", made.id, error)
+
+
+def _summary(made: ScheduleEntry, ledger: Ledger, forecasts: Mapping[str, Forecast], report: Path) -> dict[str, Any]:
+    schedule = made.schedule
+    steps = ledger.steps(schedule_id=made.id)
+    lines = [f"- {step.deploy_at:%a %H:%M} UTC: {step.plan.brief()} ({step.reason})" for step in steps]
+    return {
+        "topology": schedule.topology,
+        "schedule_id": made.id,
+        "steps": [
+            {
+                "step_id": step.id,
+                "deploy_at": step.deploy_at.isoformat(),
+                "plan": step.plan.brief(),
+                "why": scheduled.why,
+            }
+            for step, scheduled in zip(steps, schedule.steps, strict=True)
+        ],
+        "why": schedule.why,
+        "cost_instance_hours": schedule.cost_instance_hours,
+        "peaks_per_s": {
+            source: {
+                str(h): dict(zip(map(str, f.quantiles), peak.tolist(), strict=True)) for h, peak in f.peak_per_s.items()
+            }
+            for source, f in forecasts.items()
+        },
+        "report": str(report),
+        "summary": "\n".join([schedule.why, *lines]),
+    }

@@ -1,0 +1,76 @@
+"""Settings of one installation, from the environment (`FORESCALE_…`), and the paths that follow from them."""
+
+from pathlib import Path
+from typing import Literal
+from urllib.parse import urlsplit, urlunsplit
+
+from pydantic import Field, SecretStr
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+PROJECT = Path(__file__).resolve().parent.parent
+
+
+class Settings(BaseSettings):
+    """Where things are kept and who decides. Every field is an environment variable with the prefix FORESCALE_."""
+
+    model_config = SettingsConfigDict(env_prefix="FORESCALE_", extra="ignore")
+
+    home: Path = Field(default=PROJECT / "var", description="Histories, forecasts, reports, the ledger, the simulator.")
+    topologies: Path = Field(default=PROJECT / "examples" / "topologies", description="Folder of topology files.")
+    ledger_url: SecretStr | None = Field(default=None, description="SQLAlchemy URL; SQLite under home by default.")
+    mlflow_uri: str | None = Field(default=None, description="MLflow tracking URI; SQLite under mlruns by default.")
+    mlruns: Path = Field(default=PROJECT / "mlruns", description="Default tracking database and artifacts.")
+    mlflow_ui: str = Field(default="http://127.0.0.1:5000", description="Where reports link to.")
+    review: bool = Field(default=True, description="Whether a person must approve a schedule before it is deployed.")
+    clock: Literal["real", "trace", "paced"] = Field(
+        default="real",
+        description="trace: of a replayed trace, kept under home; paced: the same, but waiting takes real time.",
+    )
+    schedule: str = Field(default="5 * * * *", description="Cron of the DAG aggregate, UTC; none: by hand only.")
+    spark_master: str = Field(default="local[*]", description="Spark master URL.")
+
+    @property
+    def history_dir(self) -> Path:
+        return self.home / "history"
+
+    @property
+    def forecasts_dir(self) -> Path:
+        return self.home / "forecasts"
+
+    @property
+    def reports_dir(self) -> Path:
+        return self.home / "reports"
+
+    @property
+    def clock_file(self) -> Path:
+        return self.home / "clock"
+
+    @property
+    def ledger_sqlalchemy_url(self) -> str:
+        if self.ledger_url is not None:
+            return self.ledger_url.get_secret_value()
+        return f"sqlite:///{self.home.resolve() / 'ledger.db'}"
+
+    @property
+    def tracking_uri(self) -> str:
+        return self.mlflow_uri or f"sqlite:///{self.mlruns.resolve() / 'mlflow.db'}"
+
+    @property
+    def artifact_root(self) -> str | None:
+        """Where a local store keeps artifacts; a server decides by itself (None)."""
+        return None if self.mlflow_uri else (self.mlruns.resolve() / "artifacts").as_uri()
+
+    def shown(self) -> dict[str, str]:
+        """Every setting as people may see it: without passwords."""
+        values = self.model_dump(mode="json") | {"tracking_uri": self.tracking_uri}
+        return {name: _without_password(str(value)) for name, value in values.items()}
+
+
+def _without_password(text: str) -> str:
+    """The same, with the user and password of a URL left out."""
+    if "://" not in text:
+        return text
+    parts = urlsplit(text)
+    if "@" not in parts.netloc:
+        return text
+    return urlunsplit(parts._replace(netloc="***@" + parts.netloc.rpartition("@")[2]))

@@ -1,0 +1,270 @@
+"""One YAML file per topology: operators, streams, arrivals, forecast, planning and cluster, validated field by
+field.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Literal
+
+import httpx
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from forecasting.forecast import QUANTILES
+from modeling.errors import ModelError
+from modeling.operator_profile import KeyHistogram, OperatorProfile
+from modeling.topology import Engine, Grouping, Operator, Stream, Topology
+
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+class TopologyFileError(ValueError):
+    """A topology file that cannot be read; names the file, the field, the value and the remedy."""
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class OperatorEntry(_Strict):
+    """What is declared of an operator until calibration measures it. service_s: busy seconds of one instance per
+    tuple.
+    """
+
+    service_s: NotNegative
+    service_cv2: NotNegative = 1.0
+    max_parallelism: Annotated[int, Field(ge=1)] = 128
+    key_shares: dict[str, Annotated[float, Field(ge=0, le=1)]] | None = None
+
+
+class StreamEntry(_Strict):
+    """selectivity: tuples out on this stream per tuple into the upstream operator."""
+
+    upstream: str = Field(alias="from")
+    downstream: str = Field(alias="to")
+    grouping: Grouping = Grouping.SHUFFLE
+    selectivity: NotNegative = 1.0
+
+
+class EventColumns(_Strict):
+    """Which columns of the raw events hold what. source may instead be given once, as arrivals.source."""
+
+    time: str
+    source: str | None = None
+    key: str | None = None
+    id: str | None = None
+
+
+class Arrivals(_Strict):
+    """Where raw events come from. Relative paths are below FORESCALE_HOME.
+
+    coverage: a Parquet or CSV file (source, alive_from, alive_to) that tells when the feed was alive: a window without
+    events is zero where it was, and missing where it was not. Without it the feed counts as alive between two events
+    that are at most max_silence_s apart. max_copy_gap_s: how far apart copies of one event can be; without it the
+    whole past is searched for copies.
+    """
+
+    path: str
+    format: Literal["parquet", "csv", "jsonl"] = "parquet"
+    columns: EventColumns
+    source: str | None = None
+    timezone: str = "UTC"
+    coverage: str | None = None
+    max_silence_s: Positive = 3600
+    max_copy_gap_s: NotNegative | None = None
+    window_s: Annotated[int, Field(gt=0)] = 60
+
+
+class ForecastEntry(_Strict):
+    """step_s: width of the forecast's steps; horizon_s: how far it looks; train_days: how much history it sees."""
+
+    step_s: Annotated[int, Field(gt=0)] = 300
+    horizon_s: Annotated[int, Field(gt=0)] = 86400
+    train_days: Annotated[int, Field(ge=2)] = 56
+    origins: Annotated[int, Field(ge=2)] = 36
+    paths: Annotated[int, Field(ge=100)] = 400
+    seed: int = 7
+
+
+class Planning(_Strict):
+    """What must hold, what a rescale costs, and what is allowed.
+
+    quantile: of the peak of the demand to plan for. max_utilisation: headroom left to the busiest instance.
+    max_lag_s: a minute with more seconds of backlog than this is a violation. downtime_s: of a rescale. safety_s: how
+    much earlier than needed a plan is to be in place. rescale_cost_instance_hours: what one rescale is worth
+    avoiding. deploy_timeout_s: a plan that does not run by then is undone; hold_s: how long it must hold.
+    """
+
+    quantile: float = 0.95
+    slot_s: Annotated[int, Field(gt=0)] = 900
+    max_utilisation: Annotated[float, Field(gt=0, lt=1)] = 0.85
+    max_latency_s: Positive | None = None
+    max_lag_s: Positive = 180
+    downtime_s: NotNegative = 30
+    safety_s: NotNegative = 300
+    min_dwell_s: NotNegative = 3600
+    max_catch_up_s: Positive = 600
+    max_instances: Annotated[int, Field(ge=1)] = 64
+    max_parallelism: dict[str, Annotated[int, Field(ge=1)]] = {}
+    rescale_cost_instance_hours: NotNegative = 1.0
+    deploy_timeout_s: Positive = 300
+    hold_s: NotNegative = 30
+
+    @field_validator("quantile")
+    @classmethod
+    def _is_forecast(cls, quantile: float) -> float:
+        # Between those that backtests calibrate, a quantile would be planned for as it comes.
+        if quantile not in QUANTILES:
+            raise ValueError(f"{quantile} is not calibrated; give one of {', '.join(map(str, QUANTILES))}")
+        return quantile
+
+
+class SimulatorEntry(_Strict):
+    """The in-process cluster simulator. truth: folder of the arrival history that it replays.
+
+    service_s: per operator the simulator's own truth, where it is another than what the file declares: what calibration
+    has to find out.
+    """
+
+    kind: Literal["simulator"]
+    truth: str
+    slots: Annotated[int, Field(ge=1)] = 64
+    downtime_s: Positive = 25
+    parallelism: dict[str, Annotated[int, Field(ge=1)]]
+    service_s: dict[str, NotNegative] = {}
+
+
+class FlinkEntry(_Strict):
+    """A Flink session cluster over REST. job: name of the running job; operators: topology operator → vertex name.
+
+    sample_s: over how many seconds its metrics are read for calibration.
+    """
+
+    @field_validator("url")
+    @classmethod
+    def _is_an_address(cls, url: str) -> str:
+        # The address may hold a password: no message repeats it.
+        try:
+            parsed = httpx.URL(url)
+            usable = parsed.scheme in ("http", "https") and bool(parsed.host)
+        except httpx.InvalidURL:
+            usable = False
+        if not usable:
+            raise ValueError("is no address of a job manager; give it like http://127.0.0.1:8081")
+        return url
+
+    kind: Literal["flink"]
+    url: str
+    job: str
+    operators: dict[str, str] = {}
+    sample_s: Positive = 30
+
+
+class TopologyConfig(_Strict):
+    """A whole topology file."""
+
+    topology: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=80)]
+    engine: Engine = Engine.FLINK
+    operators: dict[str, OperatorEntry]
+    streams: list[StreamEntry]
+    arrivals: Arrivals
+    forecast: ForecastEntry = ForecastEntry()
+    planning: Planning = Planning()
+    cluster: Annotated[SimulatorEntry | FlinkEntry, Field(discriminator="kind")]
+
+    @model_validator(mode="after")
+    def _names_hang_together(self) -> "TopologyConfig":
+        self.as_topology()
+        self.declared_profiles()
+        known = ", ".join(self.operators)
+        if unknown := sorted(set(self.planning.max_parallelism) - set(self.operators)):
+            raise ValueError(f"planning.max_parallelism names the unknown operator {unknown[0]!r}; known are {known}")
+        if isinstance(self.cluster, FlinkEntry) and (
+            unknown := sorted(set(self.cluster.operators) - set(self.operators))
+        ):
+            raise ValueError(f"cluster.operators names the unknown operator {unknown[0]!r}; known are {known}")
+        if self.planning.slot_s % self.forecast.step_s:
+            raise ValueError(
+                f"planning.slot_s {self.planning.slot_s} is no multiple of forecast.step_s {self.forecast.step_s}; "
+                "a slot is made of whole steps"
+            )
+        if isinstance(self.cluster, SimulatorEntry):
+            for name in self.operators:
+                if name not in self.cluster.parallelism:
+                    raise ValueError(f"cluster.parallelism gives nothing for operator {name!r}; name every operator")
+            for name in {*self.cluster.parallelism, *self.cluster.service_s} - set(self.operators):
+                raise ValueError(f"cluster names the unknown operator {name!r}; known are {', '.join(self.operators)}")
+        return self
+
+    def as_topology(self) -> Topology:
+        return Topology(
+            self.topology,
+            tuple(Operator(name, entry.max_parallelism) for name, entry in self.operators.items()),
+            tuple(Stream(entry.upstream, entry.downstream, entry.grouping) for entry in self.streams),
+            self.engine,
+        )
+
+    def declared_profiles(self, truth_service_s: Mapping[str, float] | None = None) -> dict[str, OperatorProfile]:
+        """What the file declares of each operator: what the model starts from, before anything is measured.
+
+        truth_service_s: service times to put in place of the declared ones.
+        """
+        truth = truth_service_s or {}
+        return {
+            name: OperatorProfile(
+                name,
+                truth.get(name, entry.service_s),
+                {f"{s.upstream}->{s.downstream}": s.selectivity for s in self.streams if s.upstream == name},
+                service_cv2=entry.service_cv2,
+                keys=KeyHistogram(entry.key_shares) if entry.key_shares else None,
+            )
+            for name, entry in self.operators.items()
+        }
+
+
+def read_topology_file(path: Path) -> TopologyConfig:
+    """The validated file. Raises TopologyFileError naming file, field, value and remedy."""
+    try:
+        body = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise TopologyFileError(f"topology file {path} does not exist; see examples/topologies for one") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise TopologyFileError(f"topology file {path} cannot be read: {error}; check the path") from None
+    except yaml.YAMLError as error:
+        raise TopologyFileError(f"topology file {path} is not YAML: {error}".replace("\n", " ")) from None
+    if not isinstance(body, dict):
+        raise TopologyFileError(
+            f"topology file {path} holds {type(body).__name__}, not fields; see docs/topology-file.md"
+        )
+    try:
+        return TopologyConfig.model_validate(body)
+    except ModelError as error:
+        raise TopologyFileError(f"{path}: {error}") from None
+    except ValidationError as error:
+        raise TopologyFileError("\n".join(_sentence(path, problem) for problem in error.errors())) from None
+
+
+def _sentence(path: Path, problem: object) -> str:
+    assert isinstance(problem, dict)
+    field = ".".join(str(part) for part in problem["loc"]) or "(file)"
+    if problem["type"] == "missing":
+        return f"{path}: {field} is missing; add it"
+    if problem["type"] == "extra_forbidden":
+        return f"{path}: {field} is not a known field; remove it or correct its name"
+    message = problem["msg"].removeprefix("Value error, ")
+    given = problem["input"]
+    # Only what stands alone is repeated: a whole section may hold an address with a password.
+    alone = isinstance(given, str | int | float) and problem["type"] != "value_error"
+    return f"{path}: {field}: {message}" + (f" (given: {given!r})" if alone else "")
+
+
+def find_topology_file(name: str, folder: Path) -> Path:
+    """The file of a topology, by its path or by its name in the folder of topology files."""
+    if name.endswith((".yaml", ".yml")):
+        return Path(name)
+    candidate = folder / f"{name}.yaml"
+    if not candidate.exists():
+        known = ", ".join(sorted(p.stem for p in folder.glob("*.yaml"))) or "none"
+        raise TopologyFileError(f"no topology {name!r} in {folder}; known are: {known}")
+    return candidate

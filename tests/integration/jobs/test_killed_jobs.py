@@ -1,0 +1,96 @@
+"""Every job of a decision, killed part of the way and run again, leaves the same rows as one that was left alone."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from integration.airflow.day_and_night import NAME, install
+
+from forecasting.arrivals.store import read_history
+from forescale.services.airflow_environment import forescale_environment
+from forescale.settings import Settings
+from forescale.wiring import ledger_of
+
+pytestmark = [pytest.mark.spark, pytest.mark.mlflow, pytest.mark.slow]
+
+JOBS = {
+    "aggregate": f"from forescale.jobs.aggregate import aggregate; aggregate({NAME!r})",
+    "forecast": f"from forescale.jobs.forecast import forecast; forecast({NAME!r})",
+    "plan and review": (
+        f"from forescale.jobs.plan import plan; from forescale.jobs.review import review; "
+        f"review(plan({NAME!r})['schedule_id'], approve=True, by='test')"
+    ),
+    "deploy": (
+        "from forescale.jobs.deploy import deploy; from forescale.wiring import *; from forescale.settings import *; "
+        f"s = Settings(); first = ledger_of(s).steps(topology={NAME!r})[0]; "
+        "clock_of(s).advance_to(first.deploy_at); deploy(first.id)"
+    ),
+}
+"""In the order of a decision; each starts from what the ones before it left."""
+
+PART_OF_THE_WAY = 0.5
+"""Of the time that a job takes: past its imports, amid its work, and early enough to be killed on a busier machine."""
+
+
+def run(settings: Settings, job: str, *, kill_after_s: float | None = None) -> float:
+    """Run a job in a process of its own, whole or until it is killed; how long it took. Fails where nothing was
+    killed.
+    """
+    begun = time.monotonic()
+    process = subprocess.Popen(
+        [sys.executable, "-c", JOBS[job]],
+        env=dict(os.environ) | forescale_environment(settings),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    try:
+        _, error = process.communicate(timeout=kill_after_s or 240)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, 9)
+        process.communicate()
+        assert kill_after_s is not None, f"{job} did not end"
+    else:
+        assert kill_after_s is None, f"{job} ended before it was killed"
+        assert process.returncode == 0, error.decode()[-2000:]
+    return time.monotonic() - begun
+
+
+def rows(settings: Settings) -> dict[str, Any]:
+    """What the decision has left: identities, plans and states, without run ids and times of day."""
+    ledger = ledger_of(settings)
+    history = read_history(settings.history_dir, NAME)
+    outcomes = [ledger.outcome(step.id) for step in ledger.steps(topology=NAME)]
+    return {
+        "history": history.digest(),
+        "forecasts": [(f.id, f.source, f.issued_at, f.history_digest) for f in ledger.forecasts(NAME)],
+        "schedules": [(len(s.schedule.steps), s.schedule.cost_instance_hours) for s in ledger.schedules(NAME)],
+        "steps": [(s.deploy_at, s.plan.brief(), s.replaces.brief(), s.state) for s in ledger.steps(topology=NAME)],
+        "outcomes": [o and (o.verified_at, o.downtime_s) for o in outcomes],
+    }
+
+
+@pytest.fixture(scope="module")
+def left_alone(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], dict[str, float]]:
+    """The rows of a decision that nobody disturbed, and how long each job took."""
+    settings = install(tmp_path_factory.mktemp("alone")).settings
+    took_s = {job: run(settings, job) for job in JOBS}
+    return rows(settings), took_s
+
+
+def test_killed_jobs__run_again_leave_the_same_rows_once(
+    left_alone: tuple[dict[str, Any], dict[str, float]], tmp_path: Path
+) -> None:
+    expected, took_s = left_alone
+    settings = install(tmp_path).settings
+    for job in JOBS:
+        run(settings, job, kill_after_s=PART_OF_THE_WAY * took_s[job])
+        run(settings, job)
+    assert rows(settings) == expected
+    assert len(expected["forecasts"]) == 1
+    assert len(expected["schedules"]) == 1
+    assert expected["steps"]

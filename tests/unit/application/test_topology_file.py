@@ -1,0 +1,94 @@
+"""Topology files: every mistake is answered with the file, the field, the value and the remedy."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from forescale.topology_file import TopologyFileError, find_topology_file, read_topology_file
+
+EXAMPLES = Path(__file__).resolve().parents[3] / "examples" / "topologies"
+
+
+@pytest.fixture
+def body() -> dict[str, Any]:
+    loaded: dict[str, Any] = yaml.safe_load((EXAMPLES / "call-analytics.yaml").read_text())
+    return loaded
+
+
+def written(folder: Path, body: object) -> Path:
+    path = folder / "topology.yaml"
+    path.write_text(yaml.safe_dump(body, sort_keys=False))
+    return path
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.yaml")), ids=lambda path: path.stem)
+def test_examples__are_valid(path: Path) -> None:
+    assert read_topology_file(path).topology == path.stem
+
+
+def test_cycle__is_named(tmp_path: Path, body: dict[str, Any]) -> None:
+    body["streams"].append({"from": "count", "to": "transcribe"})
+    with pytest.raises(TopologyFileError, match=r"cycle transcribe -> classify -> count -> transcribe"):
+        read_topology_file(written(tmp_path, body))
+
+
+def test_unknown_operator_in_a_stream__is_named_with_those_known(tmp_path: Path, body: dict[str, Any]) -> None:
+    body["streams"][0]["to"] = "transcibe"
+    with pytest.raises(TopologyFileError, match="unknown operator 'transcibe'; known are ingest, transcribe"):
+        read_topology_file(written(tmp_path, body))
+
+
+def test_missing_field__is_named(tmp_path: Path, body: dict[str, Any]) -> None:
+    del body["arrivals"]["columns"]["time"]
+    with pytest.raises(TopologyFileError, match=r"topology\.yaml: arrivals\.columns\.time is missing; add it"):
+        read_topology_file(written(tmp_path, body))
+
+
+def test_misspelt_field__is_named(tmp_path: Path, body: dict[str, Any]) -> None:
+    body["planning"]["quantil"] = 0.9
+    with pytest.raises(TopologyFileError, match=r"planning\.quantil is not a known field"):
+        read_topology_file(written(tmp_path, body))
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("service_s", -1), ("service_s", float("nan")), ("service_s", "fast"), ("max_parallelism", 0)]
+)
+def test_number_that_cannot_be__is_named_with_its_value(
+    tmp_path: Path, body: dict[str, Any], field: str, value: object
+) -> None:
+    body["operators"]["count"][field] = value
+    with pytest.raises(TopologyFileError, match=rf"operators\.count\.{field}.*\(given: "):
+        read_topology_file(written(tmp_path, body))
+
+
+def test_cluster_parallelism__names_every_operator_and_no_other(tmp_path: Path, body: dict[str, Any]) -> None:
+    del body["cluster"]["parallelism"]["count"]
+    with pytest.raises(TopologyFileError, match="nothing for operator 'count'"):
+        read_topology_file(written(tmp_path, body))
+    body["cluster"]["parallelism"] |= {"count": 1, "cuont": 1}
+    with pytest.raises(TopologyFileError, match="unknown operator 'cuont'"):
+        read_topology_file(written(tmp_path, body))
+
+
+@pytest.mark.parametrize(("text", "message"), [("- a\n- b", "holds list"), ("a: [", "not YAML"), ("", "NoneType")])
+def test_file_that_is_no_mapping__is_refused(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "topology.yaml"
+    path.write_text(text)
+    with pytest.raises(TopologyFileError, match=message):
+        read_topology_file(path)
+
+
+def test_yaml_tags__run_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "topology.yaml"
+    path.write_text("topology: !!python/object/apply:os.system ['touch pwned']")
+    with pytest.raises(TopologyFileError, match="not YAML"):
+        read_topology_file(path)
+
+
+def test_unknown_topology__is_refused_with_those_there_are(tmp_path: Path) -> None:
+    with pytest.raises(TopologyFileError, match=r"known are: .*call-analytics"):
+        find_topology_file("calls", EXAMPLES)
+    with pytest.raises(TopologyFileError, match="does not exist"):
+        read_topology_file(tmp_path / "none.yaml")

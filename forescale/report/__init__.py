@@ -1,0 +1,1 @@
+"""The HTML report of one decision, for the person who reviews it."""

@@ -1,0 +1,25 @@
+"use strict";
+(() => {
+  const figures = JSON.parse(document.getElementById("figures").textContent);
+  const narrow = window.matchMedia("(max-width: 640px)");
+  const config = { displayModeBar: false, responsive: true, scrollZoom: false, doubleClick: false };
+  const divs = figures.map((_, index) => document.getElementById(`figure-${index}`));
+
+  const fit = () => figures.forEach((figure, index) => {
+    Plotly.relayout(divs[index], structuredClone(narrow.matches ? figure.narrow : figure.wide));
+  });
+
+  figures.forEach((figure, index) => {
+    divs[index].replaceChildren();
+    Plotly.newPlot(divs[index], figure.data, figure.layout, config);
+  });
+  fit();
+  narrow.addEventListener("change", fit);
+
+  // Paper is narrower than most windows, and shows nothing that is folded away.
+  window.addEventListener("beforeprint", () => {
+    document.querySelectorAll("details").forEach((fold) => { fold.open = true; });
+    divs.forEach((div) => Plotly.relayout(div, { width: 680 }));
+  });
+  window.addEventListener("afterprint", () => divs.forEach((div) => Plotly.relayout(div, { width: null, autosize: true })));
+})();

@@ -1,0 +1,14 @@
+"""Waiting for a page that forbids evaluated scripts: it is asked from outside, since it may not poll itself."""
+
+from playwright.sync_api import Page
+
+PATIENCE_MS, PAUSE_MS = 15_000, 50
+
+
+def wait_until(page: Page, expression: str) -> None:
+    """Return once the JavaScript expression is true; fails after 15 s."""
+    for _ in range(PATIENCE_MS // PAUSE_MS):
+        if page.evaluate(expression):
+            return
+        page.wait_for_timeout(PAUSE_MS)
+    raise AssertionError(f"not true after {PATIENCE_MS} ms: {expression}")

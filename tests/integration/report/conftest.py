@@ -1,0 +1,68 @@
+"""The report in a real browser: Debian's Chromium, headless and without a network."""
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from browser_wait import wait_until
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from forescale.report.decision import Decision
+from forescale.report.render import write_report
+
+CHROMIUM_ARGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+@dataclass
+class Opened:
+    """A report in a browser, and everything that went wrong or out while it was open."""
+
+    page: Page
+    complaints: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        reason = "no chromium on PATH; apt-get install chromium"
+        if os.environ.get("CI") == "true":
+            pytest.fail(reason)
+        pytest.skip(reason)
+    with sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path=chromium, args=CHROMIUM_ARGS)
+        yield launched
+        launched.close()
+
+
+@pytest.fixture
+def opened(browser: Browser, tmp_path: Path) -> Iterator[Callable[[Decision, int, int], Opened]]:
+    """Writes the report of a decision and opens it at a width and height."""
+    contexts = []
+
+    def open_report(decision: Decision, width: int, height: int) -> Opened:
+        path = write_report(decision, tmp_path / "report.html")
+        context = browser.new_context(viewport={"width": width, "height": height}, offline=True)
+        contexts.append(context)
+        report = Opened(context.new_page())
+        report.page.on("console", lambda message: report.complaints.append(f"{message.type}: {message.text}"))
+        report.page.on("pageerror", lambda error: report.complaints.append(f"error: {error}"))
+        report.page.on("requestfailed", lambda request: report.complaints.append(f"failed: {request.url}"))
+        report.page.on("request", lambda request: report.requests.append(request.url))
+        report.page.goto(path.as_uri())
+        wait_until(report.page, "document.querySelectorAll('.plot .main-svg').length > 0")
+        return report
+
+    yield open_report
+    for context in contexts:
+        context.close()

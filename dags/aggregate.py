@@ -1,0 +1,42 @@
+"""Raw events → arrival history, once an hour. Hands the history on to `forecast`."""
+
+import os
+
+from airflow.sdk import dag, task
+
+from forescale.orchestration.hand_off import ARRIVAL_HISTORY, ONE_TOPOLOGY, RETRIES
+
+CRON = os.environ.get("FORESCALE_SCHEDULE", "5 * * * *")  # a few minutes late, for events that are; "none": by hand
+
+
+@dag(
+    dag_id="aggregate",
+    schedule=None if CRON == "none" else CRON,
+    catchup=False,
+    max_active_runs=1,
+    params={"topology": ONE_TOPOLOGY},
+    default_args=RETRIES,
+    tags=["forescale"],
+    doc_md=__doc__,
+)
+def aggregate_dag():
+    @task
+    def topologies(params):
+        from forescale.orchestration.hand_off import topologies_to_do
+        from forescale.settings import Settings
+
+        return topologies_to_do(params["topology"], {}, Settings().topologies)
+
+    # One at a time: each Spark session takes about 650 MB.
+    @task(pool="spark", outlets=[ARRIVAL_HISTORY], map_index_template="{{ task.op_kwargs['topology'] }}")
+    def aggregate(topology, outlet_events):
+        from forescale.jobs.aggregate import aggregate as aggregated
+
+        history = aggregated(topology)
+        outlet_events[ARRIVAL_HISTORY].extra = history
+        return history
+
+    aggregate.expand(topology=topologies())
+
+
+aggregate_dag()

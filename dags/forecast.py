@@ -1,0 +1,36 @@
+"""Arrival history → forecasts of each source, whenever there is new history. Hands them on to `plan`."""
+
+from airflow.sdk import dag, task
+
+from forescale.orchestration.hand_off import ARRIVAL_HISTORY, FORECASTS, ONE_TOPOLOGY, RETRIES
+
+
+@dag(
+    dag_id="forecast",
+    schedule=[ARRIVAL_HISTORY],
+    max_active_runs=1,
+    params={"topology": ONE_TOPOLOGY},
+    default_args=RETRIES,
+    tags=["forescale"],
+    doc_md=__doc__,
+)
+def forecast_dag():
+    @task
+    def topologies(params, triggering_asset_events):
+        from forescale.orchestration.hand_off import topologies_to_do
+        from forescale.settings import Settings
+
+        return topologies_to_do(params["topology"], triggering_asset_events, Settings().topologies)
+
+    @task(outlets=[FORECASTS], map_index_template="{{ task.op_kwargs['topology'] }}")
+    def forecast(topology, outlet_events):
+        from forescale.jobs.forecast import forecast as forecasted
+
+        forecasts = forecasted(topology)
+        outlet_events[FORECASTS].extra = forecasts
+        return forecasts
+
+    forecast.expand(topology=topologies())
+
+
+forecast_dag()

@@ -1,0 +1,53 @@
+"""Forecasts → a scaling schedule each, its review, and a run of `deploy` for every approved step."""
+
+from airflow.sdk import dag, task, task_group
+
+from forescale.orchestration.hand_off import FORECASTS, ONE_TOPOLOGY, RETRIES, SCHEDULES
+from forescale.orchestration.review_operator import ReviewSchedule
+
+
+@dag(
+    dag_id="plan",
+    schedule=[FORECASTS],
+    max_active_runs=32,  # a run that waits for its review must not keep newer forecasts from being planned for
+    params={"topology": ONE_TOPOLOGY},
+    default_args=RETRIES,
+    tags=["forescale"],
+    doc_md=__doc__,
+)
+def plan_dag():
+    @task
+    def topologies(params, triggering_asset_events):
+        from forescale.orchestration.hand_off import topologies_to_do
+        from forescale.settings import Settings
+
+        return topologies_to_do(params["topology"], triggering_asset_events, Settings().topologies)
+
+    @task_group
+    def each(topology):
+        @task(outlets=[SCHEDULES], map_index_template="{{ task.op_kwargs['topology'] }}")
+        def plan(topology, outlet_events):
+            from forescale.jobs.plan import plan as planned
+
+            schedule = planned(topology)
+            outlet_events[SCHEDULES].extra = schedule
+            return schedule
+
+        @task
+        def deploy_runs(schedule, decision):
+            from forescale.jobs.deploy import approved_steps
+            from forescale.jobs.review import review
+            from forescale.orchestration.deploy_runs import create_deploy_runs
+
+            if decision["approve"] is not None:
+                review(schedule["schedule_id"], **decision)
+            return create_deploy_runs(approved_steps(schedule["schedule_id"]))
+
+        schedule = plan(topology=topology)
+        decision = ReviewSchedule(task_id="review", schedule=schedule).output
+        deploy_runs(schedule=schedule, decision=decision)
+
+    each.expand(topology=topologies())
+
+
+plan_dag()

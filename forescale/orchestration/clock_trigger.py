@@ -1,0 +1,49 @@
+"""The wait for a moment on a clock, run by Airflow's triggerer: holds no worker, outlives a restart."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from airflow.triggers.base import BaseTrigger, TaskSuccessEvent, TriggerEvent
+
+from forescale.clocks import clock_of_kind
+
+LONGEST_PAUSE_S = 30.0
+"""A machine's clock may be set, or sleep: look again at least this often."""
+TRACE_PAUSE_S = 0.5
+"""A trace clock jumps: nothing can be told from how far away the moment is."""
+
+
+class ClockReached(BaseTrigger):
+    """Ends its task with success once the clock shows the moment; at once where it is past.
+
+    moment: ISO time with a zone. clock: `real`, `trace` or `paced`; clock_file: of a trace clock.
+    A trace clock that cannot be read fails the task with PlanError; its retry waits anew.
+    """
+
+    def __init__(self, moment: str, clock: str, clock_file: str) -> None:
+        super().__init__()
+        self.moment = moment
+        self.clock = clock
+        self.clock_file = clock_file
+
+    def serialize(self) -> tuple[str, dict[str, Any]]:
+        kwargs = {"moment": self.moment, "clock": self.clock, "clock_file": self.clock_file}
+        return f"{type(self).__module__}.{type(self).__qualname__}", kwargs
+
+    async def run(self) -> AsyncIterator[TriggerEvent]:
+        while (remaining_s := await asyncio.to_thread(self.remaining_s)) > 0:
+            await asyncio.sleep(pause_s(remaining_s, self.clock))
+        yield TaskSuccessEvent()
+
+    def remaining_s(self) -> float:
+        """Seconds until the moment, on the clock; not positive once it is reached."""
+        now = clock_of_kind(self.clock, Path(self.clock_file)).now()
+        return (datetime.fromisoformat(self.moment) - now).total_seconds()
+
+
+def pause_s(remaining_s: float, clock: str) -> float:
+    """How long to sleep before the clock is read again."""
+    return min(max(remaining_s, 0.05), LONGEST_PAUSE_S) if clock == "real" else TRACE_PAUSE_S

@@ -1,0 +1,61 @@
+"""Which step a run of the DAG `deploy` is about: one of a schedule, or one that a person asks for in the form."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from airflow.sdk import Param
+
+ISO_TIME = r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})$"
+
+FORM = {
+    "step_id": Param(
+        None,
+        type=["null", "string"],
+        maxLength=80,
+        title="Step",
+        description="A step of a schedule in the ledger. Leave empty to ask for a plan of your own below.",
+    ),
+    "topology": Param(
+        None, type=["null", "string"], pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", maxLength=80, title="Topology"
+    ),
+    "parallelism": Param(
+        None,
+        type=["null", "object"],
+        minProperties=1,
+        additionalProperties={"type": "integer", "minimum": 1},
+        title="Parallelism",
+        description='Instances per operator, like {"ingest": 1, "count": 2}; others keep what they run with.',
+    ),
+    "when": Param(
+        None,
+        type=["null", "string"],
+        format="date-time",
+        pattern=ISO_TIME,
+        title="When",
+        description="When to deploy this plan, with a time zone. Empty: at once.",
+    ),
+}
+"""Fields of the form; Airflow refuses a run whose fields do not fit their schema."""
+
+
+def requested_step(form: Mapping[str, Any], *, run_id: str, by: str) -> dict[str, Any]:
+    """{"step_id", "deploy_at"} of what the form asks for, as the ledger has it.
+
+    A hand-made plan becomes an approved step in the ledger, once per run_id however often the task runs.
+    Raises ValueError where the form names both a step and a plan, or neither, or where the plan cannot be;
+    LedgerError for an unknown step.
+    """
+    from forescale.jobs.deploy import request_deployment
+    from forescale.settings import Settings
+    from forescale.wiring import ledger_of
+
+    if form["step_id"]:
+        if form["topology"] or form["parallelism"] or form["when"]:
+            raise ValueError(f"the form names step {form['step_id']} and a plan as well; give one of them")
+        step = ledger_of(Settings()).step(form["step_id"])
+        return {"step_id": step.id, "deploy_at": step.deploy_at.isoformat()}
+    if not (form["topology"] and form["parallelism"]):
+        raise ValueError("the form lacks what to deploy; give a step_id, or a topology and its parallelism")
+    return request_deployment(
+        form["topology"], parallelism=form["parallelism"], when=form["when"], by=by, request_id=run_id
+    )

@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# Build the word count against Flink's own jars and print the path of its jar: examples/flink/build.sh [folder]
+set -euo pipefail
+folder=$(realpath -m "${1:-var/flink}")
+cd "$(dirname "$0")/../.."
+exec .venv/bin/python - "$folder" <<'PYTHON'
+import sys
+from pathlib import Path
+
+from forescale.flink.distribution import flink_distribution
+from forescale.flink.errors import LocalFlinkError
+from forescale.flink.example_job import example_job
+from forescale.flink.java import find_java
+
+try:
+    print(example_job(find_java(), flink_distribution(), Path(sys.argv[1])))
+except LocalFlinkError as error:
+    sys.exit(f"error: {error}")
+PYTHON

@@ -1,0 +1,42 @@
+package wordcount;
+
+import java.io.Serializable;
+import java.util.concurrent.locks.LockSupport;
+
+/**
+ * Keeps a task busy for a known time per record without burning CPU, so that a machine with few cores can run many
+ * instances.
+ *
+ * <p>A sleep always ends late, by some 60 µs and by milliseconds on a loaded machine. What was slept too long is owed back
+ * to the following records, so the mean stays exact; and records are slept off in batches of a millisecond or more, because
+ * every sleep costs some 10 µs of CPU.
+ */
+final class SteadyWork implements Serializable {
+
+    private static final long BATCH_NANOS = 1_000_000;
+    private static final long MOST_CREDIT_NANOS = 50_000_000;
+
+    private final long perRecordNanos;
+    private transient long owedNanos;
+
+    private SteadyWork(long perRecordNanos) {
+        this.perRecordNanos = perRecordNanos;
+    }
+
+    static SteadyWork ofMillis(double millis) {
+        return new SteadyWork(Math.round(millis * 1_000_000));
+    }
+
+    void perform() {
+        owedNanos += perRecordNanos;
+        if (owedNanos < BATCH_NANOS) {
+            return;
+        }
+        long start = System.nanoTime();
+        long end = start + owedNanos;
+        for (long left = owedNanos; left > 0; left = end - System.nanoTime()) {
+            LockSupport.parkNanos(left);
+        }
+        owedNanos = Math.max(owedNanos - (System.nanoTime() - start), -MOST_CREDIT_NANOS);
+    }
+}

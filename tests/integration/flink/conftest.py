@@ -1,0 +1,44 @@
+"""One real Flink cluster, with one running word count, for all tests of this folder."""
+
+import os
+from collections.abc import Iterator
+
+import pytest
+
+from forescale.demo.word_count import RunningWordCount, WordCount
+from forescale.flink.distribution import FlinkDistribution, flink_distribution
+from forescale.flink.errors import LocalFlinkError
+from forescale.flink.java import find_java
+from forescale.flink.local_cluster import LocalFlink, local_flink
+from planner.clusters.flink import FlinkCluster
+
+SLOTS = 8
+JOB = WordCount(name="word-count-under-test")
+
+
+@pytest.fixture(scope="session")
+def distribution() -> FlinkDistribution:
+    """Flink's jars. Without them, or without Java, tests are skipped with the reason, but fail where CI=true."""
+    try:
+        find_java()
+        return flink_distribution()
+    except LocalFlinkError as error:
+        if os.environ.get("CI") == "true":
+            raise
+        pytest.skip(str(error))
+
+
+@pytest.fixture(scope="session")
+def flink(tmp_path_factory: pytest.TempPathFactory, distribution: FlinkDistribution) -> Iterator[LocalFlink]:
+    with local_flink(tmp_path_factory.mktemp("flink"), slots=SLOTS, distribution=distribution) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def word_count(flink: LocalFlink) -> RunningWordCount:
+    return JOB.start(flink, 100)
+
+
+@pytest.fixture
+def cluster(flink: LocalFlink, word_count: RunningWordCount) -> FlinkCluster:
+    return FlinkCluster(flink.url, JOB.name, JOB.topology, warm_s=3.0)

@@ -1,0 +1,124 @@
+"""What a real Flink does beyond the contract: groupings, limits, changes under way, cancelled jobs, service times."""
+
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from forescale.demo.word_count import COUNT, SOURCE, SPLIT, RunningWordCount, WordCount
+from forescale.flink.local_cluster import LocalFlink
+from modeling.calibration import calibrated_profiles
+from modeling.physical_plan import PhysicalPlan
+from modeling.topology import Grouping
+from planner.clusters.cluster import Accepted, Failed, Pending, Refusal, Status, Verified
+from planner.clusters.flink import FlinkCluster
+from planner.errors import ClusterError
+
+pytestmark = [pytest.mark.flink, pytest.mark.slow]
+
+JOB = WordCount(name="word-count-under-test")
+
+
+def plan_with(cluster: FlinkCluster, **parallelism: int) -> PhysicalPlan:
+    plan = cluster.state().plan
+    return replace(plan, parallelism={**plan.parallelism, **parallelism})
+
+
+def finished(cluster: FlinkCluster, accepted: Accepted | Refusal) -> Verified | Failed:
+    assert isinstance(accepted, Accepted), accepted
+    for _ in range(120):
+        if not isinstance(progress := cluster.progress(accepted), Pending):
+            return progress
+        time.sleep(0.5)
+    raise AssertionError(progress)
+
+
+def settle(cluster: FlinkCluster, **parallelism: int) -> PhysicalPlan:
+    """Bring the shared job to that parallelism, whatever a test before it left running."""
+    plan = plan_with(cluster, **parallelism)
+    assert isinstance(finished(cluster, cluster.apply(plan, expected=cluster.state().plan)), Verified)
+    return plan
+
+
+@pytest.fixture
+def another(flink: LocalFlink) -> Iterator[RunningWordCount]:
+    """A second job, for tests that take it away."""
+    job = WordCount(name="another").start(flink, 10)
+    yield job
+    job.cancel()
+
+
+def test_topology__is_read_from_the_running_job(cluster: FlinkCluster) -> None:
+    topology = cluster.topology()
+    assert topology.order == (SOURCE, SPLIT, COUNT)
+    assert [stream.grouping for stream in topology.streams] == [Grouping.SHUFFLE, Grouping.FIELDS]
+    assert {operator.max_parallelism for operator in topology.operators} == {128}
+
+
+def test_rescale__tells_its_downtime_and_takes_no_slots_but_those_it_needs(
+    cluster: FlinkCluster, flink: LocalFlink
+) -> None:
+    settle(cluster, sentences=1, split=1, count=1)
+    plan = plan_with(cluster, sentences=1, split=2, count=3)
+    verified = finished(cluster, cluster.apply(plan, expected=cluster.state().plan))
+    assert isinstance(verified, Verified)
+    assert verified.downtime_s is not None
+    assert 0 < verified.downtime_s < 30
+    state = cluster.state()
+    assert state.running_since == verified.running_since
+    assert state.free_slots == flink.slots - 3  # a slot holds one subtask of each operator
+
+
+def test_apply__refuses_more_instances_than_key_groups(cluster: FlinkCluster) -> None:
+    before = cluster.state().plan
+    refusal = cluster.apply(plan_with(cluster, count=129), expected=before)
+    assert isinstance(refusal, Refusal)
+    assert "129" in refusal.reason
+    assert "128" in refusal.reason
+
+
+def test_undo__of_a_change_under_way_ends_in_the_old_plan(cluster: FlinkCluster) -> None:
+    before = settle(cluster, sentences=1, split=1, count=2)
+    accepted = cluster.apply(plan_with(cluster, count=4), expected=before)
+    assert isinstance(accepted, Accepted)
+    undone = cluster.undo(accepted)
+    assert isinstance(finished(cluster, undone), Verified)
+    time.sleep(1.5)  # Flink caches what it tells of a job for a second
+    state = cluster.state()
+    assert (state.status, state.plan) == (Status.RUNNING, before)
+
+
+def test_samples__give_the_service_times_that_the_job_was_told_to_take(
+    cluster: FlinkCluster, word_count: RunningWordCount
+) -> None:
+    settle(cluster, sentences=1, split=2, count=2)
+    word_count.offer(200)
+    samples = cluster.operator_samples(8.0)
+    word_count.offer(100)
+    profiles = calibrated_profiles(JOB.topology, samples, JOB.declared_profiles())
+    # Told: 4 ms a sentence, 1 ms a word, 5 words a sentence. A loaded machine adds to it, never takes from it.
+    assert profiles[SPLIT].service_s == pytest.approx(0.004, rel=0.15)
+    assert profiles[COUNT].service_s == pytest.approx(0.001, rel=0.15)
+    # Whole buffers are counted as they leave: some tens of words at the edges of the span.
+    assert profiles[SPLIT].selectivity[f"{SPLIT}->{COUNT}"] == pytest.approx(5.0, rel=0.02)
+    sources = [sample for sample in samples if sample.operator == SOURCE]
+    assert sum(s.records_in / s.span_s for s in sources) == pytest.approx(200, rel=0.05)
+
+
+def test_job__that_is_cancelled_is_down_and_fails_what_was_asked_of_it(
+    flink: LocalFlink, another: RunningWordCount
+) -> None:
+    topology = WordCount(name="another").topology
+    cluster = FlinkCluster(flink.url, "another", topology, warm_s=1.0)
+    before = cluster.state().plan
+    accepted = cluster.apply(replace(before, parallelism={**before.parallelism, COUNT: 2}), expected=before)
+    finished(cluster, accepted)
+    another.cancel()
+    time.sleep(1.5)
+    assert cluster.state().status is Status.DOWN
+    assert isinstance(accepted, Accepted)
+    assert isinstance(cluster.progress(accepted), Failed)
+    assert isinstance(cluster.undo(accepted), Refusal)
+    with pytest.raises(ClusterError, match="is down"):
+        cluster.operator_samples(1.0)

@@ -1,0 +1,104 @@
+"""The local cluster itself: it tells what is wrong, and it is gone when it is told to go."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from forescale.flink.distribution import FlinkDistribution
+from forescale.flink.errors import LocalFlinkError
+from forescale.flink.example_job import example_job
+from forescale.flink.java import find_java
+from forescale.flink.local_cluster import LocalFlink, local_flink
+from forescale.flink.submission import submit_job
+
+pytestmark = [pytest.mark.flink, pytest.mark.slow]
+
+_STARTS_AND_WAITS = """
+import sys, time
+from pathlib import Path
+from forescale.flink.local_cluster import local_flink
+with local_flink(Path(sys.argv[1]), slots=1) as flink:
+    print(flink.url, flush=True)
+    time.sleep(120)
+"""
+
+
+def members(group: int) -> list[str]:
+    """Command lines of the living processes of a process group."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            fields = (process / "stat").read_text().rpartition(")")[2].split()
+            if int(fields[2]) == group and fields[0] != "Z":
+                found.append((process / "cmdline").read_text().replace("\0", " "))
+        except (OSError, IndexError):
+            continue
+    return found
+
+
+def test_local_flink__stops_every_process_on_sigterm(tmp_path: Path, distribution: FlinkDistribution) -> None:
+    command = [sys.executable, "-c", _STARTS_AND_WAITS, str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as starter:
+        assert starter.stdout is not None
+        assert starter.stdout.readline().startswith("http://127.0.0.1:")
+        children = Path(f"/proc/{starter.pid}/task/{starter.pid}/children").read_text().split()
+        group = os.getpgid(int(children[0]))
+        assert sorted("TaskManagerRunner" in line for line in members(group)) == [False, True]
+        starter.send_signal(signal.SIGTERM)
+        assert starter.wait(30) == 128 + signal.SIGTERM
+        assert members(group) == []
+
+
+def test_local_flink__names_a_taken_port(tmp_path: Path, distribution: FlinkDistribution) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with (
+            pytest.raises(LocalFlinkError, match=f"port {port} on 127.0.0.1 is taken"),
+            local_flink(tmp_path, rest_port=port, distribution=distribution),
+        ):
+            pass
+
+
+def test_local_flink__that_does_not_come_up_shows_the_end_of_its_log(
+    tmp_path: Path, distribution: FlinkDistribution
+) -> None:
+    started = time.monotonic()
+    with (
+        pytest.raises(LocalFlinkError, match=r"did not come up with 1 slots within 0\.1 s; the end of"),
+        local_flink(tmp_path, slots=1, within_s=0.1, distribution=distribution),
+    ):
+        pass
+    assert time.monotonic() - started < 60
+
+
+def test_submit__tells_why_flink_refuses_a_job(flink: LocalFlink) -> None:
+    jar = example_job(flink.java, flink.distribution, flink.folder)
+    with pytest.raises(LocalFlinkError, match=r"refuses POST .*/run.*no-such-argument"):
+        submit_job(flink.url, jar, {"no-such-argument": "1"})
+
+
+def test_submit__tells_why_a_job_failed_as_it_started(flink: LocalFlink) -> None:
+    jar = example_job(flink.java, flink.distribution, flink.folder)
+    with pytest.raises(LocalFlinkError, match=r"failed as it started: .*InvalidPathException"):
+        submit_job(flink.url, jar, {"rate-file": "\0", "job-name": "no such path"})
+
+
+def test_submit__to_a_cluster_that_is_gone_names_its_address(flink: LocalFlink) -> None:
+    jar = example_job(flink.java, flink.distribution, flink.folder)
+    with pytest.raises(LocalFlinkError, match=r"http://127\.0\.0\.1:1.*does not answer POST /jars/upload"):
+        submit_job("http://127.0.0.1:1", jar, {})
+
+
+def test_example_job__shows_what_the_compiler_says(tmp_path: Path, distribution: FlinkDistribution) -> None:
+    (tmp_path / "Broken.java").write_text("class Broken { int x = }")
+    with pytest.raises(LocalFlinkError, match="illegal start of expression"):
+        example_job(find_java(), distribution, tmp_path / "built", sources=tmp_path)
+    assert not list((tmp_path / "built").iterdir())

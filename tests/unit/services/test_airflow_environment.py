@@ -1,0 +1,50 @@
+import stat
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+
+from forescale.services.airflow_environment import airflow_environment, forescale_environment, passwords, passwords_file
+from forescale.settings import Settings
+
+
+@pytest.fixture
+def settings(tmp_path):
+    return Settings(home=tmp_path / "home", clock="trace", review=False, ledger_url=SecretStr("sqlite:////l.db"))
+
+
+def test_environment__drops_what_points_at_another_airflow(settings):
+    inherited = {"AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": "postgresql://prod", "AIRFLOW_HOME": "/prod", "PATH": "/bin"}
+    environment = airflow_environment(settings, 8080, inherited=inherited)
+    assert environment["AIRFLOW__DATABASE__SQL_ALCHEMY_CONN"].startswith("sqlite:///")
+    assert environment["AIRFLOW_HOME"] == str(settings.home / "airflow")
+    assert environment["PATH"] == "/bin"
+    assert not [value for value in environment.values() if "prod" in value]
+
+
+def test_environment__keeps_to_loopback(settings):
+    environment = airflow_environment(settings, 8123, inherited={"NO_PROXY": "intranet"})
+    assert environment["AIRFLOW__API__HOST"] == "127.0.0.1"
+    assert environment["AIRFLOW__API__BASE_URL"] == "http://127.0.0.1:8123"
+    assert environment["NO_PROXY"] == "intranet,127.0.0.1,localhost"
+
+
+def test_forescale_environment__makes_the_same_settings_elsewhere(settings, monkeypatch, tmp_path):
+    for name, value in forescale_environment(settings).items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(tmp_path)
+    again = Settings()
+    assert (
+        again.model_dump()
+        == settings.model_copy(
+            update={name: Path(getattr(settings, name)).resolve() for name in ("home", "topologies", "mlruns")}
+        ).model_dump()
+    )
+
+
+def test_passwords__are_drawn_once_and_readable_by_their_owner_alone(tmp_path):
+    first = passwords(tmp_path / "airflow")
+    assert set(first) == {"admin", "reviewer", "viewer"}
+    assert all(len(password) >= 20 for password in first.values())
+    assert passwords(tmp_path / "airflow") == first
+    assert stat.S_IMODE(passwords_file(tmp_path / "airflow").stat().st_mode) == 0o600

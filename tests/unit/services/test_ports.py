@@ -1,0 +1,23 @@
+import socket
+
+import pytest
+
+from forescale.services.errors import ServiceError
+from forescale.services.ports import free_port
+
+
+@pytest.fixture
+def taken():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        yield listener.getsockname()[1]
+
+
+def test_free_port__passes_over_one_that_is_taken(taken):
+    assert free_port(taken) > taken
+
+
+def test_free_port__says_which_ports_it_tried(taken):
+    with pytest.raises(ServiceError, match=f"no free port among {taken} … {taken}"):
+        free_port(taken, tries=1)

@@ -1,0 +1,31 @@
+import subprocess
+import sys
+import time
+
+import pytest
+
+from forescale.services.errors import ServiceError
+from forescale.services.sole_instance import MARK, sole_instance
+
+pytest.importorskip("psutil")
+
+SLEEP = [sys.executable, "-c", "import time; time.sleep(600)"]
+
+
+def test_second_launcher__is_refused_while_the_first_runs(tmp_path):
+    with sole_instance(tmp_path), pytest.raises(ServiceError, match="already run by another process; stop it, or set"):
+        sole_instance(tmp_path).__enter__()
+    with sole_instance(tmp_path):
+        pass
+
+
+def test_launcher__ends_what_a_killed_one_left_running_and_nothing_else(tmp_path):
+    with (
+        subprocess.Popen(SLEEP, env={MARK: str(tmp_path)}) as left,
+        subprocess.Popen(SLEEP, env={MARK: str(tmp_path / "another")}) as other,
+    ):
+        time.sleep(0.3)  # until both have their own environment
+        with sole_instance(tmp_path):
+            assert left.wait(timeout=5) == -9
+            assert other.poll() is None
+        other.kill()

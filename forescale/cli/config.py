@@ -1,0 +1,44 @@
+"""`forescale config check`: whether settings and topology files can be used, before anything runs."""
+
+from typing import Annotated
+
+import typer
+
+from forescale.cli.output import AsJson, console, plain, say_json, table
+from forescale.settings import Settings
+from forescale.topology_file import TopologyFileError, find_topology_file, read_topology_file
+
+app = typer.Typer(help="Settings and topology files.", no_args_is_help=True)
+
+
+@app.callback()
+def _group() -> None:
+    """Keeps `check` a command of its own."""
+
+
+@app.command()
+def check(
+    topologies: Annotated[list[str] | None, typer.Argument(help="Files or names; all in the folder if none.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Read every topology file and say what is wrong, field by field; exits with 1 if anything is."""
+    settings = Settings()
+    names = topologies or sorted(path.stem for path in settings.topologies.glob("*.yaml"))
+    if not names:
+        raise TopologyFileError(
+            f"no topology file (*.yaml) in {settings.topologies}; add one, or set FORESCALE_TOPOLOGIES to their folder"
+        )
+    problems: dict[str, str] = {}
+    for name in names:
+        try:
+            read_topology_file(find_topology_file(name, settings.topologies))
+        except TopologyFileError as error:
+            problems[name] = str(error)
+    if as_json:
+        say_json({"settings": settings.shown(), "problems": problems, "checked": names})
+    else:
+        console.print(table("settings (FORESCALE_…)", ["setting", "value"], settings.shown().items()))
+        for name in names:
+            plain(f"{name}: {problems.get(name, 'good')}")
+    if problems:
+        raise typer.Exit(1)

@@ -1,0 +1,150 @@
+"""`forescale demo`, `demo-flink` and `up`: see it run on a real trace."""
+
+import time
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+import typer
+
+from forecasting.forecast import QUANTILES
+from forescale.cli.forecast import horizon_text
+from forescale.cli.output import AsJson, console, plain, say_json, table
+from forescale.settings import Settings
+
+Port = Annotated[int, typer.Option(min=0, max=65535, help="Preferred port; the next free one where it is taken.")]
+
+
+def demo(as_json: AsJson = False) -> None:
+    """The main job on a real trace, with Airflow, Spark, MLflow and the cluster simulator; about two minutes."""
+    from forescale.demo.home import demo_settings, fresh_home
+    from forescale.demo.run import run_demo
+    from forescale.services.processes import ended_by_signals
+
+    settings = demo_settings(Settings(), "demo", clock="trace", review=False, schedule="none")
+    say = _Progress(quiet=as_json)
+    with ended_by_signals(), fresh_home(settings), say:
+        result = run_demo(settings, say)
+    summary = _summary(result)
+    if as_json:
+        say_json(summary)
+    else:
+        _show(summary)
+
+
+def demo_flink(as_json: AsJson = False) -> None:
+    """The same job, deployed to a real Flink cluster on loopback; then prediction against measurement."""
+    from forescale.cli.demo_flink_summary import show_flink
+    from forescale.demo.flink_run import run_flink_demo
+    from forescale.demo.home import demo_settings, fresh_home
+    from forescale.services.processes import ended_by_signals
+
+    base = Settings()
+    topologies = base.home / "demo-flink" / "topologies"
+    changes = {"clock": "paced", "review": False, "schedule": "none", "topologies": topologies}
+    settings = demo_settings(base, "demo-flink", **changes)
+    say = _Progress(quiet=as_json)
+    with ended_by_signals(), fresh_home(settings), say:
+        result = run_flink_demo(settings, say)
+    show_flink(result, as_json=as_json)
+
+
+def up(port: Port = 8080, mlflow_port: Port = 5000) -> None:
+    """Airflow's and MLflow's web pages on loopback with the demo's data, until Ctrl-C."""
+    from forescale.demo.home import demo_settings
+    from forescale.demo.live import prepare_live
+    from forescale.services.up import up as serve
+
+    settings = demo_settings(Settings(), "up", clock="real")
+    prepare_live(settings, datetime.now(UTC), plain)
+    serve(settings, plain, airflow_port=port, mlflow_port=mlflow_port, decide=True)
+
+
+class _Progress:
+    """A line a stage as it happens, with the seconds since the start, and a spinner while nothing does."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        self._quiet = quiet
+        self._begun = time.monotonic()
+        self._status = console.status("starting")
+
+    def __enter__(self) -> "_Progress":
+        if not self._quiet:
+            self._status.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._status.stop()
+
+    def __call__(self, stage: str, text: str) -> None:
+        if self._quiet:
+            return
+        plain(f"{time.monotonic() - self._begun:6.1f} s  {stage:<10} {text}")
+        self._status.update(f"{stage} …")
+
+
+def _summary(result: Any) -> dict[str, Any]:
+    from pathlib import Path
+
+    from forecasting.forecast_file import read_forecast
+
+    forecasts = {entry.source: read_forecast(Path(entry.folder)) for entry in result.forecasts}
+    after, schedule = result.after, result.schedule.schedule
+    return {
+        "events_read": result.data.rows,
+        "calls": result.data.calls,
+        "decided_at": schedule.made_at.isoformat(),
+        "peaks_per_s": {
+            source: {
+                horizon: dict(zip(map(str, forecast.quantiles), peak.tolist(), strict=True))
+                for horizon, peak in forecast.peak_per_s.items()
+            }
+            for source, forecast in forecasts.items()
+        },
+        "forecasters": {source: dict(forecast.forecaster) for source, forecast in forecasts.items()},
+        "schedule_id": result.schedule.id,
+        "why": schedule.why,
+        "steps": [
+            {
+                "step_id": step.id,
+                "deploy_at": step.deploy_at.isoformat(),
+                "needed_from": scheduled.needed_from.isoformat(),
+                "plan": step.plan.brief(),
+                "state": str(step.state),
+                "detail": step.reason,
+            }
+            for step, scheduled in zip(result.steps, schedule.steps, strict=True)
+        ],
+        "calls_that_came": float(sum(offered.sum() for offered in after.offered.values())),
+        "largest_lag_s": float(after.lag_s.max()),
+        "violation_minutes": result.violation_minutes,
+        "instance_hours": after.instance_hours,
+        "instance_hours_static": next(
+            a.cost_instance_hours for a in schedule.alternatives if a.name.startswith("static")
+        ),
+        "report": str(result.report),
+    }
+
+
+def _show(summary: dict[str, Any]) -> None:
+    plain("")
+    plain(f"{summary['events_read']:,} raw events read, {summary['calls']:,} calls counted")
+    for source, peaks in summary["peaks_per_s"].items():
+        rows = [
+            (horizon_text(h), *(f"{peak[str(q)]:.3g}" for q in QUANTILES), summary["forecasters"][source][h])
+            for h, peak in peaks.items()
+        ]
+        columns = ["within", *(f"p{q * 100:g}" for q in QUANTILES), "forecaster"]
+        console.print(table(f"forecast peak of {source}, calls per s", columns, rows))
+    rows = [(_clock(s["deploy_at"]), _clock(s["needed_from"]), s["plan"], s["state"]) for s in summary["steps"]]
+    console.print(table("schedule", ["deployed (UTC)", "needed from", "plan", "state"], rows))
+    saved = 1 - summary["instance_hours"] / summary["instance_hours_static"]
+    plain(
+        f"then {summary['calls_that_came']:,.0f} calls came: {summary['violation_minutes']} minutes of violation, "
+        f"largest lag {summary['largest_lag_s']:.0f} s, {summary['instance_hours']:.0f} instance-hours "
+        f"({saved:.0%} less than a static plan for the peak)"
+    )
+    plain(f"report: {summary['report']}")
+
+
+def _clock(moment: str) -> str:
+    return f"{datetime.fromisoformat(moment):%a %H:%M:%S}"

@@ -1,0 +1,31 @@
+"""`forescale forecast`: forecast the peaks of a topology's sources."""
+
+from typing import Annotated
+
+import typer
+
+from forecasting.forecast import QUANTILES
+from forescale.cli.output import AsJson, console, plain, say_json, table
+
+
+def forecast(
+    topology: Annotated[str, typer.Argument(help="Topology file, or its name in the folder of topology files.")],
+    as_json: AsJson = False,
+) -> None:
+    """Backtest, select and fit forecasters; track the forecast in MLflow; keep it for `forescale plan`."""
+    from forescale.jobs.forecast import forecast as forecasted
+
+    with console.status(f"forecasting {topology}") as status:
+        made = forecasted(topology, progress=None if as_json else status.update)
+    if as_json:
+        say_json(made)
+        return
+    for source, peaks in made["peaks_per_s"].items():
+        rows = [(horizon_text(int(h)), *(f"{rate:.4g}" for rate in rates)) for h, rates in peaks.items()]
+        columns = ["within", *(f"p{quantile * 100:g}" for quantile in QUANTILES)]
+        console.print(table(f"peak of {source}, events per s", columns, rows))
+        plain(f"MLflow run {made['run_ids'][source]}")
+
+
+def horizon_text(horizon_s: int) -> str:
+    return f"{horizon_s / 3600:g} h" if horizon_s >= 3600 else f"{horizon_s / 60:g} min"

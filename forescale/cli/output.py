@@ -1,0 +1,46 @@
+"""How commands answer: Rich tables for people, one JSON document for machines, errors in a line on standard error."""
+
+import json
+import math
+import sys
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+# Into a file or a pipe there is no width to keep to; 80 columns would fold every table.
+console = Console(highlight=False, width=None if sys.stdout.isatty() else 140)
+AsJson = Annotated[bool, typer.Option("--json", help="Answer as one JSON document.")]
+
+
+def say_json(body: object) -> None:
+    """One JSON document on standard output. What is infinite is `null`: JSON has no word for it."""
+    sys.stdout.write(json.dumps(_finite(body), indent=2, default=str) + "\n")
+
+
+def table(title: str, columns: Iterable[str], rows: Iterable[Iterable[object]]) -> Table:
+    """A table whose cells are plain text: nothing in them is taken for markup."""
+    made = Table(title=escape(title), title_justify="left", header_style="bold", show_edge=False, pad_edge=False)
+    for number, column in enumerate(columns):
+        made.add_column(column, justify="left" if number == 0 else "right", overflow="fold")
+    for row in rows:
+        made.add_row(*(escape(str(cell)) for cell in row))
+    return made
+
+
+def plain(text: str) -> None:
+    """A line as it is."""
+    console.print(escape(text), soft_wrap=True)
+
+
+def _finite(value: object) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, Mapping):
+        return {str(key): _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return value

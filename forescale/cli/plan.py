@@ -1,0 +1,32 @@
+"""`forescale plan`: make the scaling schedule of a topology."""
+
+from typing import Annotated, Any
+
+import typer
+
+from forescale.cli.output import AsJson, console, plain, say_json, table
+
+
+def plan(
+    topology: Annotated[str, typer.Argument(help="Topology file, or its name in the folder of topology files.")],
+    as_json: AsJson = False,
+) -> None:
+    """Which plan from when, for the newest forecast. Proposes; nothing is deployed before it is approved."""
+    from forescale.jobs.plan import plan as planned
+
+    with console.status(f"planning for {topology}"):
+        made = planned(topology)
+    if as_json:
+        say_json(made)
+        return
+    show_schedule(made)
+    if made["steps"]:
+        plain(f"approve with: forescale deploy approve {made['schedule_id']}")
+
+
+def show_schedule(made: dict[str, Any]) -> None:
+    plain(f"schedule {made['schedule_id']}: {made['why']} ({made['cost_instance_hours']:.0f} instance-hours)")
+    if made["steps"]:
+        rows = [(step["deploy_at"][:16].replace("T", " "), step["plan"], step["step_id"]) for step in made["steps"]]
+        console.print(table("", ["deploy at (UTC)", "plan", "step"], rows))
+    plain(f"report: {made['report']}")

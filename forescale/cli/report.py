@@ -1,0 +1,21 @@
+"""`forescale report`: write the report of a decision anew, with what has come of it."""
+
+from typing import Annotated
+
+import typer
+
+from forescale.cli.output import AsJson, plain, say_json
+
+
+def report(
+    schedule: Annotated[str, typer.Argument(help="Id of a schedule, as `forescale plan` shows it.")],
+    as_json: AsJson = False,
+) -> None:
+    """Write a schedule's HTML report again, with what has come of it since, and log it to MLflow."""
+    from forescale.jobs.report import report as reported
+
+    path = reported(schedule)
+    if as_json:
+        say_json({"schedule_id": schedule, "report": str(path)})
+    else:
+        plain(f"report: {path}")

@@ -1,0 +1,89 @@
+"""Bad input at the command line where Spark, MLflow or a cluster has a part: one line, exit 1, nothing left behind."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+from integration.airflow.day_and_night import NAME, NOW, Installation, install
+
+from forescale.services.airflow_environment import forescale_environment
+from forescale.wiring import cluster_of, ledger_of, topology_config
+from modeling.physical_plan import PhysicalPlan
+from planner.ledger.step_state import StepState
+
+pytestmark = [pytest.mark.spark, pytest.mark.mlflow, pytest.mark.slow]
+
+
+@pytest.fixture
+def installation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Installation:
+    made = install(tmp_path)
+    for name, value in forescale_environment(made.settings).items():
+        monkeypatch.setenv(name, value)
+    return made
+
+
+def fails(*arguments: str) -> str:
+    """The line of the error. In a process of its own, as a user runs it: a Spark session is one per process."""
+    command = [sys.executable, "-c", "from forescale.cli import main; main()", *arguments]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=240)
+    assert ended.returncode == 1, ended.stderr[-2000:]
+    assert "Traceback" not in ended.stderr
+    return " ".join(line for line in ended.stderr.splitlines() if line.startswith("forescale: "))
+
+
+def rewrite_events(installation: Installation, rows: pa.Table) -> None:
+    pa.parquet.write_table(rows, installation.settings.home / "events.parquet")
+
+
+def test_events__that_cannot_be_used_are_refused_before_anything_is_written(installation: Installation) -> None:
+    good = pa.parquet.read_table(installation.settings.home / "events.parquet")
+    rewrite_events(installation, good.drop_columns(["at"]))
+    error = fails("history", "build", NAME)
+    assert "events.parquet" in error
+    assert "'at'" in error
+    times = good["at"].to_pylist()
+    rewrite_events(installation, good.set_column(0, "at", pa.array([None, *times[1:]], good["at"].type)))
+    assert "at" in fails("history", "build", NAME)
+    texts = [str(moment) for moment in times]
+    rewrite_events(installation, good.set_column(0, "at", pa.array(["half past nine", *texts[1:]])))
+    assert "half past nine" in fails("history", "build", NAME)
+    assert not (installation.settings.history_dir / f"topology={NAME}").exists()
+
+
+def test_tracking_server__that_does_not_answer_leaves_no_forecast(
+    installation: Installation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(installation.settings.home / "truth", installation.settings.history_dir)
+    # Port 9 (discard) has no listener on loopback.
+    monkeypatch.setenv("FORESCALE_MLFLOW_URI", "http://me:s3cret@127.0.0.1:9")
+    error = fails("forecast", NAME)
+    assert "127.0.0.1:9" in error
+    assert "s3cret" not in error
+    assert ledger_of(installation.settings).forecasts(NAME) == []
+    assert not installation.settings.forecasts_dir.exists()
+
+
+def test_step__that_assumed_another_plan_than_runs_changes_nothing(installation: Installation) -> None:
+    settings = installation.settings
+    config = topology_config(NAME, settings)
+    ledger, cluster = ledger_of(settings), cluster_of(config, settings, installation.clock)
+    running = cluster.state().plan
+    step_id = ledger.record_hand_made_step(
+        "stale",
+        PhysicalPlan(NAME, {"receive": 1, "work": 5}),
+        replaces=PhysicalPlan(NAME, {"receive": 1, "work": 4}),
+        deploy_at=NOW,
+        expires_at=NOW.replace(hour=1),
+        at=NOW,
+        by="test",
+        why="a test",
+    )
+    error = fails("deploy", "step", step_id)
+    assert running.brief() in error
+    assert "work 4" in error
+    assert ledger.step(step_id).state is StepState.ROLLED_BACK
+    assert cluster.state().plan == running

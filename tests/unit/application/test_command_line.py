@@ -1,0 +1,227 @@
+"""The command line: answers for people and machines, and one line instead of a traceback when something is wrong."""
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from forescale.cli import main
+
+PROJECT = Path(__file__).resolve().parents[3]
+TOPOLOGY = str(PROJECT / "examples" / "topologies" / "call-analytics.yaml")
+BUSY = str(PROJECT / "examples" / "call-analytics-busy.plan.yaml")
+NIGHT = str(PROJECT / "examples" / "call-analytics-night.plan.yaml")
+
+
+@pytest.fixture(autouse=True)
+def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORESCALE_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("FORESCALE_MLRUNS", str(tmp_path / "mlruns"))
+    monkeypatch.delenv("FORESCALE_TOPOLOGIES", raising=False)
+
+
+def run(*arguments: str) -> int:
+    """The exit code."""
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    code = ended.value.code
+    assert isinstance(code, int)
+    return code
+
+
+def fails(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    """The line of the error."""
+    assert run(*arguments) == 1
+    written = capsys.readouterr()
+    assert "Traceback" not in written.err
+    assert written.err.startswith("forescale: ")
+    return written.err
+
+
+def test_evaluate__answers_with_every_number(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("evaluate", "--topology", TOPOLOGY, "--plan", BUSY, "--load", "ingest=1.2", "--json") == 0
+    answer = json.loads(capsys.readouterr().out)[BUSY]
+    # 1.2/s · 8 s / 12 instances
+    assert answer["operators"]["transcribe"]["utilisation"] == pytest.approx(0.8)
+    # saturates at 12 / 8 s
+    assert answer["mst_per_s"]["ingest"] == pytest.approx(1.5)
+    assert answer["bottleneck"] == "transcribe"
+    assert answer["stable"] is True
+
+
+def test_evaluate__compares_plans_and_says_unstable_in_words(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("evaluate", "--topology", TOPOLOGY, "--plan", BUSY, "--plan", NIGHT, "--load", "ingest=1.2") == 0
+    shown = capsys.readouterr().out
+    assert "unstable: raise the parallelism of transcribe" in " ".join(shown.split())
+    assert "offered 1.2/s, processed 0.25/s, at most 0.25/s" in " ".join(shown.split())
+
+
+def test_evaluate__writes_null_where_a_wait_has_no_end(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("evaluate", "--topology", TOPOLOGY, "--plan", NIGHT, "--load", "ingest=1.2", "--json") == 0
+    answer = json.loads(capsys.readouterr().out)[NIGHT]
+    assert answer["operators"]["transcribe"]["wait_s"] is None
+    assert answer["latency_s"] is None
+
+
+def test_evaluate__refuses_an_unknown_operator_in_a_plan(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    plan = tmp_path / "plan.yaml"
+    plan.write_text("topology: call-analytics\nparallelism: {ingest: 1, transcribe: 1, classify: 1, cuont: 1}\n")
+    error = fails(capsys, "evaluate", "--topology", TOPOLOGY, "--plan", str(plan), "--load", "ingest=1")
+    assert "plan.yaml" in error
+    assert "unknown operator 'cuont'" in error
+
+
+@pytest.mark.parametrize(
+    ("load", "message"),
+    [("ingest=-1", "not below 0"), ("ingest=nan", "finite"), ("ingest", "SOURCE=RATE"), ("calls=1", "'calls'")],
+)
+def test_evaluate__refuses_a_load_that_cannot_be(capsys: pytest.CaptureFixture[str], load: str, message: str) -> None:
+    assert message in fails(capsys, "evaluate", "--topology", TOPOLOGY, "--plan", BUSY, "--load", load)
+
+
+def test_evaluate__refuses_a_damaged_profile_by_field(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    profile = tmp_path / "profile.json"
+    profile.write_text('{"topology": "call-analytics", "operators": {"transcribe": {"service_s": -1}}}')
+    arguments = ("--topology", TOPOLOGY, "--plan", BUSY, "--load", "ingest=1", "--profile", str(profile))
+    assert "service time -1.0 s" in fails(capsys, "evaluate", *arguments)
+
+
+def test_config_check__passes_the_examples_and_shows_no_password(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORESCALE_LEDGER_URL", "postgresql+psycopg://me:s3cret@db/ledger")
+    monkeypatch.setenv("FORESCALE_MLFLOW_URI", "https://me:s3cret@mlflow.example/")
+    assert run("config", "check", "--json") == 0
+    shown = capsys.readouterr().out
+    assert json.loads(shown)["problems"] == {}
+    assert "s3cret" not in shown
+
+
+def test_config_check__fails_on_a_bad_file_and_names_the_field(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    body = yaml.safe_load(Path(TOPOLOGY).read_text())
+    body["streams"].append({"from": "count", "to": "ingest"})
+    bad = tmp_path / "bad.yaml"
+    bad.write_text(yaml.safe_dump(body))
+    assert run("config", "check", str(bad)) == 1
+    assert "cycle" in capsys.readouterr().out
+
+
+def test_setting__that_cannot_be_is_named(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORESCALE_CLOCK", "sundial")
+    error = fails(capsys, "plan", TOPOLOGY)
+    assert "FORESCALE_CLOCK" in error
+    assert "sundial" in error
+
+
+def test_plan__without_a_forecast_says_what_to_run(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "run `forescale forecast call-analytics`" in fails(capsys, "plan", TOPOLOGY)
+
+
+def test_forecast__without_a_history_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "history" in fails(capsys, "forecast", TOPOLOGY)
+
+
+def test_deploy__of_an_unknown_step_or_schedule_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "no step nope-1" in fails(capsys, "deploy", "step", "nope-1")
+    assert "no schedule nope" in fails(capsys, "deploy", "approve", "nope")
+
+
+def test_home__that_cannot_be_written_is_named(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("not a folder")
+    monkeypatch.setenv("FORESCALE_HOME", str(blocked))
+    assert str(blocked) in fails(capsys, "deploy", "list", TOPOLOGY)
+
+
+@pytest.mark.parametrize("url", ["admin:s3cret@flink:8081", "http://flink:80a1", "ftp://admin:s3cret@flink/"])
+def test_config_check__refuses_an_address_without_repeating_it(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, url: str
+) -> None:
+    body = yaml.safe_load(Path(TOPOLOGY).read_text())
+    for kind in ("flink", "flnk"):
+        body["cluster"] = {"kind": kind, "url": url, "job": "calls"}
+        file = tmp_path / "call-analytics.yaml"
+        file.write_text(yaml.safe_dump(body, sort_keys=False))
+        assert run("config", "check", str(file)) == 1
+        shown = capsys.readouterr().out
+        assert "cluster" in shown
+        assert "s3cret" not in shown
+
+
+@pytest.mark.parametrize(
+    ("section", "field", "value", "message"),
+    [
+        ("planning", "max_parallelism", {"transcibe": 3}, "unknown operator 'transcibe'"),
+        ("planning", "slot_s", 700, "no multiple of forecast.step_s 300"),
+        ("planning", "quantile", 0.97, "not calibrated; give one of 0.5, 0.9, 0.95, 0.99"),
+    ],
+)
+def test_config_check__refuses_what_would_not_be_obeyed(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, section: str, field: str, value: object, message: str
+) -> None:
+    body = yaml.safe_load(Path(TOPOLOGY).read_text())
+    body[section][field] = value
+    file = tmp_path / "call-analytics.yaml"
+    file.write_text(yaml.safe_dump(body, sort_keys=False))
+    assert run("config", "check", str(file)) == 1
+    assert message in " ".join(capsys.readouterr().out.split())
+
+
+def test_error__is_a_document_too_where_json_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("deploy", "step", "nope-1", "--json") == 1
+    assert "no step nope-1" in json.loads(capsys.readouterr().out)["error"]
+
+
+def test_wrong_usage__exits_with_two() -> None:
+    assert run("evaluate", "--topology", TOPOLOGY) == 2
+
+
+def test_deploy__to_a_cluster_that_does_not_answer_names_its_address(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    body = yaml.safe_load(Path(TOPOLOGY).read_text())
+    # Port 9 (discard) has no listener on loopback.
+    body["cluster"] = {"kind": "flink", "url": "http://127.0.0.1:9", "job": "calls"}
+    file = tmp_path / "call-analytics.yaml"
+    file.write_text(yaml.safe_dump(body, sort_keys=False))
+    error = fails(capsys, "deploy", "plan", str(file), "--set", "transcribe=3")
+    assert "127.0.0.1:9" in error
+
+
+def test_deploy__of_a_plan_file_with_an_unknown_operator_changes_nothing(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    plan = tmp_path / "plan.yaml"
+    plan.write_text("topology: call-analytics\nparallelism: {ingest: 1, transcribe: 1, classify: 1, cuont: 1}\n")
+    assert "unknown operator 'cuont'" in fails(capsys, "deploy", "plan", TOPOLOGY, "--file", str(plan))
+    assert "OPERATOR=INSTANCES" in fails(capsys, "deploy", "plan", TOPOLOGY, "--set", "transcribe=many")
+
+
+def test_history__of_less_than_two_days_is_too_short_to_forecast(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from datetime import UTC, datetime, timedelta
+
+    import numpy as np
+
+    from forecasting.arrivals.rows import history_rows
+    from forecasting.arrivals.store import write_history
+    from planner.clock import TraceClock
+
+    start = datetime(2026, 3, 2, tzinfo=UTC)
+    end = start + timedelta(hours=30)
+    alive = np.array([[int(start.timestamp()), int(end.timestamp())]], dtype=np.int64) * 1_000_000
+    rows = history_rows("call-analytics", "ingest", np.full(1800, 5), alive, start=start, window_s=60)
+    write_history(rows, tmp_path / "home" / "history", "call-analytics", start, end)
+    monkeypatch.setenv("FORESCALE_CLOCK", "trace")
+    TraceClock(tmp_path / "home" / "clock").start_at(end)
+    error = fails(capsys, "forecast", TOPOLOGY)
+    # 30 h are 1.25 days
+    assert "1.2" in error
+    assert "2" in error
+    assert not (tmp_path / "home" / "forecasts").exists()

@@ -3,28 +3,15 @@
 from pathlib import Path
 
 import pytest
-from arrival_series import busy_offices
+from sample_forecast import small_forecast
 
-from forecasting.models.persistence_forecaster import PersistenceForecaster
-from forecasting.models.time_of_week_forecaster import TimeOfWeekForecaster
-from forecasting.pipeline import MadeForecast, make_forecast
+from forecasting.pipeline import MadeForecast
 from forecasting.tracking.mlflow_tracker import MlflowTracker
 
 
 @pytest.fixture(scope="session")
 def made() -> MadeForecast:
-    series = busy_offices()
-    return make_forecast(
-        series,
-        issued_at=series.end,
-        step_s=900,
-        horizon_s=86400,
-        horizons_s=(900, 86400),
-        paths=60,
-        origins=6,
-        seed=3,
-        forecasters=(TimeOfWeekForecaster(), PersistenceForecaster()),
-    )
+    return small_forecast(horizon_s=86400)
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from arrival_series import busy_offices, web_requests
+from arrival_series import web_requests
+from sample_forecast import small_forecast
 
 from forecasting.deployed_file import ARRAYS_FILE, read_deployed, write_deployed
 from forecasting.errors import ForecastError
@@ -22,18 +23,7 @@ from forecasting.pipeline import MadeForecast, make_forecast
 
 @pytest.fixture(scope="module")
 def made() -> MadeForecast:
-    series = busy_offices()
-    return make_forecast(
-        series,
-        issued_at=series.end,
-        step_s=900,
-        horizon_s=21600,
-        horizons_s=(900, 21600),
-        paths=50,
-        origins=6,
-        seed=3,
-        forecasters=(TimeOfWeekForecaster(), PersistenceForecaster()),
-    )
+    return small_forecast(horizon_s=21600)
 
 
 def same(first: Forecast, second: Forecast) -> bool:

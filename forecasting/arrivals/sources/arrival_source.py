@@ -1,0 +1,137 @@
+"""The role of whatever tells of arrivals, and the value that it tells: counts, when the feed was alive, and what is
+wrong with them.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from enum import StrEnum
+from typing import Protocol
+
+import numpy as np
+
+from forecasting.arrivals.coverage import Int64s
+from forecasting.arrivals.grid import SECOND_US, to_us
+from forecasting.errors import HistoryError
+
+
+class Measures(StrEnum):
+    """What a source's counts mean.
+
+    OFFERED: what came, whether or not it was processed. THROUGHPUT: what was processed, which is the offered load only
+    while nothing held it back.
+    """
+
+    OFFERED = "offered"
+    THROUGHPUT = "throughput"
+
+
+TALLIES = ("rows_read", "duplicates", "late", "future", "unset_clock", "skipped_hour")
+"""What became of the rows of a window, besides those that count.
+
+rows_read: rows (events, messages, readings) that the window was made from, all below included.
+duplicates: copies of an event that is counted already. late: came after their window was closed.
+In quarantine, by reason: future: stamped later than they came (or than now); unset_clock: stamped before any event can
+have been; skipped_hour: stamped with a wall-clock time that daylight saving skips.
+"""
+QUARANTINED = ("future", "unset_clock", "skipped_hour")
+
+
+@dataclass(frozen=True)
+class SourceArrivals:
+    """What came to one source of a topology in the consecutive windows of an interval.
+
+    counts: events per window, shape (windows,), zero where none are known of.
+    alive: spans in which the feed is known to have been alive, shape (spans, 2), from and to in microseconds since the
+    epoch, sorted and disjoint; they may reach beyond the interval. Outside of them nothing is zero, but missing.
+    held_back: spans of the same form in which counts are throughput that something held back, so that more may have
+    been offered; a source that measures throughput and cannot tell gives the whole interval.
+    tallies: of TALLIES, shape (windows,) each; those left out are zero.
+    Raises HistoryError for shapes that do not agree, negative counts and unknown tallies.
+    """
+
+    counts: Int64s
+    alive: Int64s
+    held_back: Int64s = field(default_factory=lambda: np.empty((0, 2), dtype=np.int64))
+    tallies: Mapping[str, Int64s] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if unknown := sorted(set(self.tallies) - set(TALLIES)):
+            raise HistoryError(f"tally {unknown[0]!r} is unknown; known are {', '.join(TALLIES)}")
+        for name, values in {"counts": self.counts, **self.tallies}.items():
+            if values.shape != self.counts.shape or values.ndim != 1:
+                raise HistoryError(f"{name} have shape {values.shape}, counts {self.counts.shape}; give one per window")
+            if (values < 0).any():
+                raise HistoryError(f"{name} hold {values.min()}; a number of events is not negative")
+        for name, spans in {"alive": self.alive, "held_back": self.held_back}.items():
+            if spans.ndim != 2 or spans.shape[1] != 2:
+                raise HistoryError(f"{name} has shape {spans.shape}; give spans of shape (spans, 2)")
+            if (np.diff(spans.reshape(-1)) < 0).any():
+                raise HistoryError(f"spans of {name} overlap or are out of order; merge them")
+
+
+@dataclass(frozen=True)
+class KeyHistogram:
+    """How the events of one source and UTC day spread over keys.
+
+    heavy: events of the most frequent keys, most frequent first. residual: events of all other keys together. The
+    counts of heavy may be too high by at most max_error, which is zero when they are exact.
+    """
+
+    source: str
+    day: date
+    heavy: Mapping[str, int]
+    residual: int
+    max_error: int = 0
+
+
+@dataclass(frozen=True)
+class Arrivals:
+    """What a source tells of the interval [start, end), which lies on the grid of windows of window_s seconds."""
+
+    start: datetime
+    end: datetime
+    window_s: int
+    measures: Measures
+    sources: Mapping[str, SourceArrivals]
+    keys: tuple[KeyHistogram, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name, arrivals in self.sources.items():
+            if arrivals.counts.size != self.windows:
+                raise HistoryError(
+                    f"source {name!r} has {arrivals.counts.size} windows, the interval {self.start} to {self.end} "
+                    f"{self.windows} of {self.window_s} s; give one count per window"
+                )
+
+    @property
+    def windows(self) -> int:
+        return (to_us(self.end) - to_us(self.start)) // (self.window_s * SECOND_US)
+
+    def edges_us(self) -> Int64s:
+        """Edges of the windows in microseconds since the epoch, shape (windows + 1,)."""
+        return to_us(self.start) + np.arange(self.windows + 1, dtype=np.int64) * (self.window_s * SECOND_US)
+
+
+class ArrivalSource(Protocol):
+    """Tells of the arrivals of one topology. The same interval gives the same answer while the source keeps it."""
+
+    @property
+    def place(self) -> str:
+        """Where it reads from, as an error or a log names it; without secrets."""
+        ...
+
+    @property
+    def measures(self) -> Measures: ...
+
+    def first_moment(self) -> datetime:
+        """The earliest time it can tell of, UTC. Raises HistoryError where it holds nothing or does not answer."""
+        ...
+
+    def read(self, start: datetime, end: datetime, window_s: int) -> Arrivals:
+        """What came in [start, end), which must lie on the grid of windows.
+
+        What it no longer holds is not alive, hence missing. Raises HistoryError that names the place, the value and
+        the remedy where it cannot tell.
+        """
+        ...

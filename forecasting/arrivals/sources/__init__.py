@@ -1,1 +1,1 @@
-"""Where arrivals are read from: event files, Kafka, Prometheus, Heron's tracker, Storm's UI; one role, `ArrivalSource`."""
+"""Where arrivals are read from: event files, Kafka, Prometheus, Heron and Storm; one role, `ArrivalSource`."""

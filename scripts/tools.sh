@@ -12,6 +12,8 @@ for tool in "$@"; do
             (debian_package "openjdk-17-jdk-headless|openjdk-21-jdk-headless" "the Flink job needs a Java compiler") ;;
         chromium) command -v chromium >/dev/null ||
             (debian_package chromium "the report's tests need Chromium") ;;
+        prometheus) command -v prometheus >/dev/null && command -v promtool >/dev/null ||
+            (debian_package prometheus "the tests of Prometheus counters need a Prometheus server") ;;
         *) echo "tools: unknown tool $tool" >&2 && exit 2 ;;
     esac || lacking=1
 done

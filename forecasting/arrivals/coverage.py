@@ -16,7 +16,7 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from forecasting.arrivals.grid import to_us
-from forecasting.arrivals.history import MISSING, OBSERVED, PARTIAL
+from forecasting.arrivals.history import MISSING, OBSERVED, PARTIAL, THROTTLED
 from forecasting.errors import HistoryError
 
 Int64s = npt.NDArray[np.int64]
@@ -87,14 +87,22 @@ def covered_us(spans: Int64s, edges_us: Int64s) -> Int64s:
     return np.diff(np.where(latest < 0, 0, before[latest] + within))
 
 
-def window_status(spans: Int64s, edges_us: Int64s, counts: Int64s) -> npt.NDArray[np.str_]:
+def window_status(
+    spans: Int64s, edges_us: Int64s, counts: Int64s, held_back: Int64s | None = None
+) -> npt.NDArray[np.str_]:
     """Status of each window, shape (windows,): observed if wholly alive, missing if not at all, else partial.
 
-    A window that holds events is never missing, whatever the coverage says: what came is not thrown away.
+    held_back: spans in which something held the source back: a window wholly alive that one of them touches is
+    throttled. A window that holds events is never missing, whatever the coverage says: what came is not thrown away.
     """
     covered = covered_us(spans, edges_us)
     alive_in_part = np.where((covered > 0) | (counts > 0), PARTIAL, MISSING)
-    return np.where(covered == np.diff(edges_us), OBSERVED, alive_in_part)
+    alive = np.full(counts.size, OBSERVED) if held_back is None else _status_of_alive(held_back, edges_us)
+    return np.where(covered == np.diff(edges_us), alive, alive_in_part)
+
+
+def _status_of_alive(held_back: Int64s, edges_us: Int64s) -> npt.NDArray[np.str_]:
+    return np.where(covered_us(held_back, edges_us) > 0, THROTTLED, OBSERVED)
 
 
 def _coverage_table(path: Path) -> pa.Table:

@@ -1,4 +1,4 @@
-"""The arrival history as a value: regular windows of counts per source, each observed, partial or missing.
+"""The arrival history as a value: regular windows of counts per source, each with a status.
 
 This module knows no Spark: forecasters, reports and the command line read histories through it.
 """
@@ -13,7 +13,10 @@ import numpy.typing as npt
 
 from forecasting.errors import HistoryError
 
-OBSERVED, PARTIAL, MISSING = "observed", "partial", "missing"
+OBSERVED, PARTIAL, THROTTLED, MISSING = "observed", "partial", "throttled", "missing"
+STATUSES = (OBSERVED, PARTIAL, THROTTLED, MISSING)
+"""Of a window, by when its feed was alive: wholly; in part; wholly, but its source was held back, so that the count is
+throughput, a lower bound of the offered load; not at all."""
 COLUMNS = ("topology", "source", "window_start", "window_s", "count", "status")
 """The columns of the Parquet border: text, text, timestamp (UTC), int32, int64 (null when missing), text."""
 
@@ -25,7 +28,7 @@ class ArrivalSeries:
     """Counts of one source on a regular grid of windows, oldest first.
 
     start: start of the first window (UTC); window_s: width of a window in seconds.
-    counts: shape (windows,); NaN where the window is missing or partial, never zero in its place.
+    counts: shape (windows,); NaN where the window is missing, partial or throttled, never zero in its place.
     Raises HistoryError for an empty series, a negative count or a start without a time zone.
     """
 
@@ -111,10 +114,14 @@ class ArrivalSeries:
 
 @dataclass(frozen=True)
 class ArrivalHistory:
-    """The arrival series of all sources of one topology."""
+    """The arrival series of all sources of one topology.
+
+    snapshot: the commit of the store that it was read from, empty where it was not read from one.
+    """
 
     topology: str
     series: Mapping[str, ArrivalSeries]
+    snapshot: str = ""
 
     def __post_init__(self) -> None:
         if not self.series:

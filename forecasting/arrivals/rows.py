@@ -1,17 +1,19 @@
-"""Rows of the arrival history: a regular grid of windows for one source, with a status each."""
+"""Rows of the arrival history: a regular grid of windows per source, each with a status and what became of its rows."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute
 
 from forecasting.arrivals.coverage import Int64s, window_status
-from forecasting.arrivals.grid import SECOND_US, from_us, to_us
-from forecasting.arrivals.history import COLUMNS, MISSING, OBSERVED
+from forecasting.arrivals.grid import SECOND_US, from_us
+from forecasting.arrivals.history import COLUMNS, MISSING, OBSERVED, STATUSES, THROTTLED
+from forecasting.arrivals.sources.arrival_source import TALLIES, Arrivals, Measures, SourceArrivals
 from forecasting.errors import HistoryError
 
-SCHEMA = pa.schema(
+BORDER = pa.schema(
     [
         pa.field("topology", pa.string(), nullable=False),
         pa.field("source", pa.string(), nullable=False),
@@ -22,46 +24,92 @@ SCHEMA = pa.schema(
         pa.field("status", pa.string(), nullable=False),
     ]
 )
-assert tuple(SCHEMA.names) == COLUMNS
+"""The columns that others may rely on; the history's own come after them."""
+SCHEMA = pa.schema(
+    [
+        *BORDER,
+        pa.field("measures", pa.string(), nullable=False),
+        *(pa.field(tally, pa.int64(), nullable=False) for tally in TALLIES),
+    ]
+)
+assert tuple(BORDER.names) == COLUMNS
+
+
+def rows_of(topology: str, arrivals: Arrivals) -> pa.Table:
+    """A row for every source and window of the arrivals, in SCHEMA, by source and time.
+
+    The status is the first of these that holds: missing, partial, throttled, observed.
+    """
+    if not arrivals.sources:
+        return SCHEMA.empty_table()
+    names, edges_us = sorted(arrivals.sources), arrivals.edges_us()
+    sources = [arrivals.sources[name] for name in names]
+    counts = np.concatenate([source.counts for source in sources]).astype(np.int64)
+    status = np.concatenate([window_status(s.alive, edges_us, s.counts, s.held_back) for s in sources])
+    none = np.zeros(arrivals.windows, dtype=np.int64)
+    starts = pa.array(np.tile(edges_us[:-1], len(names)))
+    numbers = np.repeat(np.arange(len(names), dtype=np.int32), arrivals.windows)
+    return pa.table(
+        {
+            "topology": pa.repeat(topology, counts.size),
+            "source": pa.DictionaryArray.from_arrays(pa.array(numbers), pa.array(names)).cast(pa.string()),
+            "window_start": starts.cast(pa.timestamp("us", tz="UTC")),
+            "window_s": pa.repeat(pa.scalar(arrivals.window_s, pa.int32()), counts.size),
+            "count": pa.array(counts, mask=status == MISSING),
+            "status": _status_texts(status),
+            "measures": pa.repeat(arrivals.measures.value, counts.size),
+            **{tally: np.concatenate([source.tallies.get(tally, none) for source in sources]) for tally in TALLIES},
+        }
+    ).cast(SCHEMA)
 
 
 def history_rows(
     topology: str, source: str, counts: Int64s, spans: Int64s, *, start: datetime, window_s: int
 ) -> pa.Table:
-    """Rows of consecutive windows from start on, with columns as in history.COLUMNS.
+    """Rows of consecutive windows of one source from start on, in SCHEMA.
 
     counts: shape (windows,), events per window, zero where there are none. spans: when the feed was alive.
     """
-    width_us = window_s * SECOND_US
-    edges_us = to_us(start) + np.arange(counts.size + 1, dtype=np.int64) * width_us
-    status = window_status(spans, edges_us, counts)
-    return pa.table(
-        {
-            "topology": np.repeat(topology, counts.size),
-            "source": np.repeat(source, counts.size),
-            "window_start": pa.array(edges_us[:-1]).cast(pa.timestamp("us", tz="UTC")),
-            "window_s": np.full(counts.size, window_s, dtype=np.int32),
-            "count": pa.array(counts, mask=status == MISSING),
-            "status": status,
-        }
-    ).cast(SCHEMA)
+    told = SourceArrivals(counts, spans, tallies={"rows_read": counts})
+    end = start + timedelta(seconds=window_s * counts.size)
+    return rows_of(topology, Arrivals(start, end, window_s, Measures.OFFERED, {source: told}))
+
+
+def with_own_columns(rows: pa.Table) -> pa.Table:
+    """The rows in SCHEMA, whether or not they have the columns that come after BORDER.
+
+    Those that lack them tell of offered load, and of every event as a row that was read. Raises ValueError or KeyError
+    for columns that do not fit.
+    """
+    own = {
+        "measures": pa.repeat(Measures.OFFERED.value, rows.num_rows),
+        **dict.fromkeys(TALLIES, pa.repeat(0, rows.num_rows)),
+        "rows_read": pa.compute.fill_null(rows["count"], 0),
+    }
+    for name, values in own.items():
+        if name not in rows.column_names:
+            rows = rows.append_column(name, values)
+    return rows.select(SCHEMA.names).cast(SCHEMA)
 
 
 def checked_rows(rows: pa.Table, topology: str) -> tuple[pa.Table, int]:
-    """The rows in the schema of the history, and the width of their windows in seconds.
+    """The rows in SCHEMA, in order of source and time, and the width of their windows in seconds.
 
-    Raises HistoryError for other columns, no rows, rows of another topology, negative or unknown counts, and
-    windows off the grid or given twice.
+    Raises HistoryError for other columns, no rows, rows of another topology, unknown statuses, negative or unknown
+    counts and tallies, and windows off the grid or given twice.
     """
     where = f"history of topology {topology!r}"
     try:
-        rows = rows.select(SCHEMA.names).cast(SCHEMA)
+        rows = with_own_columns(rows)
     except (KeyError, ValueError) as error:
         raise HistoryError(f"{where}: rows do not fit the columns {', '.join(SCHEMA.names)}: {error}") from None
     if rows.num_rows == 0:
         raise HistoryError(f"{where}: there are no windows to write; give at least one")
-    if others := set(rows["topology"].unique().to_pylist()) - {topology}:
-        raise HistoryError(f"{where}: rows are of topology {min(others)!r}; write them under their own name")
+    for name, known in (("topology", {topology}), ("status", set(STATUSES)), ("measures", set(Measures))):
+        if others := set(rows[name].unique().to_pylist()) - known:
+            if name == "topology":
+                raise HistoryError(f"{where}: rows are of topology {min(others)!r}; write them under their own name")
+            raise HistoryError(f"{where}: {name} {min(others)!r} is unknown; known are {', '.join(sorted(known))}")
     widths = sorted(rows["window_s"].unique().to_pylist())
     if len(widths) > 1 or widths[0] <= 0:
         raise HistoryError(f"{where}: windows of {widths} s; give one positive width")
@@ -70,24 +118,59 @@ def checked_rows(rows: pa.Table, topology: str) -> tuple[pa.Table, int]:
         raise HistoryError(
             f"{where}: window at {from_us(starts_us[off][0])} does not start at a multiple of {widths[0]} s; align it"
         )
-    counts = rows["count"].to_numpy(zero_copy_only=False).astype(float)
-    observed = rows["status"].to_numpy(zero_copy_only=False) == OBSERVED
-    if (wrong := (counts < 0) | (observed & np.isnan(counts))).any():
-        at = int(np.flatnonzero(wrong)[0])
-        row = rows.slice(at, 1).to_pylist()[0]
+    _check_counts(rows, where)
+    rows = in_order(rows)
+    codes, starts_us = source_codes(rows)[0], window_starts_us(rows)
+    if (twice := (np.diff(codes) == 0) & (np.diff(starts_us) == 0)).any():
+        row = rows.slice(int(np.flatnonzero(twice)[0]), 1).to_pylist()[0]
         raise HistoryError(
-            f"{where}: count {row['count']} of source {row['source']!r} in the {row['status']} window at "
-            f"{row['window_start']}; a count is not negative, and known where the window was observed"
-        )
-    times = rows.group_by(["source", "window_start"]).aggregate([([], "count_all")])
-    if (twice := times.filter(pa.compute.greater(times["count_all"], 1))).num_rows:
-        row = twice.slice(0, 1).to_pylist()[0]
-        raise HistoryError(
-            f"{where}: {row['count_all']} rows for source {row['source']!r} at {row['window_start']}; give one"
+            f"{where}: more than one row for source {row['source']!r} at {row['window_start']}; give one"
         )
     return rows, widths[0]
+
+
+def in_order(rows: pa.Table) -> pa.Table:
+    """The rows by source and time: the order in which they are stored."""
+    codes, starts_us = source_codes(rows)[0], window_starts_us(rows)
+    steps = np.diff(codes)
+    if ((steps > 0) | ((steps == 0) & (np.diff(starts_us) >= 0))).all():
+        return rows
+    return rows.take(pa.array(np.lexsort((starts_us, codes))))
+
+
+def source_codes(rows: pa.Table) -> tuple[npt.NDArray[np.int64], list[str]]:
+    """For each row the number of its source, shape (rows,), and the names of the sources by number, sorted."""
+    if rows.num_rows == 0:
+        return np.empty(0, dtype=np.int64), []
+    encoded = rows["source"].combine_chunks().dictionary_encode()
+    given = encoded.dictionary.to_pylist()
+    names = sorted(given)
+    number = {name: at for at, name in enumerate(names)}
+    return np.array([number[name] for name in given], dtype=np.int64)[encoded.indices.to_numpy()], names
 
 
 def window_starts_us(rows: pa.Table) -> Int64s:
     """Starts of the windows in microseconds since the epoch, shape (rows,)."""
     return rows["window_start"].cast(pa.int64()).to_numpy()
+
+
+def _check_counts(rows: pa.Table, where: str) -> None:
+    counts = rows["count"].to_numpy(zero_copy_only=False).astype(float)
+    known = pa.compute.is_in(rows["status"], pa.array([OBSERVED, THROTTLED])).to_numpy(zero_copy_only=False)
+    if (wrong := (counts < 0) | (known & np.isnan(counts))).any():
+        row = rows.slice(int(np.flatnonzero(wrong)[0]), 1).to_pylist()[0]
+        raise HistoryError(
+            f"{where}: count {row['count']} of source {row['source']!r} in the {row['status']} window at "
+            f"{row['window_start']}; a count is not negative, and known where the window was {row['status']}"
+        )
+    for tally in TALLIES:
+        if (least := pa.compute.min(rows[tally]).as_py()) < 0:
+            raise HistoryError(f"{where}: tally {tally} holds {least}; a number of rows is not negative")
+
+
+def _status_texts(status: npt.NDArray[np.str_]) -> pa.Array:
+    """Arrow text, made from four words and not from as many as there are windows."""
+    numbers = np.zeros(status.size, dtype=np.int32)
+    for number, word in enumerate(STATUSES):
+        numbers[status == word] = number
+    return pa.DictionaryArray.from_arrays(pa.array(numbers), pa.array(STATUSES)).cast(pa.string())

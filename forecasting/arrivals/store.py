@@ -20,7 +20,7 @@ import pyarrow.parquet
 from forecasting.arrivals.grid import DAY_S, SECOND_US, from_us, to_us, whole_windows
 from forecasting.arrivals.history import OBSERVED, ArrivalHistory, ArrivalSeries
 from forecasting.arrivals.manifest import Manifest, read_manifest, sync_folder, write_durably, write_manifest
-from forecasting.arrivals.rows import SCHEMA, checked_rows, window_starts_us
+from forecasting.arrivals.rows import SCHEMA, checked_rows, window_starts_us, with_own_columns
 from forecasting.errors import HistoryError
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
@@ -154,7 +154,7 @@ def _read_part(path: Path) -> pa.Table:
         raise HistoryError(f"{path} cannot be read: {error}; check its permissions, or {remedy}") from None
     if sha256(content).hexdigest()[:32] != path.stem.removeprefix("part-"):
         raise HistoryError(f"{path} is damaged: its content does not match its name; {remedy}")
-    return pa.parquet.ParquetFile(pa.BufferReader(content)).read().cast(SCHEMA)
+    return with_own_columns(pa.parquet.ParquetFile(pa.BufferReader(content)).read())
 
 
 def _read_commit(

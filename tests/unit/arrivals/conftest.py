@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from forecasting.arrivals.rows import SCHEMA
+from forecasting.arrivals.rows import BORDER
 from forecasting.arrivals.store import write_history
 
 RowsFrom = Callable[..., pa.Table]
@@ -34,7 +34,7 @@ def rows_from() -> RowsFrom:
                 }
                 for number, count in enumerate(counts)
             ],
-            schema=SCHEMA,
+            schema=BORDER,
         )
 
     return rows

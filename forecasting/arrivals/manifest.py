@@ -1,68 +1,101 @@
-"""Which part files make up the history of a topology, and how files are put in place so that they outlive a crash."""
+"""Which files make up the history of a topology: what one commit holds, and the file that puts it in force."""
 
 import json
-import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import cached_property
+from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
+from forecasting.arrivals.durable_files import write_durably
+from forecasting.arrivals.grid import EPOCH
 from forecasting.errors import HistoryError
 
 # The underscore hides it from readers of Parquet folders.
-_NAME = "_manifest.json"
-_FORMAT = 1
+MANIFEST = "_manifest.json"
+_FORMAT = 2
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """window_s: of every window of the topology. parts: date (ISO) to the name of the part file in its folder."""
+    """window_s: of every window of the topology. parts: date (ISO) to the name of the part file in its folder.
+
+    keys: likewise, of the file with the date's key histograms. built_until: end of the latest interval ever written,
+    None where a writer of format 1 kept no note of it. committed_at; keep_s: how long its writer kept earlier commits.
+    """
 
     window_s: int
     parts: Mapping[str, str]
+    keys: Mapping[str, str] = field(default_factory=dict)
+    built_until: datetime | None = None
+    committed_at: datetime = EPOCH
+    keep_s: float = 0.0
+
+    @cached_property
+    def snapshot(self) -> str:
+        """The commit's id: 16 hex digits, the same for the same content, whenever it was committed."""
+        return sha256(json.dumps(self._content(), sort_keys=True).encode()).hexdigest()[:16]
+
+    def files(self) -> set[tuple[str, str]]:
+        """Date and name of every file that it is made of."""
+        return {*self.parts.items(), *self.keys.items()}
+
+    def to_json(self) -> bytes:
+        kept = {"committed_at": self.committed_at.isoformat(), "keep_s": self.keep_s}
+        body = {"format": _FORMAT, "snapshot": self.snapshot, **kept, **self._content()}
+        return json.dumps(body, indent=1).encode()
+
+    def _content(self) -> dict[str, Any]:
+        return {
+            "window_s": self.window_s,
+            "built_until": None if self.built_until is None else self.built_until.isoformat(),
+            "parts": dict(sorted(self.parts.items())),
+            "keys": dict(sorted(self.keys.items())),
+        }
 
 
 def read_manifest(folder: Path) -> Manifest | None:
     """The manifest in force, None before the first commit. Raises HistoryError for one that cannot be read."""
-    path = folder / _NAME
+    return read_manifest_file(folder / MANIFEST, f"remove {folder} and rebuild the history")
+
+
+def read_manifest_file(path: Path, remedy: str) -> Manifest | None:
+    """The manifest of a file in this format or an older one, None where there is no file."""
     try:
-        body = json.loads(path.read_text(encoding="utf-8"))
+        with path.open("rb") as file:
+            body = json.loads(file.read())
+        if body["format"] == 1:
+            committed_at = datetime.fromtimestamp(path.stat().st_mtime, UTC)
+            return Manifest(int(body["window_s"]), _names(body["parts"]), committed_at=committed_at)
         if body["format"] != _FORMAT:
             raise HistoryError(
-                f"{path} has format {body['format']!r}, this version reads {_FORMAT}; rebuild the history"
+                f"{path} has format {body['format']!r}, this version reads {_FORMAT} and older ones; {remedy}"
             )
-        parts = {str(date): str(part) for date, part in body["parts"].items()}
-        return Manifest(int(body["window_s"]), parts)
+        manifest = Manifest(
+            int(body["window_s"]),
+            _names(body["parts"]),
+            _names(body["keys"]),
+            None if body["built_until"] is None else datetime.fromisoformat(body["built_until"]),
+            datetime.fromisoformat(body["committed_at"]),
+            float(body["keep_s"]),
+        )
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         if isinstance(error, HistoryError):
             raise
-        raise HistoryError(
-            f"{path} is damaged ({type(error).__name__}: {error}); remove {folder} and rebuild the history"
-        ) from None
+        raise HistoryError(f"{path} is damaged ({type(error).__name__}: {error}); {remedy}") from None
+    if manifest.snapshot != body["snapshot"]:
+        raise HistoryError(f"{path} is damaged: its content is {manifest.snapshot}, not {body['snapshot']}; {remedy}")
+    return manifest
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
     """Put a manifest in force, in one rename."""
-    body = {"format": _FORMAT, "window_s": manifest.window_s, "parts": dict(sorted(manifest.parts.items()))}
-    write_durably(folder / _NAME, json.dumps(body, indent=1).encode())
+    write_durably(folder / MANIFEST, manifest.to_json())
 
 
-def write_durably(path: Path, content: bytes) -> None:
-    """Make the file hold the content, on disk before this returns; a crash leaves the old content or the new."""
-    aside = path.with_name(f".{path.name}.new")
-    with aside.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    aside.replace(path)
-    sync_folder(path.parent)
-
-
-def sync_folder(folder: Path) -> None:
-    """Bring the names in a folder to disk: without it a rename may be lost with the power."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+def _names(body: Mapping[str, object]) -> dict[str, str]:
+    return {str(date): str(name) for date, name in body.items()}

@@ -1,5 +1,6 @@
 """Rows of the arrival history: a regular grid of windows per source, each with a status and what became of its rows."""
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 import numpy as np
@@ -75,21 +76,16 @@ def history_rows(
     return rows_of(topology, Arrivals(start, end, window_s, Measures.OFFERED, {source: told}))
 
 
-def with_own_columns(rows: pa.Table) -> pa.Table:
-    """The rows in SCHEMA, whether or not they have the columns that come after BORDER.
+def with_own_columns(rows: pa.Table, columns: Sequence[str] = tuple(SCHEMA.names)) -> pa.Table:
+    """These columns of SCHEMA, made up where the rows lack those that come after BORDER.
 
-    Those that lack them tell of offered load, and of every event as a row that was read. Raises ValueError or KeyError
+    Rows that lack them tell of offered load, and of every event as a row that was read. Raises ValueError or KeyError
     for columns that do not fit.
     """
-    own = {
-        "measures": pa.repeat(Measures.OFFERED.value, rows.num_rows),
-        **dict.fromkeys(TALLIES, pa.repeat(0, rows.num_rows)),
-        "rows_read": pa.compute.fill_null(rows["count"], 0),
-    }
-    for name, values in own.items():
-        if name not in rows.column_names:
-            rows = rows.append_column(name, values)
-    return rows.select(SCHEMA.names).cast(SCHEMA)
+    for name in columns:
+        if name not in rows.column_names and name not in BORDER.names:
+            rows = rows.append_column(name, _made_up(name, rows))
+    return rows.select(columns).cast(pa.schema([SCHEMA.field(name) for name in columns]))
 
 
 def checked_rows(rows: pa.Table, topology: str) -> tuple[pa.Table, int]:
@@ -152,6 +148,12 @@ def source_codes(rows: pa.Table) -> tuple[npt.NDArray[np.int64], list[str]]:
 def window_starts_us(rows: pa.Table) -> Int64s:
     """Starts of the windows in microseconds since the epoch, shape (rows,)."""
     return rows["window_start"].cast(pa.int64()).to_numpy()
+
+
+def _made_up(name: str, rows: pa.Table) -> pa.Array:
+    if name == "measures":
+        return pa.repeat(Measures.OFFERED.value, rows.num_rows)
+    return pa.compute.fill_null(rows["count"], 0) if name == "rows_read" else pa.repeat(0, rows.num_rows)
 
 
 def _check_counts(rows: pa.Table, where: str) -> None:

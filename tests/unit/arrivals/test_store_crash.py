@@ -23,10 +23,10 @@ OLD = [1] * 96
 NEW = [1] * 12 + [2] * 48 + [1] * 36
 
 
-def write(directory: Path, counts: list[int]) -> None:
+def write(directory: Path, counts: list[int], **options: float) -> None:
     alive = np.array([[0, 2**62]])
     rows = history_rows("calls", "ingest", np.array(counts), alive, start=START, window_s=3600)
-    write_history(rows, directory, "calls", START, END)
+    write_history(rows, directory, "calls", START, END, **options)
 
 
 def read(directory: Path) -> list[float]:
@@ -60,7 +60,8 @@ def test_writer_killed_at_any_moment__leaves_the_old_interval_or_the_new_one(aft
 def test_writer_after_a_killed_one__finishes_and_clears_what_was_left(aftermaths: list[Path], tmp_path: Path) -> None:
     for aftermath in aftermaths[::4]:
         directory = shutil.copytree(aftermath, tmp_path / aftermath.name)
-        write(directory, NEW)
+        # Without keeping past commits, so that what remains is what is in force.
+        write(directory, NEW, keep_s=0)
         assert read(directory) == NEW
         remains = sorted(file.name for file in directory.rglob("*") if file.is_file())
         assert [name for name in remains if not name.startswith("part-")] == ["_lock", "_manifest.json"]

@@ -1,0 +1,64 @@
+"""What a writer of history is handed, looked through before any of it is written."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+import pyarrow as pa
+
+from forecasting.arrivals.grid import from_us, to_us, whole_windows
+from forecasting.arrivals.layout import DAY_US, iso_date
+from forecasting.arrivals.rows import checked_rows, rows_of, window_starts_us
+from forecasting.arrivals.sources.arrival_source import Arrivals, KeyHistogram
+from forecasting.errors import HistoryError
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Rows of whole dates that fit the history, in order of source and time.
+
+    start, end: the whole interval to be replaced, snapped to windows. days: since the epoch, from that of the first
+    window to that of the last. histograms: by day (ISO) and source.
+    """
+
+    rows: pa.Table
+    window_s: int
+    start: datetime
+    end: datetime
+    days: range
+    histograms: Mapping[str, Mapping[str, KeyHistogram]]
+
+
+def checked_batch(given: pa.Table | Arrivals, topology: str, start: datetime, end: datetime) -> Batch:
+    """The batch of what is given, for a writer that replaces [start, end).
+
+    Raises HistoryError for rows that do not fit, windows and histograms outside the interval and histograms given
+    twice.
+    """
+    table, keys = (rows_of(topology, given), given.keys) if isinstance(given, Arrivals) else (given, ())
+    rows, window_s = checked_rows(table, topology)
+    start, end = whole_windows(start, end, window_s)
+    starts_us = window_starts_us(rows)
+    if (outside := (starts_us < to_us(start)) | (starts_us >= to_us(end))).any():
+        raise HistoryError(
+            f"history of topology {topology!r}: window at {from_us(starts_us[outside][0])} lies outside the interval "
+            f"{start} to {end} that is to be replaced; widen the interval"
+        )
+    days = range(int(starts_us.min()) // DAY_US, int(starts_us.max()) // DAY_US + 1)
+    return Batch(rows, window_s, start, end, days, _by_day(keys, topology, days))
+
+
+def _by_day(keys: tuple[KeyHistogram, ...], topology: str, days: range) -> dict[str, dict[str, KeyHistogram]]:
+    by_day: dict[str, dict[str, KeyHistogram]] = {iso_date(day): {} for day in days}
+    for histogram in keys:
+        where = f"history of topology {topology!r}: key histogram of source {histogram.source!r} on {histogram.day}"
+        of_day = by_day.get(histogram.day.isoformat())
+        if of_day is None:
+            raise HistoryError(
+                f"{where} lies outside the days {iso_date(days[0])} to {iso_date(days[-1])} of its windows; give it "
+                "with theirs"
+            )
+        if histogram.source in of_day:
+            raise HistoryError(f"{where} is given twice; give one")
+        of_day[histogram.source] = histogram
+    return by_day

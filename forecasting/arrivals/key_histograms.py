@@ -1,0 +1,64 @@
+"""Key histograms on disk: one file per date, of how the events of each source spread over keys on that day."""
+
+from collections.abc import Iterable, Mapping
+from datetime import date, datetime
+from pathlib import Path
+
+import pyarrow as pa
+
+from forecasting.arrivals.layout import days_of, iso_date
+from forecasting.arrivals.manifest import Manifest
+from forecasting.arrivals.parts import read_part
+from forecasting.arrivals.reading import read_commit
+from forecasting.arrivals.sources.arrival_source import KeyHistogram
+
+_SCHEMA = pa.schema(
+    [
+        pa.field("source", pa.string(), nullable=False),
+        # A map keeps its order: most frequent first.
+        pa.field("heavy", pa.map_(pa.string(), pa.int64()), nullable=False),
+        pa.field("residual", pa.int64(), nullable=False),
+        pa.field("max_error", pa.int64(), nullable=False),
+    ]
+)
+
+
+def read_key_histograms(
+    directory: Path, topology: str, start: datetime, end: datetime, snapshot: str | None = None
+) -> list[KeyHistogram]:
+    """The histograms of the UTC days that [start, end) touches, by day and source; empty where none were stored.
+
+    snapshot: the commit to read, None for the one in force. Raises HistoryError for an unknown topology or snapshot and
+    a damaged file.
+    """
+    days = [iso_date(day) for day in days_of(start, end)]
+
+    def read(folder: Path, manifest: Manifest) -> list[KeyHistogram]:
+        held = [(day, folder / f"date={day}" / manifest.keys[day]) for day in days if day in manifest.keys]
+        return [histogram for day, path in held for histogram in histograms_of(read_part(path), day).values()]
+
+    return read_commit(directory, topology, snapshot, read)[1]
+
+
+def histograms_table(histograms: Iterable[KeyHistogram]) -> pa.Table:
+    """A row per histogram, all of one day."""
+    rows = [
+        {
+            "source": histogram.source,
+            "heavy": list(histogram.heavy.items()),
+            "residual": histogram.residual,
+            "max_error": histogram.max_error,
+        }
+        for histogram in sorted(histograms, key=lambda histogram: histogram.source)
+    ]
+    return pa.Table.from_pylist(rows, schema=_SCHEMA)
+
+
+def histograms_of(table: pa.Table, day: str) -> Mapping[str, KeyHistogram]:
+    """By source, what histograms_table made rows of."""
+    return {
+        row["source"]: KeyHistogram(
+            row["source"], date.fromisoformat(day), dict(row["heavy"]), row["residual"], row["max_error"]
+        )
+        for row in table.to_pylist()
+    }

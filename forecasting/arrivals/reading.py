@@ -1,0 +1,92 @@
+"""The rows of one commit, read while writers may be at work."""
+
+from collections.abc import Callable, Collection, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute
+
+from forecasting.arrivals.grid import SECOND_US, to_us
+from forecasting.arrivals.layout import DAY_US, iso_date, topologies, topology_folder
+from forecasting.arrivals.manifest import Manifest
+from forecasting.arrivals.parts import read_part
+from forecasting.arrivals.rows import SCHEMA, window_starts_us, with_own_columns
+from forecasting.arrivals.snapshots import manifest_of
+from forecasting.errors import HistoryError
+
+_ATTEMPTS = 5
+_CHOSEN_BY = ("source", "window_start")
+Read = TypeVar("Read")
+
+
+def read_commit(
+    directory: Path, topology: str, snapshot: str | None, read: Callable[[Path, Manifest], Read]
+) -> tuple[Manifest, Read]:
+    """The manifest of a commit (None: the one in force), and what read makes of the topology's folder by it.
+
+    Raises HistoryError where there is no such commit, or a file of it is missing.
+    """
+    folder = topology_folder(directory, topology)
+    for _ in range(_ATTEMPTS):
+        manifest = manifest_of(folder, snapshot)
+        if manifest is None or not manifest.parts:
+            raise HistoryError(
+                f"topology {topology!r} has no arrival history in {directory}; known are "
+                f"{', '.join(topologies(directory)) or 'none'}; run `forescale history build`"
+            )
+        try:
+            return manifest, read(folder, manifest)
+        except FileNotFoundError as error:
+            gone = error.filename
+            if manifest_of(folder, snapshot) == manifest:
+                raise HistoryError(f"{gone} is missing; build the history of its date again") from None
+        # Else a writer has committed and swept in the meantime: the next look sees its commit.
+    raise HistoryError(f"history in {folder} changed {_ATTEMPTS} times while it was read; let its writers finish")
+
+
+def rows_between(
+    folder: Path,
+    manifest: Manifest,
+    start: datetime | None,
+    end: datetime | None,
+    *,
+    sources: Collection[str] | None = None,
+    columns: Sequence[str] = tuple(SCHEMA.names),
+) -> pa.Table:
+    """Rows of the windows that lie wholly in [start, end), by date; only the dates asked for are read.
+
+    columns: of SCHEMA. Raises HistoryError where there are none, FileNotFoundError where a file is gone.
+    """
+    width_us = manifest.window_s * SECOND_US
+    begin_us = np.iinfo(np.int64).min if start is None else to_us(start)
+    last_us = np.iinfo(np.int64).max if end is None else to_us(end) - width_us
+    from_date = "" if start is None else iso_date(begin_us // DAY_US)
+    to_date = "9999-12-31" if end is None else iso_date(last_us // DAY_US)
+    tables = []
+    for date in sorted(manifest.parts):
+        if from_date <= date <= to_date:
+            path = folder / f"date={date}" / manifest.parts[date]
+            # The count is what the tallies of an older part are made from.
+            held = read_part(path, list(dict.fromkeys([*_CHOSEN_BY, "count", *columns])))
+            wanted = with_own_columns(held, list(dict.fromkeys([*_CHOSEN_BY, *columns])))
+            tables.append(_chosen(wanted, begin_us, last_us, sources).select(columns))
+    empty = pa.schema([SCHEMA.field(name) for name in columns]).empty_table()
+    rows = pa.concat_tables([empty, *tables])
+    if rows.num_rows == 0 and sources is None:
+        raise HistoryError(
+            f"history in {folder} has no whole window between {start} and {end}; it covers the dates "
+            f"{min(manifest.parts)} to {max(manifest.parts)}"
+        )
+    return rows
+
+
+def _chosen(rows: pa.Table, begin_us: int, last_us: int, sources: Collection[str] | None) -> pa.Table:
+    starts_us = window_starts_us(rows)
+    chosen = (starts_us >= begin_us) & (starts_us <= last_us)
+    if sources is not None:
+        wanted = pa.array(list(sources), pa.string())
+        chosen &= pa.compute.is_in(rows["source"], wanted).to_numpy(zero_copy_only=False)
+    return rows if chosen.all() else rows.filter(pa.array(chosen))

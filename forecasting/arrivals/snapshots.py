@@ -1,0 +1,168 @@
+"""Past commits of the history: kept for a while, so that what was read once can be read again.
+
+The manifest of a commit is put aside in `_snapshots/` before the next one takes its place; its files stay until it
+has been out of force for longer than the retention. So whatever was in force at any time within the retention can be
+read, and a crash between the steps leaves every commit either in force or aside.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+
+from forecasting.arrivals.durable_files import sync_folder, write_durably
+from forecasting.arrivals.layout import topology_folder
+from forecasting.arrivals.manifest import Manifest, read_manifest, read_manifest_file
+from forecasting.errors import HistoryError
+
+KEEP_S = 90 * 86_400
+_FOLDER = "_snapshots"
+_TIME = "%Y%m%dT%H%M%S.%f"
+_FILE = re.compile(r"(?P<time>\d{8}T\d{6}\.\d{6})Z-(?P<id>[0-9a-f]{16})\.json")
+_SHOWN = 5
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A commit that can be read. superseded_at: when another took its place, None for the one in force.
+
+    dates: how many it holds windows of, from first_date to last_date. built_until: end of the latest interval that had
+    been written by then, None where an older version kept no note of it.
+    """
+
+    id: str
+    committed_at: datetime
+    superseded_at: datetime | None
+    first_date: date
+    last_date: date
+    dates: int
+    built_until: datetime | None
+
+
+@dataclass(frozen=True, order=True)
+class _Aside:
+    superseded_at: datetime
+    id: str
+    path: Path
+
+
+def snapshots(directory: Path, topology: str) -> list[Snapshot]:
+    """The commits of the topology that can be read, newest first; none before the first. Raises HistoryError for one
+    that is damaged.
+    """
+    folder = topology_folder(directory, topology)
+    # In this order: a commit that is superseded in between is then seen as the one in force, not overlooked.
+    in_force, aside = read_manifest(folder), _aside(folder)
+    if in_force is None:
+        return []
+    found = {in_force.snapshot: _snapshot(in_force, None)}
+    for file in aside:
+        # The same commit can have been in force more than once: the last time counts.
+        if file.id not in found and (manifest := _manifest_aside(file)) is not None:
+            found[file.id] = _snapshot(manifest, file.superseded_at)
+    return list(found.values())
+
+
+def manifest_of(folder: Path, snapshot: str | None) -> Manifest | None:
+    """The manifest of a commit, of the one in force for None; None where there is none in force.
+
+    Raises HistoryError for a commit that is not kept.
+    """
+    in_force = read_manifest(folder)
+    if in_force is None or snapshot in (None, in_force.snapshot):
+        return in_force
+    aside = _aside(folder)
+    for file in aside:
+        if file.id == snapshot and (manifest := _manifest_aside(file)) is not None:
+            return manifest
+    known = list(dict.fromkeys([in_force.snapshot, *(file.id for file in aside)]))
+    more = f" and {len(known) - _SHOWN} older ones" if len(known) > _SHOWN else ""
+    raise HistoryError(
+        f"history in {folder} has no snapshot {snapshot!r}; the newest are {', '.join(known[:_SHOWN])}{more}; a commit "
+        f"is kept for {in_force.keep_s / 86_400:g} days after the next one: read one of these, or keep them longer "
+        "from now on"
+    )
+
+
+def put_aside(folder: Path, manifest: Manifest, superseded_at: datetime) -> None:
+    """Keep a commit that is about to be superseded."""
+    aside = folder / _FOLDER
+    if not aside.exists():
+        aside.mkdir()
+        sync_folder(folder)
+    name = f"{superseded_at.astimezone(UTC).strftime(_TIME)}Z-{manifest.snapshot}.json"
+    write_durably(aside / name, manifest.to_json())
+
+
+def sweep(folder: Path, keep_s: float, now: datetime, *, after_a_crash: bool) -> None:
+    """Remove commits out of force for longer than keep_s, and the files that no commit names any more.
+
+    Only files of commits that are removed are looked at, all of them after a crash. For the one writer at a time.
+    """
+    aside = _aside(folder)
+    expired = [file for file in aside if file.superseded_at <= now - timedelta(seconds=keep_s)]
+    if not expired and not after_a_crash:
+        return
+    try:
+        named = _named(folder, [file for file in aside if file not in expired])
+        unnamed = (_all_files(folder) if after_a_crash else _named_aside(expired)) - named
+    except HistoryError:
+        # A damaged manifest names files that nobody knows: none may go. Listing the snapshots tells which it is.
+        return
+    for file in expired:
+        file.path.unlink(missing_ok=True)
+    if expired:
+        # A commit must be off the disk before its files are, or a power failure could bring it back without them.
+        sync_folder(folder / _FOLDER)
+    for day, name in unnamed:
+        (folder / f"date={day}" / name).unlink(missing_ok=True)
+    if after_a_crash:
+        for path in [*folder.glob(".*.new"), *folder.glob(f"{_FOLDER}/.*.new")]:
+            path.unlink(missing_ok=True)
+
+
+def _named(folder: Path, aside: list[_Aside]) -> set[tuple[str, str]]:
+    in_force = read_manifest(folder)
+    return (set() if in_force is None else in_force.files()) | _named_aside(aside)
+
+
+def _named_aside(aside: list[_Aside]) -> set[tuple[str, str]]:
+    return {named for file in aside if (manifest := _manifest_aside(file)) for named in manifest.files()}
+
+
+def _all_files(folder: Path) -> set[tuple[str, str]]:
+    return {(path.parent.name.removeprefix("date="), path.name) for path in folder.glob("date=*/*")}
+
+
+def _aside(folder: Path) -> list[_Aside]:
+    """Manifests put aside, the latest first."""
+    return sorted(_found_aside(folder), reverse=True)
+
+
+def _found_aside(folder: Path) -> Iterator[_Aside]:
+    for path in folder.glob(f"{_FOLDER}/*.json"):
+        if name := _FILE.fullmatch(path.name):
+            yield _Aside(datetime.strptime(name["time"], _TIME).replace(tzinfo=UTC), name["id"], path)
+
+
+def _manifest_aside(file: _Aside) -> Manifest | None:
+    """None where it has expired in the meantime."""
+    remedy = "remove this file, what it kept is lost"
+    manifest = read_manifest_file(file.path, remedy)
+    if manifest is not None and manifest.snapshot != file.id:
+        raise HistoryError(f"{file.path} is damaged: it holds commit {manifest.snapshot}; {remedy}")
+    return manifest
+
+
+def _snapshot(manifest: Manifest, superseded_at: datetime | None) -> Snapshot:
+    first, last = (date.fromisoformat(end(manifest.parts)) for end in (min, max))
+    return Snapshot(
+        id=manifest.snapshot,
+        committed_at=manifest.committed_at,
+        superseded_at=superseded_at,
+        first_date=first,
+        last_date=last,
+        dates=len(manifest.parts),
+        built_until=manifest.built_until,
+    )

@@ -1,0 +1,195 @@
+"""Counts per window from readings of cumulative counters: restarts, gaps, interpolation, and what is known of a total.
+
+What is decided here, for every source that counts by counters:
+
+- Between two readings at most max_gap_s apart the increase is spread evenly. What is rounded is the interpolated counter
+  itself, at the windows' edges: no event is lost or counted twice, and no count depends on the interval that is read.
+- A value below the one before means a restart from zero. The increase is then the new value, a lower bound: what came
+  between the last reading and the restart is lost, so that span is counted but not alive.
+- Across a longer gap the increase is known, but not when it came: it is counted nowhere, and the gap is not alive.
+- The total of several counters is alive where at least one of them is read and none is in doubt. A counter that is
+  silent for at most ended_after_s was only not read: all of the silence is in doubt. One that is silent for longer has
+  ended, and one that shows up has begun; what it counted after its last and before its first reading is unknown, so
+  max_gap_s after its end and before its beginning are in doubt. That it has ended is believed when other counters were
+  read after ended_after_s; until then, that long after its last reading is in doubt.
+
+So what is known of a moment depends on readings from ended_after_s before to twice that after it, and on no others.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import numpy as np
+import numpy.typing as npt
+
+from forecasting.arrivals.coverage import Int64s, merged_spans
+from forecasting.arrivals.grid import SECOND_US, to_us, whole_windows
+from forecasting.arrivals.sources.arrival_source import SourceArrivals
+from forecasting.errors import HistoryError
+
+Floats = npt.NDArray[np.float64]
+LARGEST = 2.0**62
+
+
+@dataclass(frozen=True)
+class ReadingGaps:
+    """How long a counter may go unread.
+
+    max_gap_s: longest time between two readings that counts as known; how far an event may be put from when it came.
+    ended_after_s: a counter that is silent for longer has ended, at least max_gap_s.
+    """
+
+    max_gap_s: float
+    ended_after_s: float = 600.0
+
+    def __post_init__(self) -> None:
+        if not 0 < self.max_gap_s < math.inf:
+            raise HistoryError(f"max_gap_s {self.max_gap_s}; give a positive number of seconds")
+        if not self.max_gap_s <= self.ended_after_s < math.inf:
+            raise HistoryError(f"ended_after_s {self.ended_after_s}; give seconds, at least max_gap_s {self.max_gap_s}")
+
+    @property
+    def max_gap_us(self) -> int:
+        return round(self.max_gap_s * SECOND_US)
+
+    @property
+    def ended_after_us(self) -> int:
+        return round(self.ended_after_s * SECOND_US)
+
+    def needed_us(self, edges_us: Int64s) -> tuple[int, int]:
+        """From when to when readings matter to the windows between the edges."""
+        return int(edges_us[0]) - self.ended_after_us, int(edges_us[-1]) + 2 * self.ended_after_us
+
+
+@dataclass(frozen=True)
+class CounterReadings:
+    """Readings of one cumulative counter.
+
+    times_us: shape (readings,), ascending; values: of the same shape.
+    Raises HistoryError for times out of order and for values that no counter has.
+    """
+
+    times_us: Int64s
+    values: Floats
+
+    def __post_init__(self) -> None:
+        if self.times_us.ndim != 1 or self.times_us.shape != self.values.shape:
+            raise HistoryError(f"{self.times_us.shape} times of {self.values.shape} readings; give one per reading")
+        if (np.diff(self.times_us) <= 0).any():
+            raise HistoryError("readings of a counter are out of order; sort them by time, one reading a moment")
+        if (bad := ~((self.values >= 0) & (self.values < LARGEST))).any():
+            raise HistoryError(
+                f"a reading is {self.values[bad][0]:g}; a counter is a number from 0, so read a counter, not a gauge"
+            )
+
+    def counts(self, edges_us: Int64s, max_gap_us: int) -> Int64s:
+        """Increase between consecutive edges, shape (edges - 1,), as far as it is known when it came."""
+        known = np.diff(self.times_us) <= max_gap_us
+        before, after = self.values[:-1][known], self.values[1:][known]
+        fell = after < before
+        return spread_counts(
+            np.column_stack([self.times_us[:-1], self.times_us[1:]])[known],
+            np.where(fell, 0.0, before),
+            after,
+            edges_us,
+        )
+
+    def known(self, max_gap_us: int) -> Int64s:
+        """Spans in which every increase is known, of shape (spans, 2); a lone reading is a span of no length."""
+        if self.times_us.size == 0:
+            return np.empty((0, 2), dtype=np.int64)
+        breaks = np.flatnonzero((np.diff(self.times_us) > max_gap_us) | (np.diff(self.values) < 0))
+        begins = self.times_us[np.concatenate([[0], breaks + 1])]
+        ends = self.times_us[np.concatenate([breaks, [self.times_us.size - 1]])]
+        return np.column_stack([begins, ends])
+
+
+def window_edges_us(start: datetime, end: datetime, window_s: int) -> Int64s:
+    """Edges of the windows of [start, end), shape (windows + 1,). Raises HistoryError where it is off their grid."""
+    for moment, whole in zip((start, end), whole_windows(start, end, window_s), strict=True):
+        if moment != whole:
+            raise HistoryError(f"{moment} is not on the grid of windows of {window_s} s; the edge before it is {whole}")
+    width_us = window_s * SECOND_US
+    return np.arange(to_us(start), to_us(end) + width_us, width_us, dtype=np.int64)
+
+
+def total_of(counters: Sequence[CounterReadings], edges_us: Int64s, gaps: ReadingGaps) -> SourceArrivals:
+    """What all counters of one source say together; their order is of no matter."""
+    counts = np.zeros(edges_us.size - 1, dtype=np.int64)
+    rows = np.zeros_like(counts)
+    for counter in counters:
+        counts += counter.counts(edges_us, gaps.max_gap_us)
+        rows += np.diff(np.searchsorted(counter.times_us, edges_us))
+    alive = alive_together([counter.known(gaps.max_gap_us) for counter in counters], gaps)
+    return SourceArrivals(counts, clipped(alive, edges_us), tallies={"rows_read": rows})
+
+
+def spread_counts(spans_us: Int64s, before: Floats, after: Floats, edges_us: Int64s) -> Int64s:
+    """How much a counter rose between consecutive edges, shape (edges - 1,).
+
+    spans_us: shape (rises, 2), disjoint and sorted; before, after: the counter at both ends of each rise, shape (rises,).
+    """
+    if spans_us.size == 0:
+        return np.zeros(edges_us.size - 1, dtype=np.int64)
+    begins, ends = spans_us[:, 0], spans_us[:, 1]
+    risen = np.concatenate([[0], np.cumsum(_rounded(after) - _rounded(before))])
+    latest = np.searchsorted(begins, edges_us, side="right") - 1
+    share = np.clip((edges_us - begins[latest]) / (ends - begins)[latest], 0.0, 1.0)
+    # At the very end a product of rounded numbers may miss the reading itself.
+    at_edge = np.where(share < 1.0, before[latest] + (after - before)[latest] * share, after[latest])
+    rising = _rounded(at_edge) - _rounded(before[latest])
+    return np.diff(np.where(latest < 0, 0, risen[latest] + rising))
+
+
+def alive_together(known: Sequence[Int64s], gaps: ReadingGaps) -> Int64s:
+    """Spans in which the total of several counters is known, from the spans in which each of them is."""
+    told = [spans for spans in known if spans.size]
+    if not told:
+        return np.empty((0, 2), dtype=np.int64)
+    anyone = merged_spans((int(begin), int(end)) for spans in told for begin, end in spans)
+    doubts = np.concatenate([_doubts(spans, anyone, gaps) for spans in told])
+    return spans_without(anyone, merged_spans((int(begin), int(end)) for begin, end in doubts))
+
+
+def spans_without(spans: Int64s, taken: Int64s) -> Int64s:
+    """What of the spans lies in none of those that are taken out; both sorted and disjoint."""
+    cuts = np.unique(np.concatenate([spans.reshape(-1), taken.reshape(-1)]))
+    begins, ends = cuts[:-1], cuts[1:]
+    keep = _holds(spans, begins) & ~_holds(taken, begins)
+    return merged_spans(zip(begins[keep].tolist(), ends[keep].tolist(), strict=True))
+
+
+def clipped(spans: Int64s, edges_us: Int64s) -> Int64s:
+    """What of the spans lies between the first and the last edge."""
+    within = np.clip(spans, edges_us[0], edges_us[-1])
+    return within[within[:, 0] < within[:, 1]]
+
+
+def _doubts(spans: Int64s, anyone: Int64s, gaps: ReadingGaps) -> Int64s:
+    """When one counter may have counted what nobody read."""
+    begins, ends = spans[:, 0], spans[:, 1]
+    believed_from, believed_to = ends + gaps.ended_after_us, ends + 2 * gaps.ended_after_us
+    latest = np.searchsorted(anyone[:, 0], believed_to, side="right") - 1
+    seen_after = (latest >= 0) & (anyone[latest, 1] >= believed_from)
+    after = np.column_stack([ends, ends + np.where(seen_after, gaps.max_gap_us, gaps.ended_after_us)])
+    before = np.column_stack([begins - gaps.max_gap_us, begins])
+    silences = np.column_stack([ends[:-1], begins[1:]])
+    only_unread = (silences[:, 1] - silences[:, 0]) <= gaps.ended_after_us
+    after[:-1][only_unread] = silences[only_unread]
+    before[1:][only_unread] = silences[only_unread]
+    return np.concatenate([after, before])
+
+
+def _holds(spans: Int64s, moments_us: Int64s) -> npt.NDArray[np.bool_]:
+    if spans.size == 0:
+        return np.zeros(moments_us.shape, dtype=np.bool_)
+    latest = np.searchsorted(spans[:, 0], moments_us, side="right") - 1
+    return (latest >= 0) & (moments_us < spans[latest, 1])
+
+
+def _rounded(values: Floats) -> Int64s:
+    """Halves go up, always: rounding them to even would make two equal rises differ."""
+    whole = np.floor(values)
+    return whole.astype(np.int64) + (values - whole >= 0.5)

@@ -1,0 +1,174 @@
+"""Counts from readings of counters. Times are in minutes from the epoch: 60 s make a window unless said otherwise."""
+
+import numpy as np
+import pytest
+
+from forecasting.arrivals.coverage import Int64s, window_status
+from forecasting.arrivals.sources.arrival_source import SourceArrivals
+from forecasting.arrivals.sources.counter_readings import (
+    CounterReadings,
+    ReadingGaps,
+    spans_without,
+    total_of,
+)
+from forecasting.errors import HistoryError
+
+MINUTE_US = 60_000_000
+GAPS = ReadingGaps(max_gap_s=120, ended_after_s=300)
+
+
+def minutes(*at: float) -> Int64s:
+    return np.array([round(minute * MINUTE_US) for minute in at], dtype=np.int64)
+
+
+def counter(*readings: tuple[float, float]) -> CounterReadings:
+    """A counter from (minute, value)."""
+    return CounterReadings(
+        minutes(*(at for at, _ in readings)), np.array([value for _, value in readings], dtype=float)
+    )
+
+
+def every_minute(first: int, last: int, value: float = 0, rise: float = 10) -> list[tuple[float, float]]:
+    """Readings of a counter that stands at `value` in the first minute and rises by `rise` a minute."""
+    return [(minute, value + rise * (minute - first)) for minute in range(first, last + 1)]
+
+
+def told(counters: list[CounterReadings], first: int, last: int) -> SourceArrivals:
+    return total_of(counters, minutes(*range(first, last + 1)), GAPS)
+
+
+def status(arrivals: SourceArrivals, first: int) -> str:
+    """One letter a window: o(bserved), p(artial), m(issing)."""
+    edges_us = minutes(*range(first, first + arrivals.counts.size + 1))
+    return "".join(one[0] for one in window_status(arrivals.alive, edges_us, arrivals.counts))
+
+
+def test_counts__are_the_increase_between_readings_at_the_edges() -> None:
+    arrivals = told([counter((0, 100), (1, 130), (2, 130), (3, 135))], 0, 3)
+    assert arrivals.counts.tolist() == [30, 0, 5]
+    assert status(arrivals, 0) == "ooo"
+    assert arrivals.tallies["rows_read"].tolist() == [1, 1, 1]  # the reading at minute 3 lies in the next window
+
+
+def test_counts__of_an_increase_across_an_edge_are_shared_by_time() -> None:
+    # 90 events in 1.5 minutes from 0:30: half a minute's 30 before the edge, 60 after it.
+    arrivals = told([counter((0.5, 0), (2, 90))], 0, 2)
+    assert arrivals.counts.tolist() == [30, 60]
+    assert status(arrivals, 0) == "po"
+
+
+def test_counts__round_the_counter_and_not_the_counts() -> None:
+    # One event in two minutes: at the edge the counter stands at 0.5, which is rounded up, and stays there.
+    assert told([counter((0, 0), (2, 1), (4, 2))], 0, 4).counts.tolist() == [1, 0, 1, 0]
+
+
+def test_counts__of_a_counter_beyond_what_32_bits_hold_are_exact() -> None:
+    huge = float(2**52)
+    assert told([counter((0, huge), (1, huge + 3), (2, huge + 4))], 0, 2).counts.tolist() == [3, 1]
+
+
+def test_counts__after_a_restart_are_what_came_since_and_the_span_is_not_alive() -> None:
+    # 50 at minute 1, 8 at minute 2: at least 8 came in between, and what came before the restart is lost.
+    arrivals = told([counter((0, 40), (1, 50), (2, 8), (3, 20))], 0, 3)
+    assert arrivals.counts.tolist() == [10, 8, 12]
+    assert status(arrivals, 0) == "opo"
+
+
+def test_counts__across_a_long_gap_are_nowhere_and_the_gap_is_missing() -> None:
+    # Three minutes without a reading, when two are the most: nobody knows in which of them the 900 came.
+    arrivals = told([counter((0, 0), (1, 10), (4, 910), (5, 920))], 0, 5)
+    assert arrivals.counts.tolist() == [10, 0, 0, 0, 10]
+    assert status(arrivals, 0) == "ommmo"
+
+
+def test_counts__across_the_longest_gap_that_is_known_are_spread() -> None:
+    arrivals = told([counter((0, 0), (1, 10), (3, 110), (4, 120))], 0, 4)
+    assert arrivals.counts.tolist() == [10, 50, 50, 10]
+    assert status(arrivals, 0) == "oooo"
+
+
+def test_counts__of_the_value_at_the_first_reading_are_nowhere() -> None:
+    arrivals = told([counter((2, 1000), (3, 1010))], 0, 4)
+    assert arrivals.counts.tolist() == [0, 0, 10, 0]
+    assert status(arrivals, 0) == "mmom"
+
+
+def test_total__of_no_counter_is_missing() -> None:
+    arrivals = told([], 0, 2)
+    assert arrivals.counts.tolist() == [0, 0]
+    assert status(arrivals, 0) == "mm"
+
+
+def test_total__adds_counters_up() -> None:
+    arrivals = told([counter(*every_minute(0, 3)), counter(*every_minute(0, 3, 500, 3))], 0, 3)
+    assert arrivals.counts.tolist() == [13, 13, 13]
+    assert status(arrivals, 0) == "ooo"
+
+
+def test_total__is_in_doubt_while_one_counter_is_not_read_and_another_is() -> None:
+    # Silent from 2 to 6: four minutes, longer than the two that are bridged, shorter than the five that end a counter.
+    broken = counter(*every_minute(0, 2), *every_minute(6, 20, 60))
+    arrivals = told([counter(*every_minute(0, 20)), broken], 0, 9)
+    assert arrivals.counts.tolist() == [20, 20, 10, 10, 10, 10, 20, 20, 20]
+    assert status(arrivals, 0) == "ooppppooo"
+
+
+def test_total__without_a_counter_that_ended_is_alive_again() -> None:
+    # The last reading is at 3; up to 5 it may have counted on, unread.
+    arrivals = told([counter(*every_minute(0, 20)), counter(*every_minute(0, 3))], 0, 10)
+    assert arrivals.counts.tolist() == [20, 20, 20, *[10] * 7]
+    assert status(arrivals, 0) == "oooppooooo"
+
+
+def test_total__with_a_counter_that_began_is_in_doubt_just_before_it() -> None:
+    # First read at 8 with 70 counted: since when is unknown, two minutes are doubted.
+    arrivals = told([counter(*every_minute(0, 20)), counter(*every_minute(8, 20, 70))], 4, 12)
+    assert arrivals.counts.tolist() == [10, 10, 10, 10, 20, 20, 20, 20]
+    assert status(arrivals, 4) == "ooppoooo"
+
+
+def test_total__of_a_pod_that_another_takes_over_from_is_whole_but_for_the_change() -> None:
+    arrivals = told([counter(*every_minute(0, 10)), counter(*every_minute(11, 30))], 0, 20)
+    # Two minutes after the last reading at 10 and two before the first at 11 are in doubt: 9 to 12. Between 10 and 11,
+    # nothing is known at all.
+    assert status(arrivals, 0) == "o" * 9 + "pmp" + "o" * 8
+
+
+def test_total__that_nobody_knows_the_end_of_yet_is_in_doubt_for_as_long() -> None:
+    """One of two counters was last read at 8, the other at 10: whether the first has ended, nobody can tell yet."""
+    arrivals = told([counter(*every_minute(0, 10)), counter(*every_minute(0, 8))], 0, 10)
+    assert status(arrivals, 0) == "o" * 8 + "pp"
+
+
+def test_total__in_an_outage_of_the_server_is_missing() -> None:
+    counters = [counter(*every_minute(0, 3), *every_minute(20, 30, 500)), counter(*every_minute(0, 3))]
+    arrivals = told(counters, 0, 25)
+    assert arrivals.counts.tolist() == [20] * 3 + [0] * 17 + [10] * 5
+    assert status(arrivals, 0) == "ooo" + "m" * 17 + "ooooo"
+
+
+def test_spans_without__takes_out_what_overlaps() -> None:
+    spans, taken = np.array([[0, 10], [20, 30]]), np.array([[3, 4], [8, 22], [29, 40]])
+    assert spans_without(spans, taken).tolist() == [[0, 3], [4, 8], [22, 29]]
+
+
+@pytest.mark.parametrize(
+    ("times", "values", "message"),
+    [
+        ([0, 0], [1.0, 2.0], "out of order"),
+        ([1, 0], [1.0, 2.0], "out of order"),
+        ([0, 1], [1.0], "one per reading"),
+        ([0, 1], [1.0, -2.0], "-2"),
+        ([0, 1], [1.0, float("nan")], "nan"),
+        ([0, 1], [1.0, float("inf")], "inf"),
+    ],
+)
+def test_readings__that_no_counter_gives_are_refused(times: list[int], values: list[float], message: str) -> None:
+    with pytest.raises(HistoryError, match=message):
+        CounterReadings(np.array(times, dtype=np.int64), np.array(values))
+
+
+@pytest.mark.parametrize(("max_gap_s", "ended_after_s"), [(0, 60), (-1, 60), (60, 30), (float("nan"), 60)])
+def test_gaps__that_cannot_be_are_refused(max_gap_s: float, ended_after_s: float) -> None:
+    with pytest.raises(HistoryError, match="seconds"):
+        ReadingGaps(max_gap_s, ended_after_s)

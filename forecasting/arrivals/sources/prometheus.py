@@ -1,0 +1,257 @@
+"""Arrivals from counters that a Prometheus server scrapes, or any server that answers like one.
+
+Read are the samples themselves, by range selectors (`selector[…]`): with the moment of each scrape, and nothing where none
+was made. No rate() or increase(), no steps, no extrapolation and no repeats of a stale sample; how counts come from
+samples is told in counter_readings.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import SecretStr
+
+from forecasting.arrivals.coverage import Int64s, merged_spans
+from forecasting.arrivals.grid import SECOND_US, from_us, to_us
+from forecasting.arrivals.sources.arrival_source import Arrivals, Measures, SourceArrivals
+from forecasting.arrivals.sources.counter_readings import (
+    CounterReadings,
+    ReadingGaps,
+    clipped,
+    spans_without,
+    total_of,
+    window_edges_us,
+)
+from forecasting.arrivals.sources.json_server import JsonServer
+from forecasting.errors import HistoryError
+
+POINTS_PER_PAGE = 11_000
+"""The most points per series that Prometheus gives for one range query; pages of samples are cut to the same length."""
+MILLISECOND_US = 1000
+_SEARCH_S = 3600
+
+Floats = npt.NDArray[np.float64]
+Samples = dict[tuple[tuple[str, str], ...], tuple[list[Int64s], list[Floats]]]
+
+
+class Prometheus:
+    """Counters of a topology's sources.
+
+    queries: source → selector of its counters, such as `events_total{job="feed"}`; a source's series are added up, so
+    an event must be counted by one of them alone.
+    scrape_interval_s: how often the counters are scraped. max_gap_s: longest time between two samples that counts as
+    known; None: four scrape intervals. ended_after_s: a series silent for longer has ended, one silent for less was
+    only not scraped; None: ten minutes, or max_gap_s where that is more.
+    held_back: for throughput, an expression that is above 0 while something holds the sources back, asked for at every
+    scrape interval. Where it has no value nobody can tell, which counts as held back: compare with `> bool`, since a
+    plain `>` has none where it does not hold. None: all of the throughput counts as held back.
+    token: sent as a bearer token. headers: sent as they are. since: what first_moment says, instead of looking for it.
+    progress: called with how far reading has come, page by page.
+    Raises HistoryError for parameters that do not go together.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        queries: Mapping[str, str],
+        *,
+        measures: Measures = Measures.THROUGHPUT,
+        scrape_interval_s: float = 15.0,
+        max_gap_s: float | None = None,
+        ended_after_s: float | None = None,
+        held_back: str | None = None,
+        token: SecretStr | None = None,
+        headers: Mapping[str, SecretStr] | None = None,
+        timeout_s: float = 30.0,
+        since: datetime | None = None,
+        page_points: int = POINTS_PER_PAGE,
+        progress: Callable[[datetime], None] | None = None,
+    ) -> None:
+        bearer = {} if token is None else {"Authorization": SecretStr(f"Bearer {token.get_secret_value()}")}
+        self._server = JsonServer("Prometheus", url, timeout_s, {**(headers or {}), **bearer})
+        if not queries:
+            raise HistoryError(f"{self.place}: no queries; give a selector per source, such as events_total")
+        if blank := [source for source, selector in queries.items() if not selector.strip()]:
+            raise HistoryError(
+                f"{self.place}: the selector of source {blank[0]!r} is empty; give one like events_total"
+            )
+        if not 0.001 <= scrape_interval_s < math.inf:
+            raise HistoryError(
+                f"{self.place}: scrape_interval_s {scrape_interval_s}; give a positive number of seconds"
+            )
+        if not 1 <= page_points <= POINTS_PER_PAGE:
+            raise HistoryError(f"{self.place}: page_points {page_points}; Prometheus gives 1 to {POINTS_PER_PAGE}")
+        if held_back is not None and measures is Measures.OFFERED:
+            raise HistoryError(f"{self.place}: held_back is for throughput, what is offered never is; leave it out")
+        if since is not None and since.tzinfo is None:
+            raise HistoryError(f"{self.place}: since {since} has no time zone; give it in UTC")
+        gap_s = 4 * scrape_interval_s if max_gap_s is None else max_gap_s
+        self._gaps = ReadingGaps(gap_s, max(600.0, gap_s) if ended_after_s is None else ended_after_s)
+        self._queries = dict(queries)
+        self._measures = measures
+        self._held_back = held_back
+        self._step_ms = round(scrape_interval_s * 1000)
+        self._page_ms = page_points * self._step_ms
+        self._since = since
+        self._progress = progress
+
+    def __repr__(self) -> str:
+        return f"<{self.place}: {', '.join(self._queries)}>"
+
+    @property
+    def place(self) -> str:
+        return self._server.place
+
+    @property
+    def measures(self) -> Measures:
+        return self._measures
+
+    def first_moment(self) -> datetime:
+        """When the oldest sample was scraped that the server still holds of any of the selectors."""
+        if self._since is not None:
+            return self._since.astimezone(UTC)
+        now_ms = to_us(datetime.now(UTC)) // MILLISECOND_US
+        selectors = ", ".join(self._queries.values())
+        if not self._any_series(now_ms):
+            raise HistoryError(
+                f"{self.place} holds no sample of {selectors}; check the selector and the server's targets"
+            )
+        # The index tells whether there is anything up to a moment, so halving finds the hour without reading samples.
+        empty_ms, some_ms = 0, now_ms
+        while some_ms - empty_ms > _SEARCH_S * 1000:
+            middle_ms = (empty_ms + some_ms) // 2
+            if self._any_series(middle_ms):
+                some_ms = middle_ms
+            else:
+                empty_ms = middle_ms
+        if empty_ms == 0:
+            raise HistoryError(
+                f"{self.place} tells of {selectors} in 1970, so it does not heed the times asked for; give `since`"
+            )
+        while empty_ms < now_ms:
+            until_ms = empty_ms + max(self._page_ms, 2 * _SEARCH_S * 1000)
+            found = [self._samples(selector, empty_ms, until_ms) for selector in self._queries.values()]
+            if times := [times[0] for samples in found for times, _ in samples.values() if times[0].size]:
+                return from_us(min(int(first[0]) for first in times))
+            empty_ms = until_ms
+        raise HistoryError(
+            f"{self.place} lists series of {selectors} but gives no sample; see whether they were deleted"
+        )
+
+    def read(self, start: datetime, end: datetime, window_s: int) -> Arrivals:
+        """What the counters rose by in each window. A selector without any sample there is missing throughout."""
+        edges_us = window_edges_us(start, end, window_s)
+        held_back = self._held_back_spans(edges_us)
+        sources = {}
+        for source, selector in self._queries.items():
+            try:
+                told = total_of(self._counters(selector, edges_us), edges_us, self._gaps)
+            except HistoryError as error:
+                if self.place in str(error):
+                    raise
+                raise HistoryError(f"{self.place}, selector {selector} of source {source!r}: {error}") from None
+            sources[source] = SourceArrivals(told.counts, told.alive, held_back, told.tallies)
+        return Arrivals(start, end, window_s, self._measures, sources)
+
+    def _counters(self, selector: str, edges_us: Int64s) -> list[CounterReadings]:
+        begin_us, end_us = self._gaps.needed_us(edges_us)
+        # What is yet to come needs no asking for; a minute allows for a server whose clock is ahead.
+        end_us = min(end_us, to_us(datetime.now(UTC)) + 60 * SECOND_US)
+        page_ms, last_ms = begin_us // MILLISECOND_US - 1, -(-end_us // MILLISECOND_US)
+        series: Samples = {}
+        while page_ms < last_ms:
+            until_ms = min(page_ms + self._page_ms, last_ms)
+            for labels, (times, values) in self._samples(selector, page_ms, until_ms).items():
+                so_far = series.setdefault(labels, ([], []))
+                so_far[0].extend(times)
+                so_far[1].extend(values)
+            page_ms = until_ms
+            if self._progress is not None:
+                self._progress(from_us(page_ms * MILLISECOND_US))
+        counters = []
+        for labels in sorted(series):
+            times, values = series[labels]
+            # Up to version 2, Prometheus gives a sample at the border of two pages with both of them.
+            moments, at = np.unique(np.concatenate(times), return_index=True)
+            counters.append(CounterReadings(moments, np.concatenate(values)[at]))
+        return counters
+
+    def _samples(self, selector: str, after_ms: int, until_ms: int) -> Samples:
+        """All samples in (after, until], and one at `after` where the server counts that in, by the series' labels."""
+        query = f"{selector}[{until_ms - after_ms}ms]"
+        samples: Samples = {}
+        for labels, points in self._matrix("/api/v1/query", {"query": query, "time": f"{until_ms / 1000:.3f}"}):
+            samples[tuple(sorted(labels.items()))] = ([points[0]], [points[1]])
+        return samples
+
+    def _held_back_spans(self, edges_us: Int64s) -> Int64s:
+        if self._measures is Measures.OFFERED:
+            return np.empty((0, 2), dtype=np.int64)
+        interval = np.array([[edges_us[0], edges_us[-1]]], dtype=np.int64)
+        if self._held_back is None:
+            return interval
+        step_us = self._step_ms * MILLISECOND_US
+        grid_us = np.arange(edges_us[0] // step_us, -(-int(edges_us[-1]) // step_us) + 1, dtype=np.int64) * step_us
+        free: set[int] = set()
+        held: set[int] = set()
+        for page in range(0, grid_us.size, self._page_ms // self._step_ms):
+            begin_us, end_us = grid_us[page], grid_us[min(page + self._page_ms // self._step_ms, grid_us.size) - 1]
+            asked = {"start": f"{begin_us / SECOND_US:.3f}", "end": f"{end_us / SECOND_US:.3f}"}
+            asked |= {"step": f"{self._step_ms / 1000:.3f}", "query": self._held_back}
+            for _, (times_us, values) in self._matrix("/api/v1/query_range", asked):
+                held.update(times_us[values > 0].tolist())
+                free.update(times_us[values <= 0].tolist())
+        surely_free = np.array([moment in free and moment not in held for moment in grid_us.tolist()])
+        # Free is a span only between two moments that both are.
+        both = np.flatnonzero(surely_free[:-1] & surely_free[1:])
+        spans = merged_spans((int(grid_us[at]), int(grid_us[at + 1])) for at in both)
+        return clipped(spans_without(interval, spans), edges_us)
+
+    def _any_series(self, until_ms: int) -> bool:
+        """Whether any of the selectors has a series with samples up to that moment."""
+        asked: dict[str, str | list[str]]
+        asked = {"match[]": list(self._queries.values()), "start": "0", "end": f"{until_ms / 1000:.3f}", "limit": "1"}
+        series = self._data("/api/v1/series", asked)
+        if not isinstance(series, list):
+            raise self._server.surprise("/api/v1/series", series)
+        return bool(series)
+
+    def _matrix(self, path: str, asked: Mapping[str, str]) -> list[tuple[dict[str, str], tuple[Int64s, Floats]]]:
+        """Labels, times in microseconds and values of each series; NaN, which tells nothing, is left out."""
+        data = self._data(path, asked)
+        try:
+            if not isinstance(data, dict) or data["resultType"] != "matrix":
+                raise self._server.surprise(path, data)
+            series = []
+            for one in data["result"]:
+                if "histograms" in one:
+                    raise HistoryError(
+                        f"{self.place}: {asked['query']} has histograms; select a counter, such as one ending in _count"
+                    )
+                times = np.array([round(float(point[0]) * 1000) for point in one["values"]], dtype=np.int64)
+                values = np.array([float(point[1]) for point in one["values"]], dtype=np.float64)
+                told = ~np.isnan(values)
+                series.append((dict(one["metric"]), (times[told] * MILLISECOND_US, values[told])))
+        except (KeyError, TypeError, IndexError, AttributeError, OverflowError):
+            raise self._server.surprise(path, data) from None
+        return series
+
+    def _data(self, path: str, asked: Mapping[str, str | list[str]]) -> object:
+        status, body = self._server.get(path, asked)
+        query = asked.get("query") or ", ".join(asked["match[]"])
+        if not isinstance(body, dict) or body.get("status") not in ("success", "error"):
+            raise self._server.surprise(path, body)
+        if body["status"] == "error":
+            reason = " ".join(str(body.get("error", f"HTTP {status}")).split())[:300]
+            raise HistoryError(
+                f"{self.place} cannot answer {query}: {reason}; "
+                "a source needs a plain selector such as events_total, held_back any expression"
+            )
+        # Remarks on PromQL are not about the data; all else (a store that did not answer) means that data is lacking.
+        partial = [str(one) for one in body.get("warnings") or [] if not str(one).startswith("PromQL ")]
+        if partial:
+            reason = " ".join(partial[0].split())[:300]
+            raise HistoryError(f"{self.place} answers {query} only in part: {reason}; see that all its stores answer")
+        return body.get("data")

@@ -1,0 +1,211 @@
+"""What is asked of Kafka's brokers: partitions and settings of topics, offsets by time. Their failures become errors
+that name the place, the value and the remedy, within a time limit and without secrets.
+
+The library is imported when a client is made, so that nothing else needs it.
+"""
+
+import logging
+import time
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+
+from forecasting.arrivals.coverage import Int64s
+from forecasting.errors import HistoryError
+
+# Answers are awaited in order while others are under way: a distant broker costs its delay once, not for each question.
+IN_FLIGHT = 64
+_PATIENCE_S = 0.25  # between two looks at what the client met
+_SECRET_SETTINGS = ("password", "secret", "token", "pem", "oauthbearer.config")
+_OWN_SETTINGS = ("bootstrap.servers", "error_cb", "logger", "log_cb")
+
+Partition = tuple[str, int]
+
+
+class TimeType(StrEnum):
+    """Who stamps the messages of a topic (`message.timestamp.type`).
+
+    CREATED: their producers, so that times need not grow with the offset. APPENDED: the broker as it appends them.
+    """
+
+    CREATED = "CreateTime"
+    APPENDED = "LogAppendTime"
+
+
+@dataclass(frozen=True)
+class Topic:
+    """What the brokers say of a topic.
+
+    compacted: old messages are removed from between others. uncompacted_ms: how long they are spared that.
+    """
+
+    name: str
+    partitions: tuple[Partition, ...]
+    time_type: TimeType
+    compacted: bool
+    uncompacted_ms: int
+
+
+class KafkaClient:
+    """Asks brokers at those servers. timeout_s: how long an answer may take.
+
+    settings: of librdkafka, as confluent-kafka takes them. Raises HistoryError where they are not understood, or where
+    confluent-kafka is not installed; each method does where the brokers refuse or do not answer.
+    """
+
+    def __init__(self, servers: str, settings: Mapping[str, str], timeout_s: float, place: str) -> None:
+        try:
+            import confluent_kafka
+            import confluent_kafka.admin
+        except ImportError as error:
+            raise HistoryError(
+                f"{place} needs confluent-kafka, which is not here ({error}); install forescale with the extra `kafka`"
+            ) from None
+        if own := sorted(set(settings) & set(_OWN_SETTINGS)):
+            raise HistoryError(f"{place}: client setting {own[0]!r} is not for the settings; leave it out")
+        self._kafka, self._admin_of = confluent_kafka, confluent_kafka.admin
+        self._place, self._timeout_s = place, timeout_s
+        self._secrets = [
+            value for name, value in settings.items() if value and any(word in name for word in _SECRET_SETTINGS)
+        ]
+        self._told: list[Any] = []  # errors that the client met in the background, the latest last
+        try:
+            self._admin = confluent_kafka.admin.AdminClient(
+                {
+                    **settings,
+                    "bootstrap.servers": servers,
+                    "error_cb": self._remember,
+                },
+                logger=_silent_logger(),
+            )
+        except (confluent_kafka.KafkaException, TypeError, ValueError) as error:
+            raise HistoryError(
+                f"{place}: the client settings are refused: {self._reason(error)}; give settings that librdkafka knows"
+            ) from None
+
+    def topics(self, names: Iterable[str]) -> dict[str, Topic]:
+        """Topics by name. Raises HistoryError for one that is not there or may not be described."""
+        names = list(names)
+        described = self._admin.describe_topics(self._kafka.TopicCollection(names), request_timeout=self._timeout_s)
+        partitions = {
+            name: tuple((name, found.id) for found in self._answer(described[name], f"topic {name!r}").partitions)
+            for name in names
+        }
+        resource = self._admin_of.ConfigResource
+        asked = {resource(resource.Type.TOPIC, name): name for name in names}
+        settings = {
+            asked[key]: self._answer(future, f"settings of topic {asked[key]!r}")
+            for key, future in self._admin.describe_configs(list(asked), request_timeout=self._timeout_s).items()
+        }
+        return {name: _topic(name, partitions[name], settings[name]) for name in names}
+
+    def end_offsets(self, partitions: Sequence[Partition]) -> Int64s:
+        """Offset after the last message that every replica has (the high watermark), shape (partitions,)."""
+        return self._one(partitions, self._admin_of.OffsetSpec.latest())[0]
+
+    def begin_offsets(self, partitions: Sequence[Partition]) -> Int64s:
+        """Offset at which what is kept begins, shape (partitions,)."""
+        return self._one(partitions, self._admin_of.OffsetSpec.earliest())[0]
+
+    def offsets_at(self, partitions: Sequence[Partition], moments_ms: Iterable[int]) -> tuple[Int64s, Int64s]:
+        """The first message stamped at or after each moment: its offset and its stamp in milliseconds since the epoch.
+
+        Shape (moments, partitions) each; -1 where there is none.
+        """
+        spec = self._admin_of.OffsetSpec.for_timestamp
+        answers = list(self._listed(partitions, (spec(int(moment)) for moment in moments_ms)))
+        found = np.array(answers, dtype=np.int64).reshape(len(answers), len(partitions), 2)
+        return found[:, :, 0], found[:, :, 1]
+
+    def _one(self, partitions: Sequence[Partition], spec: Any) -> tuple[Int64s, Int64s]:
+        found = np.array(next(self._listed(partitions, [spec])), dtype=np.int64).reshape(-1, 2)
+        return found[:, 0], found[:, 1]
+
+    def _listed(self, partitions: Sequence[Partition], specs: Iterable[Any]) -> Iterator[list[tuple[int, int]]]:
+        """Offset and stamp per partition, for each spec in turn. One request may ask a partition only once."""
+        under_way: deque[Mapping[Any, Future[Any]]] = deque()
+        asked = [self._kafka.TopicPartition(topic, number) for topic, number in partitions]
+        for spec in specs:
+            under_way.append(
+                self._admin.list_offsets(dict.fromkeys(asked, spec), request_timeout=self._timeout_s) if asked else {}
+            )
+            if len(under_way) >= IN_FLIGHT:
+                yield self._offsets(asked, under_way.popleft())
+        while under_way:
+            yield self._offsets(asked, under_way.popleft())
+
+    def _offsets(self, asked: Sequence[Any], futures: Mapping[Any, Future[Any]]) -> list[tuple[int, int]]:
+        by_partition = {(key.topic, key.partition): future for key, future in futures.items()}
+        answers = (
+            self._answer(by_partition[key.topic, key.partition], f"partition {key.partition} of topic {key.topic!r}")
+            for key in asked
+        )
+        return [(int(answer.offset), int(answer.timestamp)) for answer in answers]
+
+    def _answer(self, future: Future[Any], what: str) -> Any:
+        # The brokers' limit is in the request; this one is for a library that does not keep it.
+        deadline = time.monotonic() + self._timeout_s + 0.5
+        try:
+            while True:
+                try:
+                    return future.result(_PATIENCE_S)
+                except TimeoutError:
+                    if self._refused_login() or time.monotonic() > deadline:
+                        raise self._failure(what, "_TIMED_OUT", "no answer") from None
+        except self._kafka.KafkaException as error:
+            raise self._failure(what, error.args[0].name(), self._reason(error)) from None
+
+    def _refused_login(self) -> bool:
+        """Whether brokers turned the user away. The client would try again until its time is up."""
+        self._admin.poll(0)  # hands over what the client met in the background
+        return any(error.name() == "_AUTHENTICATION" for error in self._told)
+
+    def _failure(self, what: str, code: str, reason: str) -> HistoryError:
+        if self._refused_login():
+            remedy = "give the user and password that the brokers know (sasl.username, sasl.password)"
+        elif "AUTHORIZATION" in code:
+            remedy = "let this user Describe and DescribeConfigs the topic"
+        elif code == "UNKNOWN_TOPIC_OR_PART":
+            remedy = "create it, or correct its name"
+        elif code == "_NOENT" or "LEADER" in code:
+            remedy = "try again when every partition has a leader"
+        else:
+            remedy = f"see that the brokers run and are reachable, or allow more than timeout_s={self._timeout_s:g}"
+        told = f" ({self._told[-1].str()})" if self._told else ""
+        return HistoryError(self._without_secrets(f"{self._place}: {what} cannot be read: {reason}{told}; {remedy}"))
+
+    def _remember(self, error: Any) -> None:
+        # "All brokers are down" follows each failed connection and says less than it.
+        if error.name() != "_ALL_BROKERS_DOWN":
+            self._told.append(error)
+
+    def _reason(self, error: Exception) -> str:
+        told = error.args[0] if error.args else error
+        return self._without_secrets(told.str() if hasattr(told, "str") else str(told))
+
+    def _without_secrets(self, text: str) -> str:
+        for secret in self._secrets:
+            text = text.replace(secret, "…")
+        return " ".join(text.split())
+
+
+def _topic(name: str, partitions: tuple[Partition, ...], settings: Mapping[str, Any]) -> Topic:
+    return Topic(
+        name,
+        partitions,
+        TimeType(settings["message.timestamp.type"].value),
+        "compact" in settings["cleanup.policy"].value,
+        int(settings["min.compaction.lag.ms"].value),
+    )
+
+
+def _silent_logger() -> logging.Logger:
+    """librdkafka writes on standard error unless it has a logger; what matters of it is in the errors."""
+    logger = logging.Logger("librdkafka")
+    logger.addHandler(logging.NullHandler())
+    return logger

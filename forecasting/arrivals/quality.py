@@ -1,0 +1,145 @@
+"""How far a stretch of the history can be trusted: what became of the rows it was made from, and which windows hold."""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+
+import pyarrow as pa
+
+from forecasting.arrivals.grid import SECOND_US, from_us, to_us
+from forecasting.arrivals.history import OBSERVED, PARTIAL, THROTTLED
+from forecasting.arrivals.reading import read_commit, rows_between
+from forecasting.arrivals.sources.arrival_source import QUARANTINED, TALLIES
+from forecasting.errors import HistoryError
+
+_SUMMED = ("count", *TALLIES)
+
+
+@dataclass(frozen=True)
+class SourceQuality:
+    """Of one source, or of all together. rows_read: what was read, all below included where its source tells it.
+
+    kept: events that count. duplicates, late; quarantined: by reason. observed, partial, throttled, missing: windows;
+    those that were never written are missing.
+    """
+
+    rows_read: int
+    kept: int
+    duplicates: int
+    late: int
+    quarantined: Mapping[str, int]
+    observed: int
+    partial: int
+    throttled: int
+    missing: int
+
+    @property
+    def windows(self) -> int:
+        return self.observed + self.partial + self.throttled + self.missing
+
+    @property
+    def complete(self) -> float:
+        """Share of the windows that were observed, 0 to 1."""
+        return self.observed / self.windows
+
+
+@dataclass(frozen=True)
+class Quality:
+    """Of the whole windows between start and end, by source and in total, as the commit `snapshot` has it."""
+
+    topology: str
+    start: datetime
+    end: datetime
+    window_s: int
+    snapshot: str
+    sources: Mapping[str, SourceQuality]
+    total: SourceQuality
+
+    @property
+    def complete(self) -> float:
+        """Share of all windows that were observed, 0 to 1."""
+        return self.total.complete
+
+
+def quality(
+    directory: Path,
+    topology: str,
+    start: datetime,
+    end: datetime,
+    snapshot: str | None = None,
+    sources: Collection[str] | None = None,
+) -> Quality:
+    """The quality of the windows that lie wholly in [start, end).
+
+    snapshot: the commit to read, None for the one in force. sources: those that must be there; one of them without a
+    row is missing throughout. None for those that the interval has rows of.
+    Raises HistoryError for an unknown topology or snapshot, and an interval without a window or, where no sources are
+    named, without a row.
+    """
+    read = partial(rows_between, start=start, end=end, sources=sources, columns=("source", "status", *_SUMMED))
+    manifest, rows = read_commit(directory, topology, snapshot, read)
+    width_us = manifest.window_s * SECOND_US
+    first_us, last_us = -(-to_us(start) // width_us) * width_us, to_us(end) // width_us * width_us
+    windows = (last_us - first_us) // width_us
+    if windows <= 0:
+        raise HistoryError(f"no window of {manifest.window_s} s lies between {start} and {end}; give a longer interval")
+    sums = _sums(rows)
+    statuses = _statuses(rows)
+    names = sorted({*sums, *(sources or ())})
+    by_source = {name: _of_source(sums.get(name, {}), statuses, name, windows) for name in names}
+    return Quality(
+        topology=topology,
+        start=from_us(first_us),
+        end=from_us(last_us),
+        window_s=manifest.window_s,
+        snapshot=manifest.snapshot,
+        sources=by_source,
+        total=_added_up(by_source.values()),
+    )
+
+
+def _sums(rows: pa.Table) -> dict[str, dict[str, int]]:
+    """By source, the sum of each number."""
+    summed = rows.group_by("source").aggregate([(name, "sum") for name in _SUMMED]).to_pylist()
+    # Arrow sums to null where all are null, as the counts of a source that is missing throughout.
+    return {row["source"]: {name: row[f"{name}_sum"] or 0 for name in _SUMMED} for row in summed}
+
+
+def _statuses(rows: pa.Table) -> dict[tuple[str, str], int]:
+    """Windows by source and status."""
+    counted = rows.group_by(["source", "status"]).aggregate([([], "count_all")]).to_pylist()
+    return {(row["source"], row["status"]): row["count_all"] for row in counted}
+
+
+def _of_source(
+    sums: Mapping[str, int], statuses: Mapping[tuple[str, str], int], source: str, windows: int
+) -> SourceQuality:
+    observed, partial_, throttled = (statuses.get((source, status), 0) for status in (OBSERVED, PARTIAL, THROTTLED))
+    return SourceQuality(
+        rows_read=sums.get("rows_read", 0),
+        kept=sums.get("count", 0),
+        duplicates=sums.get("duplicates", 0),
+        late=sums.get("late", 0),
+        quarantined={reason: sums.get(reason, 0) for reason in QUARANTINED},
+        observed=observed,
+        partial=partial_,
+        throttled=throttled,
+        missing=windows - observed - partial_ - throttled,
+    )
+
+
+def _added_up(sources: Iterable[SourceQuality]) -> SourceQuality:
+    every = list(sources)
+    return SourceQuality(
+        rows_read=sum(one.rows_read for one in every),
+        kept=sum(one.kept for one in every),
+        duplicates=sum(one.duplicates for one in every),
+        late=sum(one.late for one in every),
+        quarantined={reason: sum(one.quarantined[reason] for one in every) for reason in QUARANTINED},
+        observed=sum(one.observed for one in every),
+        partial=sum(one.partial for one in every),
+        throttled=sum(one.throttled for one in every),
+        missing=sum(one.missing for one in every),
+    )

@@ -1,0 +1,89 @@
+"""Key histograms, stored with the rows of their days."""
+
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from forecasting.arrivals.key_histograms import read_key_histograms
+from forecasting.arrivals.rows import history_rows
+from forecasting.arrivals.sources.arrival_source import Arrivals, KeyHistogram, Measures, SourceArrivals
+from forecasting.arrivals.store import read_history, write_history
+from forecasting.errors import HistoryError
+
+START = datetime(2003, 3, 3, tzinfo=UTC)
+DAY, HOUR = timedelta(days=1), timedelta(hours=1)
+
+
+def histogram(day: int, source: str = "ingest", **heavy: int) -> KeyHistogram:
+    return KeyHistogram(source, date(2003, 3, day), heavy, residual=3, max_error=1)
+
+
+def told(start: datetime, hours: int, *keys: KeyHistogram) -> Arrivals:
+    source = SourceArrivals(np.full(hours, 5), np.array([[0, 2**62]]))
+    return Arrivals(start, start + hours * HOUR, 3600, Measures.OFFERED, {"ingest": source}, keys)
+
+
+def write(directory: Path, *arrivals: Arrivals) -> str:
+    return write_history(iter(arrivals), directory, "calls", arrivals[0].start, arrivals[-1].end)
+
+
+def read(directory: Path, first: int, last: int, snapshot: str | None = None) -> list[KeyHistogram]:
+    start, end = (datetime(2003, 3, day, tzinfo=UTC) for day in (first, last + 1))
+    return read_key_histograms(directory, "calls", start, end, snapshot)
+
+
+def test_histograms__come_back_by_day_and_source_most_frequent_first(tmp_path: Path) -> None:
+    third, mail = histogram(3, zoe=60, anna=50, mia=50), histogram(3, "mail", x=2)
+    fourth = histogram(4, anna=9)
+    write(tmp_path, told(START, 24, mail, third), told(START + DAY, 24, fourth))
+    assert read(tmp_path, 3, 4) == [third, mail, fourth]
+    assert list(read(tmp_path, 3, 3)[0].heavy) == ["zoe", "anna", "mia"]
+    assert read(tmp_path, 4, 9) == [fourth]
+    assert read(tmp_path, 8, 9) == []
+
+
+def test_histogram_without_heavy_keys_and_empty_key__are_kept_too(tmp_path: Path) -> None:
+    given = [KeyHistogram("a", date(2003, 3, 3), {}, 7), KeyHistogram("b", date(2003, 3, 3), {"": 1, "ü": 1}, 0)]
+    write(tmp_path, told(START, 24, *given))
+    assert read(tmp_path, 3, 3) == given
+
+
+def test_histogram_of_a_source_and_day__replaces_the_older_one_and_no_other(tmp_path: Path) -> None:
+    old, mail = histogram(3, anna=9), histogram(3, "mail", x=2)
+    first = write(tmp_path, told(START, 12, old, mail))
+    new = histogram(3, anna=20)
+    write(tmp_path, told(START + 12 * HOUR, 6, new))
+    assert read(tmp_path, 3, 3) == [new, mail]
+    assert read(tmp_path, 3, 3, first) == [old, mail]
+
+
+def test_day_that_is_written_as_a_whole__keeps_no_histogram_of_before(tmp_path: Path) -> None:
+    write(tmp_path, told(START, 24, histogram(3, anna=9)))
+    alive = np.array([[0, 2**62]])
+    rows = history_rows("calls", "ingest", np.full(24, 4), alive, start=START, window_s=3600)
+    write_history(rows, tmp_path, "calls", START, START + DAY)
+    assert read(tmp_path, 3, 3) == []
+
+
+def test_histograms__lie_where_readers_of_parquet_folders_do_not_look(tmp_path: Path) -> None:
+    write(tmp_path, told(START, 24, histogram(3, anna=9)))
+    names = sorted(path.name[:5] for path in (tmp_path / "topology=calls" / "date=2003-03-03").iterdir())
+    assert names == ["_keys", "part-"]
+    assert read_history(tmp_path, "calls").series["ingest"].counts.tolist() == [5] * 24
+
+
+def test_damaged_histograms__are_named_and_building_the_day_again_mends_them(tmp_path: Path) -> None:
+    write(tmp_path, told(START, 24, histogram(3, anna=9)))
+    path = next(tmp_path.rglob("_keys-*"))
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(HistoryError, match=r"_keys-.*is damaged.*build the history of the whole date=2003-03-03"):
+        read(tmp_path, 3, 3)
+    write(tmp_path, told(START, 24, histogram(3, anna=10)))
+    assert read(tmp_path, 3, 3) == [histogram(3, anna=10)]
+
+
+def test_history_never_written__has_no_histograms_to_read(tmp_path: Path) -> None:
+    with pytest.raises(HistoryError, match="topology 'calls' has no arrival history"):
+        read(tmp_path, 3, 3)

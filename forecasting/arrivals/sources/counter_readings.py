@@ -2,8 +2,8 @@
 
 What is decided here, for every source that counts by counters:
 
-- Between two readings at most max_gap_s apart the increase is spread evenly. What is rounded is the interpolated counter
-  itself, at the windows' edges: no event is lost or counted twice, and no count depends on the interval that is read.
+- Between two readings at most max_gap_s apart the increase is spread evenly. What is rounded is the counter itself,
+  interpolated at the windows' edges: no event is lost or counted twice, and no count depends on the interval read.
 - A value below the one before means a restart from zero. The increase is then the new value, a lower bound: what came
   between the last reading and the restart is lost, so that span is counted but not alive.
 - Across a longer gap the increase is known, but not when it came: it is counted nowhere, and the gap is not alive.
@@ -129,7 +129,7 @@ def total_of(counters: Sequence[CounterReadings], edges_us: Int64s, gaps: Readin
 def spread_counts(spans_us: Int64s, before: Floats, after: Floats, edges_us: Int64s) -> Int64s:
     """How much a counter rose between consecutive edges, shape (edges - 1,).
 
-    spans_us: shape (rises, 2), disjoint and sorted; before, after: the counter at both ends of each rise, shape (rises,).
+    spans_us: shape (rises, 2), disjoint and sorted. before, after: the counter at both ends of each, shape (rises,).
     """
     if spans_us.size == 0:
         return np.zeros(edges_us.size - 1, dtype=np.int64)

@@ -12,19 +12,31 @@ Parameters = Mapping[str, str | int | Sequence[str]]
 
 
 class JsonServer:
-    """name: what it is, as people call it. headers: sent with every request, never shown.
+    """name: what it is, as people call it. headers: sent with every request, never shown. part: what of it is read.
 
     A user and a password in the url are sent, never shown. Raises HistoryError for what is no http(s) URL.
     """
 
-    def __init__(self, name: str, url: str, timeout_s: float, headers: Mapping[str, SecretStr] | None = None) -> None:
-        parts = urlsplit(url)
+    def __init__(
+        self,
+        name: str,
+        url: str,
+        timeout_s: float,
+        headers: Mapping[str, SecretStr] | None = None,
+        *,
+        part: str = "",
+    ) -> None:
+        try:
+            parts = urlsplit(url)
+            valid = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        except ValueError:  # Not even that much can be made of it, so none of it is shown: it may hold a password.
+            raise HistoryError(f"the address of {name} is not a URL; give it like http://host:port") from None
         shown = parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl().rstrip("/")
-        if parts.scheme not in ("http", "https") or not parts.hostname:
+        if not valid:
             raise HistoryError(f"address {shown!r} of {name} is not a URL; give it like http://host:port")
         if not timeout_s > 0:
             raise HistoryError(f"{name}: timeout_s {timeout_s}; give a positive number of seconds")
-        self.place = f"{name} at {shown}"
+        self.place = f"{name} at {shown}" + (f", {part}" if part else "")
         secrets = {key: value.get_secret_value() for key, value in (headers or {}).items()}
         try:
             # No proxy from the environment: the server is inside the network. No idle connections: nobody closes us.
@@ -52,7 +64,7 @@ class JsonServer:
             raise HistoryError(f"{self.place} cannot be reached: {reason}; check the address and the network") from None
         if response.status_code in (httpx.codes.UNAUTHORIZED, httpx.codes.FORBIDDEN):
             raise HistoryError(
-                f"{self.place} refuses {path} with HTTP {response.status_code}; give it a token or a login that may read"
+                f"{self.place} refuses {path} with HTTP {response.status_code}; give a token or a login that may read"
             )
         try:
             body: object = response.json()

@@ -1,8 +1,8 @@
 """Arrivals from counters that a Prometheus server scrapes, or any server that answers like one.
 
-Read are the samples themselves, by range selectors (`selector[…]`): with the moment of each scrape, and nothing where none
-was made. No rate() or increase(), no steps, no extrapolation and no repeats of a stale sample; how counts come from
-samples is told in counter_readings.
+Read are the samples themselves, by range selectors (`selector[…]`): with the moment of each scrape, and nothing where
+none was made. No rate() or increase(), no steps, no extrapolation and no repeats of a stale sample; how counts come
+from samples is told in counter_readings.
 """
 
 import math

@@ -107,8 +107,8 @@ def test_read__of_throughput_is_held_back_throughout_unless_something_tells(prom
 
 def test_read__is_held_back_where_the_expression_says_so_or_says_nothing(prometheus: str) -> None:
     source = Prometheus(prometheus, {"feed": "pods_total"}, held_back="pressure_total > bool 0")
-    # Above 0 from 30 to 31:45, and free a scrape before and after. The last value is of 50, and is repeated for the five
-    # minutes of the look-back: at 55 it is so for the last time, or a scrape before.
+    # Above 0 from 30 to 31:45, and free a scrape before and after. The last value is of 50, and is repeated for the
+    # five minutes of the look-back: at 55 it is so for the last time, or a scrape before.
     pressed, silent = held_back_minutes(source.read(moment(20), moment(70), 60))
     assert pressed == [29.75, 32]
     assert silent[0] in (54.75, 55)
@@ -164,7 +164,7 @@ class _Answer(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - its name in the base class
+    def log_message(self, format: str, *args: object) -> None:
         pass
 
 

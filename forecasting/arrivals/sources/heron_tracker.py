@@ -1,0 +1,262 @@
+"""Arrivals of a Heron topology, from the minutely counts that its tracker shows for the last three hours.
+
+What the tracker's minutes are, as Heron's topology master makes them: buckets of 60 s, stamped with their start in
+seconds since the epoch, on no grid. A bucket holds the counts that were reported within it, each of the minute before
+the report, so that a tuple may show up to a minute late. A bucket that got no report shows a count of 0 like one in
+which nothing was emitted; what tells them apart is the instance's uptime, which every report brings, and which is 0
+only without one. Stream managers bring no uptime: a report of backpressure that is lost cannot be told from none.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+from pydantic import SecretStr
+
+from forecasting.arrivals.coverage import Int64s, merged_spans
+from forecasting.arrivals.grid import SECOND_US, from_us
+from forecasting.arrivals.sources.arrival_source import Arrivals, Measures, SourceArrivals
+from forecasting.arrivals.sources.counter_readings import (
+    ReadingGaps,
+    alive_together,
+    clipped,
+    spans_without,
+    spread_counts,
+    window_edges_us,
+)
+from forecasting.arrivals.sources.json_server import JsonServer
+from forecasting.errors import HistoryError
+
+KEPT = timedelta(minutes=180)
+MINUTE_S = 60
+_EMITTED, _UPTIME, _PRESSURE = "__emit-count/", "__jvm-uptime-secs", "__time_spent_back_pressure_by_compid/"
+_TIMELINE, _LEGACY_TIMELINE = "/topologies/metrics/timeline", "/topologies/metricstimeline"
+_NAMES_PER_REQUEST = 40
+_GAPS = ReadingGaps(max_gap_s=90, ended_after_s=600)
+_SAME_MINUTE_S = 5
+
+Timeline = dict[str, dict[str, dict[int, float]]]
+"""Metric, instance, stamp in seconds: value."""
+
+
+class HeronTracker:
+    """Tuples that the spouts of a topology emitted: throughput, held back in minutes with backpressure anywhere.
+
+    spouts: source → its spout. streams: source → the streams that together tell each event once; needed where the spout
+    has several, since an event may be emitted on more than one. role: of the topology, where the tracker needs it.
+    An instance of the physical plan from which no report is left makes its source missing altogether.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        cluster: str,
+        environ: str,
+        topology: str,
+        spouts: Mapping[str, str],
+        role: str | None = None,
+        streams: Mapping[str, Sequence[str]] | None = None,
+        timeout_s: float = 10.0,
+        headers: Mapping[str, SecretStr] | None = None,
+    ) -> None:
+        named = "/".join(name for name in (cluster, role, environ, topology) if name is not None)
+        self._server = JsonServer("Heron Tracker", url, timeout_s, headers, part=f"topology {named}")
+        if not spouts:
+            raise HistoryError(f"{self.place}: no spouts; name the spout of each source")
+        if unknown := sorted(set(streams or {}) - set(spouts)):
+            raise HistoryError(f"{self.place}: streams of {unknown[0]!r}, which is no source; correct its name")
+        self._topology = {"cluster": cluster, "environ": environ, "topology": topology}
+        self._topology |= {} if role is None else {"role": role}
+        self._spouts, self._streams = dict(spouts), {source: tuple(names) for source, names in (streams or {}).items()}
+
+    def __repr__(self) -> str:
+        return f"<{self.place}>"
+
+    @property
+    def place(self) -> str:
+        return self._server.place
+
+    @property
+    def measures(self) -> Measures:
+        return Measures.THROUGHPUT
+
+    def first_moment(self) -> datetime:
+        """The oldest minute that is kept of any spout: never more than three hours ago."""
+        now = datetime.now(UTC)
+        instances, streams = self._plans()
+        told = [
+            spans
+            for source in self._spouts
+            for spans, _ in self._minutes(source, streams[source], instances, now - KEPT, now).values()
+            if spans.size
+        ]
+        if not told:
+            raise HistoryError(f"{self.place} has no counts of {', '.join(self._spouts.values())}; see whether it runs")
+        return from_us(min(int(spans[0, 0]) for spans in told))
+
+    def read(self, start: datetime, end: datetime, window_s: int) -> Arrivals:
+        """Counts of whole minutes, shared by time where a window's edge cuts one."""
+        if window_s % MINUTE_S:
+            raise HistoryError(
+                f"{self.place}: windows of {window_s} s; it counts by the minute, so give a multiple of 60"
+            )
+        edges_us = window_edges_us(start, end, window_s)
+        instances, streams = self._plans()
+        needed_from_us, needed_to_us = _GAPS.needed_us(edges_us)
+        # Up to now, so that an instance that began after the interval is not taken for one that never reports.
+        since, until = from_us(needed_from_us), max(from_us(needed_to_us), datetime.now(UTC))
+        held_back = self._held_back(instances, edges_us, since, until)
+        sources = {}
+        for source in self._spouts:
+            minutes = self._minutes(source, streams[source], instances, since, until)
+            counts = np.zeros(edges_us.size - 1, dtype=np.int64)
+            rows = np.zeros_like(counts)
+            for spans, emitted in minutes.values():
+                counts += spread_counts(spans, np.zeros(emitted.size), emitted, edges_us)
+                rows += np.diff(np.searchsorted(spans[:, 0], edges_us))
+            # What was scaled away goes on without reports; what is in the plan should have made one.
+            whole = all(minutes[instance][0].size for instance in instances[self._spouts[source]])
+            told = [np.array(merged_spans(map(tuple, spans.tolist()))) for spans, _ in minutes.values()]
+            alive = clipped(alive_together(told, _GAPS), edges_us) if whole else np.empty((0, 2), dtype=np.int64)
+            sources[source] = SourceArrivals(counts, alive, held_back, {"rows_read": rows})
+        return Arrivals(start, end, window_s, self.measures, sources)
+
+    def _plans(self) -> tuple[dict[str, list[str]], dict[str, tuple[str, ...]]]:
+        """Instances of every component, and the streams to count of every source."""
+        physical, logical = self._result("/topologies/physicalplan", {}), self._result("/topologies/logicalplan", {})
+        try:
+            instances = {name: list(ids) for name, ids in {**physical["bolts"], **physical["spouts"]}.items()}
+            outputs = {
+                name: [str(output["stream_name"]) for output in spout["outputs"]]
+                for name, spout in logical["spouts"].items()
+            }
+        except (KeyError, TypeError, AttributeError):
+            raise self._server.surprise("/topologies/physicalplan and logicalplan", [physical, logical]) from None
+        streams = {}
+        for source, spout in self._spouts.items():
+            if spout not in outputs or spout not in instances:
+                known = ", ".join(sorted(outputs)) or "none"
+                raise HistoryError(f"{self.place} has no spout {spout!r} for source {source!r}; its spouts are {known}")
+            streams[source] = self._streams.get(source, tuple(outputs[spout]))
+            if unknown := sorted(set(streams[source]) - set(outputs[spout])):
+                known = ", ".join(outputs[spout]) or "none"
+                raise HistoryError(
+                    f"{self.place}: spout {spout!r} has no stream {unknown[0]!r}; its streams are {known}"
+                )
+            if len(streams[source]) != 1 and source not in self._streams:
+                raise HistoryError(
+                    f"{self.place}: spout {spout!r} has {len(outputs[spout])} streams ({', '.join(outputs[spout])}), "
+                    f"and an event may be on several; name in `streams` those that tell each event of {source!r} once"
+                )
+        return instances, streams
+
+    def _minutes(
+        self,
+        source: str,
+        streams: Sequence[str],
+        instances: Mapping[str, list[str]],
+        since: datetime,
+        until: datetime,
+    ) -> dict[str, tuple[Int64s, np.ndarray]]:
+        """Per instance the minutes that were reported, shape (minutes, 2) in µs, and what it emitted in each."""
+        spout = self._spouts[source]
+        timeline = self._timeline(spout, [*(_EMITTED + stream for stream in streams), _UPTIME], since, until)
+        seen = {instance for by_instance in timeline.values() for instance in by_instance}
+        minutes = {}
+        for instance in sorted(seen | set(instances[spout])):
+            by_metric = {metric: by_instance.get(instance, {}) for metric, by_instance in timeline.items()}
+            groups = _same_minutes(stamp for values in by_metric.values() for stamp in values)
+            spans, emitted = [], []
+            for number, stamps in enumerate(groups):
+                counts = [by_metric[metric].get(stamp) for metric in by_metric if metric != _UPTIME for stamp in stamps]
+                uptimes = [by_metric.get(_UPTIME, {}).get(stamp, 0.0) for stamp in stamps]
+                count = sum(value for value in counts if value is not None)
+                if count > 0 or max(uptimes) > 0:
+                    spans.append(_span_us(groups, number))
+                    emitted.append(count)
+            minutes[instance] = (np.array(spans, dtype=np.int64).reshape(-1, 2), np.array(emitted, dtype=np.float64))
+        return minutes
+
+    def _held_back(
+        self, instances: Mapping[str, list[str]], edges_us: Int64s, since: datetime, until: datetime
+    ) -> Int64s:
+        """Minutes in which an instance anywhere caused backpressure, and those of which no stream manager tells."""
+        metrics = [_PRESSURE + instance for ids in instances.values() for instance in ids]
+        timeline = self._timeline("__stmgr__", metrics, since, until)
+        free: list[tuple[int, int]] = []
+        pressed: list[tuple[int, int]] = []
+        for by_manager in timeline.values():
+            for values in by_manager.values():
+                groups = _same_minutes(values)
+                for number, stamps in enumerate(groups):
+                    spans = pressed if max(values[stamp] for stamp in stamps) > 0 else free
+                    spans.append(_span_us(groups, number))
+        interval = np.array([[edges_us[0], edges_us[-1]]], dtype=np.int64)
+        surely_free = spans_without(merged_spans(free), merged_spans(pressed))
+        return clipped(spans_without(interval, surely_free), edges_us)
+
+    def _timeline(self, component: str, metrics: Sequence[str], since: datetime, until: datetime) -> Timeline:
+        times = {"starttime": str(math.floor(since.timestamp())), "endtime": str(math.ceil(until.timestamp()))}
+        timeline: Timeline = {}
+        for first in range(0, len(metrics), _NAMES_PER_REQUEST):
+            names = metrics[first : first + _NAMES_PER_REQUEST]
+            answer = self._result(_TIMELINE, {"component": component, "metricname": list(names), **times})
+            try:
+                for metric, by_instance in answer.get("timeline", {}).items():
+                    for instance, values in by_instance.items():
+                        told = {int(stamp): float(value) for stamp, value in values.items()}
+                        finite = {stamp: value for stamp, value in told.items() if math.isfinite(value)}
+                        timeline.setdefault(metric, {})[instance] = finite
+            except (TypeError, ValueError, AttributeError):
+                raise self._server.surprise(_TIMELINE, answer) from None
+        if any(value < 0 for of in timeline.values() for values in of.values() for value in values.values()):
+            raise HistoryError(f"{self.place} tells of a negative count of {component}; see the log of its tracker")
+        return timeline
+
+    def _result(self, path: str, asked: Mapping[str, str | list[str]]) -> dict:
+        """The answer itself, which old trackers wrap in a result."""
+        status, body = self._server.get(path, {**self._topology, **asked})
+        if path == _TIMELINE and _refusal(status, body) is not None:
+            legacy_status, legacy_body = self._server.get(_LEGACY_TIMELINE, {**self._topology, **asked})
+            if legacy_status != 404:
+                status, body = legacy_status, legacy_body
+        if (reason := _refusal(status, body)) is not None:
+            raise HistoryError(f"{self.place} refuses {path}: {reason}; check cluster, role, environ and topology")
+        result = body["result"] if isinstance(body, dict) and "result" in body and "status" in body else body
+        if not isinstance(result, dict):
+            raise self._server.surprise(path, body)
+        return result
+
+
+def _refusal(status: int, body: object) -> str | None:
+    """Why the tracker gives no answer, None where it gives one."""
+    failed = isinstance(body, dict) and body.get("status") not in (None, "success")
+    if 200 <= status < 300 and not failed:
+        return None
+    said = (body.get("message") or body.get("detail")) if isinstance(body, dict) else None
+    return " ".join(str(said or f"HTTP {status}").split())[:300]
+
+
+def _same_minutes(stamps: Iterable[int]) -> list[list[int]]:
+    """Stamps of all metrics of one instance, grouped by the minute that they are of, in order of time.
+
+    The topology master closes the minutes of one metric after the other, so their stamps may be seconds apart.
+    """
+    groups: list[list[int]] = []
+    for stamp in sorted(set(stamps)):
+        if groups and stamp - groups[-1][0] <= _SAME_MINUTE_S:
+            groups[-1].append(stamp)
+        else:
+            groups.append([stamp])
+    return groups
+
+
+def _span_us(groups: Sequence[Sequence[int]], number: int) -> tuple[int, int]:
+    """From the stamp of a minute to that of the next one; without a next one, a minute."""
+    begin_s = groups[number][0]
+    end_s = begin_s + MINUTE_S
+    if number + 1 < len(groups) and groups[number + 1][0] <= end_s + MINUTE_S // 2:
+        end_s = groups[number + 1][0]
+    return begin_s * SECOND_US, end_s * SECOND_US

@@ -1,0 +1,65 @@
+"""A stand-in for a server of metrics: answers GET over real HTTP on loopback with what a test puts in.
+
+It knows nothing of Heron or Storm: the tests give it answers in the shapes that those document.
+"""
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+Query = dict[str, list[str]]
+Answer = Callable[[Query], Any]
+
+
+@dataclass
+class JsonStandIn:
+    """answers: body, or function of the query that gives it, per path; all else is answered as the server does 404.
+
+    statuses: HTTP status of a path, 200 where none is given. A body of type str is sent as it is, else as JSON.
+    asked: (path, query) of the requests that came. headers: of the last of them.
+    """
+
+    url: str
+    answers: dict[str, Any] = field(default_factory=dict)
+    statuses: dict[str, int] = field(default_factory=dict)
+    asked: list[tuple[str, Query]] = field(default_factory=list)
+    headers: dict[str, str] = field(default_factory=dict)
+
+    def answer(self, path: str, query: Query) -> tuple[int, bytes]:
+        self.asked.append((path, query))
+        if path not in self.answers:
+            return 404, b'{"message": "not found"}'
+        given = self.answers[path]
+        body = given(query) if callable(given) else given
+        return self.statuses.get(path, 200), (body if isinstance(body, str) else json.dumps(body)).encode()
+
+
+@contextmanager
+def json_stand_in() -> Iterator[JsonStandIn]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            parts = urlsplit(self.path)
+            stand_in.headers = dict(self.headers.items())
+            status, body = stand_in.answer(parts.path, parse_qs(parts.query))
+            self.send_response(status)
+            self.send_header("Content-Type", "application/json")
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        stand_in = JsonStandIn(f"http://127.0.0.1:{server.server_address[1]}")
+        serving = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+        serving.start()
+        try:
+            yield stand_in
+        finally:
+            server.shutdown()
+            serving.join()

@@ -1,0 +1,132 @@
+"""What goes wrong between a source and its server, and what a real Prometheus rarely answers."""
+
+import socket
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from json_stand_in import JsonStandIn, json_stand_in
+from pydantic import SecretStr
+
+from forecasting.arrivals.sources.arrival_source import Measures
+from forecasting.arrivals.sources.json_server import JsonServer
+from forecasting.arrivals.sources.prometheus import Prometheus
+from forecasting.errors import HistoryError
+
+NOON = datetime(2024, 3, 3, 12, tzinfo=UTC)
+QUERY = "/api/v1/query"
+
+
+@pytest.fixture
+def stand_in() -> Iterator[JsonStandIn]:
+    with json_stand_in() as running:
+        yield running
+
+
+def refused(stand_in: JsonStandIn, body: Any, status: int = 200) -> str:
+    """What a source says when its server answers like that."""
+    stand_in.answers[QUERY], stand_in.statuses[QUERY] = body, status
+    source = Prometheus(stand_in.url, {"feed": "events_total"}, measures=Measures.OFFERED)
+    with pytest.raises(HistoryError) as failed:
+        source.read(NOON, NOON.replace(hour=13), 60)
+    assert stand_in.url in str(failed.value)
+    assert "\n" not in str(failed.value)
+    return str(failed.value)
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_get__where_a_login_is_lacking_says_so(stand_in: JsonStandIn, status: int) -> None:
+    assert f"HTTP {status}; give a token" in refused(stand_in, "go away", status)
+
+
+def test_get__of_a_page_for_people_says_that_it_is_no_json(stand_in: JsonStandIn) -> None:
+    assert "no JSON ('<html>')" in refused(stand_in, "<html>", 502)
+
+
+def test_get__where_nobody_listens_says_that_it_cannot_be_reached() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    with pytest.raises(HistoryError, match=rf"Heron at http://127.0.0.1:{port} cannot be reached: .*check the address"):
+        JsonServer("Heron", f"http://127.0.0.1:{port}", 2).get("/topologies")
+
+
+@pytest.mark.parametrize("url", ["prometheus:9090", "ftp://host", "http://", "http://host:port", "http://[::1"])
+def test_address__that_is_no_url_is_refused(url: str) -> None:
+    with pytest.raises(HistoryError, match="is not a URL"):
+        JsonServer("Prometheus", url, 1)
+
+
+def test_address__with_a_path_and_a_login_is_asked_below_it_and_shown_without(stand_in: JsonStandIn) -> None:
+    stand_in.answers["/metrics/x"] = {"a": 1}
+    server = JsonServer("Prometheus", stand_in.url.replace("//", "//anna:secret@") + "/metrics/", 2)
+    assert server.get("/x") == (200, {"a": 1})
+    assert server.place == f"Prometheus at {stand_in.url}/metrics"
+    assert stand_in.headers["Authorization"].startswith("Basic ")
+
+
+def test_token_and_headers__are_sent(stand_in: JsonStandIn) -> None:
+    stand_in.answers["/api/v1/series"] = {"status": "success", "data": []}
+    headers = {"X-Scope-OrgID": SecretStr("team-a")}
+    source = Prometheus(stand_in.url, {"feed": "events_total"}, token=SecretStr("abc"), headers=headers)
+    with pytest.raises(HistoryError, match="no sample of events_total"):
+        source.first_moment()
+    assert stand_in.headers["Authorization"] == "Bearer abc"
+    assert stand_in.headers["X-Scope-OrgID"] == "team-a"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        [],
+        {},
+        {"status": "success"},
+        {"status": "success", "data": {"resultType": "vector", "result": []}},
+        {"status": "success", "data": {"resultType": "matrix", "result": [{"metric": {}, "values": [[1]]}]}},
+        {"status": "success", "data": {"resultType": "matrix", "result": [{"metric": {}}]}},
+        {"status": "success", "data": {"resultType": "matrix", "result": 7}},
+    ],
+)
+def test_answer__of_another_shape_is_refused(stand_in: JsonStandIn, body: Any) -> None:
+    assert "in a shape that is not documented" in refused(stand_in, body)
+
+
+def matrix(*points: tuple[float, str]) -> dict[str, Any]:
+    return {"resultType": "matrix", "result": [{"metric": {"pod": "a"}, "values": points}]}
+
+
+def test_answer__in_part_is_refused_since_what_is_lacking_is_not_zero(stand_in: JsonStandIn) -> None:
+    body = {"status": "success", "data": matrix(), "warnings": ["store 10.0.0.7 did not answer"]}
+    assert "only in part: store 10.0.0.7 did not answer" in refused(stand_in, body)
+
+
+def test_answer__of_what_is_no_counter_names_the_selector(stand_in: JsonStandIn) -> None:
+    body = {"status": "success", "data": matrix((NOON.timestamp(), "-3"))}
+    assert "selector events_total of source 'feed': a reading is -3" in refused(stand_in, body)
+    histogram = {"resultType": "matrix", "result": [{"metric": {}, "histograms": []}]}
+    assert "has histograms" in refused(stand_in, {"status": "success", "data": histogram})
+
+
+def test_first_moment__of_a_server_that_heeds_no_times_asks_for_since(stand_in: JsonStandIn) -> None:
+    stand_in.answers["/api/v1/series"] = {"status": "success", "data": [{"pod": "a"}]}
+    with pytest.raises(HistoryError, match="give `since`"):
+        Prometheus(stand_in.url, {"feed": "events_total"}).first_moment()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"queries": {}}, "no queries"),
+        ({"queries": {"feed": " "}}, "'feed' is empty"),
+        ({"scrape_interval_s": 0}, "scrape_interval_s 0"),
+        ({"max_gap_s": -1}, "max_gap_s -1"),
+        ({"max_gap_s": 60, "ended_after_s": 30}, "ended_after_s 30"),
+        ({"measures": Measures.OFFERED, "held_back": "x"}, "held_back is for throughput"),
+        ({"since": datetime(2024, 1, 1)}, "no time zone"),
+        ({"timeout_s": 0}, "timeout_s 0"),
+        ({"page_points": 12_000}, "page_points 12000"),
+    ],
+)
+def test_parameters__that_do_not_go_together_are_refused(wrong: dict[str, Any], message: str) -> None:
+    with pytest.raises(HistoryError, match=message):
+        Prometheus(**{"url": "http://prometheus:9090", "queries": {"feed": "events_total"}, **wrong})

@@ -10,7 +10,16 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
+from confluent_kafka.admin import (
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    AdminClient,
+    NewPartitions,
+    NewTopic,
+    ResourcePatternType,
+    ResourceType,
+)
 from contract.arrival_source_contract import SECRET, ArrivalSourceContract, KnownArrivals
 from kafka_broker import PASSWORD, USER, KafkaBroker
 
@@ -53,6 +62,12 @@ class Messages:
     def delete_before(self, topic: str, partition: int, offset: int) -> None:
         partitions = [TopicPartition(topic, partition, offset)]
         for future in self.admin.delete_records(partitions).values():
+            future.result(30)
+
+    def deny(self, topic: str, user: str, operation: AclOperation) -> None:
+        who, anywhere = f"User:{user}", ResourcePatternType.LITERAL
+        denied = AclBinding(ResourceType.TOPIC, topic, anywhere, who, "*", operation, AclPermissionType.DENY)
+        for future in self.admin.create_acls([denied]).values():
             future.result(30)
 
     def first_kept(self, topic: str) -> int:
@@ -128,6 +143,8 @@ def until(reached: object, within_s: float = 30.0) -> None:
 
 
 class TestKafkaOffsetsContract(ArrivalSourceContract):
+    within_s = 1.5
+
     @pytest.fixture
     def known(self, noon: datetime) -> KnownArrivals:
         return KnownArrivals("orders", noon, 60, (40, 0, 7, 0, 500, 3, 11, 5))
@@ -292,7 +309,8 @@ def test_read__counts_the_markers_of_transactions_and_what_was_aborted(messages:
     """A transaction of 10 messages takes 11 offsets, and an aborted one of 5 takes 6."""
     topic = messages.topic(message_timestamp_type="LogAppendTime")
     start = datetime.now(UTC).replace(microsecond=0)
-    producer = Producer({"bootstrap.servers": messages.broker.servers, "transactional.id": topic})
+    # Silent, as it outlives the broker: after init it is never let go.
+    producer = Producer({"bootstrap.servers": messages.broker.servers, "transactional.id": topic, "log_level": 0})
     producer.init_transactions(30)
     for number, end_it in ((10, producer.commit_transaction), (5, producer.abort_transaction)):
         producer.begin_transaction()
@@ -401,6 +419,16 @@ def test_login__with_the_right_password_reads_and_with_a_wrong_one_fails_at_once
     assert time.monotonic() - began < 5  # not the 20 s that brokers are given to answer
     assert SECRET not in str(refused.value)
     assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize("operation", [AclOperation.DESCRIBE, AclOperation.DESCRIBE_CONFIGS])
+def test_user_who_may_not_describe__is_told_what_to_allow(messages: Messages, operation: AclOperation) -> None:
+    topic = messages.topic()
+    messages.deny(topic, USER, operation)
+    login = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.username": USER}
+    source = KafkaOffsets(messages.broker.guarded_servers, {"orders": topic}, {**login, "sasl.password": PASSWORD})
+    with pytest.raises(HistoryError, match=rf"{topic}.*uthorization.*; let this user Describe and DescribeConfigs"):
+        source.first_moment()
 
 
 def test_hanging_broker__is_an_error_within_the_time_limit(messages: Messages, noon: datetime) -> None:

@@ -17,7 +17,7 @@ from forecasting.arrivals.rows import SCHEMA, window_starts_us, with_own_columns
 from forecasting.arrivals.snapshots import manifest_of
 from forecasting.errors import HistoryError
 
-_ATTEMPTS = 5
+_ATTEMPTS = 10
 _CHOSEN_BY = ("source", "window_start")
 Read = TypeVar("Read")
 

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from forecasting.arrivals.rows import history_rows
+from forecasting.arrivals.snapshots import snapshots
 from forecasting.arrivals.store import read_history, write_history
 
 START = datetime(2003, 3, 3, tzinfo=UTC)
@@ -34,3 +35,22 @@ def test_history__holds_the_last_count_written_of_each_window(writes: list[tuple
     first = (series.start - START) // timedelta(seconds=WINDOW_S)
     found = {first + number: count for number, count in enumerate(series.counts) if not np.isnan(count)}
     assert found == expected
+
+
+@settings(max_examples=30, deadline=None)
+@given(WRITES)
+def test_every_commit__is_read_again_as_it_was(writes: list[tuple[int, list[int]]]) -> None:
+    seen: dict[str, str] = {}
+    with TemporaryDirectory() as folder:
+        for first, counts in writes:
+            start = START + timedelta(seconds=WINDOW_S * first)
+            rows = history_rows(
+                "calls", "ingest", np.array(counts), np.array([[0, 2**62]]), start=start, window_s=WINDOW_S
+            )
+            end = start + timedelta(seconds=WINDOW_S * len(counts))
+            snapshot = write_history(rows, Path(folder), "calls", start, end)
+            seen[snapshot] = read_history(Path(folder), "calls").digest()
+        assert [one.id for one in snapshots(Path(folder), "calls")][0] == snapshot
+        assert {one.id for one in snapshots(Path(folder), "calls")} == set(seen)
+        for snapshot, digest in seen.items():
+            assert read_history(Path(folder), "calls", snapshot=snapshot).digest() == digest

@@ -24,10 +24,9 @@ END = START + timedelta(days=2)
 
 def write_interval(directory: Path, count: int = 2) -> None:
     alive = np.array([[0, 2**62]])
-    counts = np.full(48, count)
-    write_history(
-        history_rows("calls", "ingest", counts, alive, start=START, window_s=3600), directory, "calls", START, END
-    )
+    rows = history_rows("calls", "ingest", np.full(48, count), alive, start=START, window_s=3600)
+    # Nothing is kept, so that sweeping is among the dealings.
+    write_history(rows, directory, "calls", START, END, keep_s=0)
 
 
 def _write_and_die(directory: Path, dealing: int) -> None:

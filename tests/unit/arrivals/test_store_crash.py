@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from forecasting.arrivals.rows import history_rows
+from forecasting.arrivals.snapshots import snapshots
 from forecasting.arrivals.store import read_history, write_history
 from forecasting.errors import HistoryError
 
@@ -55,6 +56,11 @@ def test_writer_killed_at_any_moment__leaves_the_old_interval_or_the_new_one(aft
     assert committed == sorted(committed)
     assert committed.count(False) > 5
     assert committed.count(True) > 1
+    # What can be read of past commits is whole as well: the old interval where it is listed.
+    for path in aftermaths:
+        for listed in snapshots(path, "calls"):
+            past = read_history(path, "calls", snapshot=listed.id).series["ingest"].counts.tolist()
+            assert past == (OLD if listed.superseded_at else read(path))
 
 
 def test_writer_after_a_killed_one__finishes_and_clears_what_was_left(aftermaths: list[Path], tmp_path: Path) -> None:

@@ -14,7 +14,6 @@ from json_stand_in import JsonStandIn, Query, json_stand_in
 from pydantic import SecretStr
 
 from forecasting.arrivals.coverage import window_status
-from forecasting.arrivals.grid import to_us
 from forecasting.arrivals.sources.arrival_source import Arrivals, Measures
 from forecasting.arrivals.sources.heron_tracker import HeronTracker
 from forecasting.errors import HistoryError

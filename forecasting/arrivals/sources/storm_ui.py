@@ -1,0 +1,202 @@
+"""Arrivals of a Storm topology, from counters that Storm's UI shows now and does not keep.
+
+So every reading is written to a log, and counts are made from the log: without steady readings there is no history.
+Kept is, per executor of each spout, what it emitted in all its time and how long it has been up; a sum over executors
+would not tell the restart of one worker of several from a loss. An executor began at zero when it came up, so of a
+restart only what came between the last reading before it and its end is lost.
+
+What Storm counts is sampled: it looks at one tuple in twenty (topology.stats.sample.rate 0.05) and counts it as twenty,
+so counts are multiples of 20 and right on average only.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import numpy as np
+from pydantic import SecretStr
+
+from forecasting.arrivals.coverage import Int64s, merged_spans
+from forecasting.arrivals.grid import SECOND_US, to_us
+from forecasting.arrivals.sources.arrival_source import Arrivals, Measures, SourceArrivals
+from forecasting.arrivals.sources.counter_readings import (
+    CounterReadings,
+    ReadingGaps,
+    clipped,
+    total_of,
+    window_edges_us,
+)
+from forecasting.arrivals.sources.json_server import JsonServer
+from forecasting.arrivals.sources.reading_log import Reading, ReadingLog
+from forecasting.arrivals.sources.steady import Recorded
+from forecasting.errors import HistoryError
+
+CAPACITY_US = 600 * SECOND_US
+"""A bolt's capacity is the share of the last ten minutes that it was busy."""
+_SUMMARY = "/api/v1/topology/summary"
+
+
+class StormUi:
+    """Tuples that the spouts of a topology emitted: throughput, from the readings in a log.
+
+    topology: its name; its id changes with every submission and is looked up. spouts: source → spout id. log: folder
+    of this topology's readings. max_gap_s: longest time between two readings that counts as known, a few times what
+    they are apart. ended_after_s: an executor silent for longer has ended; None: ten minutes, or max_gap_s where that
+    is more. saturated_capacity: capacity of a bolt from which on it is taken to hold the spouts back, in the ten
+    minutes that the capacity is of. That is evidence and no proof: Storm's backpressure, and spouts at
+    max.spout.pending, do not show.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        topology: str,
+        spouts: Mapping[str, str],
+        log: Path,
+        *,
+        max_gap_s: float = 180.0,
+        ended_after_s: float | None = None,
+        saturated_capacity: float = 0.9,
+        timeout_s: float = 10.0,
+        headers: Mapping[str, SecretStr] | None = None,
+    ) -> None:
+        self._server = JsonServer("Storm UI", url, timeout_s, headers, part=f"topology {topology}, readings in {log}")
+        if not spouts:
+            raise HistoryError(f"{self.place}: no spouts; name the spout of each source")
+        if not saturated_capacity > 0:
+            raise HistoryError(
+                f"{self.place}: saturated_capacity {saturated_capacity}; give a share of time such as 0.9"
+            )
+        self._gaps = ReadingGaps(max_gap_s, max(600.0, max_gap_s) if ended_after_s is None else ended_after_s)
+        self._topology, self._spouts, self._saturated = topology, dict(spouts), saturated_capacity
+        self._log = ReadingLog(log)
+
+    def __repr__(self) -> str:
+        return f"<{self.place}>"
+
+    @property
+    def place(self) -> str:
+        return self._server.place
+
+    @property
+    def measures(self) -> Measures:
+        return Measures.THROUGHPUT
+
+    def record(self, now: datetime) -> Recorded:
+        """Read the UI once and append it to the log. Nothing is recorded of a topology that does not run."""
+        to_us(now)
+        topology_id = quote(self._id(), safe="")
+        page = self._got(f"/api/v1/topology/{topology_id}")
+        emitted: dict[str, dict[str, list[int]]] = {}
+        try:
+            capacities = [float(bolt["capacity"] or 0) for bolt in page["bolts"]]
+            known = sorted(str(spout["spoutId"]) for spout in page["spouts"])
+        except (KeyError, TypeError, ValueError):
+            raise self._server.surprise(f"/api/v1/topology/{topology_id}", page) from None
+        for source, spout in self._spouts.items():
+            if spout not in known:
+                named = ", ".join(known) or "none"
+                raise HistoryError(f"{self.place} has no spout {spout!r} for source {source!r}; its spouts are {named}")
+            path = f"/api/v1/topology/{topology_id}/component/{quote(spout, safe='')}"
+            component = self._got(path)
+            try:
+                emitted[spout] = {
+                    str(executor["id"]): [int(executor["emitted"] or 0), int(executor["uptimeSeconds"] or 0)]
+                    for executor in component["executorStats"]
+                }
+            except (KeyError, TypeError, ValueError):
+                raise self._server.surprise(path, component) from None
+        capacity = max(capacities, default=0.0)
+        told = {"topology": self._topology, "id": topology_id, "capacity": capacity, "emitted": emitted}
+        added = self._log.append(Reading(now, told))
+        totals = ", ".join(f"{spout} {sum(count for count, _ in by.values())}" for spout, by in emitted.items())
+        remark = "" if added else "; not recorded: there is a reading of that moment or later"
+        line = f"{now.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC: emitted {totals}, largest capacity {capacity:g}{remark}"
+        return Recorded(now.astimezone(UTC), line, added)
+
+    def first_moment(self) -> datetime:
+        """When the first reading was recorded."""
+        reading = self._log.first()
+        if reading is None:
+            raise self._nothing()
+        return reading.at
+
+    def read(self, start: datetime, end: datetime, window_s: int) -> Arrivals:
+        """Counts from the log alone; the UI is not asked."""
+        edges_us = window_edges_us(start, end, window_s)
+        if self._log.first() is None:
+            raise self._nothing()
+        begin_us, end_us = self._gaps.needed_us(edges_us)
+        readings = self._log.between(begin_us, max(end_us, int(edges_us[-1]) + CAPACITY_US))
+        held_back = self._held_back(readings, edges_us)
+        sources = {}
+        for source, spout in self._spouts.items():
+            try:
+                told = total_of(self._counters(readings, spout), edges_us, self._gaps)
+            except (KeyError, TypeError, ValueError, AttributeError) as error:
+                raise HistoryError(
+                    f"{self.place}: a reading of spout {spout!r} is not as it was recorded ({error}); "
+                    "give every topology a folder of its own"
+                ) from None
+            sources[source] = SourceArrivals(told.counts, told.alive, held_back, told.tallies)
+        return Arrivals(start, end, window_s, self.measures, sources)
+
+    def _counters(self, readings: Sequence[Reading], spout: str) -> list[CounterReadings]:
+        """One counter per executor, through its restarts."""
+        executors: dict[str, tuple[list[int], list[float]]] = {}
+        for reading in readings:
+            told: Any = reading.told
+            if told["topology"] != self._topology:
+                raise ValueError(f"it is of topology {told['topology']!r}")
+            at_us = to_us(reading.at)
+            for executor, (emitted, uptime_s) in told["emitted"].get(spout, {}).items():
+                if uptime_s <= 0:
+                    # Its worker has not reported yet, and the UI shows zeros in its place.
+                    continue
+                times, values = executors.setdefault(executor, ([], []))
+                began_us = at_us - uptime_s * SECOND_US
+                if not times or began_us > times[-1]:
+                    times.append(began_us)
+                    values.append(0.0)
+                times.append(at_us)
+                values.append(float(emitted))
+        return [
+            CounterReadings(np.array(times, dtype=np.int64), np.array(values)) for times, values in executors.values()
+        ]
+
+    def _held_back(self, readings: Sequence[Reading], edges_us: Int64s) -> Int64s:
+        saturated = []
+        for reading in readings:
+            capacity = reading.told.get("capacity")
+            # A reading that does not tell cannot clear the spouts.
+            if not isinstance(capacity, int | float) or capacity >= self._saturated:
+                saturated.append((to_us(reading.at) - CAPACITY_US, to_us(reading.at)))
+        return clipped(merged_spans(saturated), edges_us)
+
+    def _id(self) -> str:
+        summary = self._got(_SUMMARY)
+        try:
+            ids = {str(one["name"]): str(one["id"]) for one in summary["topologies"]}
+        except (KeyError, TypeError):
+            raise self._server.surprise(_SUMMARY, summary) from None
+        if self._topology not in ids:
+            known = ", ".join(sorted(ids)) or "none"
+            raise HistoryError(f"{self.place} does not run; known are: {known}. Submit it, or correct its name")
+        return ids[self._topology]
+
+    def _got(self, path: str) -> dict[str, Any]:
+        status, body = self._server.get(path, {"window": ":all-time"})
+        if not isinstance(body, dict):
+            raise self._server.surprise(path, body)
+        if status >= 400 or "error" in body:
+            reason = " ".join(str(body.get("error") or f"HTTP {status}").split())[:200]
+            raise HistoryError(f"{self.place} fails {path}: {reason}; see the log of the UI and whether Nimbus runs")
+        return body
+
+    def _nothing(self) -> HistoryError:
+        return HistoryError(
+            f"{self.place} has no reading yet; run `forescale history record {self._topology}` steadily, "
+            "since Storm's UI keeps no history"
+        )

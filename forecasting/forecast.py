@@ -45,6 +45,7 @@ class Forecast:
     forecaster: what was deployed, per horizon in seconds; scores: the backtest that decided it.
     trained_from, trained_to, history_digest: exactly which history it saw; seed: reproduces it.
     run_id, model_version: where it is tracked; empty until it is.
+    history_snapshot: the commit of the history that it was read from, empty where it came from no store.
     Raises ForecastError where quantiles cross, a rate is negative or not finite, or shapes disagree.
     """
 
@@ -65,6 +66,7 @@ class Forecast:
     scores: tuple[BacktestScore, ...] = ()
     run_id: str = ""
     model_version: str = ""
+    history_snapshot: str = ""
     notes: tuple[str, ...] = field(default=())
 
     def __post_init__(self) -> None:

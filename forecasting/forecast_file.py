@@ -34,7 +34,8 @@ class _Score(_Strict):
 
 
 class _Body(_Strict):
-    schema_version: Literal[1] = 1
+    # Version 1 knew no snapshot.
+    schema_version: Literal[1, 2] = 2
     issued_at: datetime
     topology: str
     source: str
@@ -52,6 +53,7 @@ class _Body(_Strict):
     scores: list[_Score]
     run_id: str
     model_version: str
+    history_snapshot: str = ""
     notes: list[str]
 
 
@@ -120,6 +122,7 @@ def _body(forecast: Forecast) -> _Body:
         scores=[_Score(**vars(score)) for score in forecast.scores],
         run_id=forecast.run_id,
         model_version=forecast.model_version,
+        history_snapshot=forecast.history_snapshot,
         notes=list(forecast.notes),
     )
 

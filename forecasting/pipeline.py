@@ -44,6 +44,7 @@ def make_forecast(
     paths: int,
     origins: int,
     seed: int,
+    history_snapshot: str = "",
     forecasters: Sequence[Forecaster] | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> MadeForecast:
@@ -51,8 +52,9 @@ def make_forecast(
 
     step_s: width of a step, a multiple of the history's window that divides a day. horizon_s: how far the paths reach.
     horizons_s: within which the peak is asked for; those that are longer than horizon_s or not whole steps are left
-    out. Same arguments, same forecast. Raises ForecastError where the history is too short, too old or too sparse, or
-    where no forecaster can forecast: then hold the plan you have.
+    out. history_snapshot: the commit of the store that the series was read from. Same arguments, same forecast. Raises
+    ForecastError where the history is too short, too old or too sparse, or where no forecaster can forecast: then hold
+    the plan you have.
     """
     steps, horizons = _steps(step_s, horizon_s, horizons_s)
     history = known_history(series, issued_at, step_s)
@@ -96,6 +98,7 @@ def make_forecast(
         history_digest=history.digest(),
         seed=seed,
         scores=selection.scores,
+        history_snapshot=history_snapshot,
         notes=(*_history_notes(history), *selection.notes),
     )
     return MadeForecast(forecast, history, deployed, table, selection)

@@ -26,6 +26,7 @@ def run_params(made: MadeForecast) -> dict[str, str]:
         "history_windows": str(history.counts.size),
         "history_missing": str(int(np.isnan(history.counts).sum())),
         "history_digest": forecast.history_digest,
+        **_snapshot(made),
         **{f"forecaster_{horizon_s}s": name for horizon_s, name in forecast.forecaster.items()},
     }
 
@@ -39,8 +40,14 @@ def run_tags(made: MadeForecast) -> dict[str, str]:
         "source": made.forecast.source,
         "git_revision": revision,
         "mlflow.source.git.commit": revision,
+        **_snapshot(made),
         **notes,
     }
+
+
+def _snapshot(made: MadeForecast) -> dict[str, str]:
+    """The commit of the history that was read; nothing for a history that comes from no store."""
+    return {"history_snapshot": made.forecast.history_snapshot} if made.forecast.history_snapshot else {}
 
 
 def run_metrics(made: MadeForecast) -> dict[str, float]:

@@ -21,8 +21,9 @@ def forecast(topology: str, *, progress: Callable[[str], None] | None = None) ->
     """Forecast each source from what is known now: {"topology", "forecasts": {source: folder}, "run_ids",
     "peaks_per_s"}.
 
-    The same history gives the same forecast, and is tracked once. Raises HistoryError or ForecastError where the
-    history does not do, TrackingError where MLflow does not answer; the forecasts of before stay the newest then.
+    The same history gives the same forecast, and is tracked once, with the commit that the history was read from.
+    Raises HistoryError or ForecastError where the history does not do, TrackingError where MLflow does not answer; the
+    forecasts of before stay the newest then.
     """
     settings = Settings()
     config = topology_config(topology, settings)
@@ -36,7 +37,9 @@ def forecast(topology: str, *, progress: Callable[[str], None] | None = None) ->
         series = whole.between(max(whole.start, until - timedelta(days=config.forecast.train_days)), until)
         identity = _identity(config, series, now)
         known = {entry.id: entry for entry in ledger.forecasts(config.topology)}
-        entries[source] = known.get(identity) or _made(identity, config, settings, series, now, progress)
+        entries[source] = known.get(identity) or _made(
+            identity, config, settings, series, history.snapshot, now, progress
+        )
         ledger.record_forecast(entries[source])
     forecasts = {source: read_forecast(Path(entry.folder)) for source, entry in entries.items()}
     return {
@@ -62,6 +65,7 @@ def _made(
     config: TopologyConfig,
     settings: Settings,
     series: ArrivalSeries,
+    snapshot: str,
     now: datetime,
     progress: Callable[[str], None] | None,
 ) -> ForecastEntry:
@@ -75,6 +79,7 @@ def _made(
         paths=wanted.paths,
         origins=wanted.origins,
         seed=wanted.seed,
+        history_snapshot=snapshot,
         progress=progress,
     )
     tracked = tracker_of(settings).record_forecast(made)
@@ -90,4 +95,5 @@ def _made(
         model_version=tracked.model_version,
         folder=str(folder),
         history_digest=tracked.history_digest,
+        history_snapshot=tracked.history_snapshot,
     )

@@ -163,8 +163,12 @@ def _run_cell(forecast: Forecast, link: str) -> Cell:
     notes = (
         f"issued {moment(forecast.issued_at)} UTC, seed {forecast.seed}",
         f"trained on {span(forecast.trained_from, forecast.trained_to)} UTC, "
-        f"history {shortened(forecast.history_digest, 17)}",
+        f"history {shortened(forecast.history_digest, 17)}{_snapshot(forecast)}",
         *([link] if link and not href else []),
         *forecast.notes,
     )
     return Cell(f"{run}{version}", notes, href)
+
+
+def _snapshot(forecast: Forecast) -> str:
+    return f", snapshot {forecast.history_snapshot}" if forecast.history_snapshot else ""

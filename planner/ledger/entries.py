@@ -13,7 +13,11 @@ from planner.schedule_json import numbers_from_json, plan_from_json, schedule_fr
 
 @dataclass(frozen=True)
 class ForecastEntry:
-    """Where a forecast is kept. id: the tracking run's, or any that is unique. folder: its files."""
+    """Where a forecast is kept. id: the tracking run's, or any that is unique. folder: its files.
+
+    history_digest: of what it saw; history_snapshot: the commit of the history where that can be read again, empty
+    for forecasts of before this was kept.
+    """
 
     id: str
     topology: str
@@ -24,6 +28,7 @@ class ForecastEntry:
     model_version: str
     folder: str
     history_digest: str
+    history_snapshot: str = ""
 
 
 @dataclass(frozen=True)
@@ -107,6 +112,7 @@ def forecast_entry(row: ForecastTable) -> ForecastEntry:
         row.model_version,
         row.folder,
         row.history_digest,
+        row.history_snapshot,
     )
 
 

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, CheckConstraint, Double, ForeignKey, Index, MetaData, Text
+from sqlalchemy import JSON, CheckConstraint, Double, ForeignKey, Index, MetaData, Text, text
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 from planner.ledger.step_state import StepState
@@ -36,6 +36,7 @@ class ForecastTable(Base):
     model_version: Mapped[str]
     folder: Mapped[str]
     history_digest: Mapped[str]
+    history_snapshot: Mapped[str] = mapped_column(server_default=text("''"))
 
     __table_args__ = (Index(None, "topology", "issued_at"),)
 

@@ -50,7 +50,7 @@ def test_every_commit__is_read_again_as_it_was(writes: list[tuple[int, list[int]
             end = start + timedelta(seconds=WINDOW_S * len(counts))
             snapshot = write_history(rows, Path(folder), "calls", start, end)
             seen[snapshot] = read_history(Path(folder), "calls").digest()
-        assert [one.id for one in snapshots(Path(folder), "calls")][0] == snapshot
+        assert snapshots(Path(folder), "calls")[0].id == snapshot
         assert {one.id for one in snapshots(Path(folder), "calls")} == set(seen)
         for snapshot, digest in seen.items():
             assert read_history(Path(folder), "calls", snapshot=snapshot).digest() == digest

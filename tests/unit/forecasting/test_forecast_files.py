@@ -45,6 +45,18 @@ def test_a_forecast__comes_back_exactly(made: MadeForecast, tmp_path: Path) -> N
     assert same(read_forecast(tmp_path / "a" / "forecast"), made.forecast)
 
 
+def test_the_snapshot_of_its_history__comes_back_and_files_of_before_have_none(
+    made: MadeForecast, tmp_path: Path
+) -> None:
+    write_forecast(replace(made.forecast, history_snapshot="0123456789abcdef"), tmp_path / "f")
+    assert read_forecast(tmp_path / "f").history_snapshot == "0123456789abcdef"
+    file = tmp_path / "f" / JSON_FILE
+    body = json.loads(file.read_text())
+    del body["history_snapshot"]
+    file.write_text(json.dumps(body | {"schema_version": 1}))
+    assert same(read_forecast(tmp_path / "f"), replace(made.forecast, history_snapshot=""))
+
+
 def test_an_infinite_ratio__comes_back(made: MadeForecast, tmp_path: Path) -> None:
     scores = tuple(replace(score, ratio=float("inf")) for score in made.forecast.scores)
     write_forecast(replace(made.forecast, scores=scores), tmp_path / "f")

@@ -2,12 +2,15 @@
 
 from collections.abc import Sequence
 from datetime import timedelta
+from pathlib import Path
 
 import numpy as np
 import pytest
 from arrival_series import MONDAY, busy_offices, web_requests, with_gaps
 
 from forecasting.arrivals.history import ArrivalSeries
+from forecasting.arrivals.rows import history_rows
+from forecasting.arrivals.store import read_history, write_history
 from forecasting.errors import ForecastError
 from forecasting.forecaster import Forecaster
 from forecasting.models.persistence_forecaster import PersistenceForecaster
@@ -49,6 +52,32 @@ def test_a_forecast__says_what_it_was_made_from() -> None:
     assert forecast.paths_per_s.shape == (200, 96)
     assert set(forecast.peak_per_s) == set(forecast.forecaster) == {900, 3600, 21600, 86400}
     assert {score.forecaster for score in forecast.scores} == {f.name for f in QUICK} | {"deployed"}
+
+
+def test_the_recorded_snapshot__gives_the_very_series_again_after_the_history_has_moved_on(tmp_path: Path) -> None:
+    series = busy_offices()
+    alive = np.array([[0, 2**62]])
+    counts = series.counts.astype(np.int64)
+    rows = history_rows("calls", "desk", counts, alive, start=series.start, window_s=series.window_s)
+    write_history(rows, tmp_path, "calls", series.start, series.end)
+    history = read_history(tmp_path, "calls")
+    forecast = made(history.source("desk"), history_snapshot=history.snapshot).forecast
+    assert forecast.history_snapshot == history.snapshot != ""
+
+    # What was counted is counted anew, and a day goes by.
+    moved = history_rows("calls", "desk", counts + 1, alive, start=series.start, window_s=series.window_s)
+    write_history(moved, tmp_path, "calls", series.start, series.end)
+    write_history(
+        history_rows("calls", "desk", counts[:96], alive, start=series.end, window_s=series.window_s),
+        tmp_path,
+        "calls",
+        series.end,
+        series.end + timedelta(seconds=96 * series.window_s),
+    )
+    assert read_history(tmp_path, "calls").source("desk").digest() != forecast.history_digest
+    again = read_history(tmp_path, "calls", snapshot=forecast.history_snapshot).source("desk")
+    assert again.digest() == forecast.history_digest
+    assert np.array_equal(made(again).forecast.paths_per_s, forecast.paths_per_s)
 
 
 def test_the_same_arguments__give_the_identical_forecast() -> None:

@@ -6,12 +6,14 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 
 from planner.errors import LedgerError
 from planner.ledger.database import Database
-from planner.ledger.migrate import upgrade
+from planner.ledger.ledger import Ledger
+from planner.ledger.migrate import _config, upgrade
 from planner.ledger.tables import Base
 
 
@@ -64,3 +66,33 @@ def test_upgrade__refuses_a_ledger_of_a_newer_version(file: Path) -> None:
         connection.commit()
     with pytest.raises(LedgerError, match="is at revision 9999, which this version does not know"):
         upgrade(f"sqlite:///{file}")
+
+
+def test_upgrade__of_a_ledger_from_before_snapshots_keeps_its_forecasts(file: Path) -> None:
+    database = Database(f"sqlite:///{file}")
+    config = _config()
+    with database.connection() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, "0001")
+    moment = "2003-03-03 12:00:00.000000"
+    row = ("f1", "calls", "ingest", moment, moment, "run-1", "3", "forecasts/f1", "ab")
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute("INSERT INTO forecasts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+        connection.commit()
+    [entry] = Ledger(f"sqlite:///{file}").forecasts("calls")
+    assert (entry.id, entry.history_digest, entry.history_snapshot) == ("f1", "ab", "")
+
+
+def test_downgrade__to_before_snapshots_and_up_again(file: Path) -> None:
+    upgrade(f"sqlite:///{file}")
+    config = _config()
+    with Database(f"sqlite:///{file}").connection() as connection:
+        config.attributes["connection"] = connection
+        command.downgrade(config, "0001")
+    with closing(sqlite3.connect(file)) as connection:
+        columns = [row[1] for row in connection.execute("PRAGMA table_info(forecasts)")]
+    assert "history_digest" in columns
+    assert "history_snapshot" not in columns
+    upgrade(f"sqlite:///{file}")
+    with closing(sqlite3.connect(file)) as connection:
+        assert "history_snapshot" in [row[1] for row in connection.execute("PRAGMA table_info(forecasts)")]

@@ -229,3 +229,11 @@ def test_decision__refuses_capacity_that_ends_before_it_starts() -> None:
     backwards = CapacityStep(END, NOW - timedelta(hours=1), plan(12), {SOURCE: 1.0}, {SOURCE: 0.85})
     with pytest.raises(ReportError, match="a span ends after it starts"):
         replace(sample_decision(), capacity=(backwards,))
+
+
+def test_report__names_the_commit_of_the_history_where_it_is_known() -> None:
+    # Of the digest, sixteen letters are shown.
+    digest = "history 9f2c9f2c9f2c9f2c…"
+    assert f"{digest}, snapshot" not in read(sample_decision())
+    known = replace(sample_decision(), forecasts={SOURCE: replace(forecast(), history_snapshot="0123456789abcdef")})
+    assert f"{digest}, snapshot 0123456789abcdef" in read(known)

@@ -4,7 +4,7 @@ import socket
 import threading
 import time
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -134,8 +134,7 @@ def counts(arrivals: Arrivals) -> list[int]:
     return arrivals.sources["orders"].counts.tolist()
 
 
-def until(reached: object, within_s: float = 30.0) -> None:
-    assert callable(reached)
+def until(reached: Callable[[], bool], within_s: float = 30.0) -> None:
     deadline = time.monotonic() + within_s
     while not reached():
         assert time.monotonic() < deadline, f"not within {within_s:g} s"
@@ -372,6 +371,53 @@ def test_read__does_not_move_a_window_that_is_over_when_more_is_appended_meanwhi
     assert len(told) >= 3
     assert told == {window: {int(truth[window])} for window in told}
     assert min(truth) > 0
+
+
+@pytest.fixture
+def between_questions(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], None]], None]:
+    """Lets something happen at the real broker before and after each question of a reading."""
+
+    def arrange(happen: Callable[[], None]) -> None:
+        def around(ask: Callable[..., object]) -> Callable[..., object]:
+            def asked(*arguments: object) -> object:
+                happen()
+                answer = ask(*arguments)
+                happen()
+                return answer
+
+            return asked
+
+        for question in ("end_offsets", "begin_offsets", "offsets_at"):
+            monkeypatch.setattr(KafkaClient, question, around(getattr(KafkaClient, question)))
+
+    return arrange
+
+
+@pytest.mark.parametrize("turn", range(10))
+def test_read__counts_nothing_twice_when_messages_come_between_its_questions(
+    messages: Messages, noon: datetime, between_questions: Callable[[Callable[[], None]], None], turn: int
+) -> None:
+    """After its 4 messages the topic is silent until that turn; of edges without a later message the end is told."""
+    topic = messages.topic()
+    messages.send(topic, spread(noon, [1, 3]))
+    turns = iter(range(10))
+    between_questions(lambda: messages.send(topic, [datetime.now(UTC)] * 5) if next(turns) == turn else None)
+    arrivals = source_of(messages.broker, topic).read(noon, noon + 4 * MINUTE, 60)
+    assert (counts(arrivals), statuses(arrivals)) == ([1, 3, 0, 0], [OBSERVED] * 4)
+    assert next(turns, None) is None  # there were as many turns as are tried
+
+
+def test_read__vouches_for_no_window_that_is_deleted_between_its_questions(
+    messages: Messages, noon: datetime, between_questions: Callable[[Callable[[], None]], None]
+) -> None:
+    """A window goes at each turn: whatever is left when the reading is over, no window may be said to be smaller."""
+    topic = messages.topic()
+    messages.send(topic, spread(noon, [10] * 20))
+    deleted = iter(range(10, 200, 10))
+    between_questions(lambda: messages.delete_before(topic, 0, next(deleted)))
+    arrivals = source_of(messages.broker, topic).read(noon, noon + 20 * MINUTE, 60)
+    assert set(zip(statuses(arrivals), counts(arrivals), strict=True)) <= {(MISSING, 0), (PARTIAL, 10), (OBSERVED, 10)}
+    assert statuses(arrivals)[-1] == OBSERVED
 
 
 def test_read__knows_nothing_of_what_a_message_stamped_ahead_of_now_hides(

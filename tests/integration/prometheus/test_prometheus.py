@@ -78,11 +78,14 @@ def test_read__of_more_samples_than_a_page_holds_loses_none(prometheus: str) -> 
     assert reached == sorted(reached)
 
 
-@pytest.mark.parametrize("page_points", [7, 40, 1000])
-def test_read__page_by_page_changes_nothing(prometheus: str, page_points: int) -> None:
+@pytest.mark.parametrize("page_points", [4, 7, 1000])
+@pytest.mark.parametrize("ended_after_s", [600, 599.999])  # with the latter, pages end in the moments of scrapes
+def test_read__page_by_page_changes_nothing(prometheus: str, page_points: int, ended_after_s: float) -> None:
     queries = {"a": "restarted_total", "b": "gaps_total", "c": "pods_total", "d": "burst_total"}
     whole, paged = (
-        Prometheus(prometheus, queries, held_back="pressure_total", page_points=points).read(moment(5), moment(75), 60)
+        Prometheus(
+            prometheus, queries, held_back="pressure_total", page_points=points, ended_after_s=ended_after_s
+        ).read(moment(5), moment(75), 60)
         for points in (11_000, page_points)
     )
     for source in queries:

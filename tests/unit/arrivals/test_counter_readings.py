@@ -135,9 +135,31 @@ def test_total__of_a_pod_that_another_takes_over_from_is_whole_but_for_the_chang
 
 
 def test_total__that_nobody_knows_the_end_of_yet_is_in_doubt_for_as_long() -> None:
-    """One of two counters was last read at 8, the other at 10: whether the first has ended, nobody can tell yet."""
-    arrivals = told([counter(*every_minute(0, 10)), counter(*every_minute(0, 8))], 0, 10)
-    assert status(arrivals, 0) == "o" * 8 + "pp"
+    """One of two counters was last read at 6, the other at 10: whether the first has ended, nobody can tell yet."""
+    silent = counter(*every_minute(0, 6))
+    assert status(told([counter(*every_minute(0, 10)), silent], 0, 10), 0) == "oooooopppp"
+    # A reading five minutes after it tells.
+    assert status(told([counter(*every_minute(0, 11)), silent], 0, 10), 0) == "ooooooppoo"
+
+
+def test_total__after_a_silence_of_just_what_ends_a_counter_was_only_not_read() -> None:
+    arrivals = told([counter(*every_minute(0, 20)), counter(*every_minute(0, 3), *every_minute(8, 20, 80))], 0, 10)
+    assert status(arrivals, 0) == "ooopppppoo"
+
+
+def test_total__is_the_same_from_no_more_readings_than_are_needed() -> None:
+    """One counter ends at 0. The other tells so at 8:40, after a break from 4:50 that falls on 5 minutes after it."""
+    going = counter(*((second / 60, second + 300) for second in (*range(-300, 291, 10), *range(520, 1200, 10))))
+    ended = counter(*((second / 60, second + 300) for second in range(-300, 1, 10)))
+    edges_us = minutes(-2, -1, 0, 1, 2, 3)
+    begin_us, end_us = GAPS.needed_us(edges_us)
+    needed = [
+        CounterReadings(one.times_us[inside], one.values[inside])
+        for one in (going, ended)
+        for inside in [(one.times_us >= begin_us) & (one.times_us <= end_us)]
+    ]
+    for counters in ([going, ended], needed):
+        assert status(total_of(counters, edges_us, GAPS), -2) == "ooppo"
 
 
 def test_total__in_an_outage_of_the_server_is_missing() -> None:

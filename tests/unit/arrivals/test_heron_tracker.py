@@ -193,10 +193,10 @@ def test_read__while_an_instance_of_the_plan_never_reported_is_partial(heron: He
 
 def test_read__before_an_instance_was_added_is_alive(heron: HeronStandIn) -> None:
     heron.instances = [FIRST, SECOND, "container_3_word_feed_4"]
-    heron.reported("container_3_word_feed_4", dict.fromkeys(range(20, 45), 5))
+    heron.reported("container_3_word_feed_4", dict.fromkeys(range(30, 45), 5))
     arrivals = read(heron.tracker(), 0, 3)
     assert statuses(arrivals) == "ooo"
-    assert statuses(read(heron.tracker(), 17, 23)) == "oppooo"  # 90 s before its first minute are in doubt
+    assert statuses(read(heron.tracker(), 27, 33)) == "oppooo"  # 90 s before its first minute are in doubt
 
 
 def test_read__after_an_instance_was_taken_away_is_alive(heron: HeronStandIn) -> None:

@@ -2,7 +2,8 @@
 
 The manifest of a commit is put aside in `_snapshots/` before the next one takes its place; its files stay until it
 has been out of force for longer than the retention. So whatever was in force at any time within the retention can be
-read, and a crash between the steps leaves every commit either in force or aside.
+read, and a crash between the steps leaves every commit either in force or aside. They are removed in lots: going
+through all that are kept, at every commit of a history that is built hourly, would cost more than the commit.
 """
 
 import re
@@ -18,8 +19,9 @@ from forecasting.errors import HistoryError
 
 KEEP_S = 90 * 86_400
 _FOLDER = "_snapshots"
-_TIME = "%Y%m%dT%H%M%S.%f"
-_FILE = re.compile(r"(?P<time>\d{8}T\d{6}\.\d{6})Z-(?P<id>[0-9a-f]{16})\.json")
+_LOT = 1 / 20
+_TIME = "%Y%m%dT%H%M%S.%fZ"
+_FILE = re.compile(r"(?P<time>\d{8}T\d{6}\.\d{6}Z)-(?P<id>[0-9a-f]{16})\.json")
 _SHOWN = 5
 
 
@@ -91,18 +93,20 @@ def put_aside(folder: Path, manifest: Manifest, superseded_at: datetime) -> None
     if not aside.exists():
         aside.mkdir()
         sync_folder(folder)
-    name = f"{superseded_at.astimezone(UTC).strftime(_TIME)}Z-{manifest.snapshot}.json"
+    name = f"{superseded_at.astimezone(UTC).strftime(_TIME)}-{manifest.snapshot}.json"
     write_durably(aside / name, manifest.to_json())
 
 
 def sweep(folder: Path, keep_s: float, now: datetime, *, after_a_crash: bool) -> None:
     """Remove commits out of force for longer than keep_s, and the files that no commit names any more.
 
-    Only files of commits that are removed are looked at, all of them after a crash. For the one writer at a time.
+    Without a crash, not before one is over by a twentieth of keep_s; then all that are over at all. Only files of
+    commits that are removed are looked at, all of them after a crash. For the one writer at a time.
     """
     aside = _aside(folder)
     expired = [file for file in aside if file.superseded_at <= now - timedelta(seconds=keep_s)]
-    if not expired and not after_a_crash:
+    lot = any(file.superseded_at <= now - timedelta(seconds=keep_s * (1 + _LOT)) for file in expired)
+    if not lot and not after_a_crash:
         return
     try:
         named = _named(folder, [file for file in aside if file not in expired])
@@ -143,7 +147,7 @@ def _aside(folder: Path) -> list[_Aside]:
 def _found_aside(folder: Path) -> Iterator[_Aside]:
     for path in folder.glob(f"{_FOLDER}/*.json"):
         if name := _FILE.fullmatch(path.name):
-            yield _Aside(datetime.strptime(name["time"], _TIME).replace(tzinfo=UTC), name["id"], path)
+            yield _Aside(datetime.fromisoformat(name["time"]), name["id"], path)
 
 
 def _manifest_aside(file: _Aside) -> Manifest | None:

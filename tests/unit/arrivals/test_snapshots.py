@@ -88,9 +88,11 @@ def test_commit__is_kept_for_the_retention_after_the_next_one_took_its_place(tmp
     # In force for half a year, it is not old when it is superseded: whoever read it did so up to then.
     first = commit(1)
     commit(2, now=NOON + 180 * DAY)
-    third = commit(3, now=NOON + 269 * DAY)
+    commit(3, now=NOON + 190 * DAY)
+    third = commit(5, now=NOON + 269 * DAY)
     assert counts(tmp_path, first) == {1}
-    fourth = commit(4, now=NOON + 270 * DAY)
+    # 90 days are over after 270; lots are removed when one is over by 90 / 20 = 4.5 days.
+    fourth = commit(4, now=NOON + 274.6 * DAY)
     assert first not in [one.id for one in snapshots(tmp_path, "calls")]
     with pytest.raises(HistoryError) as complaint:
         read_history(tmp_path, "calls", snapshot=first)

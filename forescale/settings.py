@@ -27,7 +27,10 @@ class Settings(BaseSettings):
         description="trace: of a replayed trace, kept under home; paced: the same, but waiting takes real time.",
     )
     schedule: str = Field(default="5 * * * *", description="Cron of the DAG aggregate, UTC; none: by hand only.")
-    spark_master: str = Field(default="local[*]", description="Spark master URL.")
+    spark_master: str = Field(default="local[*]", description="Spark master URL: local[*], spark://…, yarn, k8s://…")
+    spark_memory: str = Field(default="1g", description="Heap of the Spark driver, as Spark writes it.")
+    spark_settings: dict[str, str] = Field(default={}, description="Further settings of Spark, as JSON.")
+    snapshot_days: float = Field(default=90, ge=0, description="How long past commits of a history stay readable.")
 
     @property
     def history_dir(self) -> Path:

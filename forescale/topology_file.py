@@ -11,12 +11,10 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from forecasting.forecast import QUANTILES
+from forescale.arrivals_section import ArrivalsSection, NotNegative, Positive
 from modeling.errors import ModelError
 from modeling.operator_profile import KeyHistogram, OperatorProfile
 from modeling.topology import Engine, Grouping, Operator, Stream, Topology
-
-Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 class TopologyFileError(ValueError):
@@ -45,35 +43,6 @@ class StreamEntry(_Strict):
     downstream: str = Field(alias="to")
     grouping: Grouping = Grouping.SHUFFLE
     selectivity: NotNegative = 1.0
-
-
-class EventColumns(_Strict):
-    """Which columns of the raw events hold what. source may instead be given once, as arrivals.source."""
-
-    time: str
-    source: str | None = None
-    key: str | None = None
-    id: str | None = None
-
-
-class Arrivals(_Strict):
-    """Where raw events come from. Relative paths are below FORESCALE_HOME.
-
-    coverage: a Parquet or CSV file (source, alive_from, alive_to) that tells when the feed was alive: a window without
-    events is zero where it was, and missing where it was not. Without it the feed counts as alive between two events
-    that are at most max_silence_s apart. max_copy_gap_s: how far apart copies of one event can be; without it the
-    whole past is searched for copies.
-    """
-
-    path: str
-    format: Literal["parquet", "csv", "jsonl"] = "parquet"
-    columns: EventColumns
-    source: str | None = None
-    timezone: str = "UTC"
-    coverage: str | None = None
-    max_silence_s: Positive = 3600
-    max_copy_gap_s: NotNegative | None = None
-    window_s: Annotated[int, Field(gt=0)] = 60
 
 
 class ForecastEntry(_Strict):
@@ -168,7 +137,7 @@ class TopologyConfig(_Strict):
     engine: Engine = Engine.FLINK
     operators: dict[str, OperatorEntry]
     streams: list[StreamEntry]
-    arrivals: Arrivals
+    arrivals: ArrivalsSection
     forecast: ForecastEntry = ForecastEntry()
     planning: Planning = Planning()
     cluster: Annotated[SimulatorEntry | FlinkEntry, Field(discriminator="kind")]

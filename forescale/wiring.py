@@ -1,10 +1,10 @@
-"""From settings and a topology file to the parts they name: the clock, the cluster, the event source, the limits."""
+"""From settings and a topology file to the parts they name: the clock, the cluster, the limits."""
 
 from pathlib import Path
 
-from forecasting.arrivals.event_source import EventColumns, EventSource
 from forecasting.arrivals.store import read_history
 from forecasting.tracking.mlflow_tracker import MlflowTracker
+from forescale.arrival_sources import below
 from forescale.clocks import clock_of_kind
 from forescale.settings import Settings
 from forescale.topology_file import Planning, SimulatorEntry, TopologyConfig, find_topology_file, read_topology_file
@@ -33,21 +33,6 @@ def ledger_of(settings: Settings) -> Ledger:
 
 def tracker_of(settings: Settings) -> MlflowTracker:
     return MlflowTracker(settings.tracking_uri, settings.artifact_root, settings.mlflow_ui)
-
-
-def event_source_of(config: TopologyConfig, settings: Settings) -> EventSource:
-    arrivals = config.arrivals
-    columns = arrivals.columns
-    return EventSource(
-        path=below(settings.home, arrivals.path),
-        columns=EventColumns(columns.time, columns.source, columns.key, columns.id),
-        format=arrivals.format,
-        source=arrivals.source,
-        timezone=arrivals.timezone,
-        coverage=Path(below(settings.home, arrivals.coverage)) if arrivals.coverage else None,
-        max_silence_s=arrivals.max_silence_s,
-        max_copy_gap_s=arrivals.max_copy_gap_s,
-    )
 
 
 def cluster_of(config: TopologyConfig, settings: Settings, clock: Clock) -> Cluster:
@@ -87,8 +72,3 @@ def rescale_terms_of(planning: Planning) -> RescaleTerms:
         min_dwell_s=planning.min_dwell_s,
         cost_instance_hours=planning.rescale_cost_instance_hours,
     )
-
-
-def below(home: Path, path: str) -> str:
-    """A relative path below home; an absolute one, or one with a scheme (s3://…), as it is."""
-    return path if "://" in path else str(home / path)

@@ -61,6 +61,14 @@ def merged_spans(spans: Iterable[tuple[int, int]]) -> Int64s:
     return np.array(merged, dtype=np.int64).reshape(-1, 2)
 
 
+def spans_without(spans: Int64s, taken: Int64s) -> Int64s:
+    """What of the spans lies in none of those that are taken out; both sorted and disjoint."""
+    cuts = np.unique(np.concatenate([spans.reshape(-1), taken.reshape(-1)]))
+    begins, ends = cuts[:-1], cuts[1:]
+    keep = _holds(spans, begins) & ~_holds(taken, begins)
+    return merged_spans(zip(begins[keep].tolist(), ends[keep].tolist(), strict=True))
+
+
 def spans_between_events(first_us: Int64s, last_us: Int64s, max_silence_us: int) -> Int64s:
     """Spans in which no silence was longer than max_silence_us.
 
@@ -99,6 +107,13 @@ def window_status(
     alive_in_part = np.where((covered > 0) | (counts > 0), PARTIAL, MISSING)
     alive = np.full(counts.size, OBSERVED) if held_back is None else _status_of_alive(held_back, edges_us)
     return np.where(covered == np.diff(edges_us), alive, alive_in_part)
+
+
+def _holds(spans: Int64s, moments_us: Int64s) -> npt.NDArray[np.bool_]:
+    if spans.size == 0:
+        return np.zeros(moments_us.shape, dtype=np.bool_)
+    latest = np.searchsorted(spans[:, 0], moments_us, side="right") - 1
+    return (latest >= 0) & (moments_us < spans[latest, 1])
 
 
 def _status_of_alive(held_back: Int64s, edges_us: Int64s) -> npt.NDArray[np.str_]:

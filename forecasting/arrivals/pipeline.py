@@ -1,118 +1,115 @@
-"""From raw events to the arrival history of a topology, in one pass."""
+"""From a source of arrivals to the history of a topology: whole days at a time, in one commit."""
 
+import logging
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import datetime
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute
 
-from forecasting.arrivals.coverage import Int64s, read_coverage, spans_between_events
-from forecasting.arrivals.event_source import EventSource
-from forecasting.arrivals.grid import SECOND_US, whole_windows
-from forecasting.arrivals.history import MISSING, OBSERVED, PARTIAL
-from forecasting.arrivals.rows import history_rows
-from forecasting.arrivals.store import write_history
+from forecasting.arrivals.grid import DAY_S, from_us, to_us, whole_windows
+from forecasting.arrivals.quality import Quality, quality
+from forecasting.arrivals.snapshots import KEEP_S
+from forecasting.arrivals.sources.arrival_source import Arrivals, ArrivalSource, Measures, SourceArrivals
+from forecasting.arrivals.store import built_until, write_history
 from forecasting.errors import HistoryError
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+_WINDOWS_AT_ONCE = 3_000_000
+_SOURCES_EXPECTED = 200
 
-    from forecasting.arrivals.windows import Bins
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class HistorySummary:
-    """What became of the events of [start, end), the interval snapped to whole windows.
+    """What became of the arrivals of [start, end), the interval snapped to whole windows.
 
-    rows_read: rows in the interval. duplicates_dropped: of these, copies of an event counted elsewhere. kept: distinct
-    events, the sum of all counts. observed, partial, missing: windows, over all sources. per_source: events kept.
-    seconds: wall clock.
+    measures: whether counts are of the offered load or of throughput. quality: of the interval, by source and in
+    total. per_source: events kept. snapshot: id of the commit. seconds: wall clock.
     """
 
     topology: str
     start: datetime
     end: datetime
     window_s: int
-    rows_read: int
-    duplicates_dropped: int
-    kept: int
-    observed: int
-    partial: int
-    missing: int
-    per_source: Mapping[str, int]
+    measures: Measures
+    quality: Quality
+    snapshot: str
     seconds: float
+
+    @property
+    def per_source(self) -> Mapping[str, int]:
+        return {name: of_source.kept for name, of_source in self.quality.sources.items()}
 
 
 def build_history(
-    spark: "SparkSession",
-    source: EventSource,
+    source: ArrivalSource,
     *,
     topology: str,
     window_s: int,
     start: datetime | None,
     end: datetime,
     out_dir: Path,
+    reopen_s: float = 0,
+    keep_s: float = KEEP_S,
+    progress: Callable[[str], None] | None = None,
 ) -> HistorySummary:
-    """Count the events of [start, end) and make that interval of the topology's history in out_dir anew.
+    """Make the interval [start, end) of the topology's history in out_dir anew, from what the source tells.
 
-    start: None for midnight UTC of the first event's day. The counts of all windows add up to the distinct events whose
-    earliest copy lies in the interval. Sources are those of the coverage file and of the events.
-    Raises HistoryError, before anything is written, for events or coverage that cannot be used.
+    start: None to go on where the history ends: from midnight UTC of the day of its last window, or of an earlier one
+    that late events may still come to (reopen_s); all the source holds, where there is no history yet.
+    Sources that were in the interval before and that the source no longer tells of are missing there, not forgotten.
+    Memory grows with the windows of a few days, not with the interval. Readers see the interval as it was, until all of
+    it is there.
+    Raises HistoryError for arrivals that cannot be used; nothing is written then.
     """
-    from forecasting.arrivals.events import read_events, reading
-    from forecasting.arrivals.windows import count_events
-
     began = time.perf_counter()
-    coverage = None if source.coverage is None else read_coverage(source.coverage, source.timezone)
-    events = read_events(spark, source)
     if start is None:
-        start = events.first.replace(hour=0, minute=0, second=0, microsecond=0)
+        until = built_until(out_dir, topology)
+        start = source.first_moment() if until is None else until - timedelta(seconds=max(reopen_s, window_s))
+        start = start.replace(hour=0, minute=0, second=0, microsecond=0)
     start, end = whole_windows(start, end, window_s)
-    with reading(source):
-        bins, rows_read = count_events(events, source, window_s=window_s, start=start, end=end)
-    spans = _alive(bins, source, coverage)
-    no_events = np.zeros(int((end - start).total_seconds()) // window_s, dtype=np.int64)
-    counts = {name: bins[name].window_counts(start, end, window_s) if name in bins else no_events for name in spans}
-    rows = pa.concat_tables(
-        history_rows(topology, name, counts[name], spans[name], start=start, window_s=window_s)
-        for name in sorted(spans)
-    )
-    write_history(rows, out_dir, topology, start, end)
-
-    per_source = {name: int(counts[name].sum()) for name in sorted(counts)}
-    kept = sum(per_source.values())
-    windows = dict(zip(*(column.to_pylist() for column in rows["status"].value_counts().flatten()), strict=True))
-    return HistorySummary(
-        topology=topology,
-        start=start,
-        end=end,
-        window_s=window_s,
-        rows_read=rows_read,
-        duplicates_dropped=rows_read - kept,
-        kept=kept,
-        observed=windows.get(OBSERVED, 0),
-        partial=windows.get(PARTIAL, 0),
-        missing=windows.get(MISSING, 0),
-        per_source=per_source,
-        seconds=time.perf_counter() - began,
-    )
+    batches = _by_days(source, topology, start, end, window_s, progress)
+    snapshot = write_history(batches, out_dir, topology, start, end, keep_s=keep_s)
+    found = quality(out_dir, topology, start, end, snapshot=snapshot)
+    for name, of_source in found.sources.items():
+        log.info("history of %s, source %s, %s to %s: %s", topology, name, start, end, of_source)
+    return HistorySummary(topology, start, end, window_s, source.measures, found, snapshot, time.perf_counter() - began)
 
 
-def _alive(
-    bins: "Mapping[str, Bins]", source: EventSource, coverage: Mapping[str, Int64s] | None
-) -> Mapping[str, Int64s]:
-    """When each source was alive: as the coverage file says, or else as its events show."""
-    if coverage is None:
-        silence_us = int(source.max_silence_s * SECOND_US)
-        return {name: spans_between_events(b.first_us, b.last_us, silence_us) for name, b in bins.items()}
-    if unknown := sorted(set(bins) - set(coverage)):
+def _by_days(
+    source: ArrivalSource,
+    topology: str,
+    start: datetime,
+    end: datetime,
+    window_s: int,
+    progress: Callable[[str], None] | None,
+) -> Iterator[Arrivals]:
+    """The arrivals of the interval, a few whole days at a time; every source is in all that follow its first."""
+    known: set[str] = set()
+    at = start
+    while at < end:
+        days = max(1, _WINDOWS_AT_ONCE // (max(len(known), _SOURCES_EXPECTED) * max(1, DAY_S // window_s)))
+        until = min(end, _midnight_after(at, days, window_s))
+        if progress is not None:
+            progress(f"{topology}: {at:%Y-%m-%d %H:%M} to {until:%Y-%m-%d %H:%M}")
+        arrivals = source.read(at, until, window_s)
+        silent = SourceArrivals(np.zeros(arrivals.windows, np.int64), np.empty((0, 2), np.int64))
+        arrivals = replace(arrivals, sources=dict.fromkeys(known, silent) | dict(arrivals.sources))
+        known |= set(arrivals.sources)
+        if arrivals.sources:
+            yield arrivals
+        at = until
+    if not known:
         raise HistoryError(
-            f"events in {source.path} come from source {unknown[0]!r}, which coverage file {source.coverage} does not "
-            f"list ({', '.join(sorted(coverage))}); add when it was alive, or correct its name"
+            f"{source.place} tells of no source between {start} and {end}; check the interval, or wait for arrivals"
         )
-    return coverage
+
+
+def _midnight_after(moment: datetime, days: int, window_s: int) -> datetime:
+    """The first window that starts on the date so many days on: a window belongs to the date on which it starts."""
+    midnight_us = (to_us(moment) // (DAY_S * 1_000_000) + days) * DAY_S * 1_000_000
+    width_us = window_s * 1_000_000
+    return max(from_us(-(-midnight_us // width_us) * width_us), moment + timedelta(seconds=window_s))

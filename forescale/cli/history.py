@@ -30,10 +30,13 @@ def build(
         say_json(summary)
         return
     plain(
-        f"{summary['rows_read']:,} rows read, {summary['duplicates_dropped']:,} duplicates dropped, "
+        f"{summary['rows_read']:,} rows read, {summary['duplicates']:,} duplicates dropped, "
         f"{summary['kept']:,} events counted from {summary['start']} to {summary['end']}"
     )
-    plain(f"windows: {summary['observed']:,} observed, {summary['partial']:,} partial, {summary['missing']:,} missing")
+    plain(
+        f"windows: {summary['observed']:,} observed, {summary['partial']:,} partial, "
+        f"{summary['throttled']:,} throttled, {summary['missing']:,} missing"
+    )
 
 
 @app.command()

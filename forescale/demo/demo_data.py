@@ -80,7 +80,7 @@ def write_demo_data(
         gaps = unrecorded(weeks, shift)
         pa.parquet.write_table(_coverage_rows(_alive(start, now, gaps)), aside / "coverage.parquet")
         truth = history_rows(TOPOLOGY, FEED, counts, _alive(start, end, gaps), start=start, window_s=TRUTH_WINDOW_S)
-        write_history(truth, aside / "truth", TOPOLOGY, start, end)
+        write_history(truth, aside / "truth", TOPOLOGY, start, end, now=end)
         _swap_in(aside, folder)
     return DemoData(
         folder=folder,

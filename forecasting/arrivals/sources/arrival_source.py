@@ -74,8 +74,8 @@ class SourceArrivals:
 class KeyHistogram:
     """How the events of one source and UTC day spread over keys.
 
-    heavy: events of the most frequent keys, most frequent first. residual: events of all other keys together. The
-    counts of heavy may be too high by at most max_error, which is zero when they are exact.
+    heavy: events of the most frequent keys, most frequent first. residual: events of all other keys, and without one.
+    A heavy key may lack at most max_error events, which are in the residual then; zero when the counts are exact.
     """
 
     source: str

@@ -24,7 +24,7 @@ from datetime import datetime
 import numpy as np
 import numpy.typing as npt
 
-from forecasting.arrivals.coverage import Int64s, merged_spans
+from forecasting.arrivals.coverage import Int64s, merged_spans, spans_without
 from forecasting.arrivals.grid import SECOND_US, to_us, whole_windows
 from forecasting.arrivals.sources.arrival_source import SourceArrivals
 from forecasting.errors import HistoryError
@@ -153,14 +153,6 @@ def alive_together(known: Sequence[Int64s], gaps: ReadingGaps) -> Int64s:
     return spans_without(anyone, merged_spans((int(begin), int(end)) for begin, end in doubts))
 
 
-def spans_without(spans: Int64s, taken: Int64s) -> Int64s:
-    """What of the spans lies in none of those that are taken out; both sorted and disjoint."""
-    cuts = np.unique(np.concatenate([spans.reshape(-1), taken.reshape(-1)]))
-    begins, ends = cuts[:-1], cuts[1:]
-    keep = _holds(spans, begins) & ~_holds(taken, begins)
-    return merged_spans(zip(begins[keep].tolist(), ends[keep].tolist(), strict=True))
-
-
 def clipped(spans: Int64s, edges_us: Int64s) -> Int64s:
     """What of the spans lies between the first and the last edge."""
     within = np.clip(spans, edges_us[0], edges_us[-1])
@@ -180,13 +172,6 @@ def _doubts(spans: Int64s, anyone: Int64s, gaps: ReadingGaps) -> Int64s:
     after[:-1][only_unread] = silences[only_unread]
     before[1:][only_unread] = silences[only_unread]
     return np.concatenate([after, before])
-
-
-def _holds(spans: Int64s, moments_us: Int64s) -> npt.NDArray[np.bool_]:
-    if spans.size == 0:
-        return np.zeros(moments_us.shape, dtype=np.bool_)
-    latest = np.searchsorted(spans[:, 0], moments_us, side="right") - 1
-    return (latest >= 0) & (moments_us < spans[latest, 1])
 
 
 def _rounded(values: Floats) -> Int64s:

@@ -14,14 +14,13 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 from pydantic import SecretStr
 
-from forecasting.arrivals.coverage import Int64s, merged_spans
+from forecasting.arrivals.coverage import Int64s, merged_spans, spans_without
 from forecasting.arrivals.grid import SECOND_US, from_us
 from forecasting.arrivals.sources.arrival_source import Arrivals, Measures, SourceArrivals
 from forecasting.arrivals.sources.counter_readings import (
     ReadingGaps,
     alive_together,
     clipped,
-    spans_without,
     spread_counts,
     window_edges_us,
 )

@@ -13,14 +13,13 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import SecretStr
 
-from forecasting.arrivals.coverage import Int64s, merged_spans
+from forecasting.arrivals.coverage import Int64s, merged_spans, spans_without
 from forecasting.arrivals.grid import SECOND_US, from_us, to_us
 from forecasting.arrivals.sources.arrival_source import Arrivals, Measures, SourceArrivals
 from forecasting.arrivals.sources.counter_readings import (
     CounterReadings,
     ReadingGaps,
     clipped,
-    spans_without,
     total_of,
     window_edges_us,
 )

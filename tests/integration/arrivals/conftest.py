@@ -9,8 +9,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from forecasting.arrivals.event_source import EventColumns, EventSource
+from forecasting.arrivals.counting.event_files import EventColumns, EventFiles
 from forecasting.arrivals.pipeline import HistorySummary, build_history
+from forecasting.arrivals.sources.counted_events import CountedEvents
 from forecasting.arrivals.spark_session import spark_session
 
 if TYPE_CHECKING:
@@ -28,10 +29,10 @@ def spark() -> Iterator["SparkSession"]:
 
 
 @pytest.fixture
-def events(tmp_path: Path) -> Callable[..., EventSource]:
+def events(tmp_path: Path) -> Callable[..., EventFiles]:
     """Parquet files of events below tmp_path/events, one list of (id, ISO time in UTC[, feed]) a file; their source."""
 
-    def write(*files: list[tuple[str | None, ...]], **of: object) -> EventSource:
+    def write(*files: list[tuple[str | None, ...]], **of: object) -> EventFiles:
         for number, rows in enumerate(files):
             folder = tmp_path / "events" / f"date=2003-03-{number + 1:02d}"
             folder.mkdir(parents=True)
@@ -43,7 +44,7 @@ def events(tmp_path: Path) -> Callable[..., EventSource]:
                 "topic": pa.array(["loans"] * len(rows), pa.string()),
             }
             pq.write_table(pa.table(table), folder / "part.parquet")
-        return EventSource(tmp_path / "events", COLUMNS, **of)  # type: ignore[arg-type]
+        return EventFiles(tmp_path / "events", COLUMNS, **of)  # type: ignore[arg-type]
 
     return write
 
@@ -52,10 +53,9 @@ def events(tmp_path: Path) -> Callable[..., EventSource]:
 def build(spark: "SparkSession", tmp_path: Path) -> Callable[..., HistorySummary]:
     """Builds the history of topology `calls` in tmp_path/history, in windows of an hour unless told otherwise."""
 
-    def built(source: EventSource, start: str | None, end: str, *, window_s: int = 3600) -> HistorySummary:
+    def built(source: EventFiles, start: str | None, end: str, *, window_s: int = 3600) -> HistorySummary:
         return build_history(
-            spark,
-            source,
+            CountedEvents(spark, source, datetime(2030, 1, 1, tzinfo=UTC)),
             topology="calls",
             window_s=window_s,
             start=None if start is None else datetime.fromisoformat(start).replace(tzinfo=UTC),

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from forecasting.arrivals.event_source import EventColumns, EventSource
+from forecasting.arrivals.counting.event_files import EventColumns, EventFiles
 from forecasting.arrivals.pipeline import build_history
+from forecasting.arrivals.sources.counted_events import CountedEvents
 from forecasting.arrivals.store import read_history
 from forescale.demo.bank_calls import FEED, TOPOLOGY, bank_calls
 from forescale.demo.demo_data import write_demo_data
@@ -24,13 +25,14 @@ def test_history_of_the_calls__gives_the_traces_counts_back_and_agrees_with_the_
 ) -> None:
     data = write_demo_data(tmp_path, weeks=2)
     columns = EventColumns(time="called_at", source="feed", key="topic", id="call_id")
-    source = EventSource(data.events, columns, coverage=data.coverage)
+    source = EventFiles(data.events, columns, coverage=data.coverage)
+    calls = CountedEvents(spark, source, data.now)
     summary = build_history(
-        spark, source, topology=TOPOLOGY, window_s=60, start=None, end=data.now, out_dir=tmp_path / "history"
+        calls, topology=TOPOLOGY, window_s=60, start=None, end=data.now, out_dir=tmp_path / "history"
     )
-    assert summary.kept == data.calls
-    assert summary.rows_read == data.rows
-    assert summary.rows_read - summary.kept == summary.duplicates_dropped
+    assert summary.quality.total.kept == data.calls
+    assert summary.quality.total.rows_read == data.rows
+    assert summary.quality.total.rows_read - summary.quality.total.kept == summary.quality.total.duplicates
 
     history = read_history(tmp_path / "history", TOPOLOGY)
     assert history.digest() == read_history(data.truth, TOPOLOGY, end=data.now).digest()

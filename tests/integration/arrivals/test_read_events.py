@@ -1,7 +1,7 @@
 """Raw events in every format, and what is said of those that cannot be used."""
 
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,7 +9,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from forecasting.arrivals.event_source import EventColumns, EventSource
+from forecasting.arrivals.counting.event_files import EventColumns, EventFiles
+from forecasting.arrivals.grid import from_us
+from forecasting.arrivals.sources.counted_events import CountedEvents
 from forecasting.errors import HistoryError
 
 if TYPE_CHECKING:
@@ -18,17 +20,20 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 
 COLUMNS = EventColumns(time="at", source="feed", key="topic", id="id")
-Read = Callable[[EventSource], list[tuple[datetime, str, str | None, str | None]]]
+Read = Callable[[EventFiles], list[tuple[datetime, str, str | None, str | None]]]
 
 
 @pytest.fixture
 def read(spark: "SparkSession") -> Read:
-    """The events as Python values, in order of time, in UTC."""
-    from forecasting.arrivals.events import read_events
+    """The events as Python values, in order of time, in UTC; the history is not to be made of files that do not do."""
+    from forecasting.arrivals.counting.spark_rows import event_rows, loaded
 
-    def rows(source: EventSource) -> list[tuple[datetime, str, str | None, str | None]]:
-        table = read_events(spark, source).frame.orderBy("event_time").toArrow()
-        return [tuple(row.values()) for row in table.to_pylist()]
+    def rows(files: EventFiles) -> list[tuple[datetime, str, str | None, str | None]]:
+        source = CountedEvents(spark, files, datetime(2030, 1, 1, tzinfo=UTC))
+        day = source.first_moment().replace(hour=0, minute=0, second=0, microsecond=0)
+        source.read(day, day + timedelta(days=1), 3600)
+        found = event_rows(loaded(spark, files), files).orderBy("time").toArrow().to_pylist()
+        return [(from_us(row["time"]), row["source"], row.get("key"), row.get("id")) for row in found]
 
     return rows
 
@@ -46,7 +51,7 @@ def test_csv__is_read_with_offsets_and_local_times(tmp_path: Path, read: Read) -
         "c,mail,2003-10-26T04:30:00Z,cards\n"
         "d,mail,2003-10-26T04:30:00-0500,cards\n"
     )
-    assert read(EventSource(tmp_path / "events.csv", COLUMNS, "csv", timezone="Europe/Berlin")) == [
+    assert read(EventFiles(tmp_path / "events.csv", COLUMNS, "csv", timezone="Europe/Berlin")) == [
         (utc("2003-10-25T23:30:00"), "ingest", "loans", "a"),
         (utc("2003-10-26T03:30:00.250000"), "ingest", None, "b"),
         (utc("2003-10-26T04:30:00"), "mail", "cards", "c"),
@@ -59,7 +64,7 @@ def test_jsonl__is_read_whatever_the_order_of_fields(tmp_path: Path, read: Read)
         '{"id": 7, "feed": "ingest", "at": "2003-03-03T07:00:00Z"}\n'
         '{"at": "2003-03-03T07:00:01Z", "topic": "loans", "id": "b", "feed": "ingest", "more": {"deep": 1}}\n'
     )
-    assert read(EventSource(tmp_path / "events.jsonl", COLUMNS, "jsonl")) == [
+    assert read(EventFiles(tmp_path / "events.jsonl", COLUMNS, "jsonl")) == [
         (utc("2003-03-03T07:00:00"), "ingest", None, "7"),
         (utc("2003-03-03T07:00:01"), "ingest", "loans", "b"),
     ]
@@ -68,7 +73,7 @@ def test_jsonl__is_read_whatever_the_order_of_fields(tmp_path: Path, read: Read)
 def test_parquet__with_wall_clock_times_is_read_in_the_time_zone_of_the_source(tmp_path: Path, read: Read) -> None:
     times = pa.array([datetime(2003, 3, 3, 7)], pa.timestamp("us"))
     pq.write_table(pa.table({"at": times, "odd.name": ["x"]}), tmp_path / "events.parquet")
-    source = EventSource(
+    source = EventFiles(
         tmp_path / "events.parquet", EventColumns("at", key="odd.name"), source="web", timezone="America/New_York"
     )
     assert read(source) == [(utc("2003-03-03T12:00:00"), "web", "x", None)]
@@ -81,12 +86,12 @@ def test_unparsable_time__names_file_count_value_and_remedy(tmp_path: Path, read
     (tmp_path / "good.csv").write_text("at\n2003-03-03T07:00:00Z\n")
     (tmp_path / "poor.csv").write_text(f"at\n{given}\n2003-03-03T07:00:00Z\n")
     with pytest.raises(HistoryError) as error:
-        read(EventSource(tmp_path, EventColumns("at"), "csv", source="web"))
+        read(EventFiles(tmp_path, EventColumns("at"), "csv", source="web"))
     for part in ("1 of 3 events", "column 'at'", repr(given), "poor.csv", "write ISO 8601 times such as"):
         assert part in str(error.value)
 
 
-def test_null_time__names_file_and_count(events: Callable[..., EventSource], read: Read) -> None:
+def test_null_time__names_file_and_count(events: Callable[..., EventFiles], read: Read) -> None:
     source = events([("a", "2003-03-03T07:00")], [("b", None), ("c", None)])
     with pytest.raises(
         HistoryError, match=r"2 of 3 events in .* have no time in column 'at', such as in .*part.parquet"
@@ -96,7 +101,7 @@ def test_null_time__names_file_and_count(events: Callable[..., EventSource], rea
 
 @pytest.mark.parametrize("feed", [None, "", "  "])
 def test_null_source__names_the_column_and_an_example(
-    events: Callable[..., EventSource], read: Read, feed: str | None
+    events: Callable[..., EventFiles], read: Read, feed: str | None
 ) -> None:
     with pytest.raises(
         HistoryError, match=r"1 of 1 events .* have no source in column 'feed', such as '2003-03-03 07:00"
@@ -106,20 +111,20 @@ def test_null_source__names_the_column_and_an_example(
 
 @pytest.mark.parametrize("role", ["time", "source", "key", "id"])
 def test_missing_column__names_it_its_role_and_the_columns_there_are(
-    events: Callable[..., EventSource], read: Read, role: str
+    events: Callable[..., EventFiles], read: Read, role: str
 ) -> None:
     path = events([("a", "2003-03-03T07:00")]).path
     columns = EventColumns(**{**COLUMNS.named(), role: "elsewhere"})
     with pytest.raises(
         HistoryError, match=f"no column 'elsewhere' for the {role}; they have id, at, feed, topic, date"
     ):
-        read(EventSource(path, columns))
+        read(EventFiles(path, columns))
 
 
 def test_column_that_is_no_time__names_its_type(tmp_path: Path, read: Read) -> None:
     pq.write_table(pa.table({"at": [1046674800]}), tmp_path / "events.parquet")
     with pytest.raises(HistoryError, match="column 'at' is bigint, not a time; store timestamps, or write ISO 8601"):
-        read(EventSource(tmp_path / "events.parquet", EventColumns("at"), source="web"))
+        read(EventFiles(tmp_path / "events.parquet", EventColumns("at"), source="web"))
 
 
 def test_broken_json_line__is_shown(tmp_path: Path, read: Read) -> None:
@@ -127,26 +132,26 @@ def test_broken_json_line__is_shown(tmp_path: Path, read: Read) -> None:
     with pytest.raises(
         HistoryError, match=r"1 of 2 events .* are not jsonl, such as '\{\"at\": \"2003-03-' in .*events.jsonl"
     ):
-        read(EventSource(tmp_path / "events.jsonl", EventColumns("at"), "jsonl", source="web"))
+        read(EventFiles(tmp_path / "events.jsonl", EventColumns("at"), "jsonl", source="web"))
 
 
 def test_csv_files_with_columns_in_another_order__are_refused(tmp_path: Path, read: Read) -> None:
     (tmp_path / "a.csv").write_text("at,feed\n2003-03-03T07:00:00Z,ingest\n")
     (tmp_path / "b.csv").write_text("feed,at\ningest,2003-03-03T07:00:00Z\n")
     with pytest.raises(HistoryError, match=r"(a|b)\.csv: .*header.* every file is whole and has the same columns"):
-        read(EventSource(tmp_path, EventColumns("at", "feed"), "csv"))
+        read(EventFiles(tmp_path, EventColumns("at", "feed"), "csv"))
 
 
 def test_files_that_are_absent_empty_or_broken__are_named(tmp_path: Path, read: Read) -> None:
     columns = EventColumns("at")
     with pytest.raises(HistoryError, match=r"Path does not exist: .*nowhere"):
-        read(EventSource(tmp_path / "nowhere", columns, source="web"))
+        read(EventFiles(tmp_path / "nowhere", columns, source="web"))
     (tmp_path / "none").mkdir()
     with pytest.raises(HistoryError, match="none cannot be read as parquet"):
-        read(EventSource(tmp_path / "none", columns, source="web"))
+        read(EventFiles(tmp_path / "none", columns, source="web"))
     (tmp_path / "header.csv").write_text("at\n")
     with pytest.raises(HistoryError, match=r"header\.csv holds no event"):
-        read(EventSource(tmp_path / "header.csv", columns, "csv", source="web"))
+        read(EventFiles(tmp_path / "header.csv", columns, "csv", source="web"))
     (tmp_path / "broken.parquet").write_text("PAR1, but no more")
     with pytest.raises(HistoryError, match=r"file:.*broken\.parquet"):
-        read(EventSource(tmp_path / "broken.parquet", columns, source="web"))
+        read(EventFiles(tmp_path / "broken.parquet", columns, source="web"))

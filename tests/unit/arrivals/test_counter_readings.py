@@ -8,7 +8,6 @@ from forecasting.arrivals.sources.arrival_source import SourceArrivals
 from forecasting.arrivals.sources.counter_readings import (
     CounterReadings,
     ReadingGaps,
-    spans_without,
     total_of,
 )
 from forecasting.errors import HistoryError
@@ -167,11 +166,6 @@ def test_total__in_an_outage_of_the_server_is_missing() -> None:
     arrivals = told(counters, 0, 25)
     assert arrivals.counts.tolist() == [20] * 3 + [0] * 17 + [10] * 5
     assert status(arrivals, 0) == "ooo" + "m" * 17 + "ooooo"
-
-
-def test_spans_without__takes_out_what_overlaps() -> None:
-    spans, taken = np.array([[0, 10], [20, 30]]), np.array([[3, 4], [8, 22], [29, 40]])
-    assert spans_without(spans, taken).tolist() == [[0, 3], [4, 8], [22, 29]]
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from forecasting.arrivals.coverage import merged_spans, read_coverage, spans_between_events, window_status
+from forecasting.arrivals.coverage import (
+    merged_spans,
+    read_coverage,
+    spans_between_events,
+    spans_without,
+    window_status,
+)
 from forecasting.arrivals.grid import to_us
 from forecasting.errors import HistoryError
 
@@ -99,3 +105,8 @@ def test_coverage_file__that_is_absent_or_broken__is_named(tmp_path: Path) -> No
     (tmp_path / "broken.parquet").write_text("PAR1, but no more")
     with pytest.raises(HistoryError, match=r"broken\.parquet cannot be read"):
         read_coverage(tmp_path / "broken.parquet", "UTC")
+
+
+def test_spans_without__takes_out_what_overlaps() -> None:
+    spans, taken = np.array([[0, 10], [20, 30]]), np.array([[3, 4], [8, 22], [29, 40]])
+    assert spans_without(spans, taken).tolist() == [[0, 3], [4, 8], [22, 29]]

@@ -1,0 +1,158 @@
+"""Rows of events as arrays: what the counting sees of them, from whatever file they come."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute
+
+from forecasting.arrivals.coverage import Int64s
+
+Bools = npt.NDArray[np.bool_]
+UInt64s = npt.NDArray[np.uint64]
+
+ROLES = ("time", "source", "key", "id", "weight", "arrived", "skipped", "ambiguous")
+"""Columns of the Arrow tables that batches are made of; only time and source are needed.
+
+time, arrived: int64, microseconds since the epoch. source, key: text, dictionary-encoded or not. id: text or integers.
+weight: int64. skipped, ambiguous: whether the time is a wall-clock time that daylight saving skips or repeats.
+"""
+
+
+@dataclass(frozen=True)
+class Coded:
+    """Text as codes, shape (rows,), into distinct names; code -1 is null."""
+
+    codes: npt.NDArray[np.int32]
+    names: list[str]
+
+
+@dataclass(frozen=True)
+class EventBatch:
+    """Rows of events, arrays of shape (rows,) each, and how many rows were left out because they cannot be counted.
+
+    ids: hash of each row's id, equal for equal ids; identified: whether the row has an id, None where all have.
+    Columns that the files do not have are None. unusable: rows without a time, source, weight or arrival that count.
+    """
+
+    time_us: Int64s
+    source: Coded
+    unusable: int
+    key: Coded | None = None
+    ids: UInt64s | None = None
+    identified: Bools | None = None
+    weight: Int64s | None = None
+    arrived_us: Int64s | None = None
+    skipped: Bools | None = None
+    ambiguous: Bools | None = None
+
+
+def event_batch(table: pa.Table | pa.RecordBatch) -> EventBatch:
+    """The batch that an Arrow table of the columns of ROLES holds."""
+    columns = {name: table.column(name) for name in ROLES if name in table.schema.names}
+    usable = None
+    for name in ("time", "source", "weight", "arrived"):
+        if name in columns and columns[name].null_count:
+            known = pa.compute.is_valid(columns[name])
+            usable = known if usable is None else pa.compute.and_(usable, known)
+    if "weight" in columns and (pa.compute.min(columns["weight"]).as_py() or 0) < 0:
+        positive = pa.compute.fill_null(pa.compute.greater_equal(columns["weight"], 0), False)
+        usable = positive if usable is None else pa.compute.and_(usable, positive)
+    unusable = 0
+    if usable is not None:
+        table = table.filter(usable)
+        unusable = len(usable) - table.num_rows
+        columns = {name: table.column(name) for name in columns}
+
+    def numbers(name: str) -> Any:
+        return _flat(columns[name]).to_numpy(zero_copy_only=False) if name in columns else None
+
+    source = coded(columns["source"])
+    if any(not name.strip() for name in source.names):
+        # A blank source is none at all; such rows are few, if there are any.
+        blank = np.array([not name.strip() for name in source.names])[source.codes]
+        kept = event_batch(pa.Table.from_arrays([*table.columns], names=table.schema.names).filter(pa.array(~blank)))
+        return EventBatch(**{**kept.__dict__, "unusable": kept.unusable + unusable + int(blank.sum())})
+    ids = identified = None
+    if "id" in columns:
+        given = _flat(columns["id"])
+        identified = given.is_valid().to_numpy(zero_copy_only=False) if given.null_count else None
+        ids = hashed(given)
+    return EventBatch(
+        numbers("time"),
+        source,
+        unusable,
+        key=coded(columns["key"]) if "key" in columns else None,
+        ids=ids,
+        identified=identified,
+        weight=numbers("weight"),
+        arrived_us=numbers("arrived"),
+        skipped=numbers("skipped"),
+        ambiguous=numbers("ambiguous"),
+    )
+
+
+def coded(column: pa.ChunkedArray | pa.Array) -> Coded:
+    """Text as codes; the names of a dictionary that no row uses are left in."""
+    if not pa.types.is_dictionary(column.type):
+        column = column.cast(pa.string()).dictionary_encode()
+    if isinstance(column, pa.ChunkedArray):
+        column = _flat(column.unify_dictionaries())
+    codes = column.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
+    return Coded(codes, [str(name) for name in column.dictionary.to_pylist()])
+
+
+def hashed(ids: pa.Array) -> UInt64s:
+    """64 bits per id, equal for equal ids; null gives any value. Integers never meet, texts with odds of 2^-64."""
+    if pa.types.is_dictionary(ids.type):
+        names = hashed(ids.dictionary)
+        return (
+            names[ids.indices.fill_null(0).to_numpy(zero_copy_only=False)] if len(names) else np.zeros(len(ids), "u8")
+        )
+    if pa.types.is_integer(ids.type):
+        numbers = ids.fill_null(0)
+        kind = np.uint64 if pa.types.is_unsigned_integer(ids.type) else np.int64
+        return mixed(numbers.to_numpy(zero_copy_only=False).astype(kind, copy=False).view(np.uint64))
+    texts = ids.cast(pa.large_binary()).fill_null(b"")
+    # Offsets and bytes as Arrow keeps them; a slice has an offset of its own.
+    _, offsets_buffer, data = texts.buffers()
+    offsets = np.frombuffer(offsets_buffer, np.int64)[texts.offset : texts.offset + len(texts) + 1]
+    content = np.frombuffer(data, np.uint8) if data is not None else np.empty(0, np.uint8)
+    lengths = np.diff(offsets)
+    result = np.empty(len(texts), np.uint64)
+    for length in np.unique(lengths):
+        rows = np.flatnonzero(lengths == length)
+        result[rows] = _hashed_of_one_length(content, offsets[rows], int(length))
+    return result
+
+
+def mixed(values: UInt64s) -> UInt64s:
+    """A bijection of 64 bits that spreads them evenly (the finaliser of SplitMix64, Steele, Lea and Flood 2014)."""
+    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return values ^ (values >> np.uint64(31))
+
+
+def _hashed_of_one_length(content: npt.NDArray[np.uint8], begins: Int64s, length: int) -> UInt64s:
+    if length == 0:
+        return np.zeros(begins.size, np.uint64)
+    words = -(-length // 8)
+    padded = np.zeros((begins.size, 8 * words), np.uint8)
+    if begins.size > 1 and (np.diff(begins) == length).all():
+        padded[:, :length] = content[begins[0] : begins[0] + length * begins.size].reshape(-1, length)
+    else:
+        padded[:, :length] = content[begins[:, None] + np.arange(length)]
+    state = np.full(begins.size, length, np.uint64)
+    for word in padded.view("<u8").T:
+        state = mixed(state ^ word) + np.uint64(0x9E3779B97F4A7C15)
+    return state
+
+
+def _flat(column: pa.ChunkedArray | pa.Array) -> pa.Array:
+    if not isinstance(column, pa.ChunkedArray):
+        return column
+    if column.num_chunks == 1:
+        return column.chunk(0)
+    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)

@@ -1,0 +1,107 @@
+"""How events spread over keys, per source and UTC day: exact for a day's heavy keys, together for the rest.
+
+Each task counts all its keys and hands on the heaviest (Misra and Gries 1982, in batches): what it drops goes to the
+residual, and the heaviest count it dropped bounds what a heavy key may lack.
+"""
+
+from collections.abc import Iterable
+from datetime import date, timedelta
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute
+
+from forecasting.arrivals.counting.event_batch import EventBatch
+from forecasting.arrivals.counting.tally import Bins, Sorted
+from forecasting.arrivals.grid import DAY_S, EPOCH, SECOND_US
+from forecasting.arrivals.sources.arrival_source import KeyHistogram
+
+KEYS = pa.schema(
+    [
+        pa.field("source", pa.string()),
+        pa.field("day", pa.int32()),
+        pa.field("key", pa.string()),
+        pa.field("number", pa.int64()),
+        pa.field("lacking", pa.int64()),
+    ]
+)
+"""day: days since the epoch. key: null for the residual. lacking: in a residual's row, what a heavy key may lack."""
+CARRIED = 2000
+"""Keys per source and day that are handed on between tasks; those of the history are fewer."""
+HEAVY = 50
+
+
+def key_counts(batch: EventBatch, fate: Sorted, bins: Bins) -> pa.Table:
+    """Events per source, day and key of a batch, of those in the interval that count. Copies are not told apart."""
+    if batch.key is None:
+        return KEYS.empty_table()
+    chosen = (batch.time_us >= bins.begin_us) & (batch.time_us < bins.end_us)
+    if fate.counted is not None:
+        chosen &= fate.counted
+    key, source = batch.key.codes[chosen].astype(np.int64), batch.source.codes[chosen].astype(np.int64)
+    day = batch.time_us[chosen] // (DAY_S * SECOND_US)
+    if key.size == 0:
+        return KEYS.empty_table()
+    low, days, keys = int(day.min()), int(np.ptp(day)) + 1, len(batch.key.names) + 1
+    cells, group = np.unique((source * days + (day - low)) * keys + key + 1, return_inverse=True)
+    weight = None if batch.weight is None else batch.weight[chosen]
+    numbers = np.bincount(group, weight).astype(np.int64)
+    owner, key = np.divmod(cells, keys)
+    source, day = np.divmod(owner, days)
+    return pa.table(
+        [
+            pa.array(batch.source.names, pa.string()).take(pa.array(source)),
+            (low + day).astype(np.int32),
+            pa.array([None, *batch.key.names], pa.string()).take(pa.array(key)),
+            numbers,
+            np.zeros(numbers.size, np.int64),
+        ],
+        schema=KEYS,
+    )
+
+
+def merged_keys(tables: Iterable[pa.Table], kept: int = CARRIED) -> pa.Table:
+    """The same counts with one row per source, day and key, and no more than so many keys of each day."""
+    whole = pa.concat_tables([KEYS.empty_table(), *tables])
+    if whole.num_rows == 0:
+        return whole
+    summed = whole.group_by(["source", "day", "key"]).aggregate([("number", "sum"), ("lacking", "sum")])
+    summed = summed.rename_columns(KEYS.names).sort_by(
+        [("source", "ascending"), ("day", "ascending"), ("number", "descending"), ("key", "ascending")]
+    )
+    source = summed["source"].combine_chunks().dictionary_encode().indices.to_numpy()
+    day = summed["day"].to_numpy()
+    heavy = summed["key"].is_valid().to_numpy()
+    first = np.concatenate([[True], (np.diff(source) != 0) | (np.diff(day) != 0)])
+    group = np.cumsum(first) - 1
+    # How many keys of its day come before each row.
+    before = np.cumsum(heavy) - heavy
+    rank = before - before[first][group]
+    keep = heavy & (rank < kept)
+    numbers = summed["number"].to_numpy()
+    rest = np.bincount(group, np.where(keep, 0, numbers)).astype(np.int64)
+    lacking = np.bincount(group, summed["lacking"].to_numpy()).astype(np.int64)
+    np.add.at(lacking, group[heavy & (rank == kept)], numbers[heavy & (rank == kept)])
+    at = np.flatnonzero(first)
+    residual = pa.table(
+        [summed["source"].take(at), day[at], pa.nulls(at.size, pa.string()), rest, lacking], schema=KEYS
+    )
+    return pa.concat_tables([summed.filter(pa.array(keep)).cast(KEYS), residual])
+
+
+def key_histograms(counts: Iterable[pa.Table], heavy: int = HEAVY) -> tuple[KeyHistogram, ...]:
+    """Histograms of the heaviest keys per source and day."""
+    found: dict[tuple[str, date], dict[str, int]] = {}
+    residuals: dict[tuple[str, date], tuple[int, int]] = {}
+    for row in merged_keys(counts).sort_by([("number", "descending"), ("key", "ascending")]).to_pylist():
+        at = row["source"], (EPOCH + timedelta(days=row["day"])).date()
+        keys = found.setdefault(at, {})
+        rest, lacking = residuals.get(at, (0, 0))
+        if row["key"] is not None and len(keys) < heavy:
+            keys[row["key"]] = row["number"]
+        else:
+            residuals[at] = rest + row["number"], lacking + row["lacking"]
+    return tuple(
+        KeyHistogram(source, day, keys, *residuals.get((source, day), (0, 0)))
+        for (source, day), keys in sorted(found.items())
+    )

@@ -1,0 +1,175 @@
+"""Rows of Parquet files, read by the task that counts them: no row passes through the JVM.
+
+Only for files that need no interpretation (time stamps in UTC, text or integers as ids) on a file system that Arrow
+knows; whatever else there is, Spark reads (see spark_rows).
+"""
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from urllib.parse import unquote, urlsplit
+
+import pyarrow as pa
+import pyarrow.compute
+import pyarrow.fs
+import pyarrow.parquet
+
+from forecasting.arrivals.counting.event_batch import EventBatch, event_batch
+from forecasting.arrivals.counting.event_files import EventColumns, EventFiles
+from forecasting.arrivals.counting.tally import Rules
+
+_READERS = 8
+_SPLIT_ROWS = 4_000_000
+_BATCH_ROWS = 1_000_000
+_ANY = -(2**63), 2**63 - 1
+
+
+@dataclass(frozen=True)
+class RowGroup:
+    """One row group of a file. first_us, last_us: bounds of its times, as wide as can be where the file has none.
+
+    came_first_us, came_last_us: the same of its times of arrival, where there is such a column.
+    """
+
+    uri: str
+    number: int
+    rows: int
+    first_us: int
+    last_us: int
+    came_first_us: int
+    came_last_us: int
+
+
+def row_groups(uris: Sequence[str], files: EventFiles) -> list[RowGroup] | None:
+    """The row groups of all files, from their footers; None where one of them is not fit to be read here."""
+    if files.format != "parquet":
+        return None
+    with ThreadPoolExecutor(_READERS) as pool:
+        found = list(pool.map(lambda uri: _of_file(uri, files.columns), uris))
+    return [group for groups in found if groups is not None for group in groups] if None not in found else None
+
+
+def splits(groups: Sequence[RowGroup], rules: Rules, look_back_us: int) -> list[list[RowGroup]]:
+    """The row groups that may hold rows of the bins, of look_back_us before them, or rows to be set aside with them; in
+    lots for one task each.
+
+    Groups that lie side by side in time stay together, so that a task sees a stretch of time and not all of it.
+    """
+    low_us, high_us = rules.bins.low_us - look_back_us, rules.bins.high_us
+    wanted = [
+        group
+        for group in groups
+        if (group.last_us >= low_us and group.first_us < high_us)
+        or (
+            (group.first_us < rules.not_before_us or group.last_us > max(high_us, rules.future_us))
+            and group.came_last_us >= low_us
+            and group.came_first_us < high_us
+        )
+    ]
+    wanted.sort(key=lambda group: (group.first_us, group.uri, group.number))
+    lots: list[list[RowGroup]] = []
+    rows = _SPLIT_ROWS
+    for group in wanted:
+        if rows >= _SPLIT_ROWS:
+            lots.append([])
+            rows = 0
+        lots[-1].append(group)
+        rows += group.rows
+    return lots
+
+
+def batches(lot: Sequence[RowGroup], files: EventFiles) -> Iterator[EventBatch]:
+    """The rows of a lot, about a million at a time."""
+    names = files.columns.named()
+    opened: dict[str, pyarrow.parquet.ParquetFile] = {}
+    for group in lot:
+        if group.uri not in opened:
+            opened.clear()
+            opened[group.uri] = _opened(group.uri, [names[role] for role in ("source", "key") if role in names])
+        columns = sorted(set(names.values()))
+        for batch in opened[group.uri].iter_batches(
+            _BATCH_ROWS, row_groups=[group.number], columns=columns, use_threads=False
+        ):
+            yield event_batch(_with_roles(batch, files))
+
+
+def _with_roles(batch: pa.RecordBatch, files: EventFiles) -> pa.Table:
+    columns = {role: batch.column(name) for role, name in files.columns.named().items()}
+    for role in ("time", "arrived"):
+        if role in columns:
+            columns[role] = _micros(columns[role])
+    if files.source is not None:
+        names = pa.array([files.source])
+        columns["source"] = pa.DictionaryArray.from_arrays(pa.nulls(len(batch), pa.int32()).fill_null(0), names)
+    if "weight" in columns:
+        columns["weight"] = columns["weight"].cast(pa.int64())
+    return pa.table(columns)
+
+
+def _micros(times: pa.Array) -> pa.Array:
+    return times.cast(pa.timestamp("us", times.type.tz), safe=False).cast(pa.int64())
+
+
+def _opened(uri: str, as_codes: list[str]) -> pyarrow.parquet.ParquetFile:
+    file_system, path = _place(uri)
+    local = isinstance(file_system, pyarrow.fs.LocalFileSystem)
+    return pyarrow.parquet.ParquetFile(
+        path, filesystem=file_system, read_dictionary=as_codes, memory_map=local, pre_buffer=not local
+    )
+
+
+def _place(uri: str) -> tuple[pyarrow.fs.FileSystem, str]:
+    parts = urlsplit(uri)
+    if parts.scheme in ("", "file"):
+        return pyarrow.fs.LocalFileSystem(), unquote(parts.path)
+    # Hadoop's name for S3.
+    file_system, path = pyarrow.fs.FileSystem.from_uri(uri.replace("s3a://", "s3://", 1))
+    return file_system, path
+
+
+def _of_file(uri: str, columns: EventColumns) -> list[RowGroup] | None:
+    try:
+        file = _opened(uri, [])
+    except (OSError, pa.ArrowException, ValueError):
+        # What Arrow cannot open or make sense of, Spark may; or it says what is wrong.
+        return None
+    with file:
+        schema, footer = file.schema_arrow, file.metadata
+    named = columns.named()
+    if any(name not in schema.names for name in named.values()):
+        return None
+    if not all(_fit(role, schema.field(name).type) for role, name in named.items()):
+        return None
+    # The place among the leaves, which nested columns shift.
+    paths = [footer.schema.column(number).path for number in range(footer.num_columns)]
+    groups = [footer.row_group(number) for number in range(footer.num_row_groups)]
+    times = [_bounds(group.column(paths.index(columns.time))) for group in groups]
+    came = [_bounds(group.column(paths.index(columns.arrived))) if columns.arrived else _ANY for group in groups]
+    return [RowGroup(uri, number, group.num_rows, *times[number], *came[number]) for number, group in enumerate(groups)]
+
+
+def _fit(role: str, kind: pa.DataType) -> bool:
+    match role:
+        case "time" | "arrived":
+            return pa.types.is_timestamp(kind) and kind.tz is not None
+        case "weight":
+            return pa.types.is_integer(kind)
+        case "id":
+            return pa.types.is_integer(kind) or _is_text(kind)
+        case _:
+            return _is_text(kind)
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind)
+
+
+def _bounds(column: pyarrow.parquet.ColumnChunkMetaData) -> tuple[int, int]:
+    statistics = column.statistics
+    # Nulls are looked for in every row group, so one that has any is always read.
+    if not column.is_stats_set or not statistics.has_min_max or statistics.null_count != 0:
+        return _ANY
+    low, high = (_micros(pa.array([moment]))[0].as_py() for moment in (statistics.min, statistics.max))
+    return low, high

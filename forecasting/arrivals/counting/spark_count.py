@@ -1,0 +1,199 @@
+"""Counts raw events with Spark: its tasks read and count, its shuffle brings together what belongs together.
+
+Two stages. The first reads rows, a million at a time, and hands on: tallies (merged per task), the rows that may have
+copies, by bucket of their id, and counts of keys. The second merges the tallies and finds the copies. What passes
+through the JVM are blocks of Arrow, not rows.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import partial
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - the name that every Spark reader knows
+
+from forecasting.arrivals.counting.copies import copies, identified_rows
+from forecasting.arrivals.counting.event_batch import EventBatch, event_batch
+from forecasting.arrivals.counting.event_files import EventFiles
+from forecasting.arrivals.counting.key_counts import key_counts, merged_keys
+from forecasting.arrivals.counting.parquet_rows import RowGroup, batches, splits
+from forecasting.arrivals.counting.spark_rows import event_rows, reading
+from forecasting.arrivals.counting.tally import TALLY, Rules, merged_tally, sorted_out, tally
+from forecasting.arrivals.grid import SECOND_US
+
+_BUCKET_ROWS = 3_000_000
+"""Rows of one bucket are looked at together: some 200 MB at a time."""
+_UNKNOWN_ROWS = 100_000_000
+"""Taken for the number of rows in files that only Spark can read."""
+_RANGE_CELLS = 1_000_000
+
+
+class _Block(IntEnum):
+    TALLY = 0
+    COPIES = 1
+    KEYS = 2
+    UNUSABLE = 3
+
+
+_BLOCKS = "place int, kind int, content binary"
+_SCHEMA = pa.schema([("place", pa.int32()), ("kind", pa.int32()), ("content", pa.binary())])
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What was counted: a tally (copies taken out), counts of keys, and how many rows cannot be counted at all."""
+
+    tally: pa.Table
+    keys: tuple[pa.Table, ...]
+    unusable: int
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """How the work is cut. gap_us: None where no id tells copies. ranges: of bins; tallies of one merge together."""
+
+    files: EventFiles
+    rules: Rules
+    gap_us: int | None
+    buckets: int
+    ranges: int
+
+    @property
+    def places(self) -> int:
+        return self.buckets + self.ranges + 1
+
+
+def count(
+    spark: SparkSession, raw: DataFrame, groups: list[RowGroup] | None, files: EventFiles, rules: Rules
+) -> Counted:
+    """Count the events of the files in the bins of the rules.
+
+    raw: the files as Spark reads them. groups: their row groups, where tasks can read them by themselves.
+    Raises HistoryError for files that cannot be read.
+    """
+    gap_us = int(files.max_copy_gap_s * SECOND_US) if files.columns.id else None
+    lots = None if groups is None else splits(groups, rules, gap_us or 0)
+    rows = _UNKNOWN_ROWS if lots is None else sum(group.rows for lot in lots for group in lot)
+    bins = (rules.bins.high_us - rules.bins.low_us) // rules.bins.window_us * rules.bins.per_window
+    plan = _Plan(
+        files,
+        rules,
+        gap_us,
+        buckets=0 if gap_us is None else -(-rows // _BUCKET_ROWS),
+        ranges=max(1, min(64, bins * 200 // _RANGE_CELLS)),
+    )
+    if lots == []:
+        return Counted(TALLY.empty_table(), (), 0)
+    with reading(files):
+        if lots is None:
+            first = _rows_at_issue(raw, plan).mapInArrow(partial(_counted_rows, plan), _BLOCKS)
+        else:
+            tasks = spark.range(0, len(lots), 1, len(lots))
+            first = tasks.mapInArrow(partial(_counted_lots, plan, lots), _BLOCKS)
+        second = first.repartitionById(plan.places, "place").mapInArrow(partial(_brought_together, plan), _BLOCKS)
+        blocks = second.toArrow()
+    found: dict[int, list[bytes]] = {}
+    for kind, content in zip(blocks["kind"].to_pylist(), blocks["content"], strict=True):
+        found.setdefault(kind, []).append(content.as_buffer())
+    return Counted(
+        merged_tally(_table(content) for content in found.get(_Block.TALLY, [])),
+        tuple(_table(content) for content in found.get(_Block.KEYS, [])),
+        sum(_table(content)["rows"][0].as_py() for content in found.get(_Block.UNUSABLE, [])),
+    )
+
+
+def _rows_at_issue(raw: DataFrame, plan: _Plan) -> DataFrame:
+    """Rows of the interval, of the look-back, and what may have to be set aside or complained of."""
+    rules = plan.rules
+    rows, time = event_rows(raw, plan.files), F.col("time")
+    low_us = rules.bins.low_us - (plan.gap_us or 0)
+    near = (time >= F.lit(low_us)) & (time < F.lit(rules.bins.high_us))
+    aside = (time < F.lit(rules.not_before_us)) | (time > F.lit(rules.future_us))
+    if plan.files.columns.arrived:
+        came = F.col("arrived")
+        aside &= came.isNull() | ((came >= F.lit(low_us)) & (came < F.lit(rules.bins.high_us)))
+    return rows.where(near | aside | time.isNull())
+
+
+def _counted_rows(plan: _Plan, given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    yield from _counted(plan, (event_batch(rows) for rows in given if rows.num_rows))
+
+
+def _counted_lots(plan: _Plan, lots: list[list[RowGroup]], given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    # Every core has a task of its own; more threads would only get in each other's way.
+    pa.set_cpu_count(1)
+    for numbers in given:
+        for number in numbers.column(0).to_pylist():
+            yield from _counted(plan, batches(lots[number], plan.files))
+
+
+def _counted(plan: _Plan, given: Iterable[EventBatch]) -> Iterator[pa.RecordBatch]:
+    tallies, keys, unusable = [], [], 0
+    bins = plan.rules.bins
+    for batch in given:
+        fate = sorted_out(batch, plan.rules)
+        tallies.append(tally(batch, fate, plan.rules))
+        keys.append(key_counts(batch, fate, bins))
+        unusable += batch.unusable
+        if plan.gap_us is not None:
+            yield _blocks(
+                (bucket, _Block.COPIES, rows)
+                for bucket, rows in identified_rows(batch, fate, bins, plan.gap_us, plan.buckets)
+            )
+        if len(keys) >= 16:
+            keys = [merged_keys(keys)]
+    merged = merged_tally(tallies)
+    total = (bins.high_us - bins.low_us) // bins.window_us * bins.per_window
+    of_range = merged["bin"].to_numpy().astype(np.int64) * plan.ranges // total
+    yield _blocks(
+        (plan.buckets + int(number), _Block.TALLY, merged.filter(pa.array(of_range == number)))
+        for number in np.unique(of_range)
+    )
+    last = plan.places - 1
+    yield _blocks([(last, _Block.KEYS, found)] if (found := merged_keys(keys)).num_rows else [])
+    yield _blocks([(last, _Block.UNUSABLE, pa.table({"rows": [unusable]}))] if unusable else [])
+
+
+def _brought_together(plan: _Plan, given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    pa.set_cpu_count(1)
+    found: dict[int, dict[int, list[pa.Table]]] = {}
+    for blocks in given:
+        for place, kind, content in zip(*(blocks.column(name) for name in range(3)), strict=True):
+            found.setdefault(kind.as_py(), {}).setdefault(place.as_py(), []).append(_table(content.as_buffer()))
+    for kind, places in found.items():
+        for place, tables in places.items():
+            match kind:
+                case _Block.TALLY:
+                    yield _blocks([(place, _Block.TALLY, merged_tally(tables))])
+                case _Block.KEYS:
+                    yield _blocks([(place, _Block.KEYS, merged_keys(tables))])
+                case _Block.COPIES:
+                    assert plan.gap_us is not None
+                    taken = copies(tables, plan.rules.bins, plan.gap_us)
+                    yield _blocks([(place, _Block.TALLY, merged_tally([taken]))])
+                case _:
+                    yield _blocks((place, _Block(kind), table) for table in tables)
+
+
+def _blocks(blocks: Iterable[tuple[int, _Block, pa.Table]]) -> pa.RecordBatch:
+    rows = [(place, int(kind), _bytes(table)) for place, kind, table in blocks]
+    columns = zip(*rows, strict=True) if rows else ([], [], [])
+    return pa.RecordBatch.from_arrays(
+        [pa.array(c, f.type) for c, f in zip(columns, _SCHEMA, strict=True)], schema=_SCHEMA
+    )
+
+
+def _bytes(table: pa.Table) -> bytes:
+    sink = pa.BufferOutputStream()
+    table = table.unify_dictionaries().combine_chunks()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return sink.getvalue().to_pybytes()
+
+
+def _table(content: pa.Buffer) -> pa.Table:
+    with pa.ipc.open_stream(content) as reader:
+        return reader.read_all()

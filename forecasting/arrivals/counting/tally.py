@@ -1,0 +1,277 @@
+"""Counts rows of events per source and bin, and sets aside those that do not count, by reason.
+
+Tallies are Arrow tables of the schema TALLY, sparse and additive: those of two batches, laid end to end, are the tally
+of both. A bin is a window, or a part of one where windows are longer than the silence that tells a dead feed.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute
+
+from forecasting.arrivals.counting.event_batch import Bools, Coded, EventBatch
+from forecasting.arrivals.coverage import Int64s
+
+
+class Of(IntEnum):
+    """What a number of a tally is of. COUNT: events. The numbers of all others but the last two are rows.
+
+    FIRST, LAST: times of the first and last event of the bin in microseconds, only where they may end a span in which
+    the feed was alive: they are not added up, but the smallest and the largest count.
+    """
+
+    COUNT = 0
+    ROWS = 1
+    DUPLICATES = 2
+    LATE = 3
+    FUTURE = 4
+    UNSET_CLOCK = 5
+    SKIPPED_HOUR = 6
+    AMBIGUOUS = 7
+    FIRST = 8
+    LAST = 9
+
+
+TALLY = pa.schema(
+    [
+        pa.field("source", pa.dictionary(pa.int32(), pa.string())),
+        pa.field("bin", pa.int32()),
+        pa.field("of", pa.int8()),
+        pa.field("number", pa.int64()),
+    ]
+)
+
+
+@dataclass(frozen=True)
+class Bins:
+    """The bins of an interval and of a margin around it; all times in microseconds since the epoch.
+
+    begin_us, end_us: the interval, on the grid of windows. margin_us: how far beyond it events tell whether the feed
+    was alive. window_us: width of a window. silence_us: the longest silence of a feed that is alive; no bin is longer.
+    """
+
+    begin_us: int
+    end_us: int
+    window_us: int
+    margin_us: int
+    silence_us: int
+
+    @property
+    def low_us(self) -> int:
+        """Start of the first bin."""
+        return (self.begin_us - self.margin_us) // self.window_us * self.window_us
+
+    @property
+    def high_us(self) -> int:
+        """End of the last bin."""
+        return -(-(self.end_us + self.margin_us) // self.window_us) * self.window_us
+
+    @property
+    def width_us(self) -> int:
+        return max(1, min(self.window_us, self.silence_us))
+
+    @property
+    def per_window(self) -> int:
+        return -(-self.window_us // self.width_us)
+
+    def of(self, time_us: Int64s) -> Int64s:
+        """The bin of each time in [low_us, high_us)."""
+        into = time_us - self.low_us
+        # Divided as floats, which is exact up to 2^53 microseconds (285 years), and several times faster.
+        window = (into / self.window_us).astype(np.int64)
+        if self.per_window == 1:
+            return window
+        return window * self.per_window + (into - window * self.window_us) // self.width_us
+
+    def starts_us(self, bins: Int64s) -> Int64s:
+        window, part = np.divmod(bins, self.per_window)
+        return self.low_us + window * self.window_us + part * self.width_us
+
+    def windows(self, bins: Int64s) -> Int64s:
+        """Window of each bin, counted from begin_us; negative before it."""
+        return bins // self.per_window - (self.begin_us - self.low_us) // self.window_us
+
+
+@dataclass(frozen=True)
+class Rules:
+    """Which rows count. Times in microseconds since the epoch.
+
+    not_before_us, ahead_us, lateness_us: see EventFiles. now_us: what is further than ahead_us after it is in the
+    future, where no arrival tells. spans: whether the times of first and last events are wanted.
+    """
+
+    bins: Bins
+    now_us: int
+    ahead_us: int
+    not_before_us: int
+    lateness_us: int
+    spans: bool = True
+    arrivals: bool = False
+    """Whether a column tells when rows arrived."""
+
+    @property
+    def future_us(self) -> int:
+        """What is stamped later may be in the future."""
+        return self.bins.high_us if self.arrivals else self.now_us + self.ahead_us
+
+
+@dataclass(frozen=True)
+class Sorted:
+    """A batch's rows by what becomes of them. counted: those that count and lie in the bins, None for all of them."""
+
+    counted: Bools | None
+    set_aside: tuple[tuple[Of, Int64s], ...]
+    """Of each reason, the rows (indices) that are set aside for it."""
+
+
+def sorted_out(batch: EventBatch, rules: Rules) -> Sorted:
+    """What becomes of each row. A row is set aside for one reason only, the first of its list that holds."""
+    time_us, bins = batch.time_us, rules.bins
+    if time_us.size == 0:
+        return Sorted(None, ())
+    first, last = int(time_us.min()), int(time_us.max())
+    plain = batch.arrived_us is None and batch.skipped is None
+    if plain and rules.not_before_us <= first and last <= rules.now_us + rules.ahead_us:
+        if bins.low_us <= first and last < bins.high_us:
+            return Sorted(None, ())
+        return Sorted((time_us >= bins.low_us) & (time_us < bins.high_us), ())
+    came_us = np.int64(rules.now_us) if batch.arrived_us is None else batch.arrived_us
+    reasons = [(Of.UNSET_CLOCK, time_us < rules.not_before_us), (Of.FUTURE, time_us > came_us + rules.ahead_us)]
+    if batch.skipped is not None:
+        reasons.append((Of.SKIPPED_HOUR, batch.skipped))
+    if batch.arrived_us is not None:
+        closes_us = (time_us // bins.window_us + 1) * bins.window_us + rules.lateness_us
+        reasons.append((Of.LATE, batch.arrived_us >= closes_us))
+    free = np.ones(time_us.size, bool)
+    set_aside = []
+    for reason, holds in reasons:
+        if (rows := np.flatnonzero(free & holds)).size:
+            set_aside.append((reason, rows))
+            free[rows] = False
+    return Sorted(free & (time_us >= bins.low_us) & (time_us < bins.high_us), tuple(set_aside))
+
+
+def tally(batch: EventBatch, fate: Sorted, rules: Rules) -> pa.Table:
+    """The tally of a batch, of the schema TALLY."""
+    bins, source = rules.bins, batch.source
+    chosen = slice(None) if fate.counted is None else fate.counted
+    codes, time_us = source.codes[chosen], batch.time_us[chosen]
+    parts = []
+    if time_us.size:
+        groups = _Groups.of(codes, bins.of(time_us), len(source.names))
+        rows = groups.totals(None)
+        if batch.weight is None:
+            parts.append(groups.table(Of.COUNT, rows, source))
+        else:
+            parts.append(groups.table(Of.COUNT, groups.totals(batch.weight[chosen]), source, keep_zero=True))
+            parts.append(groups.table(Of.ROWS, rows, source))
+        if rules.spans:
+            parts.extend(_ends_of_spans(groups, time_us, rows, bins, source))
+        if batch.ambiguous is not None and (unsure := batch.ambiguous[chosen]).any():
+            parts.append(groups.table(Of.AMBIGUOUS, groups.totals(unsure), source))
+    for reason, at in fate.set_aside:
+        home_us = _home_us(batch, reason, at, rules)
+        inside = (home_us >= bins.low_us) & (home_us < bins.high_us)
+        if inside.any():
+            groups = _Groups.of(source.codes[at][inside], bins.of(home_us[inside]), len(source.names))
+            parts.append(groups.table(reason, groups.totals(None), source))
+    return pa.concat_tables([TALLY.empty_table(), *parts])
+
+
+def merged_tally(tables: Iterable[pa.Table]) -> pa.Table:
+    """The same tally with one number per source, bin and kind."""
+    whole = pa.concat_tables([TALLY.empty_table(), *tables]).unify_dictionaries().combine_chunks()
+    if whole.num_rows == 0:
+        return whole
+    source = whole["source"].chunk(0)
+    codes, bins = source.indices.to_numpy(), whole["bin"].to_numpy()
+    kinds, numbers = whole["of"].to_numpy(), whole["number"].to_numpy()
+    names = Coded(codes, source.dictionary.to_pylist())
+    parts = []
+    for kind in np.unique(kinds):
+        at = kinds == kind
+        groups = _Groups.of(codes[at], bins[at].astype(np.int64), len(names.names))
+        match kind:
+            case Of.FIRST:
+                merged = groups.smallest(numbers[at])
+            case Of.LAST:
+                merged = -groups.smallest(-numbers[at])
+            case _:
+                merged = groups.totals(numbers[at])
+        parts.append(groups.table(Of(kind), merged, names, keep_zero=True))
+    return pa.concat_tables(parts)
+
+
+def _home_us(batch: EventBatch, reason: Of, at: Int64s, rules: Rules) -> Int64s:
+    """The time under which rows are set aside: their own where it can be trusted, else that of their arrival."""
+    if reason in (Of.LATE, Of.SKIPPED_HOUR):
+        return batch.time_us[at]
+    if batch.arrived_us is not None:
+        return batch.arrived_us[at]
+    # Nothing tells when they came: they are told of with the newest window.
+    return np.full(at.size, rules.bins.end_us - 1)
+
+
+def _ends_of_spans(groups: "_Groups", time_us: Int64s, rows: Int64s, bins: Bins, source: Coded) -> Iterable[pa.Table]:
+    """First and last times of the bins that have no neighbour close by in this batch.
+
+    A bin with events so close on either side that no silence fits between ends no span, whatever other batches hold.
+    """
+    safe = (bins.silence_us - bins.width_us) // bins.width_us
+    filled = np.flatnonzero(rows)
+    owner, at = groups.owner[filled], groups.bin[filled]
+    close = (np.diff(at) <= safe) & (np.diff(owner) == 0) if bins.per_window == 1 else np.zeros(filled.size - 1, bool)
+    alone = np.zeros(rows.size, bool)
+    alone[filled] = ~(np.concatenate([[False], close]) & np.concatenate([close, [False]]))
+    chosen = alone[groups.group]
+    ends = _Groups.of(groups.owner[groups.group[chosen]], groups.bin[groups.group[chosen]], len(source.names))
+    yield ends.table(Of.FIRST, ends.smallest(time_us[chosen]), source, keep_zero=True)
+    yield ends.table(Of.LAST, -ends.smallest(-time_us[chosen]), source, keep_zero=True)
+
+
+@dataclass(frozen=True)
+class _Groups:
+    """Rows grouped by source and bin: the group of each row, and the source (code) and bin of each group in order.
+
+    Groups may be empty where the grid of sources and bins is small enough to be laid out whole.
+    """
+
+    group: npt.NDArray[np.integer]
+    owner: npt.NDArray[np.integer]
+    bin: Int64s
+
+    @classmethod
+    def of(cls, codes: npt.NDArray[np.integer], bins: Int64s, sources: int) -> "_Groups":
+        if bins.size == 0:
+            return cls(bins, bins, bins)
+        low = int(bins.min())
+        width = int(bins.max()) - low + 1
+        grid = codes.astype(np.int64) * width + (bins - low)
+        if sources * width <= 4 * bins.size + 65536:
+            cells = np.arange(sources * width)
+            return cls(grid, cells // width, low + cells % width)
+        cells, group = np.unique(grid, return_inverse=True)
+        return cls(group, cells // width, low + cells % width)
+
+    def totals(self, numbers: npt.NDArray[np.generic] | None) -> Int64s:
+        """Sum per group; rows per group without numbers. Exact up to 2^53."""
+        return np.bincount(self.group, numbers, minlength=self.owner.size).astype(np.int64)
+
+    def smallest(self, numbers: Int64s) -> Int64s:
+        """Smallest per group; the largest int64 where a group is empty."""
+        result = np.full(self.owner.size, np.iinfo(np.int64).max)
+        np.minimum.at(result, self.group, numbers)
+        return result
+
+    def table(self, of: Of, numbers: Int64s, source: Coded, *, keep_zero: bool = False) -> pa.Table:
+        """The numbers as a tally; those of groups without rows are left out, and zeros unless they are to be kept."""
+        kept = np.bincount(self.group, minlength=self.owner.size) > 0 if keep_zero else numbers != 0
+        codes = pa.DictionaryArray.from_arrays(
+            pa.array(self.owner[kept].astype(np.int32)), pa.array(source.names, pa.string())
+        )
+        kind = np.full(int(kept.sum()), of, np.int8)
+        return pa.table([codes, self.bin[kept].astype(np.int32), kind, numbers[kept]], schema=TALLY)

@@ -1,0 +1,207 @@
+"""Arrivals from raw events in files: counted by Spark, copies once, with what came too late or under a wrong clock."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from forecasting.arrivals.counting.event_files import EventFiles
+from forecasting.arrivals.counting.key_counts import key_histograms
+from forecasting.arrivals.counting.parquet_rows import RowGroup, row_groups
+from forecasting.arrivals.counting.tally import Bins, Of, Rules
+from forecasting.arrivals.coverage import Int64s, read_coverage, spans_between_events, spans_without
+from forecasting.arrivals.grid import SECOND_US, from_us, to_us, whole_windows
+from forecasting.arrivals.sources.arrival_source import Arrivals, Measures, SourceArrivals
+from forecasting.errors import HistoryError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_TALLIES = {
+    "duplicates": Of.DUPLICATES,
+    "late": Of.LATE,
+    "future": Of.FUTURE,
+    "unset_clock": Of.UNSET_CLOCK,
+    "skipped_hour": Of.SKIPPED_HOUR,
+}
+_HOUR_US = 3600 * SECOND_US
+
+
+@dataclass(frozen=True)
+class CountedEvents:
+    """An ArrivalSource over event files.
+
+    now: what is stamped well after it is in the future, where no column tells when events arrived.
+    Sources are those of the coverage file and of the events.
+    """
+
+    spark: "SparkSession"
+    files: EventFiles
+    now: datetime
+
+    @property
+    def place(self) -> str:
+        return f"events in {self.files.path}"
+
+    @property
+    def measures(self) -> Measures:
+        return self.files.measures
+
+    def first_moment(self) -> datetime:
+        """Time of the first event whose clock was set. Raises HistoryError where there is none."""
+        not_before_us = to_us(self.files.not_before)
+        if self._row_groups is not None and all(g.first_us >= not_before_us for g in self._row_groups if g.rows):
+            first_us = min((group.first_us for group in self._row_groups if group.rows), default=None)
+        else:
+            first_us = self._first_of_rows(not_before_us)
+        if first_us is None:
+            raise HistoryError(f"{self.files.path} holds no event; check the path, or wait for the first events")
+        return from_us(first_us)
+
+    def read(self, start: datetime, end: datetime, window_s: int) -> Arrivals:
+        from forecasting.arrivals.counting.spark_count import count
+        from forecasting.arrivals.counting.spark_rows import first_problem
+
+        files = self.files
+        if whole_windows(start, end, window_s) != (start, end):
+            raise HistoryError(
+                f"{self.place}: the interval {start} to {end} is not made of whole windows of {window_s} s; align it"
+            )
+        coverage = None if files.coverage is None else read_coverage(files.coverage, files.timezone)
+        silence_us = max(1, int(files.max_silence_s * SECOND_US))
+        rules = Rules(
+            Bins(to_us(start), to_us(end), window_s * SECOND_US, silence_us, silence_us),
+            now_us=to_us(self.now),
+            ahead_us=int(files.max_ahead_s * SECOND_US),
+            not_before_us=to_us(files.not_before),
+            lateness_us=int(files.lateness_s * SECOND_US),
+            spans=coverage is None,
+            arrivals=files.columns.arrived is not None,
+        )
+        counted = count(self.spark, self._raw, self._row_groups, files, rules)
+        if counted.unusable:
+            raise HistoryError(first_problem(self._raw, files))
+        found = _by_source(counted.tally, rules.bins, weighted=files.columns.weight is not None)
+        if coverage is None:
+            alive = {name: tallied.alive(rules.bins, files.span_s) for name, tallied in found.items()}
+        else:
+            alive = dict(coverage)
+            self._check_coverage(found, coverage)
+        held_back = np.array([[to_us(start), to_us(end)]])[: self.measures is Measures.THROUGHPUT]
+        windows = (to_us(end) - to_us(start)) // rules.bins.window_us
+        none = SourceArrivals(np.zeros(windows, np.int64), np.empty((0, 2), np.int64))
+        sources = {}
+        for name, spans in alive.items():
+            tallied = found.get(name)
+            sources[name] = SourceArrivals(
+                tallied.dense(Of.COUNT) if tallied else none.counts,
+                spans_without(spans, tallied.unsure(rules.bins)) if tallied else spans,
+                held_back,
+                tallied.tallies() if tallied else {},
+            )
+        return Arrivals(start, end, window_s, self.measures, sources, key_histograms(counted.keys))
+
+    def _check_coverage(self, found: Mapping[str, object], coverage: Mapping[str, Int64s]) -> None:
+        if unknown := sorted(set(found) - set(coverage)):
+            raise HistoryError(
+                f"events in {self.files.path} come from source {unknown[0]!r}, which coverage file "
+                f"{self.files.coverage} does not list ({', '.join(sorted(coverage))}); add when it was alive, or "
+                "correct its name"
+            )
+
+    def _first_of_rows(self, not_before_us: int) -> int | None:
+        from pyspark.sql import functions as F  # noqa: N812 - the name that every Spark reader knows
+
+        from forecasting.arrivals.counting.spark_rows import event_rows, first_problem, reading
+
+        time = F.col("time")
+        with reading(self.files):
+            row = (
+                event_rows(self._raw, self.files)
+                .agg(F.min(F.when(time >= F.lit(not_before_us), time)), F.count(F.lit(1)))
+                .first()
+            )
+        assert row is not None
+        if row[0] is None and row[1]:
+            raise HistoryError(first_problem(self._raw, self.files))
+        return row[0]
+
+    @cached_property
+    def _raw(self) -> "DataFrame":
+        from forecasting.arrivals.counting.spark_rows import loaded
+
+        return loaded(self.spark, self.files)
+
+    @cached_property
+    def _row_groups(self) -> list[RowGroup] | None:
+        from forecasting.arrivals.counting.spark_rows import reading
+
+        with reading(self.files):
+            return row_groups(self._raw.inputFiles(), self.files)
+
+
+@dataclass(frozen=True)
+class _Tallied:
+    """The tally of one source, its bins in order.
+
+    bin, window, of, number: of each entry, shape (entries,). windows: how many the interval has. weighted: whether rows
+    have weights.
+    """
+
+    bin: Int64s
+    window: Int64s
+    of: Int64s
+    number: Int64s
+    windows: int
+    weighted: bool
+
+    def dense(self, *kinds: Of) -> Int64s:
+        """Sum per window of the interval, shape (windows,)."""
+        at = np.isin(self.of, kinds) & (self.window >= 0) & (self.window < self.windows)
+        return np.bincount(self.window[at], self.number[at], minlength=self.windows).astype(np.int64)
+
+    def tallies(self) -> dict[str, Int64s]:
+        kinds = set(self.of.tolist())
+        # Where no row has a weight, the events that count and the copies are the rows.
+        rows = [Of.ROWS] if self.weighted else [Of.COUNT, Of.DUPLICATES]
+        tallies = {"rows_read": self.dense(*rows, Of.LATE, Of.FUTURE, Of.UNSET_CLOCK, Of.SKIPPED_HOUR)}
+        return tallies | {name: self.dense(kind) for name, kind in _TALLIES.items() if kind in kinds}
+
+    def alive(self, bins: Bins, span_s: float) -> Int64s:
+        """Spans between events that are close to each other."""
+        with_rows = np.unique(self.bin[np.isin(self.of, [Of.ROWS if self.weighted else Of.COUNT])])
+        # Where no ends were told, the bin lies amid events and ends no span: its start does for both.
+        first_us, last_us = bins.starts_us(with_rows), bins.starts_us(with_rows)
+        for kind, times_us in ((Of.FIRST, first_us), (Of.LAST, last_us)):
+            at = self.of == kind
+            times_us[np.searchsorted(with_rows, self.bin[at])] = self.number[at]
+        return spans_between_events(first_us, last_us + int(span_s * SECOND_US), bins.silence_us)
+
+    def unsure(self, bins: Bins) -> Int64s:
+        """Bins whose events may belong an hour later, and those where they would belong then."""
+        starts_us = bins.starts_us(np.unique(self.bin[self.of == Of.AMBIGUOUS]))
+        return np.array([(at, at + bins.width_us) for us in starts_us.tolist() for at in (us, us + _HOUR_US)]).reshape(
+            -1, 2
+        )
+
+
+def _by_source(tally: pa.Table, bins: Bins, *, weighted: bool) -> dict[str, _Tallied]:
+    if tally.num_rows == 0:
+        return {}
+    source = tally["source"].unify_dictionaries().combine_chunks()
+    source = source.chunk(0) if isinstance(source, pa.ChunkedArray) else source
+    codes = source.indices.to_numpy()
+    order = np.argsort(codes, kind="stable")
+    edges = np.searchsorted(codes[order], np.arange(len(source.dictionary) + 1))
+    columns = [tally[name].to_numpy().astype(np.int64)[order] for name in ("bin", "of", "number")]
+    windows = (bins.end_us - bins.begin_us) // bins.window_us
+    found = {}
+    for code, name in enumerate(source.dictionary.to_pylist()):
+        at, of, number = (column[edges[code] : edges[code + 1]] for column in columns)
+        if at.size:
+            found[name] = _Tallied(at, bins.windows(at), of, number, windows, weighted)
+    return found

@@ -1,0 +1,169 @@
+"""The section `arrivals` of a topology file: where arrivals are read from, and how good their history must be."""
+
+import os
+from typing import Annotated, Any, Literal
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Discriminator, Field, SecretStr, Tag, field_validator
+
+from forecasting.arrivals.sources.arrival_source import Measures
+
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Share = Annotated[float, Field(ge=0, le=1)]
+EnvironmentVariable = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+
+
+class QualityEntry(BaseModel):
+    """What `forescale history check` asks of the history. Shares are of the windows, and of the rows that were read."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    min_observed: Share = 0.9
+    max_quarantined: Share = 0.01
+    max_late: Share = 0.01
+    max_duplicates: Share = 0.2
+
+
+class _Arrivals(BaseModel):
+    """What all sources have. window_s: width of the history's windows. lateness_s: windows younger than this are read
+    again, for what came late.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    window_s: Annotated[int, Field(gt=0)] = 60
+    lateness_s: NotNegative = 3600
+    quality: QualityEntry = QualityEntry()
+
+
+class EventColumnsEntry(BaseModel):
+    """Which columns of the raw events hold what. source may instead be given once, as arrivals.source."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    time: str
+    source: str | None = None
+    key: str | None = None
+    id: str | None = None
+    weight: str | None = None
+    arrived: str | None = None
+
+
+class EventsEntry(_Arrivals):
+    """Raw events in files; see forecasting.arrivals.counting.event_files. Relative paths are below FORESCALE_HOME.
+
+    coverage: a Parquet or CSV file (source, alive_from, alive_to) that tells when the feed was alive: a window without
+    events is zero where it was, and missing where it was not. Without it the feed counts as alive between two events
+    that are at most max_silence_s apart.
+    """
+
+    kind: Literal["events"] = "events"
+    path: str
+    format: Literal["parquet", "csv", "jsonl"] = "parquet"
+    columns: EventColumnsEntry
+    source: str | None = None
+    timezone: str = "UTC"
+    coverage: str | None = None
+    max_silence_s: Positive = 3600
+    max_copy_gap_s: NotNegative = 86400
+    max_ahead_s: NotNegative = 300
+    not_before: AwareDatetime | None = None
+    span_s: NotNegative = 0
+    measures: Measures = Measures.OFFERED
+
+
+class KafkaEntry(_Arrivals):
+    """Topics, counted by their offsets. topics: source → topic or topics. settings: of the client, librdkafka's.
+
+    password_env: environment variable that holds sasl.password, which no file should.
+    """
+
+    kind: Literal["kafka"]
+    servers: str
+    topics: dict[str, str | list[str]]
+    settings: dict[str, str] = {}
+    password_env: EnvironmentVariable | None = None
+    timeout_s: Positive = 30
+    settle_s: NotNegative = 10
+
+    @field_validator("settings")
+    @classmethod
+    def _holds_no_secret(cls, settings: dict[str, str]) -> dict[str, str]:
+        if secret := [name for name in settings if "password" in name or "secret" in name or name.endswith(".pem")]:
+            raise ValueError(
+                f"{secret[0]} is a secret; put it into an environment variable and name that: password_env"
+            )
+        return settings
+
+    def password(self) -> SecretStr | None:
+        return _secret(self.password_env)
+
+
+class _OverHttp(_Arrivals):
+    """token_env: environment variable that holds a bearer token."""
+
+    url: str
+    token_env: EnvironmentVariable | None = None
+    timeout_s: Positive = 30
+
+    def token(self) -> SecretStr | None:
+        return _secret(self.token_env)
+
+    def headers(self) -> dict[str, SecretStr]:
+        token = self.token()
+        return {} if token is None else {"Authorization": SecretStr(f"Bearer {token.get_secret_value()}")}
+
+
+class PrometheusEntry(_OverHttp):
+    """Counters. queries: source → selector. held_back: PromQL, above 0 while something holds the sources back."""
+
+    kind: Literal["prometheus"]
+    queries: dict[str, str]
+    measures: Measures = Measures.THROUGHPUT
+    scrape_interval_s: Positive = 15
+    max_gap_s: Positive | None = None
+    held_back: str | None = None
+    since: AwareDatetime | None = None
+
+
+class HeronEntry(_OverHttp):
+    """Heron's tracker, which keeps three hours. spouts: source → spout; streams: source → its streams."""
+
+    kind: Literal["heron"]
+    cluster: str
+    environ: str
+    role: str | None = None
+    spouts: dict[str, str]
+    streams: dict[str, list[str]] = {}
+
+
+class StormEntry(_OverHttp):
+    """Storm's UI, which keeps nothing: `forescale history record` reads it steadily. spouts: source → spout."""
+
+    kind: Literal["storm"]
+    spouts: dict[str, str]
+    max_gap_s: Positive = 180
+    saturated_capacity: Positive = 0.9
+
+
+def _kind(given: Any) -> str:
+    return given.get("kind", "events") if isinstance(given, dict) else getattr(given, "kind", "events")
+
+
+ArrivalsSection = Annotated[
+    Annotated[EventsEntry, Tag("events")]
+    | Annotated[KafkaEntry, Tag("kafka")]
+    | Annotated[PrometheusEntry, Tag("prometheus")]
+    | Annotated[HeronEntry, Tag("heron")]
+    | Annotated[StormEntry, Tag("storm")],
+    Discriminator(_kind),
+]
+
+
+def _secret(variable: str | None) -> SecretStr | None:
+    """Raises ValueError where the environment lacks it."""
+    if variable is None:
+        return None
+    if variable not in os.environ:
+        raise ValueError(f"the environment holds no {variable}, which the topology file names; set it")
+    return SecretStr(os.environ[variable])

@@ -216,7 +216,11 @@ def read_topology_file(path: Path) -> TopologyConfig:
 
 def _sentence(path: Path, problem: object) -> str:
     assert isinstance(problem, dict)
-    field = ".".join(str(part) for part in problem["loc"]) or "(file)"
+    place = [str(part) for part in problem["loc"]]
+    if place[:1] == ["arrivals"]:
+        # Between the section and its field stands the kind of source that it was taken for.
+        del place[1:2]
+    field = ".".join(place) or "(file)"
     if problem["type"] == "missing":
         return f"{path}: {field} is missing; add it"
     if problem["type"] == "extra_forbidden":

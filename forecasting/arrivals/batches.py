@@ -35,8 +35,12 @@ def checked_batch(given: pa.Table | Arrivals, topology: str, start: datetime, en
     Raises HistoryError for rows that do not fit, windows and histograms outside the interval and histograms given
     twice.
     """
-    table, keys = (rows_of(topology, given), given.keys) if isinstance(given, Arrivals) else (given, ())
-    rows, window_s = checked_rows(table, topology)
+    if isinstance(given, Arrivals) and given.sources and given.windows:
+        # Made in order and on the grid from what was looked through when it came to be.
+        rows, window_s, keys = rows_of(topology, given), given.window_s, given.keys
+    else:
+        keys = given.keys if isinstance(given, Arrivals) else ()
+        rows, window_s = checked_rows(rows_of(topology, given) if isinstance(given, Arrivals) else given, topology)
     start, end = whole_windows(start, end, window_s)
     starts_us = window_starts_us(rows)
     if (outside := (starts_us < to_us(start)) | (starts_us >= to_us(end))).any():

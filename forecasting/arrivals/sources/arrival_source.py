@@ -2,16 +2,16 @@
 wrong with them.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from datetime import date, datetime
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import date, datetime, timedelta
 from enum import StrEnum
 from typing import Protocol
 
 import numpy as np
 
 from forecasting.arrivals.coverage import Int64s
-from forecasting.arrivals.grid import SECOND_US, to_us
+from forecasting.arrivals.grid import DAY_S, EPOCH, SECOND_US, to_us
 from forecasting.errors import HistoryError
 
 
@@ -69,6 +69,11 @@ class SourceArrivals:
             if (np.diff(spans.reshape(-1)) < 0).any():
                 raise HistoryError(f"spans of {name} overlap or are out of order; merge them")
 
+    def between(self, first: int, last: int) -> "SourceArrivals":
+        """The windows from number first up to number last (exclusive)."""
+        tallies = {name: numbers[first:last] for name, numbers in self.tallies.items()}
+        return replace(self, counts=self.counts[first:last], tallies=tallies)
+
 
 @dataclass(frozen=True)
 class KeyHistogram:
@@ -111,6 +116,20 @@ class Arrivals:
     def edges_us(self) -> Int64s:
         """Edges of the windows in microseconds since the epoch, shape (windows + 1,)."""
         return to_us(self.start) + np.arange(self.windows + 1, dtype=np.int64) * (self.window_s * SECOND_US)
+
+    def by_day(self) -> Iterator["Arrivals"]:
+        """The same, a UTC day at a time; a window belongs to the day on which it starts."""
+        days = self.edges_us()[:-1] // (DAY_S * SECOND_US)
+        for day in np.unique(days):
+            first, last = np.searchsorted(days, [day, day + 1])
+            yield Arrivals(
+                self.start + timedelta(seconds=int(first) * self.window_s),
+                self.start + timedelta(seconds=int(last) * self.window_s),
+                self.window_s,
+                self.measures,
+                {name: arrivals.between(first, last) for name, arrivals in self.sources.items()},
+                tuple(keys for keys in self.keys if (keys.day - EPOCH.date()).days == day),
+            )
 
 
 class ArrivalSource(Protocol):

@@ -63,11 +63,14 @@ def copies(rows: Iterable[pa.Table], bins: Bins, gap_us: int) -> pa.Table:
     source = whole["source"].chunk(0)
     codes = source.indices.to_numpy()
     again = _rows_of_repeated_keys(key)
-    again = again[np.lexsort((time_us[again], codes[again], key[again]))]
+    weight = whole["weight"].to_numpy() if "weight" in whole.column_names else None
+    # Of equal times the largest weight is the original, so that the order of rows does not matter.
+    ties = () if weight is None else (-weight[again],)
+    again = again[np.lexsort((*ties, time_us[again], codes[again], key[again]))]
     same = (np.diff(key[again]) == 0) & (np.diff(codes[again]) == 0) & (np.diff(time_us[again]) <= gap_us)
     copy = again[1:][same]
     copy = copy[(time_us[copy] >= bins.low_us) & (time_us[copy] < bins.high_us)]
-    taken = -whole["weight"].to_numpy()[copy] if "weight" in whole.column_names else np.full(copy.size, -1)
+    taken = np.full(copy.size, -1) if weight is None else -weight[copy]
     dictionary = pa.DictionaryArray.from_arrays(pa.array(codes[copy]), source.dictionary)
     at = bins.of(time_us[copy]).astype(np.int32)
     return pa.concat_tables(

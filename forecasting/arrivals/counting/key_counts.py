@@ -39,7 +39,8 @@ def key_counts(batch: EventBatch, fate: Sorted, bins: Bins) -> pa.Table:
     if fate.counted is not None:
         chosen &= fate.counted
     key, source = batch.key.codes[chosen].astype(np.int64), batch.source.codes[chosen].astype(np.int64)
-    day = batch.time_us[chosen] // (DAY_S * SECOND_US)
+    # A window belongs to the day on which it starts, and its events with it.
+    day = batch.time_us[chosen] // bins.window_us * bins.window_us // (DAY_S * SECOND_US)
     if key.size == 0:
         return KEYS.empty_table()
     low, days, keys = int(day.min()), int(np.ptp(day)) + 1, len(batch.key.names) + 1

@@ -13,12 +13,17 @@ from forecasting.arrivals.coverage import Int64s
 Bools = npt.NDArray[np.bool_]
 UInt64s = npt.NDArray[np.uint64]
 
-ROLES = ("time", "source", "key", "id", "weight", "arrived", "skipped", "ambiguous")
+ROLES = ("time", "source", "key", "id", "weight", "arrived", "skipped", "later")
 """Columns of the Arrow tables that batches are made of; only time and source are needed.
 
 time, arrived: int64, microseconds since the epoch. source, key: text, dictionary-encoded or not. id: text or integers.
-weight: int64. skipped, ambiguous: whether the time is a wall-clock time that daylight saving skips or repeats.
+weight: int64. skipped: whether the time is a wall-clock time that daylight saving skips. later: int64, where it is one
+that repeats, by how many microseconds later the event came if it came in the second of the two hours; else zero.
 """
+MAX_WEIGHT = 10**12
+"""The most events that a row may stand for: sums are exact up to 2^53, nine thousand times as much."""
+BLANKS = " \t\r\n\f\v"
+"""What does not belong to the name of a source at either end."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +51,7 @@ class EventBatch:
     weight: Int64s | None = None
     arrived_us: Int64s | None = None
     skipped: Bools | None = None
-    ambiguous: Bools | None = None
+    later_us: Int64s | None = None
 
 
 def event_batch(table: pa.Table | pa.RecordBatch) -> EventBatch:
@@ -57,9 +62,12 @@ def event_batch(table: pa.Table | pa.RecordBatch) -> EventBatch:
         if name in columns and columns[name].null_count:
             known = pa.compute.is_valid(columns[name])
             usable = known if usable is None else pa.compute.and_(usable, known)
-    if "weight" in columns and (pa.compute.min(columns["weight"]).as_py() or 0) < 0:
-        positive = pa.compute.fill_null(pa.compute.greater_equal(columns["weight"], 0), False)
-        usable = positive if usable is None else pa.compute.and_(usable, positive)
+    if "weight" in columns:
+        least, most = pa.compute.min_max(columns["weight"]).as_py().values()
+        if (least or 0) < 0 or (most or 0) > MAX_WEIGHT:
+            weight = pa.compute.fill_null(columns["weight"], -1)
+            fit = pa.compute.and_(pa.compute.greater_equal(weight, 0), pa.compute.less_equal(weight, MAX_WEIGHT))
+            usable = fit if usable is None else pa.compute.and_(usable, fit)
     unusable = 0
     if usable is not None:
         table = table.filter(usable)
@@ -69,15 +77,17 @@ def event_batch(table: pa.Table | pa.RecordBatch) -> EventBatch:
     def numbers(name: str) -> Any:
         return _flat(columns[name]).to_numpy(zero_copy_only=False) if name in columns else None
 
-    source = coded(columns["source"])
-    if any(not name.strip() for name in source.names):
+    source = _without_blanks(coded(columns["source"]))
+    blank = source.codes == (source.names.index("") if "" in source.names else -1)
+    if blank.any():
         # A blank source is none at all; such rows are few, if there are any.
-        blank = np.array([not name.strip() for name in source.names])[source.codes]
         kept = event_batch(pa.Table.from_arrays([*table.columns], names=table.schema.names).filter(pa.array(~blank)))
         return EventBatch(**{**kept.__dict__, "unusable": kept.unusable + unusable + int(blank.sum())})
     ids = identified = None
     if "id" in columns:
         given = _flat(columns["id"])
+        if pa.types.is_dictionary(given.type) and given.dictionary.null_count:
+            given = _decoded(given)
         identified = given.is_valid().to_numpy(zero_copy_only=False) if given.null_count else None
         ids = hashed(given)
     return EventBatch(
@@ -90,7 +100,7 @@ def event_batch(table: pa.Table | pa.RecordBatch) -> EventBatch:
         weight=numbers("weight"),
         arrived_us=numbers("arrived"),
         skipped=numbers("skipped"),
-        ambiguous=numbers("ambiguous"),
+        later_us=numbers("later"),
     )
 
 
@@ -100,8 +110,19 @@ def coded(column: pa.ChunkedArray | pa.Array) -> Coded:
         column = column.cast(pa.string()).dictionary_encode()
     if isinstance(column, pa.ChunkedArray):
         column = _flat(column.unify_dictionaries())
+    if column.dictionary.null_count:
+        return coded(_decoded(column))
     codes = column.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
     return Coded(codes, [str(name) for name in column.dictionary.to_pylist()])
+
+
+def _without_blanks(source: Coded) -> Coded:
+    """The same without blanks around names: one source may be written in two ways."""
+    names = [name.strip(BLANKS) for name in source.names]
+    if names == source.names:
+        return source
+    distinct = list(dict.fromkeys(names))
+    return Coded(np.array([distinct.index(name) for name in names], np.int32)[source.codes], distinct)
 
 
 def hashed(ids: pa.Array) -> UInt64s:
@@ -148,6 +169,11 @@ def _hashed_of_one_length(content: npt.NDArray[np.uint8], begins: Int64s, length
     for word in padded.view("<u8").T:
         state = mixed(state ^ word) + np.uint64(0x9E3779B97F4A7C15)
     return state
+
+
+def _decoded(column: pa.DictionaryArray) -> pa.Array:
+    """Without its dictionary: null among the values counts as null among the rows only then."""
+    return column.cast(column.type.value_type)
 
 
 def _flat(column: pa.ChunkedArray | pa.Array) -> pa.Array:

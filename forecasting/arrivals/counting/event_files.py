@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from forecasting.arrivals.sources.arrival_source import Measures
 from forecasting.errors import HistoryError
 
+_LONGEST_S = 100 * 366 * 86_400
 Format = Literal["parquet", "csv", "jsonl"]
 
 
@@ -54,10 +55,14 @@ class EventFiles:
     max_silence_s: without a coverage file, the feed counts as alive between consecutive events of a source that are at
     most this far apart.
     max_copy_gap_s: a row is a copy where a row with its id came at most this long before it.
-    lateness_s: a window is closed this long after its end; with a column `arrived`, rows that came later are late.
+    lateness_s: a window is closed this long after its end. With a column `arrived`, rows that came later are late and
+    never count. Without it nothing tells: rows count wherever their window is read, and windows that are closed are not
+    read again, so that rows which come later count only once their interval is built again by hand.
     max_ahead_s: rows stamped further than this ahead of their arrival (or, without that column, of now) are in the
-    future. not_before: rows stamped before it come from a clock that was not set.
-    span_s: how long the span is that a row with a weight stands for, from its time on.
+    future. not_before: rows stamped before it come from a clock that was not set. Without the column such rows are told
+    of with the newest window that is over now, and with no other.
+    span_s: how long the span is that a row with a weight stands for, from its time on; all of it counts in the window
+    in which it starts.
     measures: what the events are of; where that is throughput, nothing tells when the source was held back.
     Raises HistoryError for an unknown format or time zone, and unless the source is told exactly once.
     """
@@ -92,9 +97,11 @@ class EventFiles:
             ) from None
         if not self.max_silence_s > 0:
             raise HistoryError(f"{where}: max_silence_s {self.max_silence_s}; give a positive number of seconds")
-        for name in ("max_copy_gap_s", "lateness_s", "max_ahead_s", "span_s"):
-            if not getattr(self, name) >= 0:
-                raise HistoryError(f"{where}: {name} {getattr(self, name)}; give seconds, not negative")
+        for name in ("max_silence_s", "max_copy_gap_s", "lateness_s", "max_ahead_s", "span_s"):
+            if not 0 <= getattr(self, name) <= _LONGEST_S:
+                raise HistoryError(
+                    f"{where}: {name} {getattr(self, name)}; give seconds, not negative and at most {_LONGEST_S}"
+                )
         if self.not_before.tzinfo is None:
             raise HistoryError(f"{where}: not_before {self.not_before} has no time zone; give it in UTC")
         if self.span_s and self.columns.weight is None:

@@ -4,8 +4,10 @@ Only for files that need no interpretation (time stamps in UTC, text or integers
 knows; whatever else there is, Spark reads (see spark_rows).
 """
 
+import json
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
@@ -17,6 +19,7 @@ import pyarrow.parquet
 from forecasting.arrivals.counting.event_batch import EventBatch, event_batch
 from forecasting.arrivals.counting.event_files import EventColumns, EventFiles
 from forecasting.arrivals.counting.tally import Rules
+from forecasting.errors import HistoryError
 
 _READERS = 8
 _SPLIT_ROWS = 4_000_000
@@ -41,12 +44,38 @@ class RowGroup:
 
 
 def row_groups(uris: Sequence[str], files: EventFiles) -> list[RowGroup] | None:
-    """The row groups of all files, from their footers; None where one of them is not fit to be read here."""
+    """The row groups of all files, from their footers; None where one of them is not fit to be read here.
+
+    Raises HistoryError where that one makes Spark take times of some files for what they are not.
+    """
     if files.format != "parquet":
         return None
     with ThreadPoolExecutor(_READERS) as pool:
-        found = list(pool.map(lambda uri: _of_file(uri, files.columns), uris))
-    return [group for groups in found if groups is not None for group in groups] if None not in found else None
+        found = [file for file in pool.map(lambda uri: _of_file(uri, files.columns), uris) if file is not None]
+    ids = {file.kinds["id"] for file in found if "id" in file.kinds}
+    if len(found) == len(uris) and all(file.fit for file in found) and len(ids) <= 1:
+        return [group for file in found for group in file.groups]
+    for role in ("time", "arrived"):
+        told: dict[str, str] = {}
+        for file in found:
+            if role in file.kinds:
+                told.setdefault(file.kinds[role], file.uri)
+        if len(told) > 1:
+            (kind, uri), (other, elsewhere), *_ = told.items()
+            raise HistoryError(
+                f"events in {files.path}: column {files.columns.named()[role]!r} holds {kind} in {uri} and {other} in "
+                f"{elsewhere}; store it in one way, or build the history from each apart"
+            )
+    return None
+
+
+def zone_of_nanoseconds(uris: Sequence[str], column: str) -> bool | None:
+    """Whether a column of times in nanoseconds is in UTC (or without a zone); None for any other column."""
+    for uri in uris:
+        with suppress(OSError, pa.ArrowException, ValueError), _opened(uri, []) as file:
+            kind = file.schema_arrow.field(column).type if file.schema_arrow.names.count(column) == 1 else pa.null()
+            return kind.tz is not None if pa.types.is_timestamp(kind) and kind.unit == "ns" else None
+    return None
 
 
 def splits(groups: Sequence[RowGroup], rules: Rules, look_back_us: int) -> list[list[RowGroup]]:
@@ -56,12 +85,14 @@ def splits(groups: Sequence[RowGroup], rules: Rules, look_back_us: int) -> list[
     Groups that lie side by side in time stay together, so that a task sees a stretch of time and not all of it.
     """
     low_us, high_us = rules.bins.low_us - look_back_us, rules.bins.high_us
+    aside = rules.arrivals or rules.bins.low_us <= rules.newest_us < high_us
     wanted = [
         group
         for group in groups
         if (group.last_us >= low_us and group.first_us < high_us)
         or (
-            (group.first_us < rules.not_before_us or group.last_us > max(high_us, rules.future_us))
+            aside
+            and (group.first_us < rules.not_before_us or group.last_us > max(high_us, rules.future_us))
             and group.came_last_us >= low_us
             and group.came_first_us < high_us
         )
@@ -127,7 +158,17 @@ def _place(uri: str) -> tuple[pyarrow.fs.FileSystem, str]:
     return file_system, path
 
 
-def _of_file(uri: str, columns: EventColumns) -> list[RowGroup] | None:
+@dataclass(frozen=True)
+class _File:
+    """What a footer tells. kinds: of the columns of some roles, for comparison between files. fit: to be read here."""
+
+    uri: str
+    kinds: dict[str, str]
+    fit: bool
+    groups: list[RowGroup]
+
+
+def _of_file(uri: str, columns: EventColumns) -> _File | None:
     try:
         file = _opened(uri, [])
     except (OSError, pa.ArrowException, ValueError):
@@ -135,17 +176,41 @@ def _of_file(uri: str, columns: EventColumns) -> list[RowGroup] | None:
         return None
     with file:
         schema, footer = file.schema_arrow, file.metadata
-    named = columns.named()
-    if any(name not in schema.names for name in named.values()):
-        return None
-    if not all(_fit(role, schema.field(name).type) for role, name in named.items()):
-        return None
     # The place among the leaves, which nested columns shift.
-    paths = [footer.schema.column(number).path for number in range(footer.num_columns)]
-    groups = [footer.row_group(number) for number in range(footer.num_row_groups)]
-    times = [_bounds(group.column(paths.index(columns.time))) for group in groups]
-    came = [_bounds(group.column(paths.index(columns.arrived))) if columns.arrived else _ANY for group in groups]
-    return [RowGroup(uri, number, group.num_rows, *times[number], *came[number]) for number, group in enumerate(groups)]
+    leaves = [footer.schema.column(number) for number in range(footer.num_columns)]
+    paths = [leaf.path for leaf in leaves]
+    named = columns.named()
+    kinds, fit = {}, True
+    for role, name in named.items():
+        # A dot may lead into a struct as well, and Spark takes the value of a folder `name=value` for the column.
+        if schema.names.count(name) != 1 or "." in name or f"/{name}=" in unquote(urlsplit(uri).path):
+            fit = False
+            continue
+        kind = schema.field(name).type
+        # Times in INT96 are in UTC, though nothing says so.
+        old = name in paths and leaves[paths.index(name)].physical_type == "INT96"
+        fit &= _fit(role, kind) and not old
+        if role in ("time", "arrived"):
+            kinds[role] = "times in UTC" if old else _told_time(kind)
+        elif role == "id":
+            kinds[role] = "unsigned" if kind == pa.uint64() else "whole" if pa.types.is_integer(kind) else "other"
+    if not fit:
+        return _File(uri, kinds, False, [])
+    groups = []
+    for number in range(footer.num_row_groups):
+        group = footer.row_group(number)
+        bounds = [
+            _bounds(group.column(paths.index(name))) if name else _ANY for name in (columns.time, columns.arrived)
+        ]
+        groups.append(RowGroup(uri, number, group.num_rows, *bounds[0], *bounds[1]))
+    return _File(uri, kinds, True, groups)
+
+
+def _told_time(kind: pa.DataType) -> str:
+    if not pa.types.is_timestamp(kind):
+        return f"no timestamps ({kind})"
+    where = "times without a zone" if kind.tz is None else "times in UTC"
+    return f"{where} in nanoseconds" if kind.unit == "ns" else where
 
 
 def _fit(role: str, kind: pa.DataType) -> bool:
@@ -171,5 +236,14 @@ def _bounds(column: pyarrow.parquet.ColumnChunkMetaData) -> tuple[int, int]:
     # Nulls are looked for in every row group, so one that has any is always read.
     if not column.is_stats_set or not statistics.has_min_max or statistics.null_count != 0:
         return _ANY
-    low, high = (_micros(pa.array([moment]))[0].as_py() for moment in (statistics.min, statistics.max))
-    return low, high
+    unit = json.loads(statistics.logical_type.to_json()).get("timeUnit")
+    # Bare numbers: a clock that is not set may show what no datetime can hold.
+    match unit:
+        case "milliseconds":
+            return statistics.min_raw * 1000, statistics.max_raw * 1000
+        case "microseconds":
+            return statistics.min_raw, statistics.max_raw
+        case "nanoseconds":
+            return statistics.min_raw // 1000, -(-statistics.max_raw // 1000)
+        case _:
+            return _ANY

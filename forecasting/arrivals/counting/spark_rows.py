@@ -8,14 +8,17 @@ from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException, PythonException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name that every Spark reader knows
-from pyspark.sql.types import IntegralType, StringType, TimestampNTZType, TimestampType
+from pyspark.sql.types import FractionalType, IntegralType, LongType, StringType, TimestampNTZType, TimestampType
 
-from forecasting.arrivals.counting.event_batch import ROLES
+from forecasting.arrivals.counting.event_batch import BLANKS, MAX_WEIGHT, ROLES
 from forecasting.arrivals.counting.event_files import EventFiles
+from forecasting.arrivals.counting.parquet_rows import zone_of_nanoseconds
+from forecasting.arrivals.grid import DAY_S, SECOND_US
 from forecasting.errors import HistoryError
 
-_DATE_AND_TIME = r"^\s*\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}:\d{2}"
-_OFFSET = r"(Z|[+-]\d{2}(:?\d{2})?)\s*$"
+_OFFSET = r"(Z|UTC|GMT|[+-]\d{2}(:?\d{2})?)\s*$"
+# Spark alone would take "2003" for New Year and "T12:00" for noon of today, and read names of zones after the time.
+_DATE_AND_TIME = rf"^\s*\d{{4}}-\d{{2}}-\d{{2}}[T ]\d{{2}}:\d{{2}}:\d{{2}}(\.\d+)?\s*({_OFFSET}|$)"
 _TIME_REMEDY = "write ISO 8601 times such as 2003-03-03T07:00:00Z"
 _CORRUPT = "_corrupt_record"
 
@@ -24,6 +27,8 @@ def loaded(spark: SparkSession, files: EventFiles) -> DataFrame:
     """The files as they are, with every column that is named. Raises HistoryError; nothing is read yet but schemas."""
     with reading(files):
         raw = _load(spark, files)
+        if files.format == "parquet":
+            raw = _without_nanoseconds(raw, files)
     for role, column in files.columns.named().items():
         if column not in raw.columns:
             raise HistoryError(
@@ -50,7 +55,7 @@ def first_problem(raw: DataFrame, files: EventFiles) -> str:
     )
     example = F.coalesce("corrupt", "given")
     if files.columns.weight:
-        unfit = F.col("weight").isNull() | (F.col("weight") < 0)
+        unfit = F.col("weight").isNull() | (F.col("weight") < 0) | (F.col("weight") > MAX_WEIGHT)
         bad, kinds = bad | unfit, kinds.when(unfit, "weight")
     if files.columns.arrived:
         unfit = F.col("arrived").isNull()
@@ -59,7 +64,10 @@ def first_problem(raw: DataFrame, files: EventFiles) -> str:
         rows = parsed.count()
         found = parsed.where(bad).groupBy(kinds.alias("kind"))
         row = found.agg(F.count(F.lit(1)), F.min(F.struct("file", example.alias("value")))).orderBy("kind").first()
-    assert row is not None
+    if row is None:
+        raise HistoryError(
+            f"events in {files.path} changed while they were read; let their writer finish, run it again"
+        )
     kind, count, (file, value) = row
     where, such = f"{count} of {rows} events in {files.path}", f"such as {value!r:.200} in {file}"
     names = files.columns
@@ -73,7 +81,7 @@ def first_problem(raw: DataFrame, files: EventFiles) -> str:
         case "weight":
             return (
                 f"{where} have no weight that counts in column {names.weight!r}, such as that of {value!r:.200} in "
-                f"{file}; give whole numbers, not negative"
+                f"{file}; give whole numbers from 0 to {MAX_WEIGHT}"
             )
         case "arrived":
             return (
@@ -108,11 +116,13 @@ def _load(spark: SparkSession, files: EventFiles) -> DataFrame:
         case "jsonl":
             return spark.read.json(path, primitivesAsString=True, columnNameOfCorruptRecord=_CORRUPT)
         case _:
+            # Or it would refuse files that the tasks can read by themselves.
+            spark.conf.set("spark.sql.legacy.parquet.nanosAsLong", "true")
             return spark.read.parquet(path)
 
 
 def _roles_of(raw: DataFrame, files: EventFiles) -> set[str]:
-    wall_clock = {"skipped", "ambiguous"} if _tells_wall_clock(raw, files) else set()
+    wall_clock = {"skipped", "later"} if _tells_wall_clock(raw, files, files.columns.time) else set()
     return {"time", "source", *files.columns.named(), *wall_clock}
 
 
@@ -125,7 +135,7 @@ def _parsed(raw: DataFrame, files: EventFiles) -> DataFrame:
     given_source = _column(names.source) if names.source else F.lit(files.source)
     columns = {
         "time": F.unix_micros(_moment(raw, files, names.time)),
-        "source": F.nullif(F.trim(given_source.cast("string")), F.lit("")),
+        "source": F.nullif(F.trim(given_source.cast("string"), F.lit(BLANKS)), F.lit("")),
         "given": _column(names.time).cast("string"),
         "file": F.col("_metadata.file_path"),
         "corrupt": (F.col(_CORRUPT) if _CORRUPT in raw.columns else F.lit(None)).cast("string"),
@@ -136,24 +146,58 @@ def _parsed(raw: DataFrame, files: EventFiles) -> DataFrame:
         whole = isinstance(raw.schema[names.id].dataType, IntegralType)
         columns["id"] = _column(names.id).cast("long" if whole else "string")
     if names.weight:
-        columns["weight"] = F.try_to_number(_column(names.weight).cast("string"), F.lit("999999999999999999")).cast(
-            "long"
-        )
+        columns["weight"] = _weight(raw, names.weight)
     if names.arrived:
         columns["arrived"] = F.unix_micros(_moment(raw, files, names.arrived))
-    if _tells_wall_clock(raw, files):
+    if names.arrived and _tells_wall_clock(raw, files, names.arrived):
+        # Nothing comes before it happens: in an hour that repeats, a row that seems to came in the second.
+        came, later = columns["arrived"], _later(raw, files, names.arrived)
+        too_soon = came + F.lit(int(files.max_ahead_s * SECOND_US)) < columns["time"]
+        columns["arrived"] = F.when(too_soon, came + later).otherwise(came)
+    if _tells_wall_clock(raw, files, names.time):
         wall = _wall_clock(raw, names.time)
+        # An hour that is skipped has no moment of its own.
         moment = F.to_utc_timestamp(wall, files.timezone)
-        # An hour that is skipped has no moment of its own; one that is repeated has another moment an hour later.
         columns["skipped"] = wall.isNotNull() & (F.from_utc_timestamp(moment, files.timezone) != wall)
-        later = moment + F.expr("INTERVAL 1 HOUR")
-        columns["ambiguous"] = wall.isNotNull() & (F.from_utc_timestamp(later, files.timezone) == wall)
+        columns["later"] = _later(raw, files, names.time)
     return raw.select(*(column.alias(name) for name, column in columns.items()))
 
 
-def _tells_wall_clock(raw: DataFrame, files: EventFiles) -> bool:
-    """Whether there may be times without an offset, in a time zone that is not UTC."""
-    return files.timezone != "UTC" and not isinstance(raw.schema[files.columns.time].dataType, TimestampType)
+def _weight(raw: DataFrame, name: str) -> Column:
+    column = _column(name)
+    if isinstance(raw.schema[name].dataType, FractionalType):
+        # Whole numbers are stored as fractions where some are lacking.
+        return F.when((column == F.floor(column)) & (F.abs(column) <= MAX_WEIGHT), column.cast("long"))
+    return F.try_to_number(column.cast("string"), F.lit("9" * 18)).cast("long")
+
+
+def _tells_wall_clock(raw: DataFrame, files: EventFiles, name: str) -> bool:
+    """Whether the column may hold times without an offset, in a time zone that is not UTC."""
+    return files.timezone != "UTC" and not isinstance(raw.schema[name].dataType, TimestampType)
+
+
+def _later(raw: DataFrame, files: EventFiles, name: str) -> Column:
+    """Microseconds from the first moment at which the clock showed this time to the second; zero where there is none.
+
+    A day on, the clock is set as it was at the second.
+    """
+    wall = _wall_clock(raw, name)
+    moment = F.unix_micros(F.to_utc_timestamp(wall, files.timezone))
+    day_on = F.from_utc_timestamp(F.timestamp_micros(moment + F.lit(DAY_S * SECOND_US)), files.timezone)
+    later = F.unix_micros(wall) + F.lit(DAY_S * SECOND_US) - F.unix_micros(day_on)
+    again = F.from_utc_timestamp(F.timestamp_micros(moment + later), files.timezone) == wall
+    return F.coalesce(F.when((later > 0) & again, later), F.lit(0))
+
+
+def _without_nanoseconds(raw: DataFrame, files: EventFiles) -> DataFrame:
+    """With times in microseconds, where Spark knows them for bare numbers because they are in nanoseconds."""
+    for name in filter(None, (files.columns.time, files.columns.arrived)):
+        if name in raw.columns and isinstance(raw.schema[name].dataType, LongType):
+            zone = zone_of_nanoseconds(raw.inputFiles(), name)
+            if zone is not None:
+                moment = F.timestamp_micros(F.expr(f"{_quoted(name)} div 1000"))
+                raw = raw.withColumn(name, moment if zone else moment.cast("timestamp_ntz"))
+    return raw
 
 
 def _wall_clock(raw: DataFrame, name: str) -> Column:
@@ -173,7 +217,6 @@ def _moment(raw: DataFrame, files: EventFiles, name: str) -> Column:
         case TimestampNTZType():
             return F.to_utc_timestamp(_wall_clock(raw, name), files.timezone)
         case StringType():
-            # Spark alone would take "2003" for New Year and "T12:00" for noon of today.
             moment = F.when(column.rlike(_DATE_AND_TIME), F.try_to_timestamp(F.trim(column)))
             return F.when(column.rlike(_OFFSET), moment).otherwise(F.to_utc_timestamp(moment, files.timezone))
         case other:
@@ -184,8 +227,12 @@ def _moment(raw: DataFrame, files: EventFiles, name: str) -> Column:
 
 
 def _column(name: str) -> Column:
+    return F.col(_quoted(name))
+
+
+def _quoted(name: str) -> str:
     # Backticks: a dot in a column's name is not a path into a struct.
-    return F.col("`" + name.replace("`", "``") + "`")
+    return "`" + name.replace("`", "``") + "`"
 
 
 def _cause(error: PySparkException | Py4JJavaError) -> str:

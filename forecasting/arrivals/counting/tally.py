@@ -118,6 +118,14 @@ class Rules:
         """What is stamped later may be in the future."""
         return self.bins.high_us if self.arrivals else self.now_us + self.ahead_us
 
+    @property
+    def newest_us(self) -> int:
+        """The end of the newest window that is over now, where rows are told of that no arrival gives a time to.
+
+        Of all intervals that are ever read, only those that reach now hold it, so that no row is told of twice.
+        """
+        return self.now_us // self.bins.window_us * self.bins.window_us - 1
+
 
 @dataclass(frozen=True)
 class Sorted:
@@ -171,8 +179,8 @@ def tally(batch: EventBatch, fate: Sorted, rules: Rules) -> pa.Table:
             parts.append(groups.table(Of.ROWS, rows, source))
         if rules.spans:
             parts.extend(_ends_of_spans(groups, time_us, rows, bins, source))
-        if batch.ambiguous is not None and (unsure := batch.ambiguous[chosen]).any():
-            parts.append(groups.table(Of.AMBIGUOUS, groups.totals(unsure), source))
+        if batch.later_us is not None:
+            parts.extend(_unsure(codes, time_us, batch.later_us[chosen], bins, source))
     for reason, at in fate.set_aside:
         home_us = _home_us(batch, reason, at, rules)
         inside = (home_us >= bins.low_us) & (home_us < bins.high_us)
@@ -212,8 +220,20 @@ def _home_us(batch: EventBatch, reason: Of, at: Int64s, rules: Rules) -> Int64s:
         return batch.time_us[at]
     if batch.arrived_us is not None:
         return batch.arrived_us[at]
-    # Nothing tells when they came: they are told of with the newest window.
-    return np.full(at.size, rules.bins.end_us - 1)
+    # Nothing tells when they came.
+    return np.full(at.size, rules.newest_us)
+
+
+def _unsure(
+    codes: npt.NDArray[np.integer], time_us: Int64s, later_us: Int64s, bins: Bins, source: Coded
+) -> Iterable[pa.Table]:
+    """Rows that may have come in another window, because their hour is one that repeats: in either of the two."""
+    moved = np.flatnonzero(later_us)
+    moved = moved[time_us[moved] // bins.window_us != (time_us + later_us)[moved] // bins.window_us]
+    for at_us in (time_us[moved], (time_us + later_us)[moved]):
+        inside = (at_us >= bins.low_us) & (at_us < bins.high_us)
+        groups = _Groups.of(codes[moved][inside], bins.of(at_us[inside]), len(source.names))
+        yield groups.table(Of.AMBIGUOUS, groups.totals(None), source)
 
 
 def _ends_of_spans(groups: "_Groups", time_us: Int64s, rows: Int64s, bins: Bins, source: Coded) -> Iterable[pa.Table]:

@@ -14,7 +14,7 @@ from forecasting.arrivals.counting.key_counts import key_histograms
 from forecasting.arrivals.counting.parquet_rows import RowGroup, row_groups
 from forecasting.arrivals.counting.tally import Bins, Of, Rules
 from forecasting.arrivals.coverage import Int64s, read_coverage, spans_between_events, spans_without
-from forecasting.arrivals.grid import SECOND_US, from_us, to_us, whole_windows
+from forecasting.arrivals.grid import DAY_S, SECOND_US, from_us, to_us, whole_windows
 from forecasting.arrivals.sources.arrival_source import Arrivals, Measures, SourceArrivals
 from forecasting.errors import HistoryError
 
@@ -28,7 +28,7 @@ _TALLIES = {
     "unset_clock": Of.UNSET_CLOCK,
     "skipped_hour": Of.SKIPPED_HOUR,
 }
-_HOUR_US = 3600 * SECOND_US
+_MOST_BINS = 2**31 - 1
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,10 @@ class CountedEvents:
         return self.files.measures
 
     def first_moment(self) -> datetime:
-        """Time of the first event whose clock was set. Raises HistoryError where there is none."""
+        """Time of the first event whose clock was set, or from when on the coverage file tells, if that is earlier.
+
+        Raises HistoryError where there is no event.
+        """
         not_before_us = to_us(self.files.not_before)
         if self._row_groups is not None and all(g.first_us >= not_before_us for g in self._row_groups if g.rows):
             first_us = min((group.first_us for group in self._row_groups if group.rows), default=None)
@@ -60,6 +63,9 @@ class CountedEvents:
             first_us = self._first_of_rows(not_before_us)
         if first_us is None:
             raise HistoryError(f"{self.files.path} holds no event; check the path, or wait for the first events")
+        if self.files.coverage is not None:
+            spans = read_coverage(self.files.coverage, self.files.timezone).values()
+            first_us = min(first_us, *(int(of_source[0, 0]) for of_source in spans))
         return from_us(first_us)
 
     def read(self, start: datetime, end: datetime, window_s: int) -> Arrivals:
@@ -72,9 +78,8 @@ class CountedEvents:
                 f"{self.place}: the interval {start} to {end} is not made of whole windows of {window_s} s; align it"
             )
         coverage = None if files.coverage is None else read_coverage(files.coverage, files.timezone)
-        silence_us = max(1, int(files.max_silence_s * SECOND_US))
         rules = Rules(
-            Bins(to_us(start), to_us(end), window_s * SECOND_US, silence_us, silence_us),
+            self._bins(start, end, window_s),
             now_us=to_us(self.now),
             ahead_us=int(files.max_ahead_s * SECOND_US),
             not_before_us=to_us(files.not_before),
@@ -104,6 +109,24 @@ class CountedEvents:
                 tallied.tallies() if tallied else {},
             )
         return Arrivals(start, end, window_s, self.measures, sources, key_histograms(counted.keys))
+
+    def _bins(self, start: datetime, end: datetime, window_s: int) -> Bins:
+        files = self.files
+        if files.span_s > window_s:
+            raise HistoryError(
+                f"{self.place}: windows of {window_s} s are narrower than the {files.span_s:g} s that a row stands "
+                "for; make them as wide"
+            )
+        silence_us, span_us = max(1, int(files.max_silence_s * SECOND_US)), int(files.span_s * SECOND_US)
+        # What came in an hour that repeats may belong into a window as much later.
+        repeated_us = 0 if files.timezone == "UTC" else DAY_S * SECOND_US
+        bins = Bins(to_us(start), to_us(end), window_s * SECOND_US, silence_us + max(span_us, repeated_us), silence_us)
+        if (number := (bins.high_us - bins.low_us) // bins.window_us * bins.per_window) > _MOST_BINS:
+            raise HistoryError(
+                f"{self.place}: {number} silences of {files.max_silence_s:g} s fit between {start} and {end}; allow "
+                "longer ones, or give a shorter interval"
+            )
+        return bins
 
     def _check_coverage(self, found: Mapping[str, object], coverage: Mapping[str, Int64s]) -> None:
         if unknown := sorted(set(found) - set(coverage)):
@@ -146,7 +169,7 @@ class CountedEvents:
 
 @dataclass(frozen=True)
 class _Tallied:
-    """The tally of one source, its bins in order.
+    """The merged tally of one source: of every kind, bins in order and at most once.
 
     bin, window, of, number: of each entry, shape (entries,). windows: how many the interval has. weighted: whether rows
     have weights.
@@ -173,7 +196,7 @@ class _Tallied:
 
     def alive(self, bins: Bins, span_s: float) -> Int64s:
         """Spans between events that are close to each other."""
-        with_rows = np.unique(self.bin[np.isin(self.of, [Of.ROWS if self.weighted else Of.COUNT])])
+        with_rows = self.bin[self.of == (Of.ROWS if self.weighted else Of.COUNT)]
         # Where no ends were told, the bin lies amid events and ends no span: its start does for both.
         first_us, last_us = bins.starts_us(with_rows), bins.starts_us(with_rows)
         for kind, times_us in ((Of.FIRST, first_us), (Of.LAST, last_us)):
@@ -182,11 +205,9 @@ class _Tallied:
         return spans_between_events(first_us, last_us + int(span_s * SECOND_US), bins.silence_us)
 
     def unsure(self, bins: Bins) -> Int64s:
-        """Bins whose events may belong an hour later, and those where they would belong then."""
-        starts_us = bins.starts_us(np.unique(self.bin[self.of == Of.AMBIGUOUS]))
-        return np.array([(at, at + bins.width_us) for us in starts_us.tolist() for at in (us, us + _HOUR_US)]).reshape(
-            -1, 2
-        )
+        """Bins that may hold more events or fewer, because of an hour that repeats."""
+        starts_us = bins.starts_us(self.bin[self.of == Of.AMBIGUOUS])
+        return np.column_stack([starts_us, starts_us + bins.width_us])
 
 
 def _by_source(tally: pa.Table, bins: Bins, *, weighted: bool) -> dict[str, _Tallied]:

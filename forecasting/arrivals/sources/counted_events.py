@@ -7,13 +7,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
 
 from forecasting.arrivals.counting.event_files import EventFiles
 from forecasting.arrivals.counting.key_counts import key_histograms
 from forecasting.arrivals.counting.parquet_rows import RowGroup, row_groups
+from forecasting.arrivals.counting.source_tally import by_source
 from forecasting.arrivals.counting.tally import Bins, Of, Rules
-from forecasting.arrivals.coverage import Int64s, read_coverage, spans_between_events, spans_without
+from forecasting.arrivals.coverage import Int64s, read_coverage, spans_without
 from forecasting.arrivals.grid import DAY_S, SECOND_US, from_us, to_us, whole_windows
 from forecasting.arrivals.sources.arrival_source import Arrivals, Measures, SourceArrivals
 from forecasting.errors import HistoryError
@@ -21,13 +21,6 @@ from forecasting.errors import HistoryError
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-_TALLIES = {
-    "duplicates": Of.DUPLICATES,
-    "late": Of.LATE,
-    "future": Of.FUTURE,
-    "unset_clock": Of.UNSET_CLOCK,
-    "skipped_hour": Of.SKIPPED_HOUR,
-}
 _MOST_BINS = 2**31 - 1
 
 
@@ -90,7 +83,7 @@ class CountedEvents:
         counted = count(self.spark, self._raw, self._row_groups, files, rules)
         if counted.unusable:
             raise HistoryError(first_problem(self._raw, files))
-        found = _by_source(counted.tally, rules.bins, weighted=files.columns.weight is not None)
+        found = by_source(counted.tally, rules.bins, weighted=files.columns.weight is not None)
         if coverage is None:
             alive = {name: tallied.alive(rules.bins, files.span_s) for name, tallied in found.items()}
         else:
@@ -165,64 +158,3 @@ class CountedEvents:
 
         with reading(self.files):
             return row_groups(self._raw.inputFiles(), self.files)
-
-
-@dataclass(frozen=True)
-class _Tallied:
-    """The merged tally of one source: of every kind, bins in order and at most once.
-
-    bin, window, of, number: of each entry, shape (entries,). windows: how many the interval has. weighted: whether rows
-    have weights.
-    """
-
-    bin: Int64s
-    window: Int64s
-    of: Int64s
-    number: Int64s
-    windows: int
-    weighted: bool
-
-    def dense(self, *kinds: Of) -> Int64s:
-        """Sum per window of the interval, shape (windows,)."""
-        at = np.isin(self.of, kinds) & (self.window >= 0) & (self.window < self.windows)
-        return np.bincount(self.window[at], self.number[at], minlength=self.windows).astype(np.int64)
-
-    def tallies(self) -> dict[str, Int64s]:
-        kinds = set(self.of.tolist())
-        # Where no row has a weight, the events that count and the copies are the rows.
-        rows = [Of.ROWS] if self.weighted else [Of.COUNT, Of.DUPLICATES]
-        tallies = {"rows_read": self.dense(*rows, Of.LATE, Of.FUTURE, Of.UNSET_CLOCK, Of.SKIPPED_HOUR)}
-        return tallies | {name: self.dense(kind) for name, kind in _TALLIES.items() if kind in kinds}
-
-    def alive(self, bins: Bins, span_s: float) -> Int64s:
-        """Spans between events that are close to each other."""
-        with_rows = self.bin[self.of == (Of.ROWS if self.weighted else Of.COUNT)]
-        # Where no ends were told, the bin lies amid events and ends no span: its start does for both.
-        first_us, last_us = bins.starts_us(with_rows), bins.starts_us(with_rows)
-        for kind, times_us in ((Of.FIRST, first_us), (Of.LAST, last_us)):
-            at = self.of == kind
-            times_us[np.searchsorted(with_rows, self.bin[at])] = self.number[at]
-        return spans_between_events(first_us, last_us + int(span_s * SECOND_US), bins.silence_us)
-
-    def unsure(self, bins: Bins) -> Int64s:
-        """Bins that may hold more events or fewer, because of an hour that repeats."""
-        starts_us = bins.starts_us(self.bin[self.of == Of.AMBIGUOUS])
-        return np.column_stack([starts_us, starts_us + bins.width_us])
-
-
-def _by_source(tally: pa.Table, bins: Bins, *, weighted: bool) -> dict[str, _Tallied]:
-    if tally.num_rows == 0:
-        return {}
-    source = tally["source"].unify_dictionaries().combine_chunks()
-    source = source.chunk(0) if isinstance(source, pa.ChunkedArray) else source
-    codes = source.indices.to_numpy()
-    order = np.argsort(codes, kind="stable")
-    edges = np.searchsorted(codes[order], np.arange(len(source.dictionary) + 1))
-    columns = [tally[name].to_numpy().astype(np.int64)[order] for name in ("bin", "of", "number")]
-    windows = (bins.end_us - bins.begin_us) // bins.window_us
-    found = {}
-    for code, name in enumerate(source.dictionary.to_pylist()):
-        at, of, number = (column[edges[code] : edges[code + 1]] for column in columns)
-        if at.size:
-            found[name] = _Tallied(at, bins.windows(at), of, number, windows, weighted)
-    return found

@@ -1,4 +1,4 @@
-"""From raw events to 1-minute history: forescale beside DuckDB and Polars, in one run, on the same files.
+"""From raw events to 1-minute history: forescale beside DuckDB, Polars and Spark's own engine, in one run, on the same files.
 
     python benchmarks/history.py --events FOLDER [--days 10] [--runs 4] [--json]
     python benchmarks/history.py --events FOLDER --growth        # 1, 3 and 10 days: 10, 30 and 100 million events
@@ -60,10 +60,13 @@ def rivals_python() -> str:
 
 
 def command(engine: str, job: str, runs: int, events: Path, days: int) -> list[str]:
-    out = events / f"out-{engine}"
+    out = events / f"out-{engine.replace(' ', '-')}"
     if engine == "forescale":
         folder = events / f"first-{days}-days"
         return [sys.executable, str(JOBS / "ours.py"), job, str(runs), str(out), str(folder), str(days)]
+    if engine == "spark sql":
+        folder = events / f"first-{days}-days"
+        return [sys.executable, str(JOBS / "spark_sql.py"), job, str(runs), str(out), str(folder)]
     files = [
         str(path) for day in range(days) for path in sorted((events / f"date={FIRST_DAY + day}").glob("*.parquet"))
     ]
@@ -126,7 +129,7 @@ def run(days: int, runs: int, events: Path, jobs: list[str]) -> list[Measured]:
             link.symlink_to(f"../{link.name}")
     results = []
     for job in jobs:
-        engines = ["forescale", "duckdb"] if job.startswith("scan") else ["forescale", "duckdb", "polars"]
+        engines = ["forescale", "duckdb"] if job.startswith("scan") else ["forescale", "duckdb", "polars", "spark sql"]
         for engine in engines:
             say(f"{days * ROWS_PER_DAY / 1e6:.0f} M rows, {job}, {engine} …")
             results.append(measured(engine, job, runs, events, days))

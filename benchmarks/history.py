@@ -1,4 +1,4 @@
-"""From raw events to 1-minute history: forescale beside DuckDB, Polars and Spark's own engine, in one run, on the same files.
+"""From raw events to 1-minute history: forescale beside DuckDB, Polars and Spark's own engine, on the same files.
 
     python benchmarks/history.py --events FOLDER [--days 10] [--runs 4] [--json]
     python benchmarks/history.py --events FOLDER --growth        # 1, 3 and 10 days: 10, 30 and 100 million events

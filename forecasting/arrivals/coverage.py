@@ -16,7 +16,7 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from forecasting.arrivals.grid import to_us
-from forecasting.arrivals.history import MISSING, OBSERVED, PARTIAL, THROTTLED
+from forecasting.arrivals.history import STATUSES
 from forecasting.errors import HistoryError
 
 Int64s = npt.NDArray[np.int64]
@@ -103,10 +103,20 @@ def window_status(
     held_back: spans in which something held the source back: a window wholly alive that one of them touches is
     throttled. A window that holds events is never missing, whatever the coverage says: what came is not thrown away.
     """
+    return np.array(STATUSES)[status_codes(spans, edges_us, counts, held_back)]
+
+
+def status_codes(
+    spans: Int64s, edges_us: Int64s, counts: Int64s, held_back: Int64s | None = None
+) -> npt.NDArray[np.int8]:
+    """The same as numbers: places in STATUSES."""
+    observed, partial, throttled, missing = (np.int8(code) for code in range(len(STATUSES)))
     covered = covered_us(spans, edges_us)
-    alive_in_part = np.where((covered > 0) | (counts > 0), PARTIAL, MISSING)
-    alive = np.full(counts.size, OBSERVED) if held_back is None else _status_of_alive(held_back, edges_us)
-    return np.where(covered == np.diff(edges_us), alive, alive_in_part)
+    codes = np.where((covered > 0) | (counts > 0), partial, missing)
+    codes[covered == np.diff(edges_us)] = observed
+    if held_back is not None and held_back.size:
+        codes[(codes == observed) & (covered_us(held_back, edges_us) > 0)] = throttled
+    return codes
 
 
 def _holds(spans: Int64s, moments_us: Int64s) -> npt.NDArray[np.bool_]:
@@ -114,10 +124,6 @@ def _holds(spans: Int64s, moments_us: Int64s) -> npt.NDArray[np.bool_]:
         return np.zeros(moments_us.shape, dtype=np.bool_)
     latest = np.searchsorted(spans[:, 0], moments_us, side="right") - 1
     return (latest >= 0) & (moments_us < spans[latest, 1])
-
-
-def _status_of_alive(held_back: Int64s, edges_us: Int64s) -> npt.NDArray[np.str_]:
-    return np.where(covered_us(held_back, edges_us) > 0, THROTTLED, OBSERVED)
 
 
 def _coverage_table(path: Path) -> pa.Table:

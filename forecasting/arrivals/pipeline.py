@@ -2,14 +2,16 @@
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from pathlib import Path
 
 import numpy as np
 
+from forecasting.arrivals.coverage import covered_us
 from forecasting.arrivals.grid import DAY_S, from_us, to_us, whole_windows
+from forecasting.arrivals.known_sources import known_sources
 from forecasting.arrivals.quality import Quality, quality
 from forecasting.arrivals.snapshots import KEEP_S
 from forecasting.arrivals.sources.arrival_source import Arrivals, ArrivalSource, Measures, SourceArrivals
@@ -59,8 +61,10 @@ def build_history(
     """Make the interval [start, end) of the topology's history in out_dir anew, from what the source tells.
 
     start: None to go on where the history ends: from midnight UTC of the day of its last window, or of an earlier one
-    that late events may still come to (reopen_s); all the source holds, where there is no history yet.
-    Sources that were in the interval before and that the source no longer tells of are missing there, not forgotten.
+    that may still change (reopen_s: for as long as late events count, and silences last that the next event ends); all
+    the source holds, where there is no history yet.
+    A source is in the history from the first day on that something is told of it. One that is in it already and that
+    nothing is told of any more is missing from then on, not forgotten.
     Memory grows with the windows of a few days, not with the interval. Readers see the interval as it was, until all of
     it is there.
     Raises HistoryError for arrivals that cannot be used; nothing is written then.
@@ -71,7 +75,8 @@ def build_history(
         start = source.first_moment() if until is None else until - timedelta(seconds=max(reopen_s, window_s))
         start = start.replace(hour=0, minute=0, second=0, microsecond=0)
     start, end = whole_windows(start, end, window_s)
-    batches = _by_days(source, topology, start, end, window_s, progress)
+    held = known_sources(out_dir, topology, start, end)
+    batches = _by_days(source, topology, start, end, window_s, held, progress)
     snapshot = write_history(batches, out_dir, topology, start, end, keep_s=keep_s)
     found = quality(out_dir, topology, start, end, snapshot=snapshot)
     for name, of_source in found.sources.items():
@@ -85,10 +90,15 @@ def _by_days(
     start: datetime,
     end: datetime,
     window_s: int,
+    held: Mapping[date, Collection[str]],
     progress: Callable[[str], None] | None,
 ) -> Iterator[Arrivals]:
-    """The arrivals of the interval, a few whole days at a time; every source is in all that follow its first."""
-    known: set[str] = set()
+    """The arrivals of the interval, a day at a time; every source is in all that follow its first.
+
+    held: the sources that the history has, by date.
+    """
+    known = {name for day, names in held.items() if day < start.date() for name in names}
+    named: set[str] = set()
     at = start
     while at < end:
         days = max(1, _WINDOWS_AT_ONCE // (max(len(known), _SOURCES_EXPECTED) * max(1, DAY_S // window_s)))
@@ -96,16 +106,41 @@ def _by_days(
         if progress is not None:
             progress(f"{topology}: {at:%Y-%m-%d %H:%M} to {until:%Y-%m-%d %H:%M}")
         arrivals = source.read(at, until, window_s)
-        silent = SourceArrivals(np.zeros(arrivals.windows, np.int64), np.empty((0, 2), np.int64))
-        arrivals = replace(arrivals, sources=dict.fromkeys(known, silent) | dict(arrivals.sources))
-        known |= set(arrivals.sources)
-        if arrivals.sources:
-            yield arrivals
+        named |= set(arrivals.sources)
+        for day in arrivals.by_day():
+            known |= _told(day, known).union(held.get(day.start.date(), ()))
+            if known:
+                yield _of(known, day)
         at = until
-    if not known:
+    if not (known or named):
         raise HistoryError(
             f"{source.place} tells of no source between {start} and {end}; check the interval, or wait for arrivals"
         )
+    if not known:
+        # All that is known of these sources is that nothing is: so that is the history.
+        for day in Arrivals(start, end, window_s, source.measures, {}).by_day():
+            yield _of(named, day)
+
+
+def _told(day: Arrivals, known: Collection[str]) -> set[str]:
+    """The sources that something is told of on that day, besides those that are known already."""
+    edges_us = day.edges_us()
+    return {
+        name
+        for name, told in day.sources.items()
+        if name not in known
+        and (
+            told.counts.any()
+            or any(tally.any() for tally in told.tallies.values())
+            or covered_us(told.alive, edges_us[[0, -1]]).any()
+        )
+    }
+
+
+def _of(sources: Collection[str], day: Arrivals) -> Arrivals:
+    """The arrivals of just these sources; what is not told is missing."""
+    silent = SourceArrivals(np.zeros(day.windows, np.int64), np.empty((0, 2), np.int64))
+    return replace(day, sources={name: day.sources.get(name, silent) for name in sources})
 
 
 def _midnight_after(moment: datetime, days: int, window_s: int) -> datetime:

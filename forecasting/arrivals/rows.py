@@ -8,7 +8,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute
 
-from forecasting.arrivals.coverage import Int64s, window_status
+from forecasting.arrivals.coverage import Int64s, status_codes
 from forecasting.arrivals.grid import SECOND_US, from_us
 from forecasting.arrivals.history import COLUMNS, MISSING, OBSERVED, STATUSES, THROTTLED
 from forecasting.arrivals.sources.arrival_source import TALLIES, Arrivals, Measures, SourceArrivals
@@ -46,7 +46,7 @@ def rows_of(topology: str, arrivals: Arrivals) -> pa.Table:
     names, edges_us = sorted(arrivals.sources), arrivals.edges_us()
     sources = [arrivals.sources[name] for name in names]
     counts = np.concatenate([source.counts for source in sources]).astype(np.int64)
-    status = np.concatenate([window_status(s.alive, edges_us, s.counts, s.held_back) for s in sources])
+    status = np.concatenate([status_codes(s.alive, edges_us, s.counts, s.held_back) for s in sources])
     none = np.zeros(arrivals.windows, dtype=np.int64)
     starts = pa.array(np.tile(edges_us[:-1], len(names)))
     numbers = np.repeat(np.arange(len(names), dtype=np.int32), arrivals.windows)
@@ -56,8 +56,9 @@ def rows_of(topology: str, arrivals: Arrivals) -> pa.Table:
             "source": pa.DictionaryArray.from_arrays(pa.array(numbers), pa.array(names)).cast(pa.string()),
             "window_start": starts.cast(pa.timestamp("us", tz="UTC")),
             "window_s": pa.repeat(pa.scalar(arrivals.window_s, pa.int32()), counts.size),
-            "count": pa.array(counts, mask=status == MISSING),
-            "status": _status_texts(status),
+            "count": pa.array(counts, mask=status == STATUSES.index(MISSING)),
+            # Made from four words, and not from as many as there are windows.
+            "status": pa.DictionaryArray.from_arrays(pa.array(status), pa.array(STATUSES)).cast(pa.string()),
             "measures": pa.repeat(arrivals.measures.value, counts.size),
             **{tally: np.concatenate([source.tallies.get(tally, none) for source in sources]) for tally in TALLIES},
         }
@@ -168,11 +169,3 @@ def _check_counts(rows: pa.Table, where: str) -> None:
     for tally in TALLIES:
         if (least := pa.compute.min(rows[tally]).as_py()) < 0:
             raise HistoryError(f"{where}: tally {tally} holds {least}; a number of rows is not negative")
-
-
-def _status_texts(status: npt.NDArray[np.str_]) -> pa.Array:
-    """Arrow text, made from four words and not from as many as there are windows."""
-    numbers = np.zeros(status.size, dtype=np.int32)
-    for number, word in enumerate(STATUSES):
-        numbers[status == word] = number
-    return pa.DictionaryArray.from_arrays(pa.array(numbers), pa.array(STATUSES)).cast(pa.string())

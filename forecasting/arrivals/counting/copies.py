@@ -33,21 +33,22 @@ def identified_rows(
     key = batch.ids ^ of_source[batch.source.codes]
     at = np.flatnonzero(chosen)
     # The high bits choose the bucket, the low ones are left to tell rows apart within it.
-    bucket = (key[at] >> np.uint64(48)).astype(np.int64) * buckets >> 16
-    order = np.argsort(bucket.astype(np.uint16), kind="stable")
-    at = at[order]
-    edges = np.searchsorted(bucket[order], np.arange(buckets + 1))
+    bucket = ((key[at] >> np.uint64(48)) * np.uint64(buckets) >> np.uint64(16)).astype(np.uint16)
+    at = at[np.argsort(bucket, kind="stable")]
+    edges = np.concatenate([[0], np.cumsum(np.bincount(bucket, minlength=buckets))])
+    key, time_us, codes = key[at], time_us[at], batch.source.codes[at]
+    weight = None if batch.weight is None else batch.weight[at]
     names = pa.array(batch.source.names, pa.string())
     for number in range(buckets):
-        rows = at[edges[number] : edges[number + 1]]
-        if rows.size:
+        of_bucket = slice(edges[number], edges[number + 1])
+        if edges[number] < edges[number + 1]:
             columns = {
-                "key": key[rows],
-                "time_us": time_us[rows],
-                "source": pa.DictionaryArray.from_arrays(pa.array(batch.source.codes[rows]), names),
+                "key": key[of_bucket],
+                "time_us": time_us[of_bucket],
+                "source": pa.DictionaryArray.from_arrays(pa.array(codes[of_bucket]), names),
             }
-            if batch.weight is not None:
-                columns["weight"] = batch.weight[rows]
+            if weight is not None:
+                columns["weight"] = weight[of_bucket]
             yield number, pa.table(columns)
 
 

@@ -112,7 +112,8 @@ def coded(column: pa.ChunkedArray | pa.Array) -> Coded:
         column = _flat(column.unify_dictionaries())
     if column.dictionary.null_count:
         return coded(_decoded(column))
-    codes = column.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
+    indices = column.indices.fill_null(-1) if column.null_count else column.indices
+    codes = indices.to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
     return Coded(codes, [str(name) for name in column.dictionary.to_pylist()])
 
 

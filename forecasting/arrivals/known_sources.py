@@ -1,0 +1,33 @@
+"""Which sources a topology's history knows of: one that nothing is told of any more is missing, not forgotten."""
+
+from collections.abc import Mapping
+from datetime import date, datetime
+from pathlib import Path
+
+from forecasting.arrivals.layout import days_of, iso_date, topology_folder
+from forecasting.arrivals.manifest import read_manifest
+from forecasting.arrivals.parts import read_part
+from forecasting.errors import HistoryError
+
+
+def known_sources(directory: Path, topology: str, start: datetime, end: datetime) -> Mapping[date, frozenset[str]]:
+    """The sources that the history holds rows of, on each date of [start, end) that it has, and on the last one before.
+
+    A date whose file is damaged or gone is left out, so that building it again repairs it.
+    """
+    folder = topology_folder(directory, topology)
+    manifest = read_manifest(folder)
+    if manifest is None:
+        return {}
+    days = days_of(start, end)
+    first, last = iso_date(days[0]), iso_date(days[-1])
+    before = max((held for held in manifest.parts if held < first), default=None)
+    found = {}
+    for held, part in manifest.parts.items():
+        if held == before or first <= held <= last:
+            try:
+                rows = read_part(folder / f"date={held}" / part, ["source"])
+            except (FileNotFoundError, HistoryError):
+                continue
+            found[date.fromisoformat(held)] = frozenset(rows["source"].unique().to_pylist())
+    return found

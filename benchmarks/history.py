@@ -30,6 +30,12 @@ from history_job.raw_events import FIRST_DAY, ROWS_PER_DAY, write_events
 PROJECT = Path(__file__).resolve().parents[1]
 JOBS = Path(__file__).with_name("history_job")
 RIVALS = PROJECT / ".cache" / "history-rivals"
+ENGINES = {
+    "scan": ["forescale", "duckdb"],
+    "scan with id": ["forescale", "duckdb"],
+    "to python": ["spark sql"],
+    "keys": ["forescale"],
+}
 SCANS = {"plain": "scan", "distinct": "scan with id"}
 
 
@@ -129,7 +135,7 @@ def run(days: int, runs: int, events: Path, jobs: list[str]) -> list[Measured]:
             link.symlink_to(f"../{link.name}")
     results = []
     for job in jobs:
-        engines = ["forescale", "duckdb"] if job.startswith("scan") else ["forescale", "duckdb", "polars", "spark sql"]
+        engines = ENGINES.get(job, ["forescale", "duckdb", "polars", "spark sql"])
         for engine in engines:
             say(f"{days * ROWS_PER_DAY / 1e6:.0f} M rows, {job}, {engine} …")
             results.append(measured(engine, job, runs, events, days))
@@ -164,7 +170,13 @@ def main() -> None:
     parser.add_argument("--days", type=int, default=10, help="ten million events each")
     parser.add_argument("--runs", type=int, default=4, help="of each, the first of them cold")
     parser.add_argument("--growth", action="store_true", help="also with 1 and 3 days")
-    parser.add_argument("--jobs", nargs="+", default=["scan", "plain", "scan with id", "distinct"])
+    parser.add_argument(
+        "--jobs",
+        nargs="+",
+        default=["scan", "plain", "scan with id", "distinct"],
+        choices=["scan", "plain", "scan with id", "distinct", "keys", "to python"],
+        help="`keys` counts keys as well; `to python` merely hands all rows from Spark to Python",
+    )
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
     if given.runs < 2:

@@ -1,12 +1,17 @@
-"""One Spark session with settings that suit counting: loopback only, UTC, few shuffle partitions, quiet."""
+"""One Spark session with settings that suit counting: UTC, few shuffle partitions, quiet, on loopback where it can be.
+
+It starts its own driver, on any master, or goes into the one that spark-submit has started.
+"""
 
 import logging
 import os
 import shutil
+import socket
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from forecasting.errors import HistoryError
 
@@ -15,6 +20,9 @@ if TYPE_CHECKING:
 
 _LOGGING = Path(__file__).with_name("log4j2.properties")
 _JAVA_REMEDY = "install Java 17 or later (Debian: openjdk-17-jre-headless), or set JAVA_HOME to it"
+_CLUSTER_REMEDY = "check the URL of the master, that it has live workers, and what they and the lines above say"
+_LOOPBACK = ("127.0.0.1", "localhost")
+_ANSWERS_WITHIN_S = 5.0
 
 
 def spark_session(
@@ -31,23 +39,27 @@ def spark_session(
     driver_memory: heap of the JVM, as Spark writes it (`2g`); with a local master all work happens in it.
     driver_java_options: throughput collector by default: counting gains 1.7 times over Spark's default collector.
     settings: further ones of Spark, which win over those made here; on a cluster, what its executors get.
-    Raises HistoryError without PySpark, without Java, or where the session does not start.
+    Run by spark-submit, the session has the master and every setting that spark-submit was given; they win over all of
+    these.
+    Raises HistoryError without PySpark, without Java, where a standalone master does not answer, or where the session
+    does not start.
     """
-    if (java := _java()) is None:
+    submitted = "PYSPARK_GATEWAY_PORT" in os.environ
+    java = _java()
+    if java is None and not submitted:
         raise HistoryError(f"Spark needs Java, and there is none on PATH or under JAVA_HOME; {_JAVA_REMEDY}")
     try:
+        from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+        from pyspark import SparkConf, SparkContext
         from pyspark.errors import PySparkException
         from pyspark.sql import SparkSession
     except ImportError:
         raise HistoryError("PySpark is not installed; install forescale with the extra `spark`") from None
     # It tells of every connection that it closes, also when standard error is closed already.
     logging.getLogger("py4j").setLevel(logging.WARNING)
-    # Workers must be this very interpreter, else a UDF meets other packages. Both are read before the JVM starts.
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    if master.startswith("local"):
-        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    builder = SparkSession.builder.master(master).appName(app)
-    for key, value in {
+    wanted = {
+        "spark.master": master,
+        "spark.app.name": app,
         "spark.driver.memory": driver_memory,
         "spark.driver.extraJavaOptions": f"{driver_java_options} -Dlog4j2.configurationFile={_LOGGING.as_uri()}",
         "spark.ui.enabled": "false",
@@ -59,12 +71,29 @@ def spark_session(
         "spark.sql.execution.arrow.maxRecordsPerBatch": "500000",
         "spark.sql.execution.arrow.maxBytesPerBatch": str(64 * 1024 * 1024),
         **(settings or {}),
-    }.items():
+    }
+    if submitted:
+        # The connection to the driver, without which the configuration would be empty.
+        SparkContext._ensure_initialized()
+        wanted.update(SparkConf().getAll())
+    master = wanted["spark.master"]
+    # Workers must be this very interpreter, else a UDF meets other packages; or, on a cluster, what was told to be
+    # one like it. This and the address of the driver are read before the JVM starts.
+    os.environ.setdefault("PYSPARK_PYTHON", wanted.get("spark.pyspark.python", sys.executable))
+    if master.startswith("local") or {host for host, _ in _standalone(master)} & set(_LOOPBACK):
+        os.environ.setdefault("SPARK_LOCAL_IP", _LOOPBACK[0])
+    _ask(master)
+    builder = SparkSession.builder
+    for key, value in wanted.items():
         builder = builder.config(key, value)
     try:
         return builder.getOrCreate()
-    except PySparkException as error:
-        raise HistoryError(f"Spark does not start on master {master!r} with {java}: {error}; {_JAVA_REMEDY}") from error
+    except (PySparkException, Py4JError) as error:
+        _clear_away()
+        remedy = _JAVA_REMEDY if master.startswith("local") else _CLUSTER_REMEDY
+        raise HistoryError(
+            f"Spark does not start on master {master!r} with {java}: {_one_line(error)}; {remedy}"
+        ) from error
 
 
 def _java() -> str | None:
@@ -73,3 +102,54 @@ def _java() -> str | None:
         return str(Path(home) / "bin" / "java")
     # Spark itself looks nowhere else than under JAVA_HOME when it is set.
     return None if home else shutil.which("java")
+
+
+def _ask(master: str) -> None:
+    """Raises HistoryError where no standalone master listens: Spark would ask for a minute, and not say whom. And
+    where nothing tells where YARN is, which Spark answers with a trace.
+    """
+    if master == "yarn" and not {"HADOOP_CONF_DIR", "YARN_CONF_DIR"} & set(os.environ):
+        raise HistoryError("Spark's master 'yarn' needs Hadoop's configuration; set HADOOP_CONF_DIR to its folder")
+    refusals = []
+    for host, port in _standalone(master):
+        try:
+            socket.create_connection((host, port), timeout=_ANSWERS_WITHIN_S).close()
+        except OSError as error:
+            refusals.append(f"{host}:{port}: {error.strerror or error}")
+        else:
+            return
+    if refusals:
+        raise HistoryError(
+            f"Spark's master {master} does not answer ({'; '.join(refusals)}); start it, or correct its URL"
+        )
+
+
+def _standalone(master: str) -> list[tuple[str, int]]:
+    """Hosts and ports in spark://host:port,host:port; none for other masters, and for what Spark cannot read either."""
+    if not master.startswith("spark://"):
+        return []
+    try:
+        places = [urlsplit(f"//{place}") for place in master.removeprefix("spark://").split(",")]
+        return [(place.hostname, place.port) for place in places if place.hostname and place.port]
+    except ValueError:
+        return []
+
+
+def _clear_away() -> None:
+    """A context that came up and went at once would be handed to whoever tries again."""
+    from pyspark import SparkContext
+
+    if (left := SparkContext._active_spark_context) is not None:
+        left.stop()
+
+
+def _one_line(error: Exception) -> str:
+    """What Spark says and the innermost reason, without the traces that it puts below them."""
+    messages, java = [str(error)], getattr(error, "java_exception", None)
+    if java is not None:
+        messages = []
+    while java is not None:
+        messages.append(java.getMessage() or java.toString())
+        java = java.getCause()
+    lines = [message.strip().splitlines()[0].rstrip(". ") for message in messages]
+    return lines[0] if lines[-1] in lines[0] else f"{lines[0]}: {lines[-1]}"

@@ -166,7 +166,7 @@ def _hashed_of_one_length(content: npt.NDArray[np.uint8], begins: Int64s, length
         padded[:, :length] = content[begins[0] : begins[0] + length * begins.size].reshape(-1, length)
     else:
         padded[:, :length] = content[begins[:, None] + np.arange(length)]
-    # Mixed, or "\\0" would meet "\\3\\0": the length and a byte of the text would undo each other.
+    # Mixed, or "\0" would meet "\3\0": the length and a byte of the text would undo each other.
     state = np.full(begins.size, mixed(np.array([length], np.uint64))[0])
     for word in padded.view("<u8").T:
         state = mixed(state ^ word) + np.uint64(0x9E3779B97F4A7C15)

@@ -1,0 +1,54 @@
+"""The DAG `aggregate` where spark-submit runs the counting: on the cluster of Airflow's connection `spark_default`.
+
+Put it into Airflow's folder of DAGs in place of `aggregate`. It needs the extra `airflow-spark`, and spark-submit on
+the PATH of Airflow's workers; docs/spark.md tells what the executors need.
+"""
+
+import os
+from pathlib import Path
+
+from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
+from airflow.sdk import dag, task
+
+import forescale.submitted
+from forescale.orchestration.hand_off import ARRIVAL_HISTORY, ONE_TOPOLOGY, RETRIES
+
+CRON = os.environ.get("FORESCALE_SCHEDULE", "5 * * * *")  # a few minutes late, for events that are; "none": by hand
+BUILD_HISTORY = Path(forescale.submitted.__file__).with_name("build_history.py")
+
+
+def hand_on(context, result=None):
+    """The next DAG wants to know which history is new."""
+    (topology,) = context["task"].application_args
+    context["outlet_events"][ARRIVAL_HISTORY].extra = {"topology": topology}
+
+
+@dag(
+    schedule=None if CRON == "none" else CRON,
+    catchup=False,
+    max_active_runs=1,
+    params={"topology": ONE_TOPOLOGY},
+    default_args=RETRIES,
+    tags=["forescale"],
+    doc_md=__doc__,
+)
+def aggregate_with_spark_submit():
+    @task
+    def topologies(params):
+        from forescale.orchestration.hand_off import topologies_to_do
+        from forescale.settings import Settings
+
+        return [[topology] for topology in topologies_to_do(params["topology"], {}, Settings().topologies)]
+
+    # Each driver takes about 650 MB where Airflow runs the task; the executors are the cluster's.
+    SparkSubmitOperator.partial(
+        task_id="aggregate",
+        pool="spark",
+        application=str(BUILD_HISTORY),
+        name="forescale aggregate",
+        post_execute=hand_on,
+        outlets=[ARRIVAL_HISTORY],
+    ).expand(application_args=topologies())
+
+
+aggregate_with_spark_submit()

@@ -1,15 +1,17 @@
 """Arrivals → the history of one topology: what came since the last time, or any interval again."""
 
+import logging
 from collections.abc import Callable
 from dataclasses import asdict
-from datetime import UTC, datetime
 from typing import Any
 
 from forecasting.arrivals.pipeline import build_history
-from forecasting.errors import HistoryError
 from forescale.arrival_sources import arrival_source
+from forescale.history_span import moment
 from forescale.settings import Settings
 from forescale.wiring import clock_of, topology_config
+
+log = logging.getLogger(__name__)
 
 
 def aggregate(
@@ -21,7 +23,8 @@ def aggregate(
 ) -> dict[str, Any]:
     """Make the interval [start, end) of the history anew; by default from where it ends, up to now.
 
-    start, end: ISO times; one without an offset is UTC. Idempotent. Raises HistoryError or TopologyFileError.
+    start, end: ISO times; one without an offset is UTC. progress: called with each stretch that is about to be read.
+    Idempotent. Raises HistoryError or TopologyFileError.
     """
     settings = Settings()
     config = topology_config(topology, settings)
@@ -39,6 +42,13 @@ def aggregate(
             progress=progress,
         )
     total = summary.quality.total
+    log.info(
+        "history of %s from %s to %s (%s): %d rows read, %d kept, %d duplicates, %d late, %d in quarantine; windows: "
+        "%d observed, %d partial, %d throttled, %d missing; snapshot %s",
+        *(summary.topology, summary.start, summary.end, summary.measures),
+        *(total.rows_read, total.kept, total.duplicates, total.late, sum(total.quarantined.values())),
+        *(total.observed, total.partial, total.throttled, total.missing, summary.snapshot),
+    )
     return {
         "topology": summary.topology,
         "start": summary.start.isoformat(),
@@ -48,16 +58,8 @@ def aggregate(
         "snapshot": summary.snapshot,
         **asdict(total),
         "quarantined": dict(total.quarantined),
+        "complete": total.complete,
         "per_source": dict(summary.per_source),
         "history_end": summary.end.isoformat(),
         "seconds": summary.seconds,
     }
-
-
-def moment(text: str, name: str) -> datetime:
-    """An ISO time; one without an offset is UTC. Raises HistoryError naming the field."""
-    try:
-        parsed = datetime.fromisoformat(text)
-    except ValueError:
-        raise HistoryError(f"{name} {text!r} is no ISO time; give it like 2026-03-01T06:45:00Z") from None
-    return parsed.replace(tzinfo=UTC) if parsed.tzinfo is None else parsed.astimezone(UTC)

@@ -1,0 +1,117 @@
+"""`forescale history check`: how far the history can be trusted, and whether that is as far as is asked."""
+
+from dataclasses import asdict
+from functools import partial
+from typing import Any
+
+import typer
+
+from forecasting.arrivals.quality import SourceQuality, quality
+from forecasting.arrivals.reading import read_commit, rows_between
+from forescale.cli.history_options import Days, From, Name, SnapshotId, To
+from forescale.cli.output import AsJson, console, plain, say_json, table
+from forescale.history_span import history_span
+from forescale.quality_checks import QualityCheck, quality_checks
+from forescale.report.wording import NBSP, visible
+from forescale.settings import Settings
+from forescale.wiring import topology_config
+
+
+def check(
+    topology: Name,
+    start: From = None,
+    end: To = None,
+    days: Days = None,
+    snapshot: SnapshotId = None,
+    as_json: AsJson = False,
+) -> None:
+    """What became of the rows and which windows hold, against `arrivals.quality`; exits with 1 where that fails."""
+    settings = Settings()
+    config = topology_config(topology, settings)
+    directory = settings.history_dir
+    span = history_span(directory, config.topology, start=start, end=end, days=days, snapshot=snapshot)
+    between = partial(rows_between, start=span.start, end=span.end, columns=("source", "measures"))
+    _, rows = read_commit(directory, config.topology, span.snapshot, between)
+    sources = sorted({*config.as_topology().sources, *rows["source"].unique().to_pylist()})
+    found = quality(directory, config.topology, span.start, span.end, span.snapshot, sources)
+    checks = quality_checks(found, config.arrivals.quality)
+    good = all(one.holds for one in checks)
+    if as_json:
+        body = {
+            "topology": found.topology,
+            "snapshot": found.snapshot,
+            "start": found.start.isoformat(),
+            "end": found.end.isoformat(),
+            "window_s": found.window_s,
+            "measures": sorted(rows["measures"].unique().to_pylist()),
+            "sources": {name: _body(of_source) for name, of_source in found.sources.items()},
+            "total": _body(found.total),
+            "checks": [asdict(one) for one in checks],
+            "good": good,
+        }
+        say_json(body)
+    else:
+        _say_rows(
+            found.topology, {**found.sources, "in total": found.total}, sorted(rows["measures"].unique().to_pylist())
+        )
+        _say_windows({**found.sources, "in total": found.total})
+        _say_checks(checks)
+        plain(
+            f"from {found.start:%Y-%m-%d %H:%M} to {found.end:%Y-%m-%d %H:%M} UTC, snapshot {found.snapshot}: "
+            + ("good" if good else "not good enough")
+        )
+    if not good:
+        raise typer.Exit(1)
+
+
+def _say_rows(topology: str, found: dict[str, SourceQuality], measures: list[str]) -> None:
+    columns = ["source", "rows read", "kept", "duplicates", "late", "future", "unset clock", "skipped hour"]
+    rows = [
+        (visible(name), *(f"{n:,}" for n in (q.rows_read, q.kept, q.duplicates, q.late, *q.quarantined.values())))
+        for name, q in found.items()
+    ]
+    console.print(table(f"rows of {topology} ({' and '.join(measures)})", columns, rows))
+
+
+def _say_windows(found: dict[str, SourceQuality]) -> None:
+    columns = ["source", "windows", "observed", "partial", "throttled", "missing", "share observed"]
+    rows = [
+        (
+            visible(name),
+            *(f"{n:,}" for n in (q.windows, q.observed, q.partial, q.throttled, q.missing)),
+            _share(q.complete),
+        )
+        for name, q in found.items()
+    ]
+    console.print(table("windows", columns, rows))
+
+
+def _say_checks(checks: list[QualityCheck]) -> None:
+    """A bound each: of the source that is farthest off, and each source that breaks it with its remedy."""
+    rows = []
+    for bound in dict.fromkeys(one.bound for one in checks):
+        of_bound = [one for one in checks if one.bound == bound]
+        farthest = (min if bound == "min_observed" else max)(of_bound, key=lambda one: one.value)
+        told = "holds" if farthest.holds else "FAILS"
+        rows.append((bound, told, _share(farthest.value), _share(farthest.limit), visible(farthest.source)))
+    console.print(table("bounds (arrivals.quality)", ["bound", "", "value", "limit", "worst source"], rows))
+    for one in checks:
+        if not one.holds:
+            least = "at least" if one.bound == "min_observed" else "at most"
+            plain(
+                f"{visible(one.source)}: {one.bound}: {_share(one.value)}, {least} {_share(one.limit)} is asked; "
+                f"{one.remedy}"
+            )
+
+
+def _share(share: float) -> str:
+    """With enough digits to hold it against its limit.
+
+    >>> [_share(value).replace(NBSP, " ") for value in (0.0, 0.01, 0.01004, 0.89996, 0.9, 1.0)]
+    ['0 %', '1 %', '1.004 %', '89.996 %', '90 %', '100 %']
+    """
+    return f"{100 * share:.5g}{NBSP}%"
+
+
+def _body(found: SourceQuality) -> dict[str, Any]:
+    return {**asdict(found), "quarantined": dict(found.quarantined), "share_observed": found.complete}

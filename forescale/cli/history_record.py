@@ -1,0 +1,89 @@
+"""`forescale history record`: read what keeps nothing, once or steadily, and write it down."""
+
+import math
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Annotated, Any
+
+import typer
+
+from forecasting.arrivals.sources.steady import Recorded
+from forecasting.errors import HistoryError
+from forescale.cli.history_options import Name
+from forescale.cli.output import AsJson, plain, say_json
+from forescale.jobs.record import Readings, record_steadily
+from forescale.jobs.record import record as record_once
+
+NOTHING_TO_RECORD = (
+    "nothing has to be recorded: its source keeps what came, and `forescale history build` reads it there"
+)
+
+
+def record(
+    topology: Name,
+    every: Annotated[float | None, typer.Option(help="Seconds between readings; one reading if absent.")] = None,
+    for_s: Annotated[float | None, typer.Option("--for", help="Seconds to go on for; until stopped if absent.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Read a source that keeps nothing (Storm's UI) and keep the reading, for `history build` to count from."""
+    if every is None:
+        if for_s is not None:
+            raise HistoryError(f"--for {for_s:g} needs --every; say how many seconds the readings are apart")
+        reading = record_once(topology)
+        if as_json:
+            say_json(_body(topology, None if reading is None else Readings(int(reading.added), 0)))
+        else:
+            plain(f"{topology}: {NOTHING_TO_RECORD if reading is None else reading.line}")
+        return
+
+    def tell(what: Recorded | HistoryError) -> None:
+        if isinstance(what, HistoryError):
+            print(f"forescale: {what}; trying again in {every:g} s or less", file=sys.stderr, flush=True)
+        elif not as_json:
+            plain(what.line)
+
+    with _set_by_signals() as stop:
+        readings = record_steadily(topology, every, math.inf if for_s is None else for_s, stop, tell)
+        stopped = stop.is_set()
+    if as_json:
+        say_json(_body(topology, readings))
+    elif readings is None:
+        plain(f"{topology}: {NOTHING_TO_RECORD}")
+    else:
+        plain(f"{readings.recorded:,} readings recorded, {readings.failed:,} attempts failed")
+    if readings is not None and readings.failed and not readings.recorded and not stopped:
+        raise typer.Exit(1)
+
+
+def _body(topology: str, readings: Readings | None) -> dict[str, Any]:
+    """steady: whether the source is one that has to be recorded."""
+    told = readings or Readings(0, 0)
+    return {
+        "topology": topology,
+        "steady": readings is not None,
+        "recorded": told.recorded,
+        "failed": told.failed,
+    }
+
+
+@contextmanager
+def _set_by_signals() -> Iterator[threading.Event]:
+    """An event that Ctrl-C and SIGTERM set; what was there before is put back."""
+    stop = threading.Event()
+
+    def set_it(number: int, frame: FrameType | None) -> None:
+        stop.set()
+
+    if threading.current_thread() is not threading.main_thread():
+        yield stop
+        return
+    before = {number: signal.signal(number, set_it) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,180 @@
+"""`forescale history show`: any span of the history, as tables, as a line of blocks, and as a page."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from forecasting.arrivals.grid import DAY_S
+from forecasting.arrivals.history import MISSING, OBSERVED, PARTIAL, THROTTLED
+from forecasting.arrivals.key_histograms import read_key_histograms
+from forecasting.arrivals.sources.arrival_source import KeyHistogram
+from forecasting.errors import HistoryError
+from forescale.cli.block_line import LEGEND, block_line
+from forescale.cli.history_options import Days, From, Name, SnapshotId, To
+from forescale.cli.output import AsJson, console, plain, say_json, table
+from forescale.history_span import history_span
+from forescale.report.binned_windows import BinnedWindows, bin_starts, binned_history, readable_width_s
+from forescale.report.wording import count_of, duration, number, percent, shortened, visible
+from forescale.settings import Settings
+from forescale.wiring import topology_config
+
+POINTS = 3000
+"""Per source of the page: fine enough that a screen shows no more, few enough that it opens at once."""
+_KEYS_SHOWN = 10
+
+
+def show(
+    topology: Name,
+    start: From = None,
+    end: To = None,
+    days: Days = None,
+    source: Annotated[list[str] | None, typer.Option(help="Only this source; repeat it.")] = None,
+    snapshot: SnapshotId = None,
+    keys: Annotated[bool, typer.Option("--keys", help="Also the most frequent keys, by source and day.")] = False,
+    plot: Annotated[Path | None, typer.Option(help="Write a page (.html) with the span drawn, to this file.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """The arrivals of a span by source and day. What is missing is said, and never zero."""
+    if plot is not None and plot.suffix.lower() not in (".html", ".htm"):
+        raise HistoryError(f"--plot {plot} is no name of a page; give one that ends in .html")
+    settings = Settings()
+    config = topology_config(topology, settings)
+    directory = settings.history_dir
+    asked = history_span(directory, config.topology, start=start, end=end, days=days, snapshot=snapshot)
+    span = asked.within_history()
+    cells = max(24, min(120, console.width - 34))
+    widths_s = [DAY_S, readable_width_s(span, cells), *([readable_width_s(span, POINTS)] if plot else [])]
+    binned = binned_history(directory, span, config.as_topology().sources, source or (), widths_s)
+    by_day, by_cell = binned.by_width[:2]
+    histograms = []
+    if keys:
+        every = read_key_histograms(directory, config.topology, span.start, span.end, span.snapshot)
+        histograms = [histogram for histogram in every if histogram.source in by_day]
+    if plot is not None:
+        from forescale.report.history_page import write_history_page
+
+        write_history_page(binned.by_width[2], span, binned.measures, plot)
+    of_days = [row for bins in by_day.values() for row in _of_days(bins)]
+    if as_json:
+        body: dict[str, Any] = {
+            "topology": config.topology,
+            "snapshot": span.snapshot,
+            "start": span.start.isoformat(),
+            "end": span.end.isoformat(),
+            "window_s": span.window_s,
+            "measures": [measure.value for measure in binned.measures],
+            "days": of_days,
+        }
+        body |= {"keys": [_key_body(histogram) for histogram in histograms]} if keys else {}
+        say_json(body | ({"plot": str(plot)} if plot else {}))
+        return
+    measured = " and ".join(measure.value for measure in binned.measures)
+    columns = ["source", "day (UTC)", "arrivals", "peak per s", OBSERVED, PARTIAL, THROTTLED, MISSING]
+    console.print(
+        table(
+            f"arrivals of {config.topology} ({measured}; windows of {span.window_s} s)", columns, map(_cells, of_days)
+        )
+    )
+    if console.is_terminal:
+        _say_lines(by_cell)
+    if keys:
+        _say_keys(histograms)
+    if plot is not None:
+        plain(f"drawn in {plot}")
+
+
+def _of_days(bins: BinnedWindows) -> list[dict[str, Any]]:
+    """A day of one source each. peak_per_s: of all windows that counted; peak_status: of the window that it is of.
+
+    Where none did, arrivals and peak are not known: None, never zero.
+    """
+    statuses = (OBSERVED, THROTTLED, PARTIAL)
+    peaks = {status: bins.peak_per_s(status) for status in statuses}
+    rows = []
+    for at, start in enumerate(bin_starts(bins)):
+        if not bins.with_windows()[at]:
+            continue
+        # Of equals the one that can be trusted most, which max finds first.
+        of = max(statuses, key=lambda status: float(np.nan_to_num(peaks[status][at], nan=-1.0)))
+        peak = float(peaks[of][at])
+        rows.append(
+            {
+                "source": bins.source,
+                "day": f"{start:%Y-%m-%d}",
+                "arrivals": None if np.isnan(peak) else int(bins.events[:, at].sum()),
+                "peak_per_s": None if np.isnan(peak) else peak,
+                "peak_status": None if np.isnan(peak) else of,
+                **{status: int(bins.count_of(status)[at]) for status in (OBSERVED, PARTIAL, THROTTLED, MISSING)},
+            }
+        )
+    return rows
+
+
+def _cells(row: dict[str, Any]) -> tuple[str, ...]:
+    counts = tuple(f"{row[status]:,}" for status in (OBSERVED, PARTIAL, THROTTLED, MISSING))
+    if row["peak_per_s"] is None:
+        return (visible(row["source"]), row["day"], "–", "–", *counts)
+    least = "" if row["peak_status"] == OBSERVED else "≥ "
+    peak = f"{least}{number(row['peak_per_s'])}"
+    return (visible(row["source"]), row["day"], f"{row['arrivals']:,}", peak, *counts)
+
+
+def _say_lines(by_cell: Mapping[str, BinnedWindows]) -> None:
+    """One line per source: how its peaks went through the span."""
+    width = max(len(shortened(visible(name), 20)) for name in by_cell)
+    for name, bins in by_cell.items():
+        line = block_line(bins)
+        line.pad_left(1)
+        console.print(_padded(shortened(visible(name), 20), width), line, sep="", soft_wrap=True, markup=False)
+    bins = next(iter(by_cell.values()))
+    starts = bin_starts(bins)
+    console.print(
+        f"from {starts[0]:%Y-%m-%d %H:%M} on, {_width_told(bins)} a column, each source up to its own peak; {LEGEND}",
+        style="dim",
+        soft_wrap=True,
+    )
+
+
+def _padded(text: str, width: int) -> str:
+    return text + " " * (width - len(text))
+
+
+def _width_told(bins: BinnedWindows) -> str:
+    return duration(float(bins.edges_us[1] - bins.edges_us[0]) / 1e6)
+
+
+def _say_keys(histograms: list[KeyHistogram]) -> None:
+    if not histograms:
+        plain("no key histograms in this span; events whose topology file names columns.key have them")
+        return
+    rows = []
+    for histogram in histograms:
+        total = sum(histogram.heavy.values()) + histogram.residual
+        heavy = list(histogram.heavy.items())
+        others = histogram.residual + sum(events for _, events in heavy[_KEYS_SHOWN:])
+        named = heavy[:_KEYS_SHOWN]
+        for key, events in named:
+            rows.append(_key_row(histogram, shortened(visible(key), 60), events, total))
+        rows.append(_key_row(histogram, "(all others)", others, total))
+    error = max(histogram.max_error for histogram in histograms)
+    console.print(table("most frequent keys", ["source", "day (UTC)", "key", "events", "share"], rows))
+    if error:
+        plain(f"a key may have up to {count_of(error, 'event')} more, which are counted among all others")
+
+
+def _key_row(histogram: KeyHistogram, key: str, events: int, total: int) -> tuple[str, ...]:
+    share = percent(events / total) if total else "–"
+    return (visible(histogram.source), histogram.day.isoformat(), key, f"{events:,}", share)
+
+
+def _key_body(histogram: KeyHistogram) -> dict[str, Any]:
+    return {
+        "source": histogram.source,
+        "day": histogram.day.isoformat(),
+        "heavy": dict(histogram.heavy),
+        "residual": histogram.residual,
+        "max_error": histogram.max_error,
+    }

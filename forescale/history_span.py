@@ -1,0 +1,109 @@
+"""Which stretch of a history a command is asked about, resolved against one commit of it."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from forecasting.arrivals.grid import from_us
+from forecasting.arrivals.manifest import Manifest
+from forecasting.arrivals.reading import read_commit, rows_between
+from forecasting.arrivals.rows import window_starts_us
+from forecasting.arrivals.staging import last_window_end
+from forecasting.errors import HistoryError
+
+MAX_DAYS = 36_525
+"""A century: more is a mistake."""
+
+
+@dataclass(frozen=True)
+class HistorySpan:
+    """[start, end) of the commit `snapshot`, whose windows of window_s seconds lie in [history_start, history_end).
+
+    The span may reach beyond the history: what was never written is missing.
+    """
+
+    topology: str
+    snapshot: str
+    window_s: int
+    start: datetime
+    end: datetime
+    history_start: datetime
+    history_end: datetime
+
+    def within_history(self) -> "HistorySpan":
+        """The part of it that the history covers. Raises HistoryError where it covers none."""
+        start, end = max(self.start, self.history_start), min(self.end, self.history_end)
+        if start >= end:
+            raise HistoryError(
+                f"topology {self.topology!r} has no arrival history from {_told(self.start)} to {_told(self.end)}; "
+                f"it covers {_told(self.history_start)} to {_told(self.history_end)}: ask for a span within"
+            )
+        return HistorySpan(
+            self.topology, self.snapshot, self.window_s, start, end, self.history_start, self.history_end
+        )
+
+
+def history_span(
+    directory: Path,
+    topology: str,
+    *,
+    start: str | None,
+    end: str | None,
+    days: float | None,
+    snapshot: str | None,
+    usual_days: float = 7.0,
+) -> HistorySpan:
+    """The span that was asked for; of start, end and days at most two. By default the last days of the history.
+
+    start, end: ISO times; one without an offset is UTC. Where only days tell where it starts, it does not start before
+    the history. Raises HistoryError for an unknown topology or snapshot, times that are none or out of order.
+    """
+    if start is not None and end is not None and days is not None:
+        raise HistoryError(f"--from {start}, --to {end} and --days {days:g} are one too many; give two of them")
+    if days is not None and not 0 < days <= MAX_DAYS:
+        raise HistoryError(f"--days {days:g}; give more than 0 and at most {MAX_DAYS:,}")
+    asked_start = None if start is None else moment(start, "--from")
+    asked_end = None if end is None else moment(end, "--to")
+    manifest, (first, last) = read_commit(directory, topology, snapshot, _bounds)
+    width = timedelta(days=usual_days if days is None else days)
+    try:
+        if asked_start is not None:
+            begins = asked_start
+            ends = asked_end or (last if days is None else asked_start + width)
+        else:
+            ends = asked_end or last
+            begins = max(first, ends - width)
+    except OverflowError:
+        raise HistoryError(f"{days:g} days from {start or end} on lie outside of the calendar; ask for less") from None
+    if begins >= ends:
+        if asked_start is not None and asked_end is not None:
+            raise HistoryError(
+                f"--from {_told(begins)} is not before --to {_told(ends)}; swap them, or give other times"
+            )
+        raise HistoryError(
+            f"topology {topology!r} has no arrival history {'from' if asked_start else 'before'} "
+            f"{_told(begins if asked_start else ends)}; it covers {_told(first)} to {_told(last)}: ask within"
+        )
+    return HistorySpan(topology, manifest.snapshot, manifest.window_s, begins, ends, first, last)
+
+
+def moment(text: str, name: str) -> datetime:
+    """An ISO time; one without an offset is UTC. Raises HistoryError naming the field."""
+    try:
+        parsed = datetime.fromisoformat(text)
+        return parsed.replace(tzinfo=UTC) if parsed.tzinfo is None else parsed.astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise HistoryError(f"{name} {text!r} is no ISO time; give it like 2026-03-01T06:45:00Z") from None
+
+
+def _bounds(folder: Path, manifest: Manifest) -> tuple[datetime, datetime]:
+    """Start of the first window, and until when the history was built."""
+    day = datetime.fromisoformat(min(manifest.parts)).replace(tzinfo=UTC)
+    # All windows that start on the first date.
+    until = day + timedelta(days=1, seconds=manifest.window_s) - timedelta(microseconds=1)
+    rows = rows_between(folder, manifest, day, until, columns=("window_start",))
+    return from_us(int(window_starts_us(rows).min())), manifest.built_until or last_window_end(folder, manifest)
+
+
+def _told(at: datetime) -> str:
+    return f"{at:%Y-%m-%d %H:%M}" if at.second == at.microsecond == 0 else f"{at:%Y-%m-%d %H:%M:%S}"

@@ -1,0 +1,88 @@
+"""Readings of sources that keep nothing: one, or one every so many seconds until somebody says stop."""
+
+import logging
+import math
+import threading
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from forecasting.arrivals.sources.steady import Recorded, SteadySource
+from forecasting.errors import HistoryError
+from forescale.arrival_sources import steady_source
+from forescale.settings import Settings
+from forescale.wiring import clock_of, topology_config
+from planner.clock import Clock
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Readings:
+    """How many were recorded, and how many attempts failed."""
+
+    recorded: int
+    failed: int
+
+
+def record(topology: str) -> Recorded | None:
+    """One reading; None for a source of which nothing has to be recorded.
+
+    Raises HistoryError where there is nothing to read, and TopologyFileError.
+    """
+    settings = Settings()
+    source = steady_source(topology_config(topology, settings), settings)
+    return None if source is None else _recorded(source, clock_of(settings), topology)
+
+
+def record_steadily(
+    topology: str,
+    every_s: float,
+    for_s: float,
+    stop: threading.Event,
+    tell: Callable[[Recorded | HistoryError], None],
+) -> Readings | None:
+    """A reading now and every every_s seconds, until for_s seconds are over (inf: never) or stop is set.
+
+    tell: called with each reading, and with each error: what fails is tried again at the next turn. None for a source
+    of which nothing has to be recorded. Raises HistoryError for times that cannot be, and TopologyFileError.
+    """
+    if not 0 < every_s < math.inf:
+        raise HistoryError(f"--every {every_s:g}; give a positive number of seconds")
+    if not for_s > 0:
+        raise HistoryError(f"--for {for_s:g}; give a positive number of seconds")
+    settings = Settings()
+    source = steady_source(topology_config(topology, settings), settings)
+    if source is None:
+        return None
+    clock = clock_of(settings)
+    recorded = failed = 0
+    begun = time.monotonic()
+    while not stop.is_set():
+        try:
+            reading = _recorded(source, clock, topology)
+            recorded += reading.added
+            tell(reading)
+        except HistoryError as error:
+            failed += 1
+            log.warning("recording %s: %s", topology, error)
+            tell(error)
+        # Turns are counted from the beginning, so that slow readings do not add up; those that were missed are skipped.
+        past_s = time.monotonic() - begun
+        next_s = (past_s // every_s + 1) * every_s
+        if next_s >= for_s:
+            stop.wait(max(0.0, for_s - past_s))
+            break
+        stop.wait(next_s - past_s)
+    return Readings(recorded, failed)
+
+
+def steady_topologies(names: Iterable[str], settings: Settings) -> list[str]:
+    """Those of the topologies whose source has to be read steadily."""
+    return [name for name in names if steady_source(topology_config(name, settings), settings) is not None]
+
+
+def _recorded(source: SteadySource, clock: Clock, topology: str) -> Recorded:
+    reading = source.record(clock.now())
+    log.info("recorded %s: %s", topology, reading.line)
+    return reading

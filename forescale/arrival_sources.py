@@ -35,8 +35,11 @@ def arrival_source(config: TopologyConfig, settings: Settings, now: datetime) ->
 
 
 def steady_source(config: TopologyConfig, settings: Settings) -> SteadySource | None:
-    """The source, if it is one that has to be read steadily."""
-    return _storm(config, config.arrivals, settings) if isinstance(config.arrivals, StormEntry) else None
+    """The source, if it is one that has to be read steadily. Raises HistoryError for what it cannot be made of."""
+    if not isinstance(config.arrivals, StormEntry):
+        return None
+    with _named(config):
+        return _storm(config, config.arrivals, settings)
 
 
 def event_files(arrivals: EventsEntry, settings: Settings) -> EventFiles:
@@ -64,9 +67,20 @@ def below(home: Path, path: str) -> str:
     return path if "://" in path else str(home / path)
 
 
+@contextmanager
+def _named(config: TopologyConfig) -> Iterator[None]:
+    """Whatever is wrong with the section is a HistoryError that names the topology."""
+    try:
+        yield
+    except HistoryError:
+        raise
+    except ValueError as error:
+        raise HistoryError(f"arrivals of topology {config.topology!r}: {error}") from None
+
+
 def _over_the_network(config: TopologyConfig, settings: Settings) -> ArrivalSource:
     arrivals = config.arrivals
-    try:
+    with _named(config):
         match arrivals:
             case KafkaEntry():
                 from forecasting.arrivals.sources.kafka_offsets import KafkaOffsets
@@ -89,8 +103,9 @@ def _over_the_network(config: TopologyConfig, settings: Settings) -> ArrivalSour
                     measures=arrivals.measures,
                     scrape_interval_s=arrivals.scrape_interval_s,
                     max_gap_s=arrivals.max_gap_s,
+                    ended_after_s=arrivals.ended_after_s,
                     held_back=arrivals.held_back,
-                    token=arrivals.token(),
+                    headers=arrivals.headers(),
                     timeout_s=arrivals.timeout_s,
                     since=arrivals.since,
                 )
@@ -112,10 +127,6 @@ def _over_the_network(config: TopologyConfig, settings: Settings) -> ArrivalSour
                 return _storm(config, arrivals, settings)
             case _:
                 raise AssertionError(arrivals)
-    except ValueError as error:
-        if isinstance(error, HistoryError):
-            raise
-        raise HistoryError(f"arrivals of topology {config.topology!r}: {error}") from None
 
 
 def _storm(config: TopologyConfig, arrivals: StormEntry, settings: Settings) -> SteadySource:
@@ -127,6 +138,7 @@ def _storm(config: TopologyConfig, arrivals: StormEntry, settings: Settings) -> 
         arrivals.spouts,
         settings.home / "readings" / config.topology,
         max_gap_s=arrivals.max_gap_s,
+        ended_after_s=arrivals.ended_after_s,
         saturated_capacity=arrivals.saturated_capacity,
         timeout_s=arrivals.timeout_s,
         headers=arrivals.headers(),

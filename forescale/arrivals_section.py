@@ -1,15 +1,26 @@
 """The section `arrivals` of a topology file: where arrivals are read from, and how good their history must be."""
 
 import os
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Discriminator, Field, SecretStr, Tag, field_validator
+from pydantic import (
+    AwareDatetime,
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    SecretStr,
+    Tag,
+    field_validator,
+    model_validator,
+)
 
 from forecasting.arrivals.sources.arrival_source import Measures
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Share = Annotated[float, Field(ge=0, le=1)]
+HeaderName = Annotated[str, Field(pattern=r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")]
 EnvironmentVariable = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 
 
@@ -96,22 +107,32 @@ class KafkaEntry(_Arrivals):
         return settings
 
     def password(self) -> SecretStr | None:
-        return _secret(self.password_env)
+        """Raises ValueError where the environment lacks it."""
+        return None if self.password_env is None else _secret(self.password_env)
 
 
 class _OverHttp(_Arrivals):
-    """token_env: environment variable that holds a bearer token."""
+    """token_env: environment variable that holds a bearer token. headers_env: header → environment variable that holds
+    what is sent in it.
+    """
 
     url: str
     token_env: EnvironmentVariable | None = None
+    headers_env: dict[HeaderName, EnvironmentVariable] = {}
     timeout_s: Positive = 30
 
-    def token(self) -> SecretStr | None:
-        return _secret(self.token_env)
+    @model_validator(mode="after")
+    def _authorizes_once(self) -> Self:
+        if self.token_env is not None and any(name.lower() == "authorization" for name in self.headers_env):
+            raise ValueError("headers_env gives Authorization, and so does token_env; leave one of them out")
+        return self
 
     def headers(self) -> dict[str, SecretStr]:
-        token = self.token()
-        return {} if token is None else {"Authorization": SecretStr(f"Bearer {token.get_secret_value()}")}
+        """Sent with every request. Raises ValueError where the environment lacks one."""
+        given = {name: _secret(variable) for name, variable in self.headers_env.items()}
+        if self.token_env is not None:
+            given["Authorization"] = SecretStr(f"Bearer {_secret(self.token_env).get_secret_value()}")
+        return given
 
 
 class PrometheusEntry(_OverHttp):
@@ -122,6 +143,7 @@ class PrometheusEntry(_OverHttp):
     measures: Measures = Measures.THROUGHPUT
     scrape_interval_s: Positive = 15
     max_gap_s: Positive | None = None
+    ended_after_s: Positive | None = None
     held_back: str | None = None
     since: AwareDatetime | None = None
 
@@ -143,6 +165,7 @@ class StormEntry(_OverHttp):
     kind: Literal["storm"]
     spouts: dict[str, str]
     max_gap_s: Positive = 180
+    ended_after_s: Positive | None = None
     saturated_capacity: Positive = 0.9
 
 
@@ -160,10 +183,7 @@ ArrivalsSection = Annotated[
 ]
 
 
-def _secret(variable: str | None) -> SecretStr | None:
-    """Raises ValueError where the environment lacks it."""
-    if variable is None:
-        return None
+def _secret(variable: str) -> SecretStr:
     if variable not in os.environ:
         raise ValueError(f"the environment holds no {variable}, which the topology file names; set it")
     return SecretStr(os.environ[variable])

@@ -11,6 +11,7 @@ from forecasting.arrivals.sources.steady import Recorded, SteadySource
 from forecasting.errors import HistoryError
 from forescale.arrival_sources import steady_source
 from forescale.settings import Settings
+from forescale.topology_file import TopologyFileError
 from forescale.wiring import clock_of, topology_config
 from planner.clock import Clock
 
@@ -78,8 +79,17 @@ def record_steadily(
 
 
 def steady_topologies(names: Iterable[str], settings: Settings) -> list[str]:
-    """Those of the topologies whose source has to be read steadily."""
-    return [name for name in names if steady_source(topology_config(name, settings), settings) is not None]
+    """Those of the topologies whose source has to be read steadily, or of which nobody can tell: to record such a one
+    then fails by itself, and the readings of the others go on.
+    """
+    return [name for name in names if _is_steady(name, settings)]
+
+
+def _is_steady(name: str, settings: Settings) -> bool:
+    try:
+        return steady_source(topology_config(name, settings), settings) is not None
+    except (HistoryError, TopologyFileError):
+        return True
 
 
 def _recorded(source: SteadySource, clock: Clock, topology: str) -> Recorded:

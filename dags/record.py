@@ -1,0 +1,38 @@
+"""Readings of sources that keep nothing (Storm's UI), once a minute. Turn it on where a topology has such a source."""
+
+from airflow.sdk import dag, task
+
+from forescale.orchestration.hand_off import ONE_TOPOLOGY
+
+
+@dag(
+    dag_id="record",
+    schedule="* * * * *",
+    catchup=False,
+    max_active_runs=1,
+    is_paused_upon_creation=True,  # most installations have nothing to record, and a run a minute is a lot
+    params={"topology": ONE_TOPOLOGY},
+    tags=["forescale"],
+    doc_md=__doc__,
+)
+def record_dag():
+    @task
+    def topologies(params):
+        from forescale.jobs.record import steady_topologies
+        from forescale.orchestration.hand_off import topologies_to_do
+        from forescale.settings import Settings
+
+        settings = Settings()
+        return steady_topologies(topologies_to_do(params["topology"], {}, settings.topologies), settings)
+
+    # Not tried again: the next minute's reading is as good, and one that comes late would be no better.
+    @task(map_index_template="{{ task.op_kwargs['topology'] }}")
+    def record(topology):
+        from forescale.jobs.record import record as recorded
+
+        return recorded(topology).line
+
+    record.expand(topology=topologies())
+
+
+record_dag()

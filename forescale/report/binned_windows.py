@@ -6,6 +6,7 @@ Nothing hides in a bin: the largest count of each status is kept, and how many w
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from math import ceil
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from forecasting.arrivals.coverage import Int64s
-from forecasting.arrivals.grid import SECOND_US, from_us, to_us
+from forecasting.arrivals.grid import DAY_S, SECOND_US, from_us, to_us
 from forecasting.arrivals.history import MISSING, OBSERVED, STATUSES, Floats
 from forecasting.arrivals.manifest import Manifest
 from forecasting.arrivals.reading import read_commit, rows_between
@@ -23,7 +24,8 @@ from forecasting.errors import HistoryError
 from forescale.history_span import HistorySpan
 
 _COLUMNS = ("source", "window_start", "count", "status", "measures")
-_WIDTHS_S = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400)
+_WIDTHS_S = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200)
+_WIDTHS_D = (1, 2, 7, 14, 28)
 """Widths of bins that people read easily."""
 
 
@@ -95,13 +97,16 @@ def binned_history(
 
 
 def readable_width_s(span: HistorySpan, most_bins: int) -> int:
-    """The smallest width of bins that people read easily, made of whole windows, with at most so many in the span."""
-    seconds = (span.end - span.start).total_seconds()
-    for width_s in (*_WIDTHS_S, *(86400 * days for days in (2, 3, 7, 14, 28))):
-        # One more than fit: both ends may cut a bin.
-        if width_s % span.window_s == 0 and seconds / width_s + 1 <= most_bins:
+    """A width of bins, made of whole windows, with at most so many in the span: one that people read easily, where one
+    is near the smallest that will do.
+    """
+    # One bin more than fit: both ends of the span may cut one.
+    fewest_s = (span.end - span.start).total_seconds() / (most_bins - 1)
+    smallest_s = span.window_s * max(1, ceil(fewest_s / span.window_s))
+    for width_s in (*_WIDTHS_S, *(DAY_S * days for days in _WIDTHS_D)):
+        if width_s % span.window_s == 0 and smallest_s <= width_s <= 4 * smallest_s:
             return width_s
-    return span.window_s * max(1, -int(-seconds // (span.window_s * (most_bins - 1))))
+    return smallest_s
 
 
 def _binned(

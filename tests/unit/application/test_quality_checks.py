@@ -1,0 +1,87 @@
+"""Each bound of a topology file's arrivals.quality, held against each source."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from forecasting.arrivals.quality import Quality, SourceQuality
+from forescale.arrivals_section import QualityEntry
+from forescale.quality_checks import QualityCheck, quality_checks
+
+AT = datetime(2024, 3, 4, tzinfo=UTC)
+
+
+def source(
+    rows_read: int = 1000,
+    duplicates: int = 0,
+    late: int = 0,
+    partial: int = 0,
+    throttled: int = 0,
+    missing: int = 0,
+    **quarantined: int,
+) -> SourceQuality:
+    """Of 100 windows."""
+    reasons = {"future": 0, "unset_clock": 0, "skipped_hour": 0} | quarantined
+    observed = 100 - partial - throttled - missing
+    kept = rows_read - duplicates - late - sum(reasons.values())
+    return SourceQuality(rows_read, kept, duplicates, late, reasons, observed, partial, throttled, missing)
+
+
+def checked(bounds: QualityEntry | None = None, **sources: SourceQuality) -> dict[tuple[str, str], QualityCheck]:
+    first = next(iter(sources.values()))
+    found = Quality("shop", AT, AT, 60, "s", sources, first)
+    return {(check.bound, check.source): check for check in quality_checks(found, bounds or QualityEntry())}
+
+
+def failed(**of: int) -> dict[str, QualityCheck]:
+    return {bound: check for (bound, _), check in checked(orders=source(**of)).items() if not check.holds}
+
+
+def test_history__that_keeps_to_every_bound_holds_at_the_bound_itself() -> None:
+    # 90 of 100 windows observed; 10 quarantined, 10 late and 200 copies of 1000 rows.
+    assert failed(missing=10, future=10, late=10, duplicates=200) == {}
+
+
+def test_bound__that_is_broken_tells_value_limit_and_remedy() -> None:
+    broken = failed(missing=11, unset_clock=11, late=11, duplicates=201)
+    assert {bound: (check.value, check.limit) for bound, check in broken.items()} == {
+        "min_observed": (0.89, 0.9),
+        "max_quarantined": (0.011, 0.01),
+        "max_late": (0.011, 0.01),
+        "max_duplicates": (0.201, 0.2),
+    }
+    assert "lower not_before" in broken["max_quarantined"].remedy
+    assert "raise lateness_s" in broken["max_late"].remedy
+    assert "max_copy_gap_s" in broken["max_duplicates"].remedy
+
+
+@pytest.mark.parametrize(
+    ("lacking", "remedy"), [("missing", "coverage"), ("throttled", "held_back"), ("partial", "window_s")]
+)
+def test_too_few_observed__names_what_would_help_most(lacking: str, remedy: str) -> None:
+    others = dict.fromkeys({"missing", "throttled", "partial"} - {lacking}, 5)
+    told = failed(**{lacking: 20}, **others)["min_observed"].remedy
+    assert f"most of the rest is {lacking}" in told
+    assert remedy in told
+
+
+@pytest.mark.parametrize(
+    ("reason", "remedy"), [("future", "max_ahead_s"), ("unset_clock", "not_before"), ("skipped_hour", "timezone")]
+)
+def test_quarantine__names_the_commonest_reason(reason: str, remedy: str) -> None:
+    others = dict.fromkeys({"future", "unset_clock", "skipped_hour"} - {reason}, 10)
+    assert remedy in failed(**{reason: 20}, **others)["max_quarantined"].remedy
+
+
+def test_dead_source__does_not_hide_behind_those_that_live() -> None:
+    found = checked(orders=source(), clicks=source(rows_read=0, missing=100), mail=source())
+    assert not found["min_observed", "clicks"].holds
+    assert found["min_observed", "orders"].holds
+    # Of no rows, none is late.
+    assert found["max_late", "clicks"].holds
+    assert found["max_late", "clicks"].value == 0
+
+
+def test_bounds__are_those_of_the_file() -> None:
+    lax = QualityEntry(min_observed=0.5, max_duplicates=0.5)
+    assert all(check.holds for check in checked(lax, orders=source(missing=50, duplicates=500)).values())

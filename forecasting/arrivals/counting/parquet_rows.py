@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import groupby
 from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
@@ -111,18 +112,21 @@ def splits(groups: Sequence[RowGroup], rules: Rules, look_back_us: int) -> list[
 
 
 def batches(lot: Sequence[RowGroup], files: EventFiles) -> Iterator[EventBatch]:
-    """The rows of a lot, about a million at a time."""
+    """The rows of a lot, some hundred thousand at a time. Raises HistoryError for a file that is not what it was."""
+    for uri, found in groupby(lot, lambda group: group.uri):
+        try:
+            for batch in _read(uri, [group.number for group in found], files):
+                yield event_batch(_with_roles(batch, files))
+        except (OSError, pa.ArrowException) as error:
+            raise HistoryError(f"{uri}: {' '.join(str(error).split())}") from None
+
+
+def _read(uri: str, groups: list[int], files: EventFiles) -> Iterator[pa.RecordBatch]:
     names = files.columns.named()
-    opened: dict[str, pyarrow.parquet.ParquetFile] = {}
-    for group in lot:
-        if group.uri not in opened:
-            opened.clear()
-            opened[group.uri] = _opened(group.uri, [names[role] for role in ("source", "key") if role in names])
+    with _opened(uri, [names[role] for role in ("source", "key") if role in names]) as file:
         columns = sorted(set(names.values()))
-        for batch in opened[group.uri].iter_batches(
-            _BATCH_ROWS, row_groups=[group.number], columns=columns, use_threads=False
-        ):
-            yield event_batch(_with_roles(batch, files))
+        for number in groups:
+            yield from file.iter_batches(_BATCH_ROWS, row_groups=[number], columns=columns, use_threads=False)
 
 
 def _with_roles(batch: pa.RecordBatch, files: EventFiles) -> pa.Table:
@@ -150,6 +154,14 @@ def _opened(uri: str, as_codes: list[str]) -> pyarrow.parquet.ParquetFile:
     )
 
 
+def _is_empty(uri: str) -> bool:
+    try:
+        file_system, path = _place(uri)
+        return file_system.get_file_info(path).size == 0
+    except (OSError, pa.ArrowException, ValueError):
+        return False
+
+
 def _place(uri: str) -> tuple[pyarrow.fs.FileSystem, str]:
     parts = urlsplit(uri)
     if parts.scheme in ("", "file"):
@@ -173,6 +185,9 @@ def _of_file(uri: str, columns: EventColumns) -> _File | None:
     try:
         file = _opened(uri, [])
     except (OSError, pa.ArrowException, ValueError):
+        if _is_empty(uri):
+            # Spark would pass over it, as if nothing had come.
+            raise HistoryError(f"{uri} is empty, and so no Parquet; remove it, or have it written again") from None
         # What Arrow cannot open or make sense of, Spark may; or it says what is wrong.
         return None
     with file:

@@ -239,13 +239,15 @@ def _cause(error: PySparkException | Py4JJavaError) -> str:
     """What went wrong, in one line: the outer message names the file, the innermost one the reason."""
     if isinstance(error, PythonException):
         # A task's traceback: its last line tells what was wrong.
-        return str(error).strip().splitlines()[-1]
+        return str(error).strip().splitlines()[-1].removeprefix(f"{HistoryError.__module__}.{HistoryError.__name__}: ")
     if isinstance(error, PySparkException):
         return _first_line(str(error))
     messages, java = [], error.java_exception
     while java is not None:
         messages.append(_first_line(java.getMessage() or java.toString()))
         java = java.getCause()
+    # That of a result which was waited for says nothing else.
+    messages = [message for message in messages if "awaitResult" not in message] or messages
     outer, inner = messages[0], messages[-1]
     return outer if inner in outer else f"{outer}: {inner}"
 

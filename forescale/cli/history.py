@@ -40,6 +40,8 @@ def build(
         f"windows: {summary['observed']:,} observed, {summary['partial']:,} partial, "
         f"{summary['throttled']:,} throttled, {summary['missing']:,} missing; {percent(summary['complete'])} observed"
     )
+    for source in summary["sources_unknown"]:
+        plain(f"nothing is known of source {source}: see whether it is named in the section arrivals as it is there")
     plain(f"snapshot {summary['snapshot']}")
 
 

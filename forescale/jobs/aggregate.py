@@ -60,6 +60,7 @@ def aggregate(
         "quarantined": dict(total.quarantined),
         "complete": total.complete,
         "per_source": dict(summary.per_source),
+        "sources_unknown": sorted(set(config.as_topology().sources) - set(summary.per_source)),
         "history_end": summary.end.isoformat(),
         "seconds": summary.seconds,
     }

@@ -6,8 +6,10 @@
   const divs = figures.map((_, index) => document.getElementById(`figure-${index}`));
   const whole = figures.map((figure) => [...figure.layout.xaxis.range]);
 
+  // A height that is set ends autosize, and the width would stay what it was.
   const fit = () => figures.forEach((figure, index) => {
-    Plotly.relayout(divs[index], structuredClone(narrow.matches ? figure.narrow : figure.wide));
+    const look = structuredClone(narrow.matches ? figure.narrow : figure.wide);
+    Plotly.relayout(divs[index], { ...look, width: null, autosize: true });
   });
 
   // All figures show the same stretch of time; what is set here is not to be answered again.

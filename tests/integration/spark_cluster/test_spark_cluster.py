@@ -2,6 +2,8 @@
 
 import json
 import socket
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 from installation import Installation
 from spark_cluster import SparkCluster
+
+from forescale.settings import PROJECT
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -122,8 +126,28 @@ def test_worker_that_is_lost_between_the_stages__changes_nothing_in_the_history(
     events = installation.spark_events()
     assert any(event["Event"] == "SparkListenerExecutorRemoved" for event in events)
     # What was lost was counted again: two tasks hand on to the shuffle, and at least one of them did so twice.
-    tasks = [event["Task Metrics"] for event in events if event["Event"] == "SparkListenerTaskEnd"]
-    assert sum(task["Shuffle Write Metrics"]["Shuffle Bytes Written"] > 0 for task in tasks) > 2
+    ended_tasks = [event for event in events if event["Event"] == "SparkListenerTaskEnd"]
+    done = [task["Task Metrics"] for task in ended_tasks if task["Task End Reason"]["Reason"] == "Success"]
+    assert sum(task["Shuffle Write Metrics"]["Shuffle Bytes Written"] > 0 for task in done) > 2
+
+
+def packed(folder: Path) -> Path:
+    """The packages of forescale as Spark hands them on: Python's own wheel, but Spark knows only the ending .zip."""
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
+    subprocess.run(build, cwd=PROJECT, check=True, capture_output=True, timeout=60)
+    (wheel,) = folder.glob("*.whl")
+    return wheel.rename(wheel.with_suffix(".zip"))
+
+
+def python_without_forescale(folder: Path) -> Path:
+    """This very Python with all packages that are installed, except for what was installed to be edited in place."""
+    packages, python = Path(np.__file__).parents[1], Path(sys.executable).resolve()
+    program = folder / "python"
+    program.write_text(f'#!/bin/sh\nPYTHONPATH="{packages}" exec "{python}" "$@"\n')
+    program.chmod(0o755)
+    lacking = subprocess.run([program, "-c", "import forecasting"], cwd=folder, capture_output=True, text=True)
+    assert "No module named 'forecasting'" in lacking.stderr
+    return program
 
 
 def counted(installation: Installation) -> bool:
@@ -155,12 +179,15 @@ def test_master_that_is_not_there__is_an_error_of_one_line_at_once(installed: Ca
     assert not (installation.folder / "history").exists()
 
 
-def test_spark_submit__builds_the_history_on_the_master_that_it_was_given(
-    cluster: SparkCluster, installed: Callable[[str], Installation]
+def test_spark_submit__takes_the_package_to_executors_that_lack_it_and_goes_by_what_it_was_given(
+    cluster: SparkCluster, installed: Callable[[str], Installation], tmp_path: Path
 ) -> None:
     installation = installed("submitted")
+    options = ["--name", "nightly", "--py-files", str(packed(tmp_path))]
+    options += ["--conf", f"spark.pyspark.driver.python={sys.executable}"]
+    options += ["--conf", f"spark.pyspark.python={python_without_forescale(tmp_path)}"]
     span = ("--start", "2026-03-02", "--end", "2026-03-02T01:00", "--json")
-    ended = installation.submit(cluster.master, ["--name", "nightly"], "few", *span).ended()
+    ended = installation.submit(cluster.master, options, "few", *span).ended()
     assert ended.status == 0, ended.err
     # 120 calls, and a copy of the first; the last comes at 0:59:30, so that minute is known in part.
     summary = json.loads(ended.out)

@@ -131,7 +131,7 @@ WALL = pa.array([SEVEN.replace(tzinfo=None)] * 2, pa.timestamp("us"))
         {"n": pa.array(["1", "2"])},
         {"feed": pa.array([{"name": "web"}, {"name": "mail"}])},
     ],
-    ids=str,
+    ids=lambda columns: "-".join(f"{name} {getattr(column, 'type', 'absent')}" for name, column in columns.items()),
 )
 def test_file_that_needs_interpretation__is_left_to_spark(write: Write, columns: dict[str, pa.Array | None]) -> None:
     assert groups(write(**columns)) is None

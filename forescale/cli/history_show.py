@@ -1,6 +1,7 @@
 """`forescale history show`: any span of the history, as tables, as a line of blocks, and as a page."""
 
 from collections.abc import Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -79,7 +80,7 @@ def show(
         )
     )
     if console.is_terminal:
-        _say_lines(by_cell)
+        _say_lines(by_cell, span.start)
     if keys:
         _say_keys(histograms)
     if plot is not None:
@@ -122,7 +123,7 @@ def _cells(row: dict[str, Any]) -> tuple[str, ...]:
     return (visible(row["source"]), row["day"], f"{row['arrivals']:,}", peak, *counts)
 
 
-def _say_lines(by_cell: Mapping[str, BinnedWindows]) -> None:
+def _say_lines(by_cell: Mapping[str, BinnedWindows], start: datetime) -> None:
     """One line per source: how its peaks went through the span."""
     width = max(len(shortened(visible(name), 20)) for name in by_cell)
     for name, bins in by_cell.items():
@@ -130,9 +131,8 @@ def _say_lines(by_cell: Mapping[str, BinnedWindows]) -> None:
         line.pad_left(1)
         console.print(_padded(shortened(visible(name), 20), width), line, sep="", soft_wrap=True, markup=False)
     bins = next(iter(by_cell.values()))
-    starts = bin_starts(bins)
     console.print(
-        f"from {starts[0]:%Y-%m-%d %H:%M} on, {_width_told(bins)} a column, each source up to its own peak; {LEGEND}",
+        f"from {start:%Y-%m-%d %H:%M} on, {_width_told(bins)} a column, each source up to its own peak; {LEGEND}",
         style="dim",
         soft_wrap=True,
     )

@@ -82,8 +82,8 @@ def history_figure(bins: BinnedWindows, span: HistorySpan) -> ReportFigure:
 
 _TICKS = [
     {"dtickrange": [None, 86399999], "value": "%H:%M\n%a %-d %b"},
-    {"dtickrange": [86400000, 2591999999], "value": "%a %-d %b"},
-    {"dtickrange": [2592000000, None], "value": "%b %Y"},
+    {"dtickrange": [86400000, "M1"], "value": "%a %-d %b"},
+    {"dtickrange": ["M1", None], "value": "%b %Y"},
 ]
 
 

@@ -22,6 +22,7 @@ json.dump({
     "errors": bag.import_errors,
     "tags": {dag.dag_id: sorted(dag.tags) for dag in bag.dags.values()},
     "tasks": {dag.dag_id: {t.task_id: sorted(t.downstream_task_ids) for t in dag.tasks} for dag in bag.dags.values()},
+    "paused": sorted(dag.dag_id for dag in bag.dags.values() if dag.is_paused_upon_creation),
     "pools": {t.task_id: t.pool for t in bag.dags["aggregate"].tasks},
     "in": {dag_id: sorted(a.name for a in dag.timetable.asset_condition.objects)
            for dag_id, dag in bag.dags.items() if dag_id in ("forecast", "plan")},
@@ -50,7 +51,7 @@ def seen(tmp_path_factory):
 
 def test_dag_files__are_read_without_error(seen):
     assert seen["errors"] == {}
-    assert seen["serialised"] == ["aggregate", "deploy", "forecast", "plan"]
+    assert seen["serialised"] == ["aggregate", "deploy", "forecast", "plan", "record"]
 
 
 def test_dag_files__load_nothing_heavy(seen):
@@ -72,6 +73,11 @@ def test_dags__are_joined_by_assets(seen):
 
 def test_aggregate__takes_the_one_slot_for_spark(seen):
     assert seen["pools"] == {"topologies": "default_pool", "aggregate": "spark"}
+
+
+def test_record__alone_waits_to_be_turned_on(seen):
+    assert seen["paused"] == ["record"]
+    assert seen["tasks"]["record"] == {"topologies": ["record"], "record": []}
 
 
 def test_plan__asks_before_it_creates_deploy_runs(seen):

@@ -5,10 +5,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from forecasting.arrivals.grid import from_us
-from forecasting.arrivals.manifest import Manifest
-from forecasting.arrivals.reading import read_commit, rows_between
 from forecasting.arrivals.rows import window_starts_us
-from forecasting.arrivals.staging import last_window_end
+from forecasting.arrivals.storage.manifest import Manifest
+from forecasting.arrivals.storage.reading import read_commit, rows_between
+from forecasting.arrivals.storage.staging import last_window_end
 from forecasting.errors import HistoryError
 
 MAX_DAYS = 36_525

@@ -11,10 +11,10 @@ import numpy as np
 
 from forecasting.arrivals.coverage import covered_us
 from forecasting.arrivals.grid import DAY_S, from_us, to_us, whole_windows
-from forecasting.arrivals.known_sources import known_sources
 from forecasting.arrivals.quality import Quality, quality
-from forecasting.arrivals.snapshots import KEEP_S
 from forecasting.arrivals.sources.arrival_source import Arrivals, ArrivalSource, Measures, SourceArrivals
+from forecasting.arrivals.storage.known_sources import known_sources
+from forecasting.arrivals.storage.snapshots import KEEP_S
 from forecasting.arrivals.store import built_until, write_history
 from forecasting.errors import HistoryError
 

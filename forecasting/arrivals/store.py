@@ -17,17 +17,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute
 
-from forecasting.arrivals.batches import checked_batch
-from forecasting.arrivals.durable_files import sync_folder
 from forecasting.arrivals.grid import SECOND_US, from_us
 from forecasting.arrivals.history import OBSERVED, ArrivalHistory, ArrivalSeries
-from forecasting.arrivals.layout import topology_folder
-from forecasting.arrivals.manifest import read_manifest, write_manifest
-from forecasting.arrivals.reading import read_commit, rows_between
 from forecasting.arrivals.rows import source_codes, window_starts_us
-from forecasting.arrivals.snapshots import KEEP_S, put_aside, sweep
 from forecasting.arrivals.sources.arrival_source import Arrivals
-from forecasting.arrivals.staging import Staging, last_window_end
+from forecasting.arrivals.storage.batches import checked_batch
+from forecasting.arrivals.storage.durable_files import sync_folder
+from forecasting.arrivals.storage.layout import topology_folder
+from forecasting.arrivals.storage.manifest import read_manifest, write_manifest
+from forecasting.arrivals.storage.reading import read_commit, rows_between
+from forecasting.arrivals.storage.snapshots import KEEP_S, put_aside, sweep
+from forecasting.arrivals.storage.staging import Staging, last_window_end
 from forecasting.errors import HistoryError
 
 

@@ -1,5 +1,6 @@
 """`forescale history check`: how far the history can be trusted, and whether that is as far as is asked."""
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 import typer
 
 from forecasting.arrivals.quality import SourceQuality, quality
-from forecasting.arrivals.reading import read_commit, rows_between
+from forecasting.arrivals.storage.reading import read_commit, rows_between
 from forescale.cli.history_options import Days, From, Name, SnapshotId, To
 from forescale.cli.output import AsJson, console, plain, say_json, table
 from forescale.history_span import history_span
@@ -15,6 +16,8 @@ from forescale.quality_checks import QualityCheck, quality_checks
 from forescale.report.wording import NBSP, visible
 from forescale.settings import Settings
 from forescale.wiring import topology_config
+
+Named = Sequence[tuple[str, SourceQuality]]
 
 
 def check(
@@ -51,10 +54,10 @@ def check(
         }
         say_json(body)
     else:
-        _say_rows(
-            found.topology, {**found.sources, "in total": found.total}, sorted(rows["measures"].unique().to_pylist())
-        )
-        _say_windows({**found.sources, "in total": found.total})
+        measures = sorted(rows["measures"].unique().to_pylist())
+        listed = [*((visible(name), of_source) for name, of_source in found.sources.items()), ("in total", found.total)]
+        _say_rows(found.topology, listed, measures)
+        _say_windows(listed)
         _say_checks(checks)
         plain(
             f"from {found.start:%Y-%m-%d %H:%M} to {found.end:%Y-%m-%d %H:%M} UTC, snapshot {found.snapshot}: "
@@ -64,24 +67,24 @@ def check(
         raise typer.Exit(1)
 
 
-def _say_rows(topology: str, found: dict[str, SourceQuality], measures: list[str]) -> None:
+def _say_rows(topology: str, found: Named, measures: list[str]) -> None:
     columns = ["source", "rows read", "kept", "duplicates", "late", "future", "unset clock", "skipped hour"]
     rows = [
-        (visible(name), *(f"{n:,}" for n in (q.rows_read, q.kept, q.duplicates, q.late, *q.quarantined.values())))
-        for name, q in found.items()
+        (name, *(f"{n:,}" for n in (q.rows_read, q.kept, q.duplicates, q.late, *q.quarantined.values())))
+        for name, q in found
     ]
     console.print(table(f"rows of {topology} ({' and '.join(measures)})", columns, rows))
 
 
-def _say_windows(found: dict[str, SourceQuality]) -> None:
+def _say_windows(found: Named) -> None:
     columns = ["source", "windows", "observed", "partial", "throttled", "missing", "share observed"]
     rows = [
         (
-            visible(name),
+            name,
             *(f"{n:,}" for n in (q.windows, q.observed, q.partial, q.throttled, q.missing)),
             _share(q.complete),
         )
-        for name, q in found.items()
+        for name, q in found
     ]
     console.print(table("windows", columns, rows))
 

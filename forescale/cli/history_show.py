@@ -10,8 +10,8 @@ import typer
 
 from forecasting.arrivals.grid import DAY_S
 from forecasting.arrivals.history import MISSING, OBSERVED, PARTIAL, THROTTLED
-from forecasting.arrivals.key_histograms import read_key_histograms
 from forecasting.arrivals.sources.arrival_source import KeyHistogram
+from forecasting.arrivals.storage.key_histograms import read_key_histograms
 from forecasting.errors import HistoryError
 from forescale.cli.block_line import LEGEND, block_line
 from forescale.cli.history_options import Days, From, Name, SnapshotId, To

@@ -3,8 +3,8 @@
 from datetime import datetime, timedelta
 from typing import Any
 
-from forecasting.arrivals.reading import read_commit
-from forecasting.arrivals.snapshots import snapshots as kept_snapshots
+from forecasting.arrivals.storage.reading import read_commit
+from forecasting.arrivals.storage.snapshots import snapshots as kept_snapshots
 from forescale.cli.history_options import Name
 from forescale.cli.output import AsJson, console, say_json, table
 from forescale.settings import Settings

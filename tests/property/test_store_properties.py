@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from forecasting.arrivals.rows import history_rows
-from forecasting.arrivals.snapshots import snapshots
+from forecasting.arrivals.storage.snapshots import snapshots
 from forecasting.arrivals.store import read_history, write_history
 
 START = datetime(2003, 3, 3, tzinfo=UTC)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
 
-from forecasting.arrivals.durable_files import sync_folder
 from forecasting.arrivals.grid import from_us, to_us
+from forecasting.arrivals.storage.durable_files import sync_folder
 from forecasting.errors import HistoryError
 
 _TAIL_BYTES = 1 << 20

@@ -26,8 +26,8 @@ def test_chain_of_rows_each_within_the_gap_of_the_one_before__is_one_event() -> 
 
 
 def test_original_before_the_interval__makes_a_copy_of_a_row_in_it() -> None:
-    # The gap reaches from 100 back to 85; that at 84 is too far from 100, that at 95 is not.
-    assert kept(Row(84, id="a"), Row(100, id="a"), Row(95, id="b"), Row(101, id="b")) == ({100: 1}, {100: 1})
+    # The gap reaches from 100 back to 85, and so further than the window before: that at 84 is too far, at 85 is not.
+    assert kept(Row(84, id="a"), Row(100, id="a"), Row(85, id="b"), Row(100, id="b")) == ({100: 1}, {100: 1})
 
 
 def test_original_of_two_rows_at_one_time__is_the_heavier_in_whatever_order_they_lie() -> None:

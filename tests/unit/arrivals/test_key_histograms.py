@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from forecasting.arrivals.key_histograms import read_key_histograms
 from forecasting.arrivals.rows import history_rows
 from forecasting.arrivals.sources.arrival_source import Arrivals, KeyHistogram, Measures, SourceArrivals
+from forecasting.arrivals.storage.key_histograms import read_key_histograms
 from forecasting.arrivals.store import read_history, write_history
 from forecasting.errors import HistoryError
 

@@ -13,7 +13,7 @@ import pytest
 
 from forecasting.arrivals.quality import quality
 from forecasting.arrivals.rows import SCHEMA, history_rows
-from forecasting.arrivals.snapshots import snapshots
+from forecasting.arrivals.storage.snapshots import snapshots
 from forecasting.arrivals.store import built_until, read_history, read_rows, write_history
 
 START = datetime(2003, 3, 3, tzinfo=UTC)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from forecasting.arrivals.snapshots import Snapshot, snapshots
+from forecasting.arrivals.storage.snapshots import Snapshot, snapshots
 from forecasting.arrivals.store import read_history, read_rows, write_history
 from forecasting.errors import HistoryError
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from forecasting.arrivals.rows import history_rows
-from forecasting.arrivals.snapshots import snapshots
+from forecasting.arrivals.storage.snapshots import snapshots
 from forecasting.arrivals.store import read_history, write_history
 from forecasting.errors import HistoryError
 

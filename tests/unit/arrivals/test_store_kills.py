@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from forecasting.arrivals.rows import history_rows
-from forecasting.arrivals.snapshots import snapshots
+from forecasting.arrivals.storage.snapshots import snapshots
 from forecasting.arrivals.store import read_history, write_history
 
 WRITER = Path(__file__).with_name("killed_batch_writer.py")

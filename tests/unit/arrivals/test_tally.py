@@ -135,6 +135,13 @@ def test_rows_read__are_those_that_count_copies_late_ones_and_those_in_quarantin
     assert told.dense(Of.COUNT).sum() == 5
 
 
+def test_silences_across_a_window_without_events__are_measured_from_event_to_event() -> None:
+    # 24 from each to the next, where 20 are allowed; the windows that hold them begin 20 apart.
+    given = rules(100, 150, window_us=10, silence_us=20)
+    told = counted(table_of([Row(101), Row(125), Row(149)]), given)["web"]
+    assert told.alive(given.bins, 0).tolist() == [[101, 101], [125, 125], [149, 149]]
+
+
 def test_tally_of_two_batches__tells_the_ends_of_a_silence_that_neither_holds_both_of() -> None:
     # Silences of 20 are allowed: from 105 to 125 it is as long, from 125 to 146 longer.
     given = rules(100, 150, window_us=10, silence_us=20)

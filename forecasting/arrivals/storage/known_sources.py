@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from datetime import date, datetime
 from pathlib import Path
 
-from forecasting.arrivals.layout import days_of, iso_date, topology_folder
-from forecasting.arrivals.manifest import read_manifest
-from forecasting.arrivals.parts import read_part
+from forecasting.arrivals.storage.layout import days_of, iso_date, topology_folder
+from forecasting.arrivals.storage.manifest import read_manifest
+from forecasting.arrivals.storage.parts import read_part
 from forecasting.errors import HistoryError
 
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from forecasting.arrivals.layout import days_of, iso_date
-from forecasting.arrivals.manifest import Manifest
-from forecasting.arrivals.parts import read_part
-from forecasting.arrivals.reading import read_commit
 from forecasting.arrivals.sources.arrival_source import KeyHistogram
+from forecasting.arrivals.storage.layout import days_of, iso_date
+from forecasting.arrivals.storage.manifest import Manifest
+from forecasting.arrivals.storage.parts import read_part
+from forecasting.arrivals.storage.reading import read_commit
 
 _SCHEMA = pa.schema(
     [

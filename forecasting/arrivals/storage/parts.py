@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet
 
-from forecasting.arrivals.durable_files import sync_folder, write_durably
+from forecasting.arrivals.storage.durable_files import sync_folder, write_durably
 from forecasting.errors import HistoryError
 
 ROWS, KEYS = "part", "_keys"

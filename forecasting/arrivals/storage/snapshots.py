@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
-from forecasting.arrivals.durable_files import sync_folder, write_durably
-from forecasting.arrivals.layout import topology_folder
-from forecasting.arrivals.manifest import Manifest, read_manifest, read_manifest_file
+from forecasting.arrivals.storage.durable_files import sync_folder, write_durably
+from forecasting.arrivals.storage.layout import topology_folder
+from forecasting.arrivals.storage.manifest import Manifest, read_manifest, read_manifest_file
 from forecasting.errors import HistoryError
 
 KEEP_S = 90 * 86_400

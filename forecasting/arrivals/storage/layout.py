@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from forecasting.arrivals.grid import DAY_S, SECOND_US, to_us
-from forecasting.arrivals.manifest import MANIFEST
+from forecasting.arrivals.storage.manifest import MANIFEST
 from forecasting.errors import HistoryError
 
 DAY_US = DAY_S * SECOND_US

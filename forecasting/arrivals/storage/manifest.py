@@ -9,8 +9,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from forecasting.arrivals.durable_files import write_durably
 from forecasting.arrivals.grid import EPOCH
+from forecasting.arrivals.storage.durable_files import write_durably
 from forecasting.errors import HistoryError
 
 # The underscore hides it from readers of Parquet folders.

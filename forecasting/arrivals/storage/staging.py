@@ -7,14 +7,14 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from forecasting.arrivals.batches import Batch
 from forecasting.arrivals.grid import from_us, to_us
-from forecasting.arrivals.key_histograms import histograms_of, histograms_table
-from forecasting.arrivals.layout import DAY_US, days_of, iso_date
-from forecasting.arrivals.manifest import Manifest
-from forecasting.arrivals.parts import KEYS, ROWS, read_part_in_force, write_part
 from forecasting.arrivals.rows import SCHEMA, in_order, window_starts_us, with_own_columns
 from forecasting.arrivals.sources.arrival_source import KeyHistogram
+from forecasting.arrivals.storage.batches import Batch
+from forecasting.arrivals.storage.key_histograms import histograms_of, histograms_table
+from forecasting.arrivals.storage.layout import DAY_US, days_of, iso_date
+from forecasting.arrivals.storage.manifest import Manifest
+from forecasting.arrivals.storage.parts import KEYS, ROWS, read_part_in_force, write_part
 from forecasting.errors import HistoryError
 
 

@@ -10,11 +10,11 @@ import pyarrow as pa
 import pyarrow.compute
 
 from forecasting.arrivals.grid import SECOND_US, to_us
-from forecasting.arrivals.layout import DAY_US, iso_date, topologies, topology_folder
-from forecasting.arrivals.manifest import Manifest
-from forecasting.arrivals.parts import read_part
 from forecasting.arrivals.rows import SCHEMA, window_starts_us, with_own_columns
-from forecasting.arrivals.snapshots import manifest_of
+from forecasting.arrivals.storage.layout import DAY_US, iso_date, topologies, topology_folder
+from forecasting.arrivals.storage.manifest import Manifest
+from forecasting.arrivals.storage.parts import read_part
+from forecasting.arrivals.storage.snapshots import manifest_of
 from forecasting.errors import HistoryError
 
 _ATTEMPTS = 10

@@ -64,7 +64,8 @@ def build_history(
     that may still change (reopen_s: for as long as late events count, and silences last that the next event ends); all
     the source holds, where there is no history yet.
     A source is in the history from the first day on that something is told of it. One that is in it already and that
-    nothing is told of any more is missing from then on, not forgotten.
+    nothing is told of any more is missing from then on, not forgotten. Of a source that forgets, windows that the
+    history knows better stay as they are.
     Memory grows with the windows of a few days, not with the interval. Readers see the interval as it was, until all of
     it is there.
     Raises HistoryError for arrivals that cannot be used; nothing is written then.
@@ -77,7 +78,7 @@ def build_history(
     start, end = whole_windows(start, end, window_s)
     held = known_sources(out_dir, topology, start, end)
     batches = _by_days(source, topology, start, end, window_s, held, progress)
-    snapshot = write_history(batches, out_dir, topology, start, end, keep_s=keep_s)
+    snapshot = write_history(batches, out_dir, topology, start, end, keep_known=source.forgets, keep_s=keep_s)
     found = quality(out_dir, topology, start, end, snapshot=snapshot)
     for name, of_source in found.sources.items():
         log.info("history of %s, source %s, %s to %s: %s", topology, name, start, end, of_source)

@@ -10,7 +10,7 @@ import pyarrow.compute
 
 from forecasting.arrivals.coverage import Int64s, status_codes
 from forecasting.arrivals.grid import SECOND_US, from_us
-from forecasting.arrivals.history import COLUMNS, MISSING, OBSERVED, STATUSES, THROTTLED
+from forecasting.arrivals.history import COLUMNS, MISSING, OBSERVED, PARTIAL, STATUSES, THROTTLED
 from forecasting.arrivals.sources.arrival_source import TALLIES, Arrivals, Measures, SourceArrivals
 from forecasting.errors import HistoryError
 
@@ -133,6 +133,24 @@ def in_order(rows: pa.Table) -> pa.Table:
     if ((steps > 0) | ((steps == 0) & (np.diff(starts_us) >= 0))).all():
         return rows
     return rows.take(pa.array(np.lexsort((starts_us, codes))))
+
+
+def best_known(rows: pa.Table, earlier: pa.Table) -> pa.Table:
+    """The rows, but of each source and window of which the earlier rows know more, the earlier one; in any order.
+
+    A window that was wholly alive is known better than a partial one, and that better than a missing one.
+    """
+    whole = pa.concat_tables([rows, earlier])
+    codes, starts_us = source_codes(whole)[0], window_starts_us(whole)
+    known = np.array(
+        [{OBSERVED: 2, THROTTLED: 2, PARTIAL: 1, MISSING: 0}[word] for word in whole["status"].to_pylist()]
+    )
+    is_earlier = np.arange(whole.num_rows) >= rows.num_rows
+    # Of a source and window, the row that is known best comes first, and of equals the new one.
+    order = np.lexsort((is_earlier, -known, starts_us, codes))
+    first = np.ones(order.size, bool)
+    first[1:] = (np.diff(codes[order]) != 0) | (np.diff(starts_us[order]) != 0)
+    return whole.take(pa.array(order[first]))
 
 
 def source_codes(rows: pa.Table) -> tuple[npt.NDArray[np.int64], list[str]]:

@@ -38,6 +38,7 @@ def write_history(
     start: datetime,
     end: datetime,
     *,
+    keep_known: bool = False,
     keep_s: float = KEEP_S,
     now: datetime | None = None,
 ) -> str:
@@ -47,6 +48,8 @@ def write_history(
     most once. Or an Arrivals, whose key histograms are stored with its rows; or batches of either, each of whole dates
     and in order of time: these are taken one at a time while the writer has its turn, and one commit holds them all.
     What the interval held before is gone; of a day that it covers in part, only key histograms given anew are replaced.
+    keep_known: leave windows as they are of which the history knows more (wholly alive before partial before missing),
+    for rows from a source that forgets.
     keep_s: how long a commit can be read after the next one. now: of the commit, for the clock's.
     The id of the commit: the same content gives the same id, and writing it again changes nothing. Writers wait for
     each other; readers see one commit or the next.
@@ -66,7 +69,7 @@ def write_history(
         before = read_manifest(folder)
         if writer_died:
             sweep(folder, keep_s, now or datetime.now(UTC), after_a_crash=True)
-        staging = Staging(folder, topology, before)
+        staging = Staging(folder, topology, before, keep_known=keep_known)
         try:
             for batch in batches:
                 staging.add(batch)

@@ -143,6 +143,11 @@ class ArrivalSource(Protocol):
     @property
     def measures(self) -> Measures: ...
 
+    @property
+    def forgets(self) -> bool:
+        """Whether what it tells of the past grows less with time: the history then keeps what it knew."""
+        ...
+
     def first_moment(self) -> datetime:
         """The earliest time it can tell of, UTC. Raises HistoryError where it holds nothing or does not answer."""
         ...

@@ -44,6 +44,11 @@ class CountedEvents:
     def measures(self) -> Measures:
         return self.files.measures
 
+    @property
+    def forgets(self) -> bool:
+        """Files are the truth: what they no longer hold, or what a coverage file takes back, was never known."""
+        return False
+
     def first_moment(self) -> datetime:
         """Time of the first event whose clock was set, or from when on the coverage file tells, if that is earlier.
 

@@ -81,6 +81,10 @@ class HeronTracker:
     def measures(self) -> Measures:
         return Measures.THROUGHPUT
 
+    @property
+    def forgets(self) -> bool:
+        return True
+
     def first_moment(self) -> datetime:
         """The oldest minute that is kept of any spout: never more than three hours ago."""
         now = datetime.now(UTC)

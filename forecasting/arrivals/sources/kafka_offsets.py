@@ -116,6 +116,10 @@ class KafkaOffsets:
     def measures(self) -> Measures:
         return Measures.OFFERED
 
+    @property
+    def forgets(self) -> bool:
+        return True
+
     def time_types(self) -> dict[str, TimeType]:
         """Who stamps the messages of each topic: with CreateTime, disorder smears counts over windows."""
         return {name: topic.time_type for name, topic in self._described(self._client()).items()}

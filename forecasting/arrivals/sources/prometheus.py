@@ -107,6 +107,10 @@ class Prometheus:
     def measures(self) -> Measures:
         return self._measures
 
+    @property
+    def forgets(self) -> bool:
+        return True
+
     def first_moment(self) -> datetime:
         """When the oldest sample was scraped that the server still holds of any of the selectors."""
         if self._since is not None:

@@ -84,6 +84,10 @@ class StormUi:
     def measures(self) -> Measures:
         return Measures.THROUGHPUT
 
+    @property
+    def forgets(self) -> bool:
+        return True
+
     def record(self, now: datetime) -> Recorded:
         """Read the UI once and append it to the log. Nothing is recorded of a topology that does not run."""
         to_us(now)

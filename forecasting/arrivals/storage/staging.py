@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from forecasting.arrivals.grid import from_us, to_us
-from forecasting.arrivals.rows import SCHEMA, in_order, window_starts_us, with_own_columns
+from forecasting.arrivals.rows import SCHEMA, best_known, in_order, window_starts_us, with_own_columns
 from forecasting.arrivals.sources.arrival_source import KeyHistogram
 from forecasting.arrivals.storage.batches import Batch
 from forecasting.arrivals.storage.key_histograms import histograms_of, histograms_table
@@ -21,11 +21,13 @@ from forecasting.errors import HistoryError
 class Staging:
     """The files of the next commit: those of the one before, but for the dates of an interval that is replaced.
 
-    Batches are added in order of time; each is on disk when `add` returns, and none of it is held.
+    Batches are added in order of time; each is on disk when `add` returns, and none of it is held. keep_known: windows
+    of which the history knows more than the batch stay as they are.
     """
 
-    def __init__(self, folder: Path, topology: str, before: Manifest | None) -> None:
+    def __init__(self, folder: Path, topology: str, before: Manifest | None, *, keep_known: bool = False) -> None:
         self._folder = folder
+        self._keep_known = keep_known
         self._where = f"history of topology {topology!r}"
         self._before = before
         self._window_s = 0
@@ -71,15 +73,17 @@ class Staging:
         date = iso_date(day)
         folder = self._folder / f"date={date}"
         # A day that is replaced as a whole is not read before, so that building it again repairs it.
-        if not (self._begin_us <= day * DAY_US and (day + 1) * DAY_US <= self._end_us):
-            if date in self._parts:
-                old = with_own_columns(read_part_in_force(folder / self._parts[date]))
-                starts_us = window_starts_us(old)
-                outside = (starts_us < self._begin_us) | (starts_us >= self._end_us)
-                rows = in_order(pa.concat_tables([rows, old.filter(pa.array(outside))]))
-            if date in self._keys:
-                old_keys = read_part_in_force(folder / self._keys[date])
-                histograms = {**histograms_of(old_keys, date), **histograms}
+        whole = self._begin_us <= day * DAY_US and (day + 1) * DAY_US <= self._end_us
+        if date in self._parts and (self._keep_known or not whole):
+            old = with_own_columns(read_part_in_force(folder / self._parts[date]))
+            starts_us = window_starts_us(old)
+            outside = (starts_us < self._begin_us) | (starts_us >= self._end_us)
+            if self._keep_known:
+                rows = best_known(rows, old.filter(pa.array(~outside)))
+            rows = in_order(pa.concat_tables([rows, old.filter(pa.array(outside))]))
+        if not whole and date in self._keys:
+            old_keys = read_part_in_force(folder / self._keys[date])
+            histograms = {**histograms_of(old_keys, date), **histograms}
         self._parts.pop(date, None)
         self._keys.pop(date, None)
         if rows.num_rows:

@@ -153,6 +153,13 @@ class TopologyConfig(_Strict):
             unknown := sorted(set(self.cluster.operators) - set(self.operators))
         ):
             raise ValueError(f"cluster.operators names the unknown operator {unknown[0]!r}; known are {known}")
+        sources = self.as_topology().sources
+        for field in ("topics", "queries", "spouts"):
+            if unknown := sorted(set(getattr(self.arrivals, field, {})) - set(sources)):
+                raise ValueError(
+                    f"arrivals.{field} names {unknown[0]!r}, which is no source of the topology; they are "
+                    f"{', '.join(sources)}"
+                )
         if self.planning.slot_s % self.forecast.step_s:
             raise ValueError(
                 f"planning.slot_s {self.planning.slot_s} is no multiple of forecast.step_s {self.forecast.step_s}; "

@@ -92,3 +92,11 @@ def test_unknown_topology__is_refused_with_those_there_are(tmp_path: Path) -> No
         find_topology_file("calls", EXAMPLES)
     with pytest.raises(TopologyFileError, match="does not exist"):
         read_topology_file(tmp_path / "none.yaml")
+
+
+def test_arrivals_of_an_operator_that_is_no_source__are_refused(tmp_path: Path, body: dict[str, Any]) -> None:
+    body["arrivals"] = {"kind": "kafka", "servers": "127.0.0.1:9092", "topics": {"transcribe": "calls"}}
+    with pytest.raises(
+        TopologyFileError, match=r"arrivals\.topics names 'transcribe', which is no source .* they are ingest"
+    ):
+        read_topology_file(written(tmp_path, body))

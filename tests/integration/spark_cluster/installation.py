@@ -6,6 +6,8 @@ import os
 import signal
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -45,15 +47,27 @@ class Ended:
 class Running:
     process: subprocess.Popen[str]
 
-    def ended(self, within_s: float = 240) -> Ended:
+    def ended(self, within_s: float = 300) -> Ended:
         """What has not ended by then is killed, and the test fails."""
         try:
             out, err = self.process.communicate(timeout=within_s)
         except BaseException:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(self.process.pid, signal.SIGKILL)
+            self._kill()
             raise
         return Ended(self.process.returncode, out, err)
+
+    def goes_on_until(self, condition: Callable[[], bool], within_s: float = 240) -> None:
+        """The test fails where the process ends before, or the time is over; then it is killed."""
+        deadline = time.monotonic() + within_s
+        while not condition():
+            if self.process.poll() is not None or time.monotonic() > deadline:
+                self._kill()
+                raise AssertionError(f"ended, or not within {within_s} s: {self.ended()}")
+            time.sleep(0.1)
+
+    def _kill(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ import json
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -112,7 +111,7 @@ def test_worker_that_is_lost_between_the_stages__changes_nothing_in_the_history(
     installation = installed("killed")
     build = installation.build(cluster.master, "many", *SPAN)
     try:
-        until(lambda: counted(installation))
+        build.goes_on_until(lambda: counted(installation))
         # With it goes what its tasks have counted, which the second stage has yet to fetch.
         cluster.kill("second")
         ended = build.ended()
@@ -156,13 +155,6 @@ def counted(installation: Installation) -> bool:
         event["Event"] == "SparkListenerStageCompleted" and event["Stage Info"]["Number of Tasks"] == 2
         for event in installation.spark_events()
     )
-
-
-def until(condition: Callable[[], bool], within_s: float = 120) -> None:
-    deadline = time.monotonic() + within_s
-    while not condition():
-        assert time.monotonic() < deadline, f"not within {within_s} s"
-        time.sleep(0.02)
 
 
 def test_master_that_is_not_there__is_an_error_of_one_line_at_once(installed: Callable[[str], Installation]) -> None:

@@ -25,6 +25,7 @@ class Told:
     counts: Mapping[str, Sequence[int | None]]
     measures: Measures = Measures.OFFERED
     place: str = "a list"
+    forgets: bool = False
 
     def first_moment(self) -> datetime:
         return MIDNIGHT + timedelta(hours=1)

@@ -192,8 +192,8 @@ def test_decision__goes_from_events_to_a_reviewed_and_deployed_plan(running, cli
         return found[0]["dag_run_id"]
 
     # One trigger by hand; assets carry the rest as far as the review.
-    client.wait_for_success("aggregate", client.trigger("aggregate", {"topology": NAME}), 90)
-    client.wait_for_success("forecast", new_run("forecast"), 120)
+    client.wait_for_success("aggregate", client.trigger("aggregate", {"topology": NAME}), 240)
+    client.wait_for_success("forecast", new_run("forecast"), 240)
     vetoed = new_run("plan")
     review = review_of(client, vetoed)
     schedule = ledger.schedules(NAME, limit=1)[0]
@@ -232,7 +232,7 @@ def test_decision__goes_from_events_to_a_reviewed_and_deployed_plan(running, cli
 
 def test_demo__needs_one_trigger_and_a_clock_where_review_is_off(without_review, client, clock, ledger):
     begun = clock.now()
-    events = list(decide_and_deploy(client, without_review, NAME, timeout_s=120))
+    events = list(decide_and_deploy(client, without_review, NAME, timeout_s=300))
     assert [event.text for event in events if event.stage != "deploy"] == ["started", "done"] * 3
     steps = ledger.steps(schedule_id=ledger.schedules(NAME, limit=1)[0].id)
     assert steps

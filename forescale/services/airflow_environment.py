@@ -94,5 +94,5 @@ def forescale_environment(settings: Settings) -> dict[str, str]:
         if isinstance(value, Path):
             value = value.resolve()
         if value is not None:
-            variables[f"FORESCALE_{name.upper()}"] = str(value)
+            variables[f"FORESCALE_{name.upper()}"] = json.dumps(value) if isinstance(value, dict) else str(value)
     return variables

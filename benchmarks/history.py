@@ -30,6 +30,7 @@ from history_job.raw_events import FIRST_DAY, ROWS_PER_DAY, write_events
 PROJECT = Path(__file__).resolve().parents[1]
 JOBS = Path(__file__).with_name("history_job")
 RIVALS = PROJECT / ".cache" / "history-rivals"
+ALL = ["forescale", "duckdb", "polars", "spark sql"]
 ENGINES = {
     "scan": ["forescale", "duckdb"],
     "scan with id": ["forescale", "duckdb"],
@@ -125,7 +126,7 @@ class Peak:
             self.mib = max(self.mib, held / 2**20)
 
 
-def run(days: int, runs: int, events: Path, jobs: list[str]) -> list[Measured]:
+def run(days: int, runs: int, events: Path, jobs: list[str], engines: list[str]) -> list[Measured]:
     # A folder of just these days, for whoever reads folders.
     folder = events / f"first-{days}-days"
     folder.mkdir(exist_ok=True)
@@ -135,10 +136,10 @@ def run(days: int, runs: int, events: Path, jobs: list[str]) -> list[Measured]:
             link.symlink_to(f"../{link.name}")
     results = []
     for job in jobs:
-        engines = ENGINES.get(job, ["forescale", "duckdb", "polars", "spark sql"])
-        for engine in engines:
+        for engine in [engine for engine in ENGINES.get(job, ALL) if engine in engines]:
             say(f"{days * ROWS_PER_DAY / 1e6:.0f} M rows, {job}, {engine} …")
             results.append(measured(engine, job, runs, events, days))
+            say(f"    {results[-1].warm_s:.2f} s warm, {results[-1].cold_s:.2f} s cold, {results[-1].peak_mib:.0f} MiB")
     return results
 
 
@@ -154,8 +155,10 @@ def table(results: list[Measured]) -> str:
     by_cell = {(r.rows, r.job, r.engine): r for r in results}
     for r in results:
         rivals = [by_cell[r.rows, r.job, e].warm_s for e in ("duckdb", "polars") if (r.rows, r.job, e) in by_cell]
-        scans = [by_cell[r.rows, SCANS[r.job], e].warm_s for e in ("forescale", "duckdb")] if r.job in SCANS else []
-        against = f"{r.warm_s / min(rivals):.2f} ×" if r.engine == "forescale" and r.job in SCANS else ""
+        scans = [
+            by_cell[cell].warm_s for e in ("forescale", "duckdb") if (cell := (r.rows, SCANS.get(r.job), e)) in by_cell
+        ]
+        against = f"{r.warm_s / min(rivals):.2f} ×" if r.engine == "forescale" and r.job in SCANS and rivals else ""
         scan = f"{r.warm_s / min(scans):.1f} ×" if scans else ""
         lines.append(
             f"| {r.rows / 1e6:.0f} M | {r.job} | {r.engine} | {r.warm_s:.2f} ({r.cold_s:.2f}) | "
@@ -177,6 +180,7 @@ def main() -> None:
         choices=["scan", "plain", "scan with id", "distinct", "keys", "to python"],
         help="`keys` counts keys as well; `to python` merely hands all rows from Spark to Python",
     )
+    parser.add_argument("--engines", nargs="+", default=ALL, choices=ALL)
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
     if given.runs < 2:
@@ -187,7 +191,7 @@ def main() -> None:
     results = [
         result
         for days in ([1, 3, given.days] if given.growth else [given.days])
-        for result in run(days, given.runs, events, given.jobs)
+        for result in run(days, given.runs, events, given.jobs, given.engines)
     ]
     for job in {result.job for result in results if not result.job.startswith("scan")}:
         for rows in {result.rows for result in results}:

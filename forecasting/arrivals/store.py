@@ -69,13 +69,13 @@ def write_history(
         before = read_manifest(folder)
         if writer_died:
             sweep(folder, keep_s, now or datetime.now(UTC), after_a_crash=True)
-        staging = Staging(folder, topology, before, keep_known=keep_known)
         try:
-            for batch in batches:
-                staging.add(batch)
-                # Or it would be held while the next one is made.
-                del batch
-            after = staging.manifest(now or datetime.now(UTC), keep_s)
+            with Staging(folder, topology, before, keep_known=keep_known) as staging:
+                for batch in batches:
+                    staging.add(batch)
+                    # Or it would be held while the next one is made.
+                    del batch
+                after = staging.manifest(now or datetime.now(UTC), keep_s)
         except BaseException:
             sweep(folder, keep_s, now or datetime.now(UTC), after_a_crash=True)
             raise

@@ -1,6 +1,7 @@
 """A commit in the making: parts are written date by date, and nothing that is in force is touched."""
 
 from collections.abc import Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -21,7 +22,8 @@ from forecasting.errors import HistoryError
 class Staging:
     """The files of the next commit: those of the one before, but for the dates of an interval that is replaced.
 
-    Batches are added in order of time; each is on disk when `add` returns, and none of it is held. keep_known: windows
+    Batches are added in order of time, within `with`: while one is written, the next can be made, and no more than one
+    is held. All are on disk when `manifest` returns; at the end of `with` nothing writes any more. keep_known: windows
     of which the history knows more than the batch stay as they are.
     """
 
@@ -35,6 +37,14 @@ class Staging:
         self._days_left = range(0)
         self._parts = {} if before is None else dict(before.parts)
         self._keys = {} if before is None else dict(before.keys)
+        self._writer = ThreadPoolExecutor(1)
+        self._writing: Future[None] | None = None
+
+    def __enter__(self) -> "Staging":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._writer.shutdown(cancel_futures=True)
 
     def add(self, batch: Batch) -> None:
         """Replace the dates up to the batch's last one. Raises HistoryError for one that does not come after those
@@ -66,10 +76,19 @@ class Staging:
             raise HistoryError(f"{self._where}: there are no windows to write; give at least one")
         for day in self._days_left:
             self._replace(day, SCHEMA.empty_table(), {})
+        self._await_writer()
         until = max(from_us(self._end_us), self._built_before())
         return Manifest(self._window_s, self._parts, self._keys, until, committed_at.astimezone(UTC), keep_s)
 
     def _replace(self, day: int, rows: pa.Table, histograms: Mapping[str, KeyHistogram]) -> None:
+        self._await_writer()
+        self._writing = self._writer.submit(self._write, day, rows, histograms)
+
+    def _await_writer(self) -> None:
+        if self._writing is not None:
+            self._writing.result()
+
+    def _write(self, day: int, rows: pa.Table, histograms: Mapping[str, KeyHistogram]) -> None:
         date = iso_date(day)
         folder = self._folder / f"date={date}"
         # A day that is replaced as a whole is not read before, so that building it again repairs it.

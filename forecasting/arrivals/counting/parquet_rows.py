@@ -23,7 +23,8 @@ from forecasting.arrivals.counting.tally import Rules
 from forecasting.errors import HistoryError
 
 _READERS = 8
-_SPLIT_ROWS = 4_000_000
+_LOT_ROWS = 4_000_000, 32_000_000
+"""At least, so that a task has more to do than to start, and at most, so that one that is lost is soon made up for."""
 _BATCH_ROWS = 262_144
 """So that a batch's arrays stay in the cache of a core: half the time that a million rows at once take."""
 _ANY = -(2**63), 2**63 - 1
@@ -80,9 +81,9 @@ def zone_of_nanoseconds(uris: Sequence[str], column: str) -> bool | None:
     return None
 
 
-def splits(groups: Sequence[RowGroup], rules: Rules, look_back_us: int) -> list[list[RowGroup]]:
+def splits(groups: Sequence[RowGroup], rules: Rules, look_back_us: int, lots: int) -> list[list[RowGroup]]:
     """The row groups that may hold rows of the bins, of look_back_us before them, or rows to be set aside with them; in
-    lots for one task each.
+    about so many lots, for one task each; in fewer where they would be small, and more where large.
 
     Groups that lie side by side in time stay together, so that a task sees a stretch of time and not all of it.
     """
@@ -100,15 +101,17 @@ def splits(groups: Sequence[RowGroup], rules: Rules, look_back_us: int) -> list[
         )
     ]
     wanted.sort(key=lambda group: (group.first_us, group.uri, group.number))
-    lots: list[list[RowGroup]] = []
-    rows = _SPLIT_ROWS
+    smallest, largest = _LOT_ROWS
+    full = max(smallest, min(largest, -(-sum(group.rows for group in wanted) // lots)))
+    found: list[list[RowGroup]] = []
+    rows = full
     for group in wanted:
-        if rows >= _SPLIT_ROWS:
-            lots.append([])
+        if rows >= full:
+            found.append([])
             rows = 0
-        lots[-1].append(group)
+        found[-1].append(group)
         rows += group.rows
-    return lots
+    return found
 
 
 def batches(lot: Sequence[RowGroup], files: EventFiles) -> Iterator[EventBatch]:

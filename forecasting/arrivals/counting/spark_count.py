@@ -1,14 +1,16 @@
 """Counts raw events with Spark: its tasks read and count, its shuffle brings together what belongs together.
 
-Two stages. The first reads rows, a million at a time, and hands on: tallies (merged per task), the rows that may have
-copies, by bucket of their id, and counts of keys. The second merges the tallies and finds the copies. What passes
-through the JVM are blocks of Arrow, not rows.
+Two stages. The first reads rows, some hundred thousand at a time, and hands on: tallies (merged per task), the rows
+that may have copies, by bucket of their id, and counts of keys. The second merges the tallies and finds the copies;
+there is none where tallies are few and no copies are looked for. What passes through the JVM are blocks of Arrow, not
+rows.
 """
 
-from collections.abc import Iterable, Iterator
+import gc
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 import pyarrow as pa
@@ -29,6 +31,10 @@ _BUCKET_ROWS = 3_000_000
 _UNKNOWN_ROWS = 100_000_000
 """Taken for the number of rows in files that only Spark can read."""
 _RANGE_CELLS = 1_000_000
+_LOTS_PER_CORE = 3
+"""So that no core waits long for the last lot."""
+_OVERLAP = 2.0
+"""Tallies that together span the interval so many times are merged as they come; more than these, by the tasks."""
 
 
 class _Block(IntEnum):
@@ -67,15 +73,16 @@ class _Plan:
 
 
 def count(
-    spark: SparkSession, raw: DataFrame, groups: list[RowGroup] | None, files: EventFiles, rules: Rules
+    spark: SparkSession, raw: Callable[[], DataFrame], groups: list[RowGroup] | None, files: EventFiles, rules: Rules
 ) -> Counted:
     """Count the events of the files in the bins of the rules.
 
-    raw: the files as Spark reads them. groups: their row groups, where tasks can read them by themselves.
+    raw: gives the files as Spark reads them. groups: their row groups, where tasks can read them by themselves.
     Raises HistoryError for files that cannot be read.
     """
     gap_us = int(files.max_copy_gap_s * SECOND_US) if files.columns.id else None
-    lots = None if groups is None else splits(groups, rules, gap_us or 0)
+    at_once = _LOTS_PER_CORE * spark.sparkContext.defaultParallelism
+    lots = None if groups is None else splits(groups, rules, gap_us or 0, at_once)
     rows = _UNKNOWN_ROWS if lots is None else sum(group.rows for lot in lots for group in lot)
     bins = (rules.bins.high_us - rules.bins.low_us) // rules.bins.window_us * rules.bins.per_window
     plan = _Plan(
@@ -89,12 +96,13 @@ def count(
         return Counted(TALLY.empty_table(), (), 0)
     with reading(files):
         if lots is None:
-            first = _rows_at_issue(raw, plan).mapInArrow(partial(_counted_rows, plan), _BLOCKS)
+            first = _rows_at_issue(raw(), plan).mapInArrow(partial(_counted_rows, plan), _BLOCKS)
         else:
             tasks = spark.range(0, len(lots), 1, len(lots))
             first = tasks.mapInArrow(partial(_counted_lots, plan, lots), _BLOCKS)
-        second = first.repartitionById(plan.places, "place").mapInArrow(partial(_brought_together, plan), _BLOCKS)
-        blocks = second.toArrow()
+        if lots is None or gap_us is not None or _overlap(lots, rules) > _OVERLAP:
+            first = first.repartitionById(plan.places, "place").mapInArrow(partial(_brought_together, plan), _BLOCKS)
+        blocks = first.toArrow()
     found: dict[int, list[bytes]] = {}
     for kind, content in zip(blocks["kind"].to_pylist(), blocks["content"], strict=True):
         found.setdefault(kind, []).append(content.as_buffer())
@@ -103,6 +111,16 @@ def count(
         tuple(_table(content) for content in found.get(_Block.KEYS, [])),
         sum(_table(content)["rows"][0].as_py() for content in found.get(_Block.UNUSABLE, [])),
     )
+
+
+def _overlap(lots: Sequence[Sequence[RowGroup]], rules: Rules) -> float:
+    """How many times the lots together span the bins: once, where each holds a stretch of time of its own."""
+    low_us, high_us = rules.bins.low_us, rules.bins.high_us
+    spans_us = [
+        min(high_us, max(group.last_us for group in lot)) - max(low_us, min(group.first_us for group in lot))
+        for lot in lots
+    ]
+    return sum(max(0, span_us) for span_us in spans_us) / (high_us - low_us)
 
 
 def _rows_at_issue(raw: DataFrame, plan: _Plan) -> DataFrame:
@@ -118,13 +136,22 @@ def _rows_at_issue(raw: DataFrame, plan: _Plan) -> DataFrame:
     return rows.where(near | aside | time.isNull())
 
 
+@cache
+def _settle_in() -> None:
+    """What a worker process does once, before its first task."""
+    # Every core has a task of its own; more threads would only get in each other's way.
+    pa.set_cpu_count(1)
+    # Spark's worker collects garbage after every task: it need not look through all modules each time, for 50 ms.
+    gc.freeze()
+
+
 def _counted_rows(plan: _Plan, given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    _settle_in()
     yield from _counted(plan, (event_batch(rows) for rows in given if rows.num_rows))
 
 
 def _counted_lots(plan: _Plan, lots: list[list[RowGroup]], given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    # Every core has a task of its own; more threads would only get in each other's way.
-    pa.set_cpu_count(1)
+    _settle_in()
     for numbers in given:
         for number in numbers.column(0).to_pylist():
             yield from _counted(plan, batches(lots[number], plan.files))
@@ -158,7 +185,7 @@ def _counted(plan: _Plan, given: Iterable[EventBatch]) -> Iterator[pa.RecordBatc
 
 
 def _brought_together(plan: _Plan, given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    pa.set_cpu_count(1)
+    _settle_in()
     found: dict[int, dict[int, list[pa.Table]]] = {}
     for blocks in given:
         for place, kind, content in zip(*(blocks.column(name) for name in range(3)), strict=True):

@@ -38,6 +38,13 @@ def loaded(spark: SparkSession, files: EventFiles) -> DataFrame:
     return raw
 
 
+def file_names(spark: SparkSession, files: EventFiles) -> list[str]:
+    """URIs of the files. Raises HistoryError where there is no such path."""
+    with reading(files):
+        # Lists them as every reader of Spark does, and does not look into them.
+        return spark.read.format("binaryFile").load(str(files.path)).inputFiles()
+
+
 def event_rows(raw: DataFrame, files: EventFiles) -> DataFrame:
     """The columns of ROLES that the files have. Null where a value is lacking or cannot be read."""
     return _parsed(raw, files).select(*(role for role in ROLES if role in _roles_of(raw, files)))

@@ -85,7 +85,7 @@ class CountedEvents:
             spans=coverage is None,
             arrivals=files.columns.arrived is not None,
         )
-        counted = count(self.spark, self._raw, self._row_groups, files, rules)
+        counted = count(self.spark, lambda: self._raw, self._row_groups, files, rules)
         if counted.unusable:
             raise HistoryError(first_problem(self._raw, files))
         found = by_source(counted.tally, rules.bins, weighted=files.columns.weight is not None)
@@ -159,7 +159,7 @@ class CountedEvents:
 
     @cached_property
     def _row_groups(self) -> list[RowGroup] | None:
-        from forecasting.arrivals.counting.spark_rows import reading
+        from forecasting.arrivals.counting.spark_rows import file_names
 
-        with reading(self.files):
-            return row_groups(self._raw.inputFiles(), self.files)
+        names = file_names(self.spark, self.files)
+        return row_groups(names, self.files) if names else None

@@ -34,7 +34,8 @@ fi
 # --no-deps --require-hashes: nothing but the very files that the lock names is ever installed.
 .venv/bin/python -m pip install --quiet --no-deps --require-hashes --disable-pip-version-check -r bootstrap.lock
 echo "setup: installing the locked dependencies"
-.venv/bin/uv pip sync --quiet --python .venv/bin/python --require-hashes requirements.lock
+# Compiled once, and not by each of the many processes where the environment forbids them to keep what they compile.
+.venv/bin/uv pip sync --quiet --compile-bytecode --python .venv/bin/python --require-hashes requirements.lock
 .venv/bin/uv pip install --quiet --python .venv/bin/python --no-deps --no-build-isolation --offline --editable .
 
 java=$(java_program)

@@ -73,9 +73,12 @@ def spark_session(
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": str(shuffle_partitions),
         "spark.sql.execution.arrow.pyspark.enabled": "true",
-        # Rows are counted in blocks: large ones are faster, and their size is bounded whatever a row holds.
+        # Rows are counted in blocks: large ones are faster, and their size is bounded whatever a row holds, so that the
+        # heap of the JVM is not filled with few of them.
         "spark.sql.execution.arrow.maxRecordsPerBatch": "500000",
-        "spark.sql.execution.arrow.maxBytesPerBatch": str(64 * 1024 * 1024),
+        "spark.sql.execution.arrow.maxBytesPerBatch": str(8 * 1024 * 1024),
+        # Most of what is shuffled are hashes, which do not become smaller.
+        "spark.shuffle.compress": "false",
         **_WORKERS_MALLOC,
         **(settings or {}),
     }

@@ -6,7 +6,8 @@
   const divs = figures.map((_, index) => document.getElementById(`figure-${index}`));
 
   const fit = () => figures.forEach((figure, index) => {
-    Plotly.relayout(divs[index], structuredClone(narrow.matches ? figure.narrow : figure.wide));
+    const look = structuredClone(narrow.matches ? figure.narrow : figure.wide);
+    Plotly.relayout(divs[index], { ...look, width: null, autosize: true });
   });
 
   figures.forEach((figure, index) => {

@@ -110,8 +110,8 @@ def reading(files: EventFiles) -> Iterator[None]:
     except (PySparkException, Py4JJavaError) as error:
         if "ModuleNotFoundError" in str(error):
             raise HistoryError(
-                f"Spark's workers cannot count the events in {files.path}: {_cause(error)}; give them forescale with its "
-                "dependencies (docs/spark.md tells how)"
+                f"Spark's workers cannot count the events in {files.path}: {_cause(error)}; give them forescale with "
+                "its dependencies (docs/spark.md tells how)"
             ) from error
         raise HistoryError(
             f"events in {files.path} cannot be read as {files.format}: {_cause(error)}; check the path, "

@@ -204,7 +204,9 @@ def test_executors_that_lack_the_package__are_told_of_in_one_line(
     ended = installation.submit(cluster.master, options, "few", "--start", "2026-03-02").ended()
     assert ended.status == 1
     [said] = ended.said()
-    assert said.startswith(f"forescale: Spark's workers cannot count the events in {installation.folder / 'calls.csv'}: ")
+    assert said.startswith(
+        f"forescale: Spark's workers cannot count the events in {installation.folder / 'calls.csv'}: "
+    )
     assert "No module named 'forecasting'" in said
     assert said.endswith("give them forescale with its dependencies (docs/spark.md tells how)")
     assert not (installation.folder / "history" / "topology=few" / "_manifest.json").exists()

@@ -61,8 +61,8 @@ def build_history(
     """Make the interval [start, end) of the topology's history in out_dir anew, from what the source tells.
 
     start: None to go on where the history ends: from midnight UTC of the day of its last window, or of an earlier one
-    that may still change (reopen_s: for as long as late events count, and silences last that the next event ends); all
-    the source holds, where there is no history yet.
+    that may still change (for as long as reopen_s and the source say); all the source holds, where there is no history
+    yet. A history that reaches beyond the end, as a clock that was wrong may leave it, is gone on with from there.
     A source is in the history from the first day on that something is told of it. One that is in it already and that
     nothing is told of any more is missing from then on, not forgotten. Of a source that forgets, windows that the
     history knows better stay as they are.
@@ -73,7 +73,8 @@ def build_history(
     began = time.perf_counter()
     if start is None:
         until = built_until(out_dir, topology)
-        start = source.first_moment() if until is None else until - timedelta(seconds=max(reopen_s, window_s))
+        again_s = max(reopen_s, source.unsettled_s, window_s)
+        start = source.first_moment() if until is None else min(until, end) - timedelta(seconds=again_s)
         start = start.replace(hour=0, minute=0, second=0, microsecond=0)
     start, end = whole_windows(start, end, window_s)
     held = known_sources(out_dir, topology, start, end)

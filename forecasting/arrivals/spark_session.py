@@ -77,7 +77,7 @@ def spark_session(
         # heap of the JVM is not filled with few of them.
         "spark.sql.execution.arrow.maxRecordsPerBatch": "500000",
         "spark.sql.execution.arrow.maxBytesPerBatch": str(8 * 1024 * 1024),
-        # Most of what is shuffled are hashes, which do not become smaller.
+        # Most of what is shuffled are hashes, of which compression saves little.
         "spark.shuffle.compress": "false",
         **_WORKERS_MALLOC,
         **(settings or {}),

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from forecasting.arrivals.pipeline import build_history
+from forecasting.errors import HistoryError
 from forescale.arrival_sources import arrival_source
 from forescale.history_span import moment
 from forescale.settings import Settings
@@ -29,13 +30,18 @@ def aggregate(
     settings = Settings()
     config = topology_config(topology, settings)
     now = clock_of(settings).now()
+    until = moment(end, "end") if end else now
+    if until > now:
+        raise HistoryError(
+            f"end {end} lies after now ({now:%Y-%m-%d %H:%M:%S %Z}); give an earlier one, or leave it out"
+        )
     with arrival_source(config, settings, now) as source:
         summary = build_history(
             source,
             topology=config.topology,
             window_s=config.arrivals.window_s,
             start=moment(start, "start") if start else None,
-            end=moment(end, "end") if end else now,
+            end=until,
             out_dir=settings.history_dir,
             reopen_s=config.arrivals.lateness_s,
             keep_s=settings.snapshot_days * 86400,

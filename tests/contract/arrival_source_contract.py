@@ -88,6 +88,9 @@ class ArrivalSourceContract:
         assert source.measures is self.measures
         assert source.read(known.start, known.end, known.window_s).measures is self.measures
 
+    def test_unsettled__is_a_time_of_at_most_some_days(self, source: ArrivalSource) -> None:
+        assert 0 <= source.unsettled_s <= 7 * 86400
+
     def test_read__gives_the_interval_that_was_asked_for_and_every_source(
         self, source: ArrivalSource, known: KnownArrivals
     ) -> None:

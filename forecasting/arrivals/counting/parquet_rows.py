@@ -23,8 +23,8 @@ from forecasting.arrivals.counting.tally import Rules
 from forecasting.errors import HistoryError
 
 _READERS = 8
-_LOT_ROWS = 4_000_000, 32_000_000
-"""At least, so that a task has more to do than to start, and at most, so that one that is lost is soon made up for."""
+_LOT_ROWS = 4_000_000
+"""So that a task has more to do than to start; the same on every machine, so that its answer is the same."""
 _BATCH_ROWS = 262_144
 """So that a batch's arrays stay in the cache of a core: half the time that a million rows at once take."""
 _ANY = -(2**63), 2**63 - 1
@@ -81,9 +81,9 @@ def zone_of_nanoseconds(uris: Sequence[str], column: str) -> bool | None:
     return None
 
 
-def splits(groups: Sequence[RowGroup], rules: Rules, look_back_us: int, lots: int) -> list[list[RowGroup]]:
+def splits(groups: Sequence[RowGroup], rules: Rules, look_back_us: int) -> list[list[RowGroup]]:
     """The row groups that may hold rows of the bins, of look_back_us before them, or rows to be set aside with them; in
-    about so many lots, for one task each; in fewer where they would be small, and more where large.
+    lots of some million rows, for one task each.
 
     Groups that lie side by side in time stay together, so that a task sees a stretch of time and not all of it.
     """
@@ -101,17 +101,15 @@ def splits(groups: Sequence[RowGroup], rules: Rules, look_back_us: int, lots: in
         )
     ]
     wanted.sort(key=lambda group: (group.first_us, group.uri, group.number))
-    smallest, largest = _LOT_ROWS
-    full = max(smallest, min(largest, -(-sum(group.rows for group in wanted) // lots)))
-    found: list[list[RowGroup]] = []
-    rows = full
+    lots: list[list[RowGroup]] = []
+    rows = _LOT_ROWS
     for group in wanted:
-        if rows >= full:
-            found.append([])
+        if rows >= _LOT_ROWS:
+            lots.append([])
             rows = 0
-        found[-1].append(group)
+        lots[-1].append(group)
         rows += group.rows
-    return found
+    return lots
 
 
 def batches(lot: Sequence[RowGroup], files: EventFiles) -> Iterator[EventBatch]:

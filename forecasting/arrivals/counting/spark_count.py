@@ -2,11 +2,12 @@
 
 Two stages. The first reads rows, some hundred thousand at a time, and hands on: tallies (merged per task), the rows
 that may have copies, by bucket of their id, and counts of keys. The second merges the tallies and finds the copies;
-there is none where tallies are few and no copies are looked for. What passes through the JVM are blocks of Arrow, not
-rows.
+there is none where tallies are few, and neither copies nor keys are looked for. What passes through the JVM are blocks
+of Arrow, not rows.
 """
 
 import gc
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
@@ -22,17 +23,15 @@ from forecasting.arrivals.counting.event_batch import EventBatch, event_batch
 from forecasting.arrivals.counting.event_files import EventFiles
 from forecasting.arrivals.counting.key_counts import key_counts, merged_keys
 from forecasting.arrivals.counting.parquet_rows import RowGroup, batches, splits
-from forecasting.arrivals.counting.spark_rows import event_rows, reading
+from forecasting.arrivals.counting.spark_rows import event_rows, expected_rows, reading
 from forecasting.arrivals.counting.tally import TALLY, Rules, merged_tally, sorted_out, tally
 from forecasting.arrivals.grid import SECOND_US
 
 _BUCKET_ROWS = 3_000_000
 """Rows of one bucket are looked at together: some 200 MB at a time."""
-_UNKNOWN_ROWS = 100_000_000
-"""Taken for the number of rows in files that only Spark can read."""
 _RANGE_CELLS = 1_000_000
-_LOTS_PER_CORE = 3
-"""So that no core waits long for the last lot."""
+_MERGED_AT_ONCE = 16
+"""Tallies of batches; what is held grows with what they tell of, and not with their number."""
 _OVERLAP = 2.0
 """Tallies that together span the interval so many times are merged as they come; more than these, by the tasks."""
 
@@ -81,9 +80,10 @@ def count(
     Raises HistoryError for files that cannot be read.
     """
     gap_us = int(files.max_copy_gap_s * SECOND_US) if files.columns.id else None
-    at_once = _LOTS_PER_CORE * spark.sparkContext.defaultParallelism
-    lots = None if groups is None else splits(groups, rules, gap_us or 0, at_once)
-    rows = _UNKNOWN_ROWS if lots is None else sum(group.rows for lot in lots for group in lot)
+    lots = None if groups is None else splits(groups, rules, gap_us or 0)
+    rows = expected_rows(spark, files) if lots is None and gap_us is not None else 0
+    if lots is not None:
+        rows = sum(group.rows for lot in lots for group in lot)
     bins = (rules.bins.high_us - rules.bins.low_us) // rules.bins.window_us * rules.bins.per_window
     plan = _Plan(
         files,
@@ -100,7 +100,7 @@ def count(
         else:
             tasks = spark.range(0, len(lots), 1, len(lots))
             first = tasks.mapInArrow(partial(_counted_lots, plan, lots), _BLOCKS)
-        if lots is None or gap_us is not None or _overlap(lots, rules) > _OVERLAP:
+        if lots is None or gap_us is not None or files.columns.key or _overlap(lots, rules) > _OVERLAP:
             first = first.repartitionById(plan.places, "place").mapInArrow(partial(_brought_together, plan), _BLOCKS)
         blocks = first.toArrow()
     found: dict[int, list[bytes]] = {}
@@ -170,8 +170,8 @@ def _counted(plan: _Plan, given: Iterable[EventBatch]) -> Iterator[pa.RecordBatc
                 (bucket, _Block.COPIES, rows)
                 for bucket, rows in identified_rows(batch, fate, bins, plan.gap_us, plan.buckets)
             )
-        if len(keys) >= 16:
-            keys = [merged_keys(keys)]
+        if len(keys) >= _MERGED_AT_ONCE:
+            tallies, keys = [merged_tally(tallies)], [merged_keys(keys)]
     merged = merged_tally(tallies)
     total = (bins.high_us - bins.low_us) // bins.window_us * bins.per_window
     of_range = merged["bin"].to_numpy().astype(np.int64) * plan.ranges // total
@@ -180,8 +180,19 @@ def _counted(plan: _Plan, given: Iterable[EventBatch]) -> Iterator[pa.RecordBatc
         for number in np.unique(of_range)
     )
     last = plan.places - 1
-    yield _blocks([(last, _Block.KEYS, found)] if (found := merged_keys(keys)).num_rows else [])
+    yield _blocks((place, _Block.KEYS, found) for place, found in _by_source(merged_keys(keys), plan.places))
     yield _blocks([(last, _Block.UNUSABLE, pa.table({"rows": [unusable]}))] if unusable else [])
+
+
+def _by_source(keys: pa.Table, places: int) -> Iterator[tuple[int, pa.Table]]:
+    """Counts of keys by place: those of one source always come to the same."""
+    if keys.num_rows == 0:
+        return
+    source = keys["source"].combine_chunks().dictionary_encode()
+    of_name = np.array([zlib.crc32(name.encode()) % places for name in source.dictionary.to_pylist()])
+    place = of_name[source.indices.to_numpy()]
+    for number in np.unique(place):
+        yield int(number), keys.filter(pa.array(place == number))
 
 
 def _brought_together(plan: _Plan, given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

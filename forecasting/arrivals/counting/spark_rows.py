@@ -21,6 +21,9 @@ _OFFSET = r"(Z|UTC|GMT|[+-]\d{2}(:?\d{2})?)\s*$"
 _DATE_AND_TIME = rf"^\s*\d{{4}}-\d{{2}}-\d{{2}}[T ]\d{{2}}:\d{{2}}:\d{{2}}(\.\d+)?\s*({_OFFSET}|$)"
 _TIME_REMEDY = "write ISO 8601 times such as 2003-03-03T07:00:00Z"
 _CORRUPT = "_corrupt_record"
+_ROW_BYTES = {"parquet": 12, "csv": 30, "jsonl": 50}
+_PACKED = 8
+"""Bytes of text in a byte of a compressed file."""
 
 
 def loaded(spark: SparkSession, files: EventFiles) -> DataFrame:
@@ -41,8 +44,20 @@ def loaded(spark: SparkSession, files: EventFiles) -> DataFrame:
 def file_names(spark: SparkSession, files: EventFiles) -> list[str]:
     """URIs of the files. Raises HistoryError where there is no such path."""
     with reading(files):
-        # Lists them as every reader of Spark does, and does not look into them.
-        return spark.read.format("binaryFile").load(str(files.path)).inputFiles()
+        # Lists them as every reader of Spark does, and does not look into them. It also lists the summaries that some
+        # writers of Parquet leave beside their files, which Spark's reader of Parquet passes over.
+        names = spark.read.format("binaryFile").load(str(files.path)).inputFiles()
+    return [name for name in names if not name.rsplit("/", 1)[-1].startswith(("_", "."))]
+
+
+def expected_rows(spark: SparkSession, files: EventFiles) -> int:
+    """Of files whose rows nobody has counted, by their size; rather too many than too few."""
+    with reading(files):
+        listed = spark.read.format("binaryFile").load(str(files.path))
+        packed = F.when(F.col("path").rlike(r"\.(gz|bz2|zst|snappy|lz4)$"), _PACKED).otherwise(1)
+        row = listed.agg(F.sum(F.col("length") * packed)).first()
+    assert row is not None
+    return int((row[0] or 0) // _ROW_BYTES.get(files.format, 1)) + 1
 
 
 def event_rows(raw: DataFrame, files: EventFiles) -> DataFrame:

@@ -148,6 +148,11 @@ class ArrivalSource(Protocol):
         """Whether what it tells of the past grows less with time: the history then keeps what it knew."""
         ...
 
+    @property
+    def unsettled_s(self) -> float:
+        """For how long after its end a window may still be told of otherwise, by what comes later."""
+        ...
+
     def first_moment(self) -> datetime:
         """The earliest time it can tell of, UTC. Raises HistoryError where it holds nothing or does not answer."""
         ...

@@ -49,6 +49,11 @@ class CountedEvents:
         """Files are the truth: what they no longer hold, or what a coverage file takes back, was never known."""
         return False
 
+    @property
+    def unsettled_s(self) -> float:
+        """Late rows count, and the next event ends a silence."""
+        return max(self.files.lateness_s, self.files.max_silence_s + self.files.span_s)
+
     def first_moment(self) -> datetime:
         """Time of the first event whose clock was set, or from when on the coverage file tells, if that is earlier.
 

@@ -58,6 +58,11 @@ class ReadingGaps:
     def ended_after_us(self) -> int:
         return round(self.ended_after_s * SECOND_US)
 
+    @property
+    def unsettled_s(self) -> float:
+        """For how long readings still change what is known of a moment."""
+        return 2 * self.ended_after_s
+
     def needed_us(self, edges_us: Int64s) -> tuple[int, int]:
         """From when to when readings matter to the windows between the edges."""
         return int(edges_us[0]) - self.ended_after_us, int(edges_us[-1]) + 2 * self.ended_after_us

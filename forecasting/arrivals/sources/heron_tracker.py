@@ -85,6 +85,10 @@ class HeronTracker:
     def forgets(self) -> bool:
         return True
 
+    @property
+    def unsettled_s(self) -> float:
+        return _GAPS.unsettled_s
+
     def first_moment(self) -> datetime:
         """The oldest minute that is kept of any spout: never more than three hours ago."""
         now = datetime.now(UTC)

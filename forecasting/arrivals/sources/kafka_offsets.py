@@ -120,6 +120,10 @@ class KafkaOffsets:
     def forgets(self) -> bool:
         return True
 
+    @property
+    def unsettled_s(self) -> float:
+        return 0.0
+
     def time_types(self) -> dict[str, TimeType]:
         """Who stamps the messages of each topic: with CreateTime, disorder smears counts over windows."""
         return {name: topic.time_type for name, topic in self._described(self._client()).items()}

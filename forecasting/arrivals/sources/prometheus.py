@@ -111,6 +111,10 @@ class Prometheus:
     def forgets(self) -> bool:
         return True
 
+    @property
+    def unsettled_s(self) -> float:
+        return self._gaps.unsettled_s
+
     def first_moment(self) -> datetime:
         """When the oldest sample was scraped that the server still holds of any of the selectors."""
         if self._since is not None:

@@ -88,6 +88,10 @@ class StormUi:
     def forgets(self) -> bool:
         return True
 
+    @property
+    def unsettled_s(self) -> float:
+        return self._gaps.unsettled_s
+
     def record(self, now: datetime) -> Recorded:
         """Read the UI once and append it to the log. Nothing is recorded of a topology that does not run."""
         to_us(now)

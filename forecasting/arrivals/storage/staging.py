@@ -99,10 +99,12 @@ class Staging:
             outside = (starts_us < self._begin_us) | (starts_us >= self._end_us)
             if self._keep_known:
                 rows = best_known(rows, old.filter(pa.array(~outside)))
+            more_before = old.num_rows > rows.num_rows
             rows = in_order(pa.concat_tables([rows, old.filter(pa.array(outside))]))
-        if not whole and date in self._keys:
-            old_keys = read_part_in_force(folder / self._keys[date])
-            histograms = {**histograms_of(old_keys, date), **histograms}
+            if date in self._keys:
+                before = histograms_of(read_part_in_force(folder / self._keys[date]), date)
+                # They cannot be added up, as nothing tells what of the day they share: the one of more windows stays.
+                histograms = {**histograms, **before} if more_before else {**before, **histograms}
         self._parts.pop(date, None)
         self._keys.pop(date, None)
         if rows.num_rows:

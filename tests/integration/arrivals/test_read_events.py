@@ -142,6 +142,26 @@ def test_csv_files_with_columns_in_another_order__are_refused(tmp_path: Path, re
         read(EventFiles(tmp_path, EventColumns("at", "feed"), "csv"))
 
 
+def test_summaries_that_writers_leave_beside_their_parquet_files__are_no_events(tmp_path: Path, read: Read) -> None:
+    rows = pa.table({"at": pa.array([utc("2003-03-03T09:30:00")], pa.timestamp("us", tz="UTC"))})
+    held: list[pq.FileMetaData] = []
+    pq.write_table(rows, tmp_path / "part.parquet", metadata_collector=held)
+    held[0].set_file_path("part.parquet")
+    pq.write_metadata(rows.schema, tmp_path / "_metadata", metadata_collector=held)
+    assert len(read(EventFiles(tmp_path, EventColumns("at"), source="web"))) == 1
+
+
+def test_rows_of_files_that_nobody_has_counted__are_expected_by_their_size(
+    spark: "SparkSession", tmp_path: Path
+) -> None:
+    from forecasting.arrivals.counting.spark_rows import expected_rows
+
+    (tmp_path / "a.csv").write_bytes(b"x" * 30_000)
+    (tmp_path / "b.csv.gz").write_bytes(b"x" * 3_000)
+    # A row of 30 bytes, and eight of them in what takes as much when it is packed.
+    assert expected_rows(spark, EventFiles(tmp_path, EventColumns("at"), "csv", source="web")) == 1000 + 800 + 1
+
+
 def test_files_that_are_absent_empty_or_broken__are_named(tmp_path: Path, read: Read) -> None:
     columns = EventColumns("at")
     with pytest.raises(HistoryError, match=r"Path does not exist: .*nowhere"):

@@ -23,7 +23,7 @@ class ThreeHours:
     measures = Measures.OFFERED
 
     def __init__(self, now: datetime, *, forgets: bool = True) -> None:
-        self.now, self.forgets = now, forgets
+        self.now, self.forgets, self.unsettled_s = now, forgets, 0.0
 
     def first_moment(self) -> datetime:
         return self.now - KEPT

@@ -54,9 +54,16 @@ def test_histogram_of_a_source_and_day__replaces_the_older_one_and_no_other(tmp_
     old, mail = histogram(3, anna=9), histogram(3, "mail", x=2)
     first = write(tmp_path, told(START, 12, old, mail))
     new = histogram(3, anna=20)
-    write(tmp_path, told(START + 12 * HOUR, 6, new))
+    write(tmp_path, told(START, 18, new))
     assert read(tmp_path, 3, 3) == [new, mail]
     assert read(tmp_path, 3, 3, first) == [old, mail]
+
+
+def test_histogram_of_a_few_hours__does_not_replace_that_of_the_day(tmp_path: Path) -> None:
+    of_day, of_hours = histogram(3, anna=24), histogram(3, anna=2)
+    write(tmp_path, told(START, 24, of_day))
+    write(tmp_path, told(START + 6 * HOUR, 2, of_hours, histogram(3, "mail", x=2)))
+    assert read(tmp_path, 3, 3) == [of_day, histogram(3, "mail", x=2)]
 
 
 def test_day_that_is_written_as_a_whole__keeps_no_histogram_of_before(tmp_path: Path) -> None:

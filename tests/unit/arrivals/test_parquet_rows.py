@@ -209,7 +209,7 @@ def day(number: int, *, came: int | None = None) -> RowGroup:
 
 
 def read_for(groups: list[RowGroup], given: Rules, look_back_us: int = 0) -> list[str]:
-    return sorted((group.uri for lot in splits(groups, given, look_back_us, 1) for group in lot), key=float)
+    return sorted((group.uri for lot in splits(groups, given, look_back_us) for group in lot), key=float)
 
 
 def test_one_day_of_thirty__needs_the_files_of_that_day_and_its_neighbours() -> None:
@@ -234,21 +234,10 @@ def test_files_of_clocks_that_were_wrong__are_read_where_their_rows_are_told_of(
     assert read_for(files, older) == ["20", "21"]
 
 
-def lots_of(rows: int, lots: int) -> list[list[str]]:
-    """Of five groups with so many rows each, given out of order."""
-    groups = [RowGroup(str(at), 0, rows, at * DAY_US, at * DAY_US + 1, -(2**63), 2**63 - 1) for at in (3, 0, 4, 1, 2)]
-    found = splits(groups, rules(0, 5 * DAY_US, window_us=DAY_US), 0, lots)
-    return [[group.uri for group in lot] for lot in found]
-
-
 def test_lots__hold_what_lies_side_by_side_in_time() -> None:
-    # 7.5 million rows in eight lots would be less than 4 million each, so a lot is full at three groups of 1.5 million.
-    assert lots_of(1_500_000, 8) == [["0", "1", "2"], ["3", "4"]]
-
-
-def test_lots__are_as_many_as_asked_for_unless_they_were_very_large() -> None:
-    # 50 million rows in two lots: each is full at 25 million, three groups of 10 million.
-    assert lots_of(10_000_000, 2) == [["0", "1", "2"], ["3", "4"]]
-    assert lots_of(10_000_000, 5) == [["0"], ["1"], ["2"], ["3"], ["4"]]
-    # 100 million in one: full at 32 million, two groups of 20 million.
-    assert lots_of(20_000_000, 1) == [["0", "1"], ["2", "3"], ["4"]]
+    files = [
+        RowGroup(str(at), 0, 1_500_000, at * DAY_US, at * DAY_US + 1, -(2**63), 2**63 - 1) for at in (3, 0, 4, 1, 2)
+    ]
+    lots = splits(files, rules(0, 5 * DAY_US, window_us=DAY_US), 0)
+    # A lot is full once it holds 4 million rows: three of 1.5 million.
+    assert [[group.uri for group in lot] for lot in lots] == [["0", "1", "2"], ["3", "4"]]

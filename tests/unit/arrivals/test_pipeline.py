@@ -26,6 +26,7 @@ class Told:
     measures: Measures = Measures.OFFERED
     place: str = "a list"
     forgets: bool = False
+    unsettled_s: float = 0.0
 
     def first_moment(self) -> datetime:
         return MIDNIGHT + timedelta(hours=1)
@@ -111,6 +112,18 @@ def test_going_on__reopens_windows_that_may_still_change(tmp_path: Path) -> None
     # 18 hours back from the end of the third day lies on that day; a moment more than 24 hours, on the second.
     assert build(tmp_path, Told({"web": WEB}), None, 3, reopen_s=18 * 3600).start == MIDNIGHT + timedelta(days=2)
     assert build(tmp_path, Told({"web": WEB}), None, 3, reopen_s=24 * 3600 + 1).start == MIDNIGHT + timedelta(days=1)
+
+
+def test_going_on__reopens_windows_that_the_source_may_still_tell_of_otherwise(tmp_path: Path) -> None:
+    build(tmp_path, Told({"web": WEB}), None, 3)
+    unsettled = Told({"web": WEB}, unsettled_s=24 * 3600 + 1)
+    assert build(tmp_path, unsettled, None, 3).start == MIDNIGHT + timedelta(days=1)
+
+
+def test_going_on__from_a_history_that_reaches_into_the_future_starts_at_the_present(tmp_path: Path) -> None:
+    build(tmp_path, Told({"web": WEB}), 0, 9)
+    # Now is noon of the third day; the six hours before it are read again.
+    assert build(tmp_path, Told({"web": WEB}), None, 2.5).start == MIDNIGHT + timedelta(days=2)
 
 
 def test_source_that_is_told_of_no_more__is_missing_in_a_later_run(tmp_path: Path) -> None:

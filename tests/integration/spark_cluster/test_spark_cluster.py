@@ -195,13 +195,13 @@ def test_spark_submit__takes_the_package_to_executors_that_lack_it_and_goes_by_w
     assert properties["spark.ui.enabled"] == "false"
 
 
-def test_executors_that_lack_the_package__are_told_of_in_one_line(
-    cluster: SparkCluster, installed: Callable[[str], Installation], tmp_path: Path
+def test_workers_that_lack_the_package__are_told_of_in_one_line(
+    installed: Callable[[str], Installation], tmp_path: Path
 ) -> None:
     installation = installed("lacking")
     options = ["--conf", f"spark.pyspark.driver.python={sys.executable}"]
     options += ["--conf", f"spark.pyspark.python={python_without_forescale(tmp_path)}"]
-    ended = installation.submit(cluster.master, options, "few", "--start", "2026-03-02").ended()
+    ended = installation.submit("local[1]", options, "few", "--start", "2026-03-02").ended()
     assert ended.status == 1
     [said] = ended.said()
     assert said.startswith(

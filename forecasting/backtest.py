@@ -5,7 +5,7 @@ asked again from the newest counts at the day's other origins.
 """
 
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -77,35 +77,60 @@ def backtest(
     """Quantiles of the peak that each forecaster gives at each origin, beside the peak that came."""
     at = backtest_origins(series, origins, max(horizons_s))
     horizon_steps = [horizon_s // series.window_s for horizon_s in horizons_s]
-    rates_per_s = series.rate_per_s()
-    actual = np.array([[_peak_after(rates_per_s, origin, steps) for steps in horizon_steps] for origin in at])
+    actual = known_peaks_per_s(series, at, horizon_steps)
     shape = (len(at), len(horizons_s), len(quantiles))
     said = {forecaster.name: np.full(shape, np.nan) for forecaster in forecasters}
     refusals: dict[str, str] = {}
-    for day in _days_of(at, series.window_s):
-        train = oldest(series, at[day[0]])
-        if progress is not None:
-            progress(f"backtest: {len(day)} origins from {train.end:%Y-%m-%d %H:%M}")
-        for forecaster in forecasters:
-            fitted = _fitted(forecaster, train, refusals)
-            for row in day if fitted is not None else ():
-                assert fitted is not None
-                rng = forecaster_rng(seed, forecaster.name, row)
-                try:
-                    given = fitted.paths_per_s(oldest(series, at[row]), max(horizon_steps), paths, rng)
-                except ForecastError as error:
-                    refusals[forecaster.name] = str(error)
-                    continue
-                said[forecaster.name][row] = peak_quantiles_per_s(given, horizon_steps, quantiles)
+    for row, given in replayed(series, forecasters, at, max(horizon_steps), paths, seed, refusals, progress):
+        for name, drawn in given.items():
+            said[name][row] = peak_quantiles_per_s(drawn, horizon_steps, quantiles)
     return BacktestTable(
         tuple(series.start + timedelta(seconds=series.window_s * origin) for origin in at),
         tuple(horizons_s),
         tuple(quantiles),
-        actual.reshape(len(at), len(horizons_s)),
+        actual,
         said,
         frozenset(forecaster.name for forecaster in forecasters if forecaster.naive),
         refusals,
     )
+
+
+def replayed(
+    series: ArrivalSeries,
+    forecasters: Sequence[Forecaster],
+    at: Sequence[int],
+    steps: int,
+    paths: int,
+    seed: int,
+    refusals: dict[str, str],
+    progress: Progress | None = None,
+) -> Iterator[tuple[int, dict[str, Floats]]]:
+    """The number of each origin, and the joint paths that every forecaster would have given there.
+
+    at: indices of the first windows to be forecast, ascending. refusals: takes why one could not.
+    """
+    for day in _days_of(at, series.window_s):
+        train = oldest(series, at[day[0]])
+        if progress is not None:
+            progress(f"backtest: {len(day)} origins from {train.end:%Y-%m-%d %H:%M}")
+        fitted = {forecaster.name: _fitted(forecaster, train, refusals) for forecaster in forecasters}
+        for row in day:
+            given = {}
+            for name, learnt in fitted.items():
+                if learnt is not None:
+                    rng = forecaster_rng(seed, name, row)
+                    try:
+                        given[name] = learnt.paths_per_s(oldest(series, at[row]), steps, paths, rng)
+                    except ForecastError as error:
+                        refusals[name] = str(error)
+            yield row, given
+
+
+def known_peaks_per_s(series: ArrivalSeries, at: Sequence[int], horizon_steps: Sequence[int]) -> Floats:
+    """The peak within each horizon of each origin, NaN where the history does not tell; shape (origins, horizons)."""
+    rates_per_s = series.rate_per_s()
+    peaks = [[_peak_after(rates_per_s, origin, steps) for steps in horizon_steps] for origin in at]
+    return np.array(peaks).reshape(len(at), len(horizon_steps))
 
 
 def forecaster_rng(seed: int, name: str, number: int) -> np.random.Generator:
@@ -119,7 +144,7 @@ def _peak_after(rates_per_s: Floats, origin: int, steps: int) -> float:
     return actual_peak_per_s(rates_per_s[origin : origin + steps])
 
 
-def _days_of(at: list[int], window_s: int) -> list[list[int]]:
+def _days_of(at: Sequence[int], window_s: int) -> list[list[int]]:
     """Numbers of the origins, those within a day of the first one together."""
     days: list[list[int]] = []
     for number, origin in enumerate(at):

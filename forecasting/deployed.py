@@ -44,14 +44,29 @@ class DeployedForecaster:
             name: forecaster.paths_per_s(recent, self.steps, paths, forecaster_rng(seed, name, NOW))
             for name, forecaster in self.fitted.items()
         }
-        said = {name: peak_quantiles_per_s(drawn, horizon_steps, self.quantiles) for name, drawn in given.items()}
-        averaged = [
-            log_average(np.stack([said[name][number] for name in names]), self.calibration.floor_per_s)
-            for number, names in enumerate(self.chosen.values())
-        ]
-        peaks = self.calibration.applied(ordered(np.stack(averaged)))
-        joint = mixture([given[name] for name in self.chosen[max(self.chosen)]], paths)
-        return stretched(joint, horizon_steps, peaks, self.quantiles), peaks
+        return joint_forecast(given, list(self.chosen.values()), horizon_steps, self.quantiles, self.calibration)
+
+
+def joint_forecast(
+    given: Mapping[str, Floats],
+    chosen: Sequence[Sequence[str]],
+    horizon_steps: Sequence[int],
+    quantiles: Sequence[float],
+    learnt: Calibration,
+) -> tuple[Floats, Floats]:
+    """Joint paths and calibrated peak quantiles, as DeployedForecaster.ask gives them, of what forecasters gave.
+
+    given: paths by name, shape (paths, steps). chosen: names per horizon.
+    """
+    said = {name: peak_quantiles_per_s(drawn, horizon_steps, quantiles) for name, drawn in given.items()}
+    averaged = [
+        log_average(np.stack([said[name][number] for name in names]), learnt.floor_per_s)
+        for number, names in enumerate(chosen)
+    ]
+    peaks = learnt.applied(ordered(np.stack(averaged)))
+    drawn = [given[name] for name in chosen[int(np.argmax(horizon_steps))]]
+    joint = mixture(drawn, drawn[0].shape[0])
+    return stretched(joint, horizon_steps, peaks, quantiles), peaks
 
 
 def mixture(given: Sequence[Floats], paths: int) -> Floats:

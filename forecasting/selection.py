@@ -4,7 +4,7 @@ The ladder: the best allowed ones, averaged; the better naive; and, where not ev
 you have.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -97,6 +97,24 @@ def best_allowed(table: BacktestTable, horizon: int, rows: Ints) -> tuple[str, .
         if ratio < 1:
             ranked.append((steadied(table, horizon, name, ratio, own), name))
     return tuple(name for _, name in sorted(ranked)[:AVERAGED])
+
+
+def chosen_at(table: BacktestTable, rows: Ints, able: Collection[str]) -> list[tuple[str, ...]]:
+    """What to deploy per horizon, by these origins and of those that are able to forecast now.
+
+    Where too few origins tell, the forecasters that are usually best.
+    """
+    chosen = []
+    for horizon, horizon_s in enumerate(table.horizons_s):
+        names = tuple(name for name in best_allowed(table, horizon, rows) if name in able)
+        if not names and np.intersect1d(rows, scored_origins(table, horizon, [])).size < FEWEST_ORIGINS:
+            usual = sorted((usual_ratio(name, horizon_s), name) for name in able)
+            names = tuple(name for ratio, name in usual if ratio < 1)[:AVERAGED]
+        naive = deployable_naive(table, horizon, rows)
+        if naive is None or naive not in able:
+            naive = min(able, key=lambda name: usual_ratio(name, horizon_s))
+        chosen.append(names or (naive,))
+    return chosen
 
 
 def deployable_naive(table: BacktestTable, horizon: int, rows: Ints) -> str | None:

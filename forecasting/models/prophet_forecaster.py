@@ -59,7 +59,7 @@ def _prophet_level(series: ArrivalSeries, transform: Transform, hours: OpenHours
     from prophet import Prophet
 
     # Both libraries report every fit. Importing Prophet sets their levels, so they are silenced after it.
-    for library in ("cmdstanpy", "prophet"):
+    for library in ("cmdstanpy", "prophet", "prophet.models"):
         logging.getLogger(library).disabled = True
 
     size = series.counts.size

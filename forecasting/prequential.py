@@ -1,0 +1,122 @@
+"""What would have been deployed in the past: at every origin chosen and calibrated from what was over by then.
+
+The forecasters run once over all origins. Each origin is then judged by a choice that saw neither it nor anything that
+was still to come when it was made, so that a whole trace costs hardly more than one backtest.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+import numpy as np
+import numpy.typing as npt
+
+from forecasting.arrivals.history import ArrivalSeries
+from forecasting.backtest import APART_S, BacktestTable, known_peaks_per_s, replayed
+from forecasting.calibration import calibration
+from forecasting.deployed import joint_forecast
+from forecasting.errors import ForecastError
+from forecasting.forecaster import Forecaster
+from forecasting.models.time_grid import DAY_S
+from forecasting.one_thread import one_thread
+from forecasting.peaks import peak_quantiles_per_s
+from forecasting.selection import DEPLOYED, chosen_at, deployed_peaks_per_s
+
+Floats = npt.NDArray[np.float64]
+
+TOLD_S = 14 * DAY_S
+TEACHING_ORIGINS = 60
+LEAST_HISTORY_S = DAY_S
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """What every candidate said at one origin, rates in events per second.
+
+    origin: number of the first window that is forecast. peak_per_s: by candidate, shape (horizons, quantiles).
+    rate_per_s: by candidate, pointwise quantiles of its paths, shape (steps, quantiles). chosen: what was deployed, per
+    horizon.
+    """
+
+    origin: int
+    peak_per_s: dict[str, Floats]
+    rate_per_s: dict[str, Floats]
+    chosen: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
+class Origins:
+    """Numbers of the first windows to be forecast, ascending; those before told_from only teach."""
+
+    at: tuple[int, ...]
+    told_from: int
+
+
+def prequential_origins(series: ArrivalSeries, count: int, longest_horizon_s: int) -> Origins:
+    """`count` origins over the last two weeks, or the last half of a shorter series, and teaching ones before them.
+
+    Every horizon of every origin lies within the series. Raises ForecastError where there is too little of it.
+    """
+    size = series.counts.size
+    last = size - longest_horizon_s // series.window_s
+    least = LEAST_HISTORY_S // series.window_s
+    if last <= least:
+        raise ForecastError(
+            f"{series.source} spans {series.span_s / DAY_S:.2f} days; a day to learn from and "
+            f"{longest_horizon_s / 3600:g} h to forecast are needed; give a longer trace, or shorter horizons"
+        )
+    span = min(TOLD_S // series.window_s, size // 2, last - least)
+    first = last - span
+    told = {first + round(number * span / max(1, count - 1)) for number in range(count)}
+    apart = APART_S // series.window_s
+    teaching = {first - number * apart for number in range(1, TEACHING_ORIGINS + 1) if first - number * apart >= least}
+    return Origins(tuple(sorted(told | teaching)), first)
+
+
+def prequential(
+    series: ArrivalSeries,
+    forecasters: Sequence[Forecaster],
+    origins: Origins,
+    *,
+    horizons_s: Sequence[int],
+    quantiles: Sequence[float],
+    paths: int,
+    seed: int,
+    refusals: dict[str, str] | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> Iterator[Predicted]:
+    """What the candidates, and `deployed`, would have said at each origin that is told of, in order of time.
+
+    refusals: takes why a forecaster could not take part.
+    """
+    at = origins.at
+    horizon_steps = [horizon_s // series.window_s for horizon_s in horizons_s]
+    shape = (len(at), len(horizons_s), len(quantiles))
+    table = BacktestTable(
+        tuple(series.start + timedelta(seconds=series.window_s * origin) for origin in at),
+        tuple(horizons_s),
+        tuple(quantiles),
+        known_peaks_per_s(series, at, horizon_steps),
+        {forecaster.name: np.full(shape, np.nan) for forecaster in forecasters},
+        frozenset(forecaster.name for forecaster in forecasters if forecaster.naive),
+        {} if refusals is None else refusals,
+    )
+    ends = np.asarray(at)[:, None] + np.asarray(horizon_steps)
+    with one_thread():
+        for row, given in replayed(series, forecasters, at, max(horizon_steps), paths, seed, table.refusals, progress):
+            for name, drawn in given.items():
+                table.peak_per_s[name][row] = peak_quantiles_per_s(drawn, horizon_steps, quantiles)
+            if at[row] < origins.told_from or not given:
+                continue
+            # A peak is known once its horizon is over.
+            over = replace(table, actual_per_s=np.where(ends <= at[row], table.actual_per_s, np.nan))
+            before = np.arange(row)
+            chosen = chosen_at(over, before, set(given))
+            learnt = calibration(deployed_peaks_per_s(over, chosen)[before], over.actual_per_s[before], quantiles)
+            joint, peaks = joint_forecast(given, chosen, horizon_steps, quantiles, learnt)
+            yield Predicted(
+                at[row],
+                {name: table.peak_per_s[name][row] for name in given} | {DEPLOYED: peaks},
+                {name: np.quantile(drawn, quantiles, axis=0).T for name, drawn in (given | {DEPLOYED: joint}).items()},
+                tuple(chosen),
+            )

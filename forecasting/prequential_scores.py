@@ -1,0 +1,120 @@
+"""How good predictions were: losses of the peak beside those of repeating the last day or week, coverage, median path.
+
+The yardstick is the plain seasonal naive: the day, or the week, before comes again as it was, and its largest rate is
+every quantile of the peak. The better of the two, by the p95, is the bound at each horizon.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from forecasting.arrivals.history import ArrivalSeries
+from forecasting.backtest import known_peaks_per_s
+from forecasting.models.time_grid import DAY_S, WEEK_S
+from forecasting.peaks import pinball
+from forecasting.prequential import Predicted
+
+Floats = npt.NDArray[np.float64]
+
+SEASONS_S = {"a day ago": DAY_S, "a week ago": WEEK_S}
+RATIO_QUANTILES = (0.95, 0.99)
+
+
+@dataclass(frozen=True)
+class PrequentialScore:
+    """Of one candidate at one horizon, over the origins at which it spoke and the peak came.
+
+    ratio_p95, ratio_p99: pinball loss of the peak's quantile over that of the better seasonal naive at the same
+    origins. coverage: share of peaks below the p95. wape: sum of absolute errors of the median path over the sum of
+    what came. NaN where nothing tells.
+    """
+
+    candidate: str
+    horizon_s: int
+    origins: int
+    ratio_p95: float
+    ratio_p99: float
+    coverage: float
+    wape: float
+
+
+def prequential_scores(
+    predicted: Sequence[Predicted], series: ArrivalSeries, horizons_s: Sequence[int], quantiles: Sequence[float]
+) -> list[PrequentialScore]:
+    """Scores of every candidate and of both seasonal naives, by horizon."""
+    steps = [horizon_s // series.window_s for horizon_s in horizons_s]
+    actual = known_peaks_per_s(series, [one.origin for one in predicted], steps)
+    rates_per_s = series.rate_per_s()
+    said = {
+        name: np.stack([one.peak_per_s.get(name, np.full((len(steps), len(quantiles)), np.nan)) for one in predicted])
+        for name in dict.fromkeys(name for one in predicted for name in one.peak_per_s)
+    }
+    medians = {
+        name: [one.rate_per_s[name][:, _median(quantiles)] if name in one.rate_per_s else None for one in predicted]
+        for name in said
+    }
+    for name, season_s in SEASONS_S.items():
+        again = [_again(rates_per_s, one.origin, season_s // series.window_s, max(steps)) for one in predicted]
+        medians[name] = again
+        peaks = [[np.nan if rate is None else rate[:count].max() for count in steps] for rate in again]
+        said[name] = np.repeat(np.array(peaks)[:, :, None], len(quantiles), axis=2)
+    columns = [list(quantiles).index(level) for level in RATIO_QUANTILES]
+    losses = {
+        name: pinball(actual[:, :, None], peaks[:, :, columns], np.array(RATIO_QUANTILES))
+        for name, peaks in said.items()
+    }
+    scores = []
+    for horizon, horizon_s in enumerate(horizons_s):
+        for name in said:
+            own = losses[name][:, horizon]
+            known = np.isfinite(own).all(axis=1)
+            bounds = [losses[naive][:, horizon] for naive in SEASONS_S]
+            # At origins that a naive cannot tell of it is no rival.
+            usable = [bound for bound in bounds if np.isfinite(bound[known]).all()] if known.any() else []
+            bound = min((bound[known].mean(axis=0) for bound in usable), key=lambda loss: loss[0], default=None)
+            ratios = (np.nan, np.nan) if bound is None else _ratios(own[known].mean(axis=0), bound)
+            below = actual[known, horizon] <= said[name][known, horizon, columns[0]]
+            scores.append(
+                PrequentialScore(
+                    name,
+                    horizon_s,
+                    int(known.sum()),
+                    float(ratios[0]),
+                    float(ratios[1]),
+                    float(below.mean()) if known.any() else float("nan"),
+                    _wape(predicted, medians[name], rates_per_s, steps[horizon]),
+                )
+            )
+    return scores
+
+
+def _median(quantiles: Sequence[float]) -> int:
+    return list(quantiles).index(0.5)
+
+
+def _again(rates_per_s: Floats, origin: int, season: int, steps: int) -> Floats | None:
+    """The last season over and over; windows that it lacks take its mean."""
+    if origin < season:
+        return None
+    last = rates_per_s[origin - season : origin]
+    if not np.isfinite(last).any():
+        return None
+    return np.resize(np.where(np.isfinite(last), last, np.nanmean(last)), steps)
+
+
+def _ratios(own: Floats, bound: Floats) -> Floats:
+    same = np.where(own == 0, 1.0, np.inf)
+    return np.where(bound > 0, own / np.where(bound > 0, bound, 1.0), same)
+
+
+def _wape(predicted: Sequence[Predicted], medians: Sequence[Floats | None], rates_per_s: Floats, steps: int) -> float:
+    off = came = 0.0
+    for one, median in zip(predicted, medians, strict=True):
+        if median is not None:
+            truth = rates_per_s[one.origin : one.origin + steps]
+            known = np.isfinite(truth)
+            off += float(np.abs(truth[known] - median[:steps][known]).sum())
+            came += float(truth[known].sum())
+    return off / came if came > 0 else float("nan")

@@ -1,0 +1,87 @@
+"""A trace: one arrival series as a CSV file with the columns `timestamp` and `count`, as it is published and shared."""
+
+from datetime import UTC
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from forecasting.arrivals.history import ArrivalSeries
+from forecasting.errors import HistoryError
+
+COLUMNS = ("timestamp", "count")
+_MOST_WINDOWS = 20_000_000
+_OFFSET = r":\d{2}(?:\.\d+)?\s?(?:Z|[+-]\d{2}(?::?\d{2})?)$"
+
+
+def read_trace(path: Path) -> ArrivalSeries:
+    """The series of a file: times with an offset, or in UTC; on the grid of the most frequent distance between rows.
+
+    Windows without a row, and rows without a count, are missing. Raises HistoryError naming file, row, value and
+    remedy.
+    """
+    try:
+        rows = pd.read_csv(path, dtype=str, usecols=lambda name: name in COLUMNS, keep_default_na=False)
+    except FileNotFoundError:
+        raise HistoryError(f"trace {path} does not exist; check the path") from None
+    except (OSError, UnicodeDecodeError, ValueError) as error:
+        raise HistoryError(f"trace {path} cannot be read as CSV: {' '.join(str(error).split())}; check it") from None
+    for name in COLUMNS:
+        if name not in rows.columns:
+            raise HistoryError(f"trace {path} has no column {name!r}; its columns are timestamp and count")
+    times = _times(path, rows["timestamp"])
+    counts = _counts(path, rows["count"])
+    if times.size < 2:
+        raise HistoryError(f"trace {path} has {times.size} rows; at least two tell how wide its windows are")
+    steps = np.diff(times)
+    if (back := np.flatnonzero(steps <= 0)).size:
+        at = int(back[0]) + 1
+        raise HistoryError(
+            f"trace {path}, row {at + 2}: timestamp {rows['timestamp'][at]} does not come after "
+            f"{rows['timestamp'][at - 1]}; sort the rows, give one per window, and give local times their offset"
+        )
+    widths, seen = np.unique(steps, return_counts=True)
+    window_s = int(widths[np.argmax(seen)])
+    place, off = np.divmod(times - times[0], window_s)
+    if off.any():
+        at = int(np.flatnonzero(off)[0])
+        raise HistoryError(
+            f"trace {path}, row {at + 2}: timestamp {rows['timestamp'][at]} is not on the grid of {window_s} s from "
+            f"{rows['timestamp'][0]} on; round the timestamps to it"
+        )
+    if place[-1] >= _MOST_WINDOWS:
+        raise HistoryError(f"trace {path} spans {place[-1] + 1} windows of {window_s} s; correct the timestamps")
+    grid = np.full(int(place[-1]) + 1, np.nan)
+    grid[place] = counts
+    start = pd.Timestamp(int(times[0]), unit="s", tz=UTC).to_pydatetime()
+    return ArrivalSeries("trace", path.stem, start, window_s, grid)
+
+
+def _times(path: Path, texts: "pd.Series[str]") -> np.ndarray:
+    """Seconds since the epoch."""
+    # pandas gives a time without an offset that of the row before it.
+    stripped = texts.str.strip()
+    bare = stripped.str.contains(":") & ~stripped.str.contains(_OFFSET)
+    explicit = stripped.mask(bare, stripped + "Z")
+    times = pd.to_datetime(explicit, format="ISO8601", utc=True, errors="coerce")
+    if (bad := times.isna().to_numpy()).any():
+        at = int(np.flatnonzero(bad)[0])
+        raise HistoryError(
+            f"trace {path}, row {at + 2}: timestamp {texts[at]!r:.200} is no time; write ISO 8601 such as "
+            "2003-03-03T07:00:00Z"
+        )
+    micros = times.dt.as_unit("us").astype("int64").to_numpy()
+    return micros // 1_000_000
+
+
+def _counts(path: Path, texts: "pd.Series[str]") -> np.ndarray:
+    stripped = texts.str.strip()
+    unknown = stripped.str.lower().isin(["", "nan", "null"]).to_numpy()
+    counts = pd.to_numeric(stripped.mask(unknown, "0"), errors="coerce").to_numpy(dtype=np.float64)
+    if (bad := ~(np.isfinite(counts) & (counts >= 0))).any():
+        at = int(np.flatnonzero(bad)[0])
+        raise HistoryError(
+            f"trace {path}, row {at + 2}: count {texts[at]!r:.200}; give a number that is not negative, or nothing "
+            "where it is missing"
+        )
+    return np.where(unknown, np.nan, counts)

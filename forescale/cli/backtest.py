@@ -1,0 +1,102 @@
+"""`forescale backtest`: what the whole method would have said of any trace, origin by origin."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from forecasting.errors import ForecastError
+from forecasting.forecast import HORIZONS_S, QUANTILES
+from forecasting.forecasters import all_forecasters
+from forecasting.prediction_file import write_predictions
+from forecasting.prequential import LEAST_HISTORY_S, Predicted, prequential, prequential_origins
+from forecasting.prequential_scores import prequential_scores
+from forecasting.selection import DEPLOYED
+from forecasting.trace_file import read_trace
+from forescale.cli.forecast import horizon_text
+from forescale.cli.output import AsJson, console, plain, say_json, table
+
+MOST_NUMBERS = 20_000_000
+"""Of one forecaster's paths; where steps are many, paths are fewer."""
+
+
+def backtest(
+    trace: Annotated[Path, typer.Argument(help="CSV file with the columns timestamp and count.")],
+    out: Annotated[Path, typer.Option("--out", help="Parquet file for every prediction.")],
+    origins: Annotated[int, typer.Option(min=1, help="Moments of forecasting, over the last two weeks.")] = 28,
+    paths: Annotated[int, typer.Option(min=50, help="Sample paths of each forecast.")] = 400,
+    seed: Annotated[int, typer.Option(help="Same seed, same predictions.")] = 7,
+    as_json: AsJson = False,
+) -> None:
+    """Replay a trace: at each origin choose, calibrate and forecast from what was known then, and score what came."""
+    series = read_trace(trace)
+    horizons_s = tuple(
+        horizon
+        for horizon in HORIZONS_S
+        if horizon % series.window_s == 0 and series.span_s - horizon > LEAST_HISTORY_S
+    )
+    if not horizons_s:
+        raise ForecastError(
+            f"trace {trace} has {series.counts.size} windows of {series.window_s} s: of the horizons "
+            f"{', '.join(map(str, HORIZONS_S))} s none is a whole number of windows and leaves a day to learn from; "
+            "give a longer trace, or resample it"
+        )
+    forecasters = all_forecasters()
+    chosen = prequential_origins(series, origins, max(horizons_s))
+    steps = max(horizons_s) // series.window_s
+    refusals: dict[str, str] = {}
+    told: list[Predicted] = []
+    with console.status(f"replaying {trace}") as status:
+        predicted = prequential(
+            series,
+            forecasters,
+            chosen,
+            horizons_s=horizons_s,
+            quantiles=QUANTILES,
+            paths=max(100, min(paths, MOST_NUMBERS // steps)),
+            seed=seed,
+            refusals=refusals,
+            progress=None if as_json else status.update,
+        )
+        names = [*(forecaster.name for forecaster in forecasters), DEPLOYED]
+        write_predictions(_kept(predicted, told, refusals), out, series, horizons_s, QUANTILES, names)
+    spoke = {name for one in told for name in one.peak_per_s}
+    refusals = {name: reason for name, reason in refusals.items() if name not in spoke}
+    scores = prequential_scores(told, series, horizons_s, QUANTILES)
+    if as_json:
+        say_json(
+            {
+                "trace": str(trace),
+                "window_s": series.window_s,
+                "windows": series.counts.size,
+                "origins": len(told),
+                "predictions": str(out),
+                "refusals": refusals,
+                "scores": [asdict(score) for score in scores],
+            }
+        )
+        return
+    for horizon_s in horizons_s:
+        rows = [
+            (s.candidate, s.origins, f"{s.ratio_p95:.2f}", f"{s.ratio_p99:.2f}", f"{s.coverage:.3f}", f"{s.wape:.3f}")
+            for s in scores
+            if s.horizon_s == horizon_s
+        ]
+        columns = ["candidate", "origins", "p95 loss ratio", "p99 loss ratio", "p95 coverage", "WAPE of the median"]
+        console.print(
+            table(f"peak within {horizon_text(horizon_s)}, against the better of last day and week", columns, rows)
+        )
+    for name, reason in refusals.items():
+        plain(f"{name}: {reason}")
+    plain(f"predictions in {out}")
+
+
+def _kept(predicted: Iterator[Predicted], kept: list[Predicted], refusals: Mapping[str, str]) -> Iterator[Predicted]:
+    for one in predicted:
+        kept.append(one)
+        yield one
+    if not kept:
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in refusals.items())
+        raise ForecastError(f"no forecaster can forecast this trace: {reasons}")

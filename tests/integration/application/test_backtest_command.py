@@ -1,0 +1,88 @@
+"""`forescale backtest`: any trace replayed, with every forecaster."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+from forescale.cli import main
+
+
+@pytest.fixture(scope="module")
+def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three weeks of hours: a daily swing, and a day that was not recorded."""
+    hours = pd.date_range("2003-03-03", periods=21 * 24, freq="h", tz="UTC")
+    rate = 3000 + 2000 * np.sin(2 * np.pi * hours.hour / 24)
+    rows = pd.DataFrame(
+        {"timestamp": hours.strftime("%Y-%m-%dT%H:%M:%SZ"), "count": np.random.default_rng(1).poisson(rate)}
+    )
+    path = tmp_path_factory.mktemp("trace") / "swing.csv"
+    rows[(hours.day != 9) | (hours.month != 3)].to_csv(path, index=False)
+    return path
+
+
+def run(*arguments: str) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["backtest", *arguments])
+    assert ended.value.code == 0
+
+
+def test_backtest__writes_every_prediction_and_scores_them(
+    trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "predictions.parquet"
+    run(str(trace), "--out", str(out), "--origins", "6", "--paths", "100", "--json")
+    told = json.loads(capsys.readouterr().out)
+    assert (told["window_s"], told["windows"], told["origins"]) == (3600, 21 * 24, 6)
+    deployed = {score["horizon_s"]: score for score in told["scores"] if score["candidate"] == "deployed"}
+    # Windows of an hour have no peak within 15 minutes.
+    assert set(deployed) == {3600, 21600, 86400}
+    assert all(score["ratio_p95"] < 1 for score in deployed.values())
+    # What is left to miss of Poisson counts around 3000 an hour is some percent.
+    assert all(score["wape"] < 0.05 for score in deployed.values())
+
+    rows = pq.read_table(out).to_pandas()
+    assert set(rows.columns) == {"origin", "horizon_s", "kind", "target_time", "quantile", "value", "candidate"}
+    assert set(rows["candidate"]) == {
+        "deployed", "time_of_week", "prophet", "harmonic_arima", "persistence", "day_naive", "week_naive"
+    }  # fmt: skip
+    assert rows["origin"].nunique() == 6
+    peaks = rows.query("kind == 'peak' and candidate == 'deployed'")
+    assert len(peaks) == 6 * 3 * 4
+    assert (peaks["target_time"] - peaks["origin"]).dt.total_seconds().tolist() == peaks["horizon_s"].tolist()
+    paths = rows.query("kind == 'path' and horizon_s == 21600 and candidate == 'deployed' and quantile == 0.5")
+    assert len(paths) == 6 * 6
+    assert ((paths["value"] > 0.2) & (paths["value"] < 1.6)).all()
+
+
+def test_backtest__shows_a_table_for_each_horizon(
+    trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(str(trace), "--out", str(tmp_path / "p.parquet"), "--origins", "2", "--paths", "100")
+    told = capsys.readouterr().out
+    assert "peak within 24 h, against the better of last day and week" in told
+    assert "deployed" in told
+
+
+@pytest.mark.parametrize(
+    ("rows", "complaint"),
+    [
+        (["2003-03-03T07:00:00Z,1", "2003-03-03T08:00:00Z,-1"], "row 3: count '-1'"),
+        (["2003-03-03T07:00:00Z,1", "2003-03-03T08:00:00Z,1"], "none is a whole number of windows and leaves a day"),
+        ([f"2003-03-{3 + n // 24:02}T{n % 24:02}:00:00Z," for n in range(96)], "no forecaster can forecast this trace"),
+    ],
+)  # fmt: skip
+def test_backtest__of_a_trace_that_cannot_be_used_says_why_and_leaves_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], rows: list[str], complaint: str
+) -> None:
+    (tmp_path / "t.csv").write_text("\n".join(["timestamp,count", *rows]) + "\n")
+    with pytest.raises(SystemExit) as ended:
+        main(["backtest", str(tmp_path / "t.csv"), "--out", str(tmp_path / "p.parquet")])
+    assert ended.value.code == 1
+    said = capsys.readouterr().err
+    assert complaint in said
+    assert said.startswith("forescale: ")
+    assert [path.name for path in tmp_path.iterdir()] == ["t.csv"]

@@ -1,0 +1,65 @@
+"""Traces as CSV files."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from forecasting.errors import HistoryError
+from forecasting.trace_file import read_trace
+
+
+def trace(folder: Path, *rows: str, head: str = "timestamp,count") -> Path:
+    path = folder / "calls.csv"
+    path.write_text("\n".join([head, *rows]) + "\n")
+    return path
+
+
+def test_trace__has_the_width_that_most_rows_are_apart_and_gaps_are_missing(tmp_path: Path) -> None:
+    rows = ("2003-03-03T07:00:00Z,4", "2003-03-03T07:05:00Z,0", "2003-03-03T07:20:00Z,2.5", "2003-03-03T07:25:00Z,")
+    series = read_trace(trace(tmp_path, *rows))
+    assert (series.source, series.window_s, series.start) == ("calls", 300, datetime(2003, 3, 3, 7, tzinfo=UTC))
+    nan = np.nan
+    assert series.counts.tolist() == pytest.approx([4, 0, nan, nan, 2.5, nan], nan_ok=True)
+
+
+def test_times__have_an_offset_or_are_in_utc_and_other_columns_are_passed_over(tmp_path: Path) -> None:
+    rows = ("x,1,2003-03-03T08:00:00+01:00", "y,2,2003-03-03 07:30:00")
+    series = read_trace(trace(tmp_path, *rows, head="note,count,timestamp"))
+    assert (series.start, series.window_s) == (datetime(2003, 3, 3, 7, tzinfo=UTC), 1800)
+
+
+@pytest.mark.parametrize(
+    ("rows", "complaint"),
+    [
+        (["2003-03-03T07:00:00Z,1", "2003-03-03T07:05:00Z,-2"], r"row 3: count '-2'; give a number"),
+        (["2003-03-03T07:00:00Z,inf", "2003-03-03T07:05:00Z,2"], r"row 2: count 'inf'"),
+        (["2003-03-03T07:00:00Z,many", "2003-03-03T07:05:00Z,2"], r"row 2: count 'many'"),
+        (["noon,1", "2003-03-03T07:05:00Z,2"], r"row 2: timestamp 'noon' is no time; write ISO 8601"),
+        (["2003-03-03T07:05:00Z,1", "2003-03-03T07:00:00Z,2"], r"row 3: timestamp .*07:00:00Z does not come after"),
+        (["2003-03-03T07:00:00Z,1", "2003-03-03T07:00:00Z,2"], r"does not come after .*one per window"),
+        (
+            ["2003-03-03T07:00:00Z,1", "2003-03-03T07:05:00Z,2", "2003-03-03T07:10:00Z,3", "2003-03-03T07:11:00Z,4"],
+            r"row 5: timestamp 2003-03-03T07:11:00Z is not on the grid of 300 s",
+        ),
+        (["2003-03-03T07:00:00Z,1"], "has 1 rows"),
+        ([], "has 0 rows"),
+        (["1903-01-01T00:00:00Z,1", "1903-01-01T00:00:01Z,1", "2003-03-03T07:00:00Z,1"], "correct the timestamps"),
+    ],
+)  # fmt: skip
+def test_trace__that_cannot_be_used_is_refused_with_row_value_and_remedy(
+    tmp_path: Path, rows: list[str], complaint: str
+) -> None:
+    with pytest.raises(HistoryError, match=complaint):
+        read_trace(trace(tmp_path, *rows))
+
+
+def test_trace__without_its_columns_or_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(HistoryError, match="has no column 'count'; its columns are timestamp and count"):
+        read_trace(trace(tmp_path, "2003-03-03T07:00:00Z,1", head="timestamp,value"))
+    with pytest.raises(HistoryError, match=r"nowhere\.csv does not exist"):
+        read_trace(tmp_path / "nowhere.csv")
+    (tmp_path / "empty.csv").write_text("")
+    with pytest.raises(HistoryError, match=r"empty\.csv cannot be read as CSV"):
+        read_trace(tmp_path / "empty.csv")

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.errors import ForecastError
 from forecasting.forecaster import FittedForecaster, Forecaster
-from forecasting.models.time_grid import DAY_S, oldest
+from forecasting.models.time_grid import DAY_S, newest, oldest
 from forecasting.peaks import actual_peak_per_s, peak_quantiles_per_s
 
 Floats = npt.NDArray[np.float64]
@@ -104,13 +104,16 @@ def replayed(
     seed: int,
     refusals: dict[str, str],
     progress: Progress | None = None,
+    longest_s: float | None = None,
 ) -> Iterator[tuple[int, dict[str, Floats]]]:
     """The number of each origin, and the joint paths that every forecaster would have given there.
 
-    at: indices of the first windows to be forecast, ascending. refusals: takes why one could not.
+    at: indices of the first windows to be forecast, ascending. refusals: takes why one could not. longest_s: how much
+    history they are given, None for all.
     """
+    longest = series.counts.size if longest_s is None else int(longest_s // series.window_s)
     for day in _days_of(at, series.window_s):
-        train = oldest(series, at[day[0]])
+        train = newest(oldest(series, at[day[0]]), longest)
         if progress is not None:
             progress(f"backtest: {len(day)} origins from {train.end:%Y-%m-%d %H:%M}")
         fitted = {forecaster.name: _fitted(forecaster, train, refusals) for forecaster in forecasters}
@@ -120,7 +123,8 @@ def replayed(
                 if learnt is not None:
                     rng = forecaster_rng(seed, name, row)
                     try:
-                        given[name] = learnt.paths_per_s(oldest(series, at[row]), steps, paths, rng)
+                        recent = newest(oldest(series, at[row]), longest)
+                        given[name] = learnt.paths_per_s(recent, steps, paths, rng)
                     except ForecastError as error:
                         refusals[name] = str(error)
             yield row, given

@@ -6,7 +6,7 @@ a step times 1 - p where it did not: in the long run a share p of the peaks stay
 apart the forecast's own quantiles lie, so that it means the same for calm and for wild series.
 
 The offset begins at none. Split conformal, which takes the quantile of all past ratios, needs hundreds of peaks for a
-p99: with the 40 that there are it takes the worst that ever happened, and doubled the loss of the p99 at 6 and 24 h.
+p99: with the forty that there are it takes the worst that ever happened.
 """
 
 from collections.abc import Sequence

@@ -28,7 +28,7 @@ sys.path.pop(0)
 from forecasting.errors import ForecastError, HistoryError
 from forecasting.forecast import HORIZONS_S, QUANTILES
 from forecasting.forecasters import all_forecasters
-from forecasting.prequential import LEAST_HISTORY_S, prequential, prequential_origins
+from forecasting.prequential import prequential, prequential_horizons_s, prequential_origins
 from forecasting.prequential_scores import PrequentialScore, prequential_scores
 from forecasting.selection import DEPLOYED
 from forecasting.trace_file import read_trace
@@ -50,9 +50,7 @@ def replayed(path: Path, origins: int) -> Replayed | str:
     warnings.filterwarnings("ignore")
     try:
         series = read_trace(path)
-        horizons_s = [h for h in HORIZONS_S if h % series.window_s == 0 and series.span_s - h > LEAST_HISTORY_S]
-        if not horizons_s:
-            return f"{path.name}: no horizon fits {series.counts.size} windows of {series.window_s} s"
+        horizons_s = prequential_horizons_s(series)
         began = time.process_time()
         at = prequential_origins(series, origins, max(horizons_s))
         told = list(

@@ -16,6 +16,7 @@ from forecasting.backtest import APART_S, BacktestTable, known_peaks_per_s, repl
 from forecasting.calibration import calibration
 from forecasting.deployed import joint_forecast
 from forecasting.errors import ForecastError
+from forecasting.forecast import HORIZONS_S
 from forecasting.forecaster import Forecaster
 from forecasting.models.time_grid import DAY_S
 from forecasting.one_thread import one_thread
@@ -52,6 +53,18 @@ class Origins:
 
     at: tuple[int, ...]
     told_from: int
+
+
+def prequential_horizons_s(series: ArrivalSeries) -> tuple[int, ...]:
+    """The usual horizons that are whole windows and leave a day to learn from. Raises ForecastError where none does."""
+    fit = tuple(h for h in HORIZONS_S if h % series.window_s == 0 and series.span_s - h > LEAST_HISTORY_S)
+    if not fit:
+        raise ForecastError(
+            f"{series.source} has {series.counts.size} windows of {series.window_s} s: of the horizons "
+            f"{', '.join(map(str, HORIZONS_S))} s none is a whole number of windows and leaves a day to learn from; "
+            "give a longer trace, or resample it"
+        )
+    return fit
 
 
 def prequential_origins(series: ArrivalSeries, count: int, longest_horizon_s: int) -> Origins:

@@ -8,10 +8,10 @@ from typing import Annotated
 import typer
 
 from forecasting.errors import ForecastError
-from forecasting.forecast import HORIZONS_S, QUANTILES
+from forecasting.forecast import QUANTILES
 from forecasting.forecasters import all_forecasters
 from forecasting.prediction_file import write_predictions
-from forecasting.prequential import LEAST_HISTORY_S, Predicted, prequential, prequential_origins
+from forecasting.prequential import Predicted, prequential, prequential_horizons_s, prequential_origins
 from forecasting.prequential_scores import prequential_scores
 from forecasting.selection import DEPLOYED
 from forecasting.trace_file import read_trace
@@ -32,17 +32,7 @@ def backtest(
 ) -> None:
     """Replay a trace: at each origin choose, calibrate and forecast from what was known then, and score what came."""
     series = read_trace(trace)
-    horizons_s = tuple(
-        horizon
-        for horizon in HORIZONS_S
-        if horizon % series.window_s == 0 and series.span_s - horizon > LEAST_HISTORY_S
-    )
-    if not horizons_s:
-        raise ForecastError(
-            f"trace {trace} has {series.counts.size} windows of {series.window_s} s: of the horizons "
-            f"{', '.join(map(str, HORIZONS_S))} s none is a whole number of windows and leaves a day to learn from; "
-            "give a longer trace, or resample it"
-        )
+    horizons_s = prequential_horizons_s(series)
     forecasters = all_forecasters()
     chosen = prequential_origins(series, origins, max(horizons_s))
     steps = max(horizons_s) // series.window_s

@@ -2,6 +2,7 @@
 
 import atexit
 import contextlib
+import json
 import os
 import shutil
 import signal
@@ -54,7 +55,8 @@ class SparkCluster:
         """Raises SparkClusterError when they have not registered within_s seconds."""
         deadline = time.monotonic() + within_s
         while time.monotonic() < deadline and all(process.poll() is None for process in self.processes.values()):
-            with contextlib.suppress(httpx.TransportError):
+            # A page that is just coming up answers everything with its front.
+            with contextlib.suppress(httpx.TransportError, json.JSONDecodeError):
                 if self.alive_workers() == number:
                     return
             time.sleep(0.1)

@@ -1,11 +1,17 @@
 """What past forecasts of a source said of the peak, beside what came: the record by which the next one is trusted."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 import numpy as np
 import numpy.typing as npt
+
+from forecasting.arrivals.history import ArrivalSeries
+from forecasting.backtest import known_peaks_per_s
+from forecasting.errors import ForecastError, HistoryError
+from forecasting.forecast import Forecast
+from forecasting.prequential_scores import SEASONS_S
 
 Floats = npt.NDArray[np.float64]
 
@@ -27,3 +33,67 @@ class TrackRecord:
     peak_per_s: Floats
     naive_per_s: Mapping[str, Floats]
     actual_per_s: Floats
+
+
+def in_order(forecasts: Sequence[Forecast]) -> list[Forecast]:
+    """By start, and of those with the same start by when they were issued: the order of a track record."""
+    return sorted(forecasts, key=lambda forecast: (forecast.start, forecast.issued_at))
+
+
+def track_record(forecasts: Sequence[Forecast], history: ArrivalSeries | None) -> TrackRecord:
+    """The record of a source's forecasts. history: what is known by now, None where nothing is.
+
+    Peaks are taken on each forecast's own step grid. A naive's horizon that is longer than its season repeats the
+    season. Raises ForecastError where there is no forecast, or they are of different sources.
+    """
+    if not forecasts:
+        raise ForecastError("a track record needs at least one forecast; run `forescale forecast` first")
+    ordered = in_order(forecasts)
+    sources = sorted({(forecast.topology, forecast.source) for forecast in ordered})
+    if len(sources) > 1:
+        raise ForecastError(f"a track record is of one source, not of {sources[0]} and {sources[1]}; make one for each")
+    horizons_s = tuple(sorted({horizon_s for forecast in ordered for horizon_s in forecast.peak_per_s}))
+    quantiles = tuple(sorted({quantile for forecast in ordered for quantile in forecast.quantiles}))
+    said = np.full((len(ordered), len(horizons_s), len(quantiles)), np.nan)
+    for row, forecast in enumerate(ordered):
+        columns = [quantiles.index(quantile) for quantile in forecast.quantiles]
+        for horizon_s, peak in forecast.peak_per_s.items():
+            said[row, horizons_s.index(horizon_s), columns] = peak
+    shape = (len(ordered), len(horizons_s))
+    actual, naive = np.full(shape, np.nan), {name: np.full(shape, np.nan) for name in SEASONS_S}
+    for step_s in sorted({forecast.step_s for forecast in ordered}):
+        series = _stepped(history, step_s)
+        if series is None:
+            continue
+        rows = [row for row, forecast in enumerate(ordered) if forecast.step_s == step_s]
+        at_s = np.array([(ordered[row].start - series.start).total_seconds() for row in rows])
+        for column, horizon_s in enumerate(horizons_s):
+            actual[rows, column] = _peaks_per_s(series, at_s, horizon_s)
+            for name, season_s in SEASONS_S.items():
+                naive[name][rows, column] = _peaks_per_s(series, at_s - season_s, min(horizon_s, season_s))
+    unsaid = np.isnan(said).all(axis=2)
+    for peaks in (actual, *naive.values()):
+        peaks[unsaid] = np.nan
+    starts = tuple(forecast.start for forecast in ordered)
+    return TrackRecord(ordered[0].source, starts, horizons_s, quantiles, said, naive, actual)
+
+
+def _stepped(history: ArrivalSeries | None, step_s: int) -> ArrivalSeries | None:
+    if history is None:
+        return None
+    try:
+        return history.resampled(step_s)
+    except HistoryError:
+        # Too short for one step, or of windows that do not fill one: then it does not tell.
+        return None
+
+
+def _peaks_per_s(series: ArrivalSeries, at_s: Floats, horizon_s: int) -> Floats:
+    """The peak of the span from each moment on, in seconds after the start of the series; NaN where none is known."""
+    peaks = np.full(at_s.size, np.nan)
+    on_grid = (at_s >= 0) & (at_s % series.window_s == 0)
+    at = (at_s[on_grid] // series.window_s).astype(int).tolist()
+    steps = horizon_s // series.window_s
+    if at and steps:
+        peaks[on_grid] = known_peaks_per_s(series, at, [steps])[:, 0]
+    return peaks

@@ -1,0 +1,148 @@
+"""Whether forecasts have become worse than their backtest said: an alarm per horizon, with a reason.
+
+Two questions are asked of the newest windows that do not overlap. Did more peaks exceed the p95 than chance explains?
+Is the loss far above what the backtest promised, in more windows than chance explains? Both tests are exact for
+windows that are independent of each other, whatever the loads look like, and neither lets a few windows decide.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.stats import binom
+
+from forecasting.forecast import BacktestScore, Forecast
+from forecasting.models.time_grid import DAY_S
+from forecasting.scoring import COVERAGE_QUANTILE, loss_ratio
+from forecasting.selection import DEPLOYED
+from forecasting.track_record import TrackRecord, in_order
+from forecasting.track_scores import (
+    TrackScore,
+    apart_windows,
+    completed_windows,
+    losses_per_s,
+    p95_per_s,
+    track_scores,
+)
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+LEVEL = 0.001
+"""Chance of a false alarm by each test, each time a horizon is looked at. A hundred sources with four horizons are 800
+tests a look, of which at this level about one is wrong: what a person can still look into."""
+MOST_WINDOWS = 60
+"""Windows that are tested, the newest: enough to see a p95 that holds only four times in five, and few enough that
+what went wrong months ago, or a p95 that was never better than 93 %, does not sound for ever."""
+LOSS_FACTOR = 2.0
+"""How many times the backtest's loss a window must cost to count against the forecast. A loss is above twice its mean
+in at most half of all windows (Markov's inequality), so half is what the test allows for, whatever the distribution."""
+LEAST_SPAN_S = DAY_S
+"""How much time the tested windows must span before their losses are compared: busy hours alone cost more than the
+backtest's mean over day and night."""
+
+
+@dataclass(frozen=True)
+class Drift:
+    """How forecasts at one horizon do beside what the backtest said of them.
+
+    reason: what the alarm is about, with numbers; without one, why there is none. coverage: share of completed windows
+    whose peak stayed at or below the p95. ratio_to_naive: their loss over the better seasonal naive's.
+    loss_ratio_to_backtest: their loss over what the backtest promised. completed: how many there are. NaN where
+    nothing tells.
+    """
+
+    horizon_s: int
+    alarmed: bool
+    reason: str
+    coverage: float
+    ratio_to_naive: float
+    loss_ratio_to_backtest: float
+    completed: int
+
+
+def drifts(record: TrackRecord, backtest_per_s: Floats) -> tuple[Drift, ...]:
+    """The state of each horizon of the record.
+
+    backtest_per_s: the loss that the backtest of each forecast promised, shape (forecasts, horizons), NaN where it
+    was not scored; backtest_losses_per_s gives it.
+    """
+    scores = track_scores(record)
+    return tuple(_drift(record, horizon, score, backtest_per_s[:, horizon]) for horizon, score in enumerate(scores))
+
+
+def backtest_losses_per_s(forecasts: Sequence[Forecast], horizons_s: Sequence[int]) -> Floats:
+    """What each forecast's own backtest said of the loss of what was deployed; rows in the order of a track record."""
+    losses = np.full((len(forecasts), len(horizons_s)), np.nan)
+    for row, forecast in enumerate(in_order(forecasts)):
+        for column, horizon_s in enumerate(horizons_s):
+            score = deployed_score(forecast, horizon_s)
+            if score is not None:
+                losses[row, column] = score.pinball_per_s
+    return losses
+
+
+def deployed_score(forecast: Forecast, horizon_s: int) -> BacktestScore | None:
+    """Of the whole procedure where it was allowed; else of the one forecaster that took its place. None without."""
+    scores = {score.forecaster: score for score in forecast.scores if score.horizon_s == horizon_s}
+    together = scores.get(DEPLOYED)
+    return together if together and together.allowed else scores.get(forecast.forecaster.get(horizon_s, ""))
+
+
+def _drift(record: TrackRecord, horizon: int, score: TrackScore, backtest_per_s: Floats) -> Drift:
+    losses = losses_per_s(record, horizon)
+    compared = np.flatnonzero(np.isfinite(losses) & np.isfinite(backtest_per_s))
+    ratio = (
+        loss_ratio(float(losses[compared].mean()), float(backtest_per_s[compared].mean()))
+        if compared.size
+        else float("nan")
+    )
+    completed = np.flatnonzero(completed_windows(record, horizon))
+    reasons = [
+        told
+        for told in (
+            _uncovered(record, horizon, _tested(record, horizon, completed)),
+            _dearer(record, horizon, losses, backtest_per_s, _tested(record, horizon, compared)),
+        )
+        if told
+    ]
+    told = "; ".join(reasons) or ("as the backtest said" if completed.size else "no window is over and known yet")
+    return Drift(score.horizon_s, bool(reasons), told, score.coverage, score.ratio_to_naive, ratio, int(completed.size))
+
+
+def _tested(record: TrackRecord, horizon: int, rows: Ints) -> Ints:
+    return apart_windows(record.issued, rows, record.horizons_s[horizon])[-MOST_WINDOWS:]
+
+
+def _uncovered(record: TrackRecord, horizon: int, rows: Ints) -> str:
+    """One-sided binomial test of how many peaks exceeded the p95."""
+    exceeded = int((record.actual_per_s[rows, horizon] > p95_per_s(record, horizon)[rows]).sum())
+    chance = float(binom.sf(exceeded - 1, rows.size, 1 - COVERAGE_QUANTILE))
+    if not rows.size or chance >= LEVEL:
+        return ""
+    due = (1 - COVERAGE_QUANTILE) * rows.size
+    return (
+        f"the p95 was exceeded in {exceeded} of the last {rows.size} windows that do not overlap, where {due:.2g} were "
+        f"due (chance {_chance(chance)}, alarm below {LEVEL:g})"
+    )
+
+
+def _dearer(record: TrackRecord, horizon: int, losses: Floats, backtest_per_s: Floats, rows: Ints) -> str:
+    """Sign test of how many windows cost more than LOSS_FACTOR times what the backtest promised."""
+    if not rows.size:
+        return ""
+    span_s = (record.issued[rows[-1]] - record.issued[rows[0]]).total_seconds() + record.horizons_s[horizon]
+    above = int((losses[rows] > LOSS_FACTOR * backtest_per_s[rows]).sum())
+    chance = float(binom.sf(above - 1, rows.size, 1 / LOSS_FACTOR))
+    if chance >= LEVEL or span_s < LEAST_SPAN_S:
+        return ""
+    ratio = loss_ratio(float(losses[rows].mean()), float(backtest_per_s[rows].mean()))
+    return (
+        f"{above} of the last {rows.size} windows that do not overlap cost more than {LOSS_FACTOR:g} times the "
+        f"backtest's loss, {ratio:.3g} times in the mean (chance {_chance(chance)}, alarm below {LEVEL:g})"
+    )
+
+
+def _chance(chance: float) -> str:
+    return f"{chance:.1g}" if chance >= 1e-6 else "below 1e-06"

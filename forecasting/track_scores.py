@@ -1,0 +1,125 @@
+"""How good past forecasts of a source were, per horizon: how often the p95 held, and the loss beside the naives'.
+
+Windows overlap where forecasts are issued more often than their horizon is long, and then tell the same thing several
+times. Shares and means are taken over all of them, but what is said of chance counts windows that lie apart.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+import numpy as np
+import numpy.typing as npt
+from scipy.stats import beta
+
+from forecasting.peaks import pinball
+from forecasting.scoring import COVERAGE_QUANTILE, SCORED_QUANTILES, loss_ratio
+from forecasting.track_record import TrackRecord
+
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+Ints = npt.NDArray[np.int64]
+
+INTERVAL = 0.95
+"""Confidence of the interval of a coverage: one in twenty does not hold the true share."""
+LEAST_SHARED = 0.5
+"""A naive that tells of fewer of the completed windows is no rival: it would decide which of them count."""
+
+
+@dataclass(frozen=True)
+class TrackScore:
+    """How forecasts did at one horizon, over its completed windows: those that are over, and whose peak is known.
+
+    held: windows whose peak stayed at or below the p95; coverage: their share; coverage_low, coverage_high: its
+    binomial interval (Clopper and Pearson 1934), with as many trials as windows lie apart. apart: their number.
+    loss_per_s: mean pinball loss of the peak over p90, p95 and p99. naive: the better seasonal naive, empty without
+    one; ratio_to_naive: loss over that of the naive in the same windows, below 1 wins. NaN where nothing tells.
+    """
+
+    horizon_s: int
+    completed: int
+    held: int
+    apart: int
+    coverage: float
+    coverage_low: float
+    coverage_high: float
+    loss_per_s: float
+    naive: str
+    ratio_to_naive: float
+
+
+def track_scores(record: TrackRecord) -> tuple[TrackScore, ...]:
+    """The score at each horizon of the record."""
+    return tuple(_score(record, horizon) for horizon in range(len(record.horizons_s)))
+
+
+def completed_windows(record: TrackRecord, horizon: int) -> Bools:
+    """Whether a window is over, its peak known, and its p95 was said; shape (forecasts,). horizon: its number."""
+    if COVERAGE_QUANTILE not in record.quantiles:
+        return np.zeros(len(record.issued), dtype=np.bool_)
+    return np.isfinite(record.actual_per_s[:, horizon]) & np.isfinite(p95_per_s(record, horizon))
+
+
+def p95_per_s(record: TrackRecord, horizon: int) -> Floats:
+    """What was said of the p95 of the peak, shape (forecasts,); NaN throughout where it never was."""
+    if COVERAGE_QUANTILE not in record.quantiles:
+        return np.full(len(record.issued), np.nan)
+    return record.peak_per_s[:, horizon, record.quantiles.index(COVERAGE_QUANTILE)]
+
+
+def losses_per_s(record: TrackRecord, horizon: int) -> Floats:
+    """Pinball loss of the peak in each window, the mean over p90, p95 and p99; shape (forecasts,), NaN if unknown."""
+    columns = [record.quantiles.index(level) for level in SCORED_QUANTILES if level in record.quantiles]
+    if len(columns) < len(SCORED_QUANTILES):
+        return np.full(len(record.issued), np.nan)
+    actual = record.actual_per_s[:, horizon][:, None]
+    return pinball(actual, record.peak_per_s[:, horizon, columns], np.array(SCORED_QUANTILES)).mean(axis=1)
+
+
+def apart_windows(issued: tuple[datetime, ...], rows: Ints, horizon_s: int) -> Ints:
+    """Of these windows, in order of time, the newest and as many before it as overlap no other; ascending."""
+    kept: list[int] = []
+    for row in reversed(rows.tolist()):
+        if not kept or (issued[kept[-1]] - issued[row]).total_seconds() >= horizon_s:
+            kept.append(row)
+    return np.array(kept[::-1], dtype=np.int64)
+
+
+def _score(record: TrackRecord, horizon: int) -> TrackScore:
+    horizon_s = record.horizons_s[horizon]
+    rows = np.flatnonzero(completed_windows(record, horizon))
+    held = int((record.actual_per_s[rows, horizon] <= p95_per_s(record, horizon)[rows]).sum())
+    apart = int(apart_windows(record.issued, rows, horizon_s).size)
+    coverage = held / rows.size if rows.size else float("nan")
+    low, high = _interval(coverage * apart, apart) if apart else (float("nan"), float("nan"))
+    losses = losses_per_s(record, horizon)
+    known = losses[np.isfinite(losses)]
+    naive, ratio = _against_naives(record, horizon, losses)
+    loss = float(known.mean()) if known.size else float("nan")
+    return TrackScore(horizon_s, int(rows.size), held, apart, coverage, low, high, loss, naive, ratio)
+
+
+def _interval(successes: float, trials: int) -> tuple[float, float]:
+    """Clopper and Pearson's, by the beta distribution, which also takes a fraction of a success."""
+    tail = (1 - INTERVAL) / 2
+    failures = trials - successes
+    low = float(beta.ppf(tail, successes, failures + 1)) if successes > 0 else 0.0
+    high = float(beta.ppf(1 - tail, successes + 1, failures)) if failures > 0 else 1.0
+    return low, high
+
+
+def _against_naives(record: TrackRecord, horizon: int, losses: Floats) -> tuple[str, float]:
+    """The better naive over the windows that every rival tells of, and the ratio of the losses there."""
+    own = np.isfinite(losses)
+    if not own.any():
+        return "", float("nan")
+    actual = record.actual_per_s[:, horizon][:, None]
+    rivals = {
+        name: pinball(actual, said[:, horizon][:, None], np.array(SCORED_QUANTILES)).mean(axis=1)
+        for name, said in record.naive_per_s.items()
+        if np.isfinite(said[own, horizon]).mean() >= LEAST_SHARED
+    }
+    shared = np.logical_and.reduce([own, *(np.isfinite(loss) for loss in rivals.values())])
+    if not rivals or not shared.any():
+        return "", float("nan")
+    bound, name = min((float(loss[shared].mean()), name) for name, loss in rivals.items())
+    return name, loss_ratio(float(losses[shared].mean()), bound)

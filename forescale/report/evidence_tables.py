@@ -1,5 +1,8 @@
 """The tables a reviewer checks the decision by: quality of the forecast and of the model, peaks, provenance."""
 
+from collections.abc import Mapping
+
+from forecasting.drift import deployed_score
 from forecasting.forecast import BacktestScore, Forecast
 from forecasting.selection import DEPLOYED
 from forescale.report.decision import Decision
@@ -18,45 +21,45 @@ from forescale.report.wording import (
 from modeling.operator_profile import OperatorProfile
 
 
-def peaks_table(decision: Decision) -> Table | None:
+def peaks_table(forecasts: Mapping[str, Forecast], planned: float | None = None) -> Table | None:
     """Quantiles of the largest rate within each horizon; the planned quantile is named in its column."""
-    quantiles = sorted({q for forecast in decision.forecasts.values() for q in forecast.quantiles})
+    quantiles = sorted({q for forecast in forecasts.values() for q in forecast.quantiles})
     rows = [
         (
-            *_head(decision, source, horizon_s),
-            *(Cell(_peak(forecast, horizon_s, q), strong=q == decision.quantile) for q in quantiles),
+            *_head(forecasts, source, horizon_s),
+            *(Cell(_peak(forecast, horizon_s, q), strong=q == planned) for q in quantiles),
         )
-        for source, forecast in sorted(decision.forecasts.items())
+        for source, forecast in sorted(forecasts.items())
         for horizon_s in sorted(forecast.peak_per_s)
     ]
-    named = [quantile_name(q) + (" (planned for)" if q == decision.quantile else "") for q in quantiles]
-    columns = (*_head_columns(decision, "Within"), *(Column(name, numeric=True) for name in named))
+    named = [quantile_name(q) + (" (planned for)" if q == planned else "") for q in quantiles]
+    columns = (*_head_columns(forecasts, "Within"), *(Column(name, numeric=True) for name in named))
     return Table(columns, tuple(rows), compact=True) if rows else None
 
 
-def _head(decision: Decision, source: str, horizon_s: int) -> tuple[Cell, ...]:
+def _head(forecasts: Mapping[str, Forecast], source: str, horizon_s: int) -> tuple[Cell, ...]:
     """Source and horizon; the source is not repeated where there is only one."""
     horizon = Cell(duration(horizon_s), strong=True)
-    return (Cell(source, strong=True), horizon) if len(decision.forecasts) > 1 else (horizon,)
+    return (Cell(source, strong=True), horizon) if len(forecasts) > 1 else (horizon,)
 
 
-def _head_columns(decision: Decision, horizon: str) -> tuple[Column, ...]:
-    return (Column("Source"), Column(horizon)) if len(decision.forecasts) > 1 else (Column(horizon),)
+def _head_columns(forecasts: Mapping[str, Forecast], horizon: str) -> tuple[Column, ...]:
+    return (Column("Source"), Column(horizon)) if len(forecasts) > 1 else (Column(horizon),)
 
 
 def _peak(forecast: Forecast, horizon_s: int, quantile: float) -> str:
     return rate(forecast.peak_quantile_per_s(horizon_s, quantile)) if quantile in forecast.quantiles else "–"
 
 
-def deployed_table(decision: Decision) -> Table | None:
+def deployed_table(forecasts: Mapping[str, Forecast]) -> Table | None:
     """What forecasts each horizon, and how that did in the backtest against the better naive rival."""
     rows = [
-        (*_head(decision, source, horizon_s), *_deployed_cells(forecast, horizon_s))
-        for source, forecast in sorted(decision.forecasts.items())
+        (*_head(forecasts, source, horizon_s), *_deployed_cells(forecast, horizon_s))
+        for source, forecast in sorted(forecasts.items())
         for horizon_s in sorted(forecast.forecaster)
     ]
     columns = (
-        *_head_columns(decision, "Horizon"),
+        *_head_columns(forecasts, "Horizon"),
         Column("Forecaster"),
         Column("Loss ratio", numeric=True),
         Column("Peaks below p95", numeric=True),
@@ -67,36 +70,29 @@ def deployed_table(decision: Decision) -> Table | None:
 
 def _deployed_cells(forecast: Forecast, horizon_s: int) -> tuple[Cell, ...]:
     name = forecast.forecaster[horizon_s]
-    score = _deployed_score(forecast, horizon_s)
+    score = deployed_score(forecast, horizon_s)
     if score is None:
         return (Cell(name, ("not scored: too few origins",)), Cell("–"), Cell("–"), Cell("–"))
     notes = () if score.ratio < 1 else ("no better than the naive rival",)
     return (Cell(name, notes), Cell(number(score.ratio)), Cell(percent(score.coverage)), Cell(str(score.origins)))
 
 
-def _deployed_score(forecast: Forecast, horizon_s: int) -> BacktestScore | None:
-    """Of the whole procedure where it was allowed; else of the one forecaster that took its place."""
-    scores = {score.forecaster: score for score in forecast.scores if score.horizon_s == horizon_s}
-    together = scores.get(DEPLOYED)
-    return together if together and together.allowed else scores.get(forecast.forecaster[horizon_s])
-
-
-def rivals_table(decision: Decision) -> Table | None:
+def rivals_table(forecasts: Mapping[str, Forecast]) -> Table | None:
     """Every other forecaster that was tried, per horizon, with why it was not taken."""
     rows = [
         (
-            *_head(decision, source, score.horizon_s),
+            *_head(forecasts, source, score.horizon_s),
             Cell(_tried(score), (_verdict(forecast, score),)),
             Cell(number(score.ratio)),
             Cell(percent(score.coverage)),
             Cell(score.reason or "–"),
         )
-        for source, forecast in sorted(decision.forecasts.items())
+        for source, forecast in sorted(forecasts.items())
         for score in sorted(forecast.scores, key=lambda s: (s.horizon_s, s.forecaster))
-        if score is not _deployed_score(forecast, score.horizon_s)
+        if score is not deployed_score(forecast, score.horizon_s)
     ]
     columns = (
-        *_head_columns(decision, "Horizon"),
+        *_head_columns(forecasts, "Horizon"),
         Column("Forecaster"),
         Column("Loss ratio", numeric=True),
         Column("Peaks below p95", numeric=True),
@@ -145,7 +141,7 @@ def provenance(decision: Decision) -> tuple[tuple[str, Cell], ...]:
     """What it takes to reproduce the decision: names, each with what it was."""
     current = decision.schedule.current
     forecasts = (
-        (f"Forecast of {source}", _run_cell(forecast, decision.links.get(source, "")))
+        (f"Forecast of {source}", run_cell(forecast, decision.links.get(source, "")))
         for source, forecast in sorted(decision.forecasts.items())
     )
     return (
@@ -156,7 +152,8 @@ def provenance(decision: Decision) -> tuple[tuple[str, Cell], ...]:
     )
 
 
-def _run_cell(forecast: Forecast, link: str) -> Cell:
+def run_cell(forecast: Forecast, link: str) -> Cell:
+    """The run of a forecast, linked where the link is plain http(s), and what reproduces it."""
     version = f", model version {forecast.model_version}" if forecast.model_version else ""
     run = f"MLflow run {forecast.run_id}" if forecast.run_id else "not tracked in MLflow"
     href = safe_href(link)

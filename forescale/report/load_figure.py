@@ -45,11 +45,11 @@ def load_figure(decision: Decision, source: str) -> ReportFigure:
     key: list[KeyEntry] = []
     shapes: list[dict[str, object]] = []
     if series is not None:
-        traces.append(_arrivals(series, "arrived", ARRIVED))
+        traces.append(arrivals_line(series, "arrived", ARRIVED))
         key.append(KeyEntry("arrived", "line", ARRIVED))
         stale = [(series.end, now)] if (now - series.end).total_seconds() >= series.window_s else []
         if gaps := missing_spans(series) + stale:
-            shapes += [_gap(start, stop) for start, stop in gaps]
+            shapes += [gap_shading(start, stop) for start, stop in gaps]
             key.append(KeyEntry("no data (not zero)", "band", MISSING))
     if forecast is not None:
         traces += _band(forecast)
@@ -63,7 +63,7 @@ def load_figure(decision: Decision, source: str) -> ReportFigure:
         traces.append(marks)
         key.append(KeyEntry("deploy, by step number", "mark", CAPACITY))
     if decision.outcome and source in decision.outcome.arrivals.series:
-        traces.append(_arrivals(_stepped(decision.outcome.arrivals.series[source], forecast), "came", CAME, "dot"))
+        traces.append(arrivals_line(stepped(decision.outcome.arrivals.series[source], forecast), "came", CAME, "dot"))
         key.append(KeyEntry("what came", "dot", CAME))
 
     start = max(now - SHOWN_HISTORY, series.start) if series is not None else now
@@ -97,12 +97,12 @@ def _recent(series: ArrivalSeries | None, forecast: Forecast | None, now: dateti
     if series is None:
         return None
     try:
-        return _stepped(series, forecast).between(now - SHOWN_HISTORY, now)
+        return stepped(series, forecast).between(now - SHOWN_HISTORY, now)
     except HistoryError:
         return None
 
 
-def _stepped(series: ArrivalSeries, forecast: Forecast | None) -> ArrivalSeries:
+def stepped(series: ArrivalSeries, forecast: Forecast | None) -> ArrivalSeries:
     """At the forecast's own resolution where that is possible: shorter windows are noisier and cannot be compared."""
     try:
         return series.resampled(forecast.step_s if forecast else max(UNFORECAST_STEP_S, series.window_s))
@@ -110,7 +110,7 @@ def _stepped(series: ArrivalSeries, forecast: Forecast | None) -> ArrivalSeries:
         return series
 
 
-def _arrivals(series: ArrivalSeries, name: str, colour: str, dash: str = "solid") -> go.Scatter:
+def arrivals_line(series: ArrivalSeries, name: str, colour: str, dash: str = "solid") -> go.Scatter:
     starts = [f"{at}" for at in series.window_starts()]
     rates = [None if np.isnan(value) else round(float(value), 6) for value in series.rate_per_s()]
     return go.Scatter(
@@ -132,7 +132,7 @@ def missing_spans(series: ArrivalSeries) -> list[tuple[datetime, datetime]]:
     return list(zip(at[::2], at[1::2], strict=True))
 
 
-def _gap(start: datetime, end: datetime) -> dict[str, object]:
+def gap_shading(start: datetime, end: datetime) -> dict[str, object]:
     return {
         "type": "rect",
         "x0": plotly_time(start),

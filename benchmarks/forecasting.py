@@ -1,12 +1,17 @@
 """How good the forecasts of the peak are, over many traces: each replayed as `forescale backtest` does.
 
-    python benchmarks/forecasting.py --traces DIR [--names a,b,c] [--origins 28] [--json]
+    python benchmarks/forecasting.py --traces DIR [--names a,b,c] [--origins 28] [--rivals prophet,mstl|none] [--json]
 
 A trace is a CSV file with the columns timestamp and count. At each origin every forecaster, and what would have been
 deployed, says what the peak within 15 min, 1 h, 6 h and 24 h will be, from what was known then. Told per horizon: the
 pinball loss of the p95 and of the p99 against the better of repeating the last day and the last week (geometric mean
 over traces), the share of peaks below the p95 (all traces together), the worst trace's ratio, and the error of the
-median path (WAPE, median over traces).
+median path (WAPE, median over traces); and the processor seconds of a forecast, for ours of all forecasters together.
+
+Beside ours stand the libraries that one would take instead: Prophet as it comes, statsmodels' ARIMA(1,1,1), and
+statsforecast's AutoARIMA and MSTL. They live in an environment of their own, .cache/forecasting-rivals, which is made
+from rivals/requirements.lock, and are asked at the same origins with the same history (see rivals/). What they said is
+kept in --cache; a trace, a setting or a library that changed is asked anew.
 """
 
 import argparse
@@ -14,7 +19,8 @@ import json
 import sys
 import time
 import warnings
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -24,6 +30,9 @@ import numpy as np
 
 # A script's own folder comes first, and this one is named like the package that it measures.
 sys.path.pop(0)
+sys.path.insert(0, str(Path(__file__).with_name("rivals")))
+
+from rival_runs import PROJECT, RIVALS, Rival, RivalRun, fits_json, joined, rival_run, rivals_python, spread
 
 from forecasting.errors import ForecastError, HistoryError
 from forecasting.forecast import HORIZONS_S, QUANTILES
@@ -35,33 +44,72 @@ from forecasting.trace_file import read_trace
 
 
 @dataclass(frozen=True)
+class Asked:
+    """How a trace is measured. rival_origins: where it is not 0, at so many of the origins only, ours too."""
+
+    origins: int
+    rivals: Sequence[Rival]
+    rival_origins: int
+    limit_cpu_s: int
+    cache: Path
+    python: Path
+
+
+@dataclass(frozen=True)
 class Replayed:
-    """A trace's scores, and the processor time of its replay: a fit a day and a forecast at every origin."""
+    """A trace's scores, and the processor time of its replay: a fit a day and a forecast at every origin.
+
+    forecast_cpu_s: of one forecast, by candidate; all of ours together have one, that of `deployed`.
+    """
 
     trace: str
     window_s: int
     origins: int
     cpu_s: float
     scores: list[PrequentialScore]
+    forecast_cpu_s: dict[str, float]
+    rivals: list[RivalRun]
+
+    def as_json(self) -> dict[str, object]:
+        return {
+            "trace": self.trace,
+            "window_s": self.window_s,
+            "origins": self.origins,
+            "cpu_s": self.cpu_s,
+            "scores": [asdict(score) for score in self.scores],
+            "forecast_cpu_s": self.forecast_cpu_s,
+            "rivals": {run.candidate: fits_json(run) for run in self.rivals},
+        }
 
 
-def replayed(path: Path, origins: int) -> Replayed | str:
+def replayed(path: Path, asked: Asked) -> Replayed | str:
     """The scores of a trace, or why there are none."""
     warnings.filterwarnings("ignore")
     try:
         series = read_trace(path)
         horizons_s = prequential_horizons_s(series)
         began = time.process_time()
-        at = prequential_origins(series, origins, max(horizons_s))
+        at = prequential_origins(series, asked.origins, max(horizons_s))
         told = list(
             prequential(series, all_forecasters(), at, horizons_s=horizons_s, quantiles=QUANTILES, paths=400, seed=7)
         )
     except (ForecastError, HistoryError) as error:
         return str(error)
     cpu_s = time.process_time() - began
-    return Replayed(
-        path.stem, series.window_s, len(told), cpu_s, prequential_scores(told, series, horizons_s, QUANTILES)
-    )
+    forecast_cpu_s = {DEPLOYED: cpu_s / max(1, len(told))}
+    shared = [one.origin for one in told]
+    if asked.rivals and asked.rival_origins:
+        shared = spread(shared, asked.rival_origins)
+    runs = []
+    for rival in asked.rivals:
+        run = rival_run(
+            rival, series, shared, horizons_s, limit_cpu_s=asked.limit_cpu_s, cache=asked.cache, python=asked.python
+        )
+        runs.append(run)
+        forecast_cpu_s[rival.candidate] = float(np.mean([fit.cpu_s for fit in run.fits]))
+    compared = joined([one for one in told if one.origin in shared], [one for run in runs for one in run.predicted])
+    scores = prequential_scores(compared, series, horizons_s, QUANTILES)
+    return Replayed(path.stem, series.window_s, len(compared), cpu_s, scores, forecast_cpu_s, runs)
 
 
 @dataclass(frozen=True)
@@ -108,16 +156,18 @@ def cells(replays: Sequence[Replayed]) -> list[Cell]:
     return found
 
 
-def table(of: Sequence[Cell]) -> str:
+def table(of: Sequence[Cell], cpu_s: Mapping[str, float]) -> str:
+    """cpu_s: of a forecast, by candidate; empty where it is not known of one alone."""
     horizons_s = [horizon_s for horizon_s in HORIZONS_S if any(cell.horizon_s == horizon_s for cell in of)]
     heads = [f"{h // 60} min" if h < 3600 else f"{h // 3600} h" for h in horizons_s]
-    lines = [f"| | {' | '.join(heads)} |", "|---" * (len(heads) + 1) + "|"]
+    lines = [f"| | {' | '.join(heads)} | CPU s |", "|---" * (len(heads) + 2) + "|"]
     for name in dict.fromkeys(cell.candidate for cell in of):
         row = []
         for horizon_s in horizons_s:
             cell = next((c for c in of if (c.candidate, c.horizon_s) == (name, horizon_s)), None)
             row.append("" if cell is None else cell.told())
-        lines.append(f"| {name} | {' | '.join(row)} |")
+        cost = f"{cpu_s[name]:.1f}" if name in cpu_s else ""
+        lines.append(f"| {name} | {' | '.join(row)} | {cost} |")
     return "\n".join(lines)
 
 
@@ -134,33 +184,78 @@ def by_trace(replays: Sequence[Replayed]) -> str:
     return "\n".join(lines)
 
 
+def forecast_cpu_s(replays: Sequence[Replayed]) -> dict[str, float]:
+    """Processor seconds of one forecast, mean over traces."""
+    names = dict.fromkeys(name for replay in replays for name in replay.forecast_cpu_s)
+    return {
+        name: float(np.mean([r.forecast_cpu_s[name] for r in replays if name in r.forecast_cpu_s])) for name in names
+    }
+
+
+def unsaid(replays: Sequence[Replayed]) -> list[str]:
+    """Where a rival said nothing: how often, and why."""
+    lines = []
+    for replay in replays:
+        for run in replay.rivals:
+            for why, times in Counter(fit.why_not for fit in run.fits if fit.why_not).items():
+                lines.append(f"{run.candidate} on {replay.trace}: {times} of {len(run.fits)} forecasts {why}")
+    return lines
+
+
+def chosen_rivals(text: str) -> list[Rival]:
+    names = [name for name in text.split(",") if name] if text != "none" else []
+    if unknown := [name for name in names if name not in RIVALS]:
+        raise argparse.ArgumentTypeError(f"{unknown[0]!r} is none of {', '.join(RIVALS)}, none")
+    return [RIVALS[name] for name in names]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--traces", type=Path, required=True, help="folder of CSV files")
     parser.add_argument("--names", default="", help="only these traces, comma-separated, without .csv")
     parser.add_argument("--origins", type=int, default=28, help="of each trace, over its last two weeks")
     parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument(
+        "--rivals", type=chosen_rivals, default=",".join(RIVALS), help=f"of {', '.join(RIVALS)}; none; default all"
+    )
+    parser.add_argument(
+        "--rival-origins", type=int, default=0, help="compare at so many of the origins only, spread evenly; ours too"
+    )
+    parser.add_argument(
+        "--rival-limit", type=int, default=120, help="processor seconds that a rival's forecast may take"
+    )
+    parser.add_argument("--cache", type=Path, default=PROJECT / ".cache" / "forecasting-rivals-said")
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
     names = {name for name in given.names.split(",") if name}
     paths = [path for path in sorted(given.traces.glob("*.csv")) if not names or path.stem in names]
     if not paths:
         parser.error(f"--traces: {given.traces} holds no such CSV file")
+    python = rivals_python() if given.rivals else Path(sys.executable)
+    asked = Asked(given.origins, given.rivals, given.rival_origins, given.rival_limit, given.cache.resolve(), python)
     replays = []
     with ProcessPoolExecutor(given.processes) as pool:
-        for outcome in pool.map(partial(replayed, origins=given.origins), paths):
+        for outcome in pool.map(partial(replayed, asked=asked), paths):
             if isinstance(outcome, str):
                 print(f"left out: {outcome}", file=sys.stderr, flush=True)
             else:
                 replays.append(outcome)
                 print(f"{outcome.trace}: {outcome.cpu_s:.0f} CPU s", file=sys.stderr, flush=True)
+    found, cost = cells(replays), forecast_cpu_s(replays)
     if given.json:
-        print(
-            json.dumps({"cells": [asdict(c) for c in cells(replays)], "traces": [asdict(r) for r in replays]}, indent=1)
-        )
+        body = {
+            "cells": [asdict(cell) for cell in found],
+            "forecast_cpu_s": cost,
+            "unsaid": unsaid(replays),
+            "traces": [replay.as_json() for replay in replays],
+        }
+        print(json.dumps(body, indent=1))
         return
-    print("Each cell: p95 ratio / p99 ratio / coverage of p95 / worst trace's p95 ratio / WAPE of the median path\n")
-    print(table(cells(replays)), by_trace(replays), sep="\n\n")
+    print("Each cell: p95 ratio / p99 ratio / coverage of p95 / worst trace's p95 ratio / WAPE of the median path")
+    if asked.rivals and asked.rival_origins:
+        print(f"All of them at {asked.rival_origins} shared origins of {asked.origins}.")
+    print()
+    print(table(found, cost), by_trace(replays), *unsaid(replays), sep="\n\n")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,280 @@
+"""The rivals' side of the forecasting benchmark, run with their own interpreter: `rival_forecasts.py FOLDER`.
+
+FOLDER holds job.json (see Job) and counts.parquet (window_start, count; null where missing). At each origin the rival
+is fitted on the windows before it and says what comes; the predictions go to predictions.parquet, in the columns that
+`forescale backtest --out` writes, and what each forecast cost, or why there is none, to told.json.
+
+Each forecast runs in a process of its own, so that one that does not end can be ended. Rates are not negative: what a
+rival puts below zero is zero.
+"""
+
+import contextlib
+import json
+import os
+import resource
+import signal
+import sys
+import time
+import traceback
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from importlib.metadata import version
+from multiprocessing import Pipe
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+DAY_S = 86400
+MOMENT = pa.timestamp("us", tz="UTC")
+SCHEMA = pa.schema(
+    [
+        pa.field("origin", MOMENT),
+        pa.field("horizon_s", pa.int32()),
+        pa.field("kind", pa.dictionary(pa.int8(), pa.string())),
+        pa.field("target_time", MOMENT),
+        pa.field("quantile", pa.float64()),
+        pa.field("value", pa.float64()),
+        pa.field("candidate", pa.dictionary(pa.int8(), pa.string())),
+    ]
+)
+"""As in forecasting/prediction_file.py, which cannot be imported here; a test holds the two together."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """origins: numbers of the first windows to be forecast. history_s: how much before them the rival may see, at most.
+    limit_cpu_s: processor seconds for one forecast.
+    """
+
+    rival: str
+    candidate: str
+    start: str
+    window_s: int
+    origins: list[int]
+    horizons_s: list[int]
+    quantiles: list[float]
+    history_s: int
+    paths: int
+    seed: int
+    limit_cpu_s: int
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One forecast. counts: the windows before the origin, NaN where missing; start: of the first of them."""
+
+    counts: np.ndarray
+    start: datetime
+    window_s: int
+    steps: int
+    quantiles: list[float]
+    paths: int
+    seed: int
+
+
+@dataclass(frozen=True)
+class Said:
+    """Counts by window: joint paths, shape (paths, steps), or where a rival has none, quantiles of each window by
+    itself, shape (steps, quantiles).
+    """
+
+    paths: np.ndarray | None = None
+    pointwise: np.ndarray | None = None
+
+
+def prophet(asked: Asked) -> Said:
+    """As it comes. It leaves missing windows out, and draws its own joint samples."""
+    import logging
+
+    import pandas as pd
+    from prophet import Prophet
+
+    for library in ("cmdstanpy", "prophet", "prophet.models"):
+        logging.getLogger(library).disabled = True
+    first = pd.Timestamp(asked.start.replace(tzinfo=None))
+    size = asked.counts.size
+    times = first + pd.to_timedelta(np.arange(size + asked.steps) * asked.window_s, unit="s")
+    model = Prophet()
+    model.fit(pd.DataFrame({"ds": times[:size], "y": asked.counts}), seed=asked.seed)
+    np.random.seed(asked.seed)  # Prophet draws from it
+    return Said(paths=model.predictive_samples(pd.DataFrame({"ds": times[size:]}))["yhat"].T)
+
+
+def arima(asked: Asked) -> Said:
+    """statsmodels' ARIMA(1,1,1); missing windows are its own business too, and its simulations are joint."""
+    from statsmodels.tsa.arima.model import ARIMA
+
+    fitted = ARIMA(asked.counts, order=(1, 1, 1)).fit()
+    drawn = fitted.simulate(asked.steps, anchor="end", repetitions=asked.paths, rng=np.random.default_rng(asked.seed))
+    return Said(paths=np.asarray(drawn).reshape(asked.steps, asked.paths).T)
+
+
+def autoarima(asked: Asked) -> Said:
+    """statsforecast's AutoARIMA without a season: with one of 288 windows a fit takes longer than anyone would wait.
+
+    Its simulations are joint.
+    """
+    from statsforecast.models import AutoARIMA
+
+    model = AutoARIMA().fit(y=filled(asked.counts))
+    return Said(paths=model.simulate(h=asked.steps, n_paths=asked.paths, seed=asked.seed))
+
+
+def mstl(asked: Asked) -> Said:
+    """statsforecast's MSTL with the seasons that were seen twice; it has intervals of each window only.
+
+    Loess is evaluated ten times a day and drawn straight between, which R's stl does by itself (and no more often): the
+    fit takes a tenth of the time.
+    """
+    from statsforecast.models import MSTL
+
+    day = DAY_S // asked.window_s
+    seasons = [season for season in (day, 7 * day) if asked.counts.size >= 2 * season]
+    if not seasons:
+        raise ValueError("less than two days of history")
+    jump = max(1, day // 10)
+    model = MSTL(season_length=seasons, stl_kwargs={"trend_jump": jump, "low_pass_jump": jump})
+    upper = {quantile: round(100 * (2 * quantile - 1)) for quantile in asked.quantiles if quantile > 0.5}
+    told = model.forecast(y=filled(asked.counts), h=asked.steps, level=sorted(upper.values()))
+    columns = [told[f"hi-{upper[quantile]}"] if quantile in upper else told["mean"] for quantile in asked.quantiles]
+    return Said(pointwise=np.column_stack(columns))
+
+
+RIVALS: dict[str, tuple[Callable[[Asked], Said], tuple[str, ...]]] = {
+    "prophet": (prophet, ("prophet", "cmdstanpy")),
+    "arima": (arima, ("statsmodels",)),
+    "autoarima": (autoarima, ("statsforecast",)),
+    "mstl": (mstl, ("statsforecast", "statsmodels")),
+}
+"""By name: what forecasts, and the libraries that it is made of."""
+
+
+def filled(counts: np.ndarray) -> np.ndarray:
+    """Straight lines over the gaps, for those that take none."""
+    known = np.flatnonzero(np.isfinite(counts))
+    if not known.size:
+        raise ValueError("nothing is known before the origin")
+    return np.interp(np.arange(counts.size), known, counts[known])
+
+
+def history_before(counts: np.ndarray, origin: int, most: int) -> np.ndarray:
+    """At most so many windows before the origin, from the first one on that is known."""
+    before = counts[max(0, origin - most) : origin]
+    known = np.flatnonzero(np.isfinite(before))
+    if not known.size:
+        raise ValueError("nothing is known before the origin")
+    return before[known[0] :]
+
+
+def quantiles_of(said: Said, horizon_steps: list[int], quantiles: list[float]) -> tuple[np.ndarray, np.ndarray]:
+    """Of the peak, shape (horizons, quantiles), and of each window, shape (steps, quantiles).
+
+    Joint paths give the quantiles of their maxima; a rival without them the maximum of its pointwise quantiles, which
+    is what its user has.
+    """
+    ends = np.asarray(horizon_steps) - 1
+    if said.paths is not None:
+        paths = np.maximum(said.paths, 0)
+        running = np.maximum.accumulate(paths, axis=1)
+        return np.quantile(running[:, ends], quantiles, axis=0).T, np.quantile(paths, quantiles, axis=0).T
+    pointwise = np.maximum(said.pointwise, 0)
+    return np.maximum.accumulate(pointwise, axis=0)[ends], pointwise
+
+
+def apart(work: Callable[[], Any], limit_cpu_s: int) -> tuple[Any, str, float]:
+    """What the work gives in a process of its own, or None and why; and the processor seconds of it and its children.
+
+    It is ended after its processor seconds, and after ten times as many on the clock.
+    """
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    receiver, sender = Pipe(duplex=False)
+    child = os.fork()
+    if child == 0:
+        os.setsid()
+        resource.setrlimit(resource.RLIMIT_CPU, (limit_cpu_s, limit_cpu_s))
+        try:
+            sender.send((work(), ""))
+        except Exception as error:  # noqa: BLE001 - whatever a library throws is an answer
+            traceback.print_exc()
+            sender.send((None, f"{type(error).__name__}: {' '.join(str(error).split())}"[:300]))
+        finally:
+            sender.close()
+            os._exit(0)
+    sender.close()
+    until = time.monotonic() + 10 * limit_cpu_s
+    value, why = None, "ran out of time"
+    try:
+        if receiver.poll(max(0.0, until - time.monotonic())):
+            value, why = receiver.recv()
+    except EOFError:
+        pass
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(child, signal.SIGKILL)
+        status = os.waitpid(child, 0)[1]
+        receiver.close()
+    if value is None and why == "ran out of time" and os.WIFSIGNALED(status):
+        ended_by = os.WTERMSIG(status)
+        if ended_by not in (signal.SIGXCPU, signal.SIGKILL):
+            why = f"ended by {signal.Signals(ended_by).name}"
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return value, why, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def rows(job: Job, origin: int, peaks_per_s: np.ndarray, rates_per_s: np.ndarray) -> pa.Table:
+    first = datetime.fromisoformat(job.start) + timedelta(seconds=origin * job.window_s)
+    table: dict[str, list[Any]] = {name: [] for name in SCHEMA.names}
+    for number, horizon_s in enumerate(job.horizons_s):
+        steps = horizon_s // job.window_s
+        values = np.concatenate([peaks_per_s[number], rates_per_s[:steps].reshape(-1)])
+        targets = [first + timedelta(seconds=horizon_s)]
+        targets += [first + timedelta(seconds=step * job.window_s) for step in range(steps)]
+        table["origin"] += [first] * values.size
+        table["horizon_s"] += [horizon_s] * values.size
+        table["kind"] += ["peak"] * len(job.quantiles) + ["path"] * (steps * len(job.quantiles))
+        table["target_time"] += [target for target in targets for _ in job.quantiles]
+        table["quantile"] += job.quantiles * (steps + 1)
+        table["value"] += values.tolist()
+        table["candidate"] += [job.candidate] * values.size
+    return pa.table(table, schema=SCHEMA)
+
+
+def forecast_at(job: Job, counts: np.ndarray, origin: int) -> tuple[np.ndarray, np.ndarray]:
+    """Quantiles in events per second: of the peaks, and of each window."""
+    before = history_before(counts, origin, job.history_s // job.window_s)
+    start = datetime.fromisoformat(job.start) + timedelta(seconds=(origin - before.size) * job.window_s)
+    steps = [horizon_s // job.window_s for horizon_s in job.horizons_s]
+    said = RIVALS[job.rival][0](Asked(before, start, job.window_s, max(steps), job.quantiles, job.paths, job.seed))
+    peaks, rates = quantiles_of(said, steps, job.quantiles)
+    if not (np.isfinite(peaks).all() and np.isfinite(rates).all()):
+        raise ValueError("it says numbers that are not finite")
+    return peaks / job.window_s, rates / job.window_s
+
+
+def run(folder: Path) -> None:
+    job = Job(**json.loads((folder / "job.json").read_text()))
+    counts = pq.read_table(folder / "counts.parquet")["count"].to_numpy().astype(np.float64)
+    libraries = RIVALS[job.rival][1]
+    for library in libraries:
+        __import__(library)  # once, and not in each forecast
+    fits = []
+    with pq.ParquetWriter(folder / "predictions.parquet", SCHEMA) as writer:
+        for number, origin in enumerate(job.origins):
+            said, why, cpu_s = apart(lambda at=origin: forecast_at(job, counts, at), job.limit_cpu_s)
+            if said is not None:
+                writer.write_table(rows(job, origin, *said))
+            fits.append({"origin": origin, "cpu_s": cpu_s, "why_not": why})
+            outcome = f"{cpu_s:.1f} CPU s{', ' if why else ''}{why}"
+            print(f"{job.candidate}, origin {number + 1} of {len(job.origins)}: {outcome}", flush=True)
+    told = {"fits": fits, "versions": {library: version(library) for library in libraries}}
+    (folder / "told.json").write_text(json.dumps(told))
+
+
+if __name__ == "__main__":
+    warnings.filterwarnings("ignore")
+    run(Path(sys.argv[1]))

@@ -110,7 +110,7 @@ def read_predictions(
 
 
 def _seconds_of(moments: "pd.Series[pd.Timestamp]") -> npt.NDArray[np.int64]:
-    return moments.dt.as_unit("us").astype("int64").to_numpy() // 1_000_000
+    return np.asarray(moments.dt.as_unit("us").astype("int64").to_numpy() // 1_000_000, dtype=np.int64)
 
 
 def _place(values: npt.NDArray[np.float64], among: Sequence[float]) -> npt.NDArray[np.int64]:

@@ -25,6 +25,7 @@ from forecasting.forecasters import all_forecasters
 from forecasting.one_thread import one_thread
 from forecasting.peaks import actual_peak_per_s, peak_quantiles_per_s, pinball
 from forecasting.pipeline import make_forecast
+from forecasting.terms import ForecastTerms
 
 WEEKS = 8
 P95 = QUANTILES.index(0.95)
@@ -73,12 +74,7 @@ def report(history: ArrivalSeries, count: int, origins: int) -> None:
         made = make_forecast(
             past,
             issued_at=issued_at.astimezone(UTC),
-            step_s=history.window_s,
-            horizon_s=86400,
-            horizons_s=horizons,
-            paths=400,
-            origins=origins,
-            seed=7,
+            terms=ForecastTerms(history.window_s, 86400, horizons, origins=origins),
         )
         seconds.append(time.perf_counter() - began)
         deployed.append(np.array([made.forecast.peak_per_s[h] for h in horizons]))

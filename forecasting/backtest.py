@@ -1,7 +1,7 @@
 """Rolling-origin backtest: what each forecaster would have said of the peak, from what was known then.
 
-Nothing looks ahead: a forecaster is fitted on what came before the first origin of a day and, like in operation,
-asked again from the newest counts at the day's other origins.
+Nothing looks ahead: a forecaster is fitted on what came before the first origin of a day (one that is slow to fit, less
+often) and, like in operation, asked again from the newest counts at the origins that follow.
 """
 
 import zlib
@@ -112,21 +112,27 @@ def replayed(
     history they are given, None for all.
     """
     longest = series.counts.size if longest_s is None else int(longest_s // series.window_s)
+    learnt: dict[str, tuple[FittedForecaster, datetime]] = {}
     for day in _days_of(at, series.window_s):
         train = newest(oldest(series, at[day[0]]), longest)
         if progress is not None:
             progress(f"backtest: {len(day)} origins from {train.end:%Y-%m-%d %H:%M}")
-        fitted = {forecaster.name: _fitted(forecaster, train, refusals) for forecaster in forecasters}
+        for forecaster in forecasters:
+            known = learnt.get(forecaster.name)
+            if known is None or (train.end - known[1]).total_seconds() >= forecaster.good_for_s:
+                learnt.pop(forecaster.name, None)
+                fitted = _fitted(forecaster, train, refusals)
+                if fitted is not None:
+                    learnt[forecaster.name] = fitted, train.end
         for row in day:
             given = {}
-            for name, learnt in fitted.items():
-                if learnt is not None:
-                    rng = forecaster_rng(seed, name, row)
-                    try:
-                        recent = newest(oldest(series, at[row]), longest)
-                        given[name] = learnt.paths_per_s(recent, steps, paths, rng)
-                    except ForecastError as error:
-                        refusals[name] = str(error)
+            for name, (fitted, _) in learnt.items():
+                rng = forecaster_rng(seed, name, row)
+                try:
+                    recent = newest(oldest(series, at[row]), longest)
+                    given[name] = fitted.paths_per_s(recent, steps, paths, rng)
+                except ForecastError as error:
+                    refusals[name] = str(error)
             yield row, given
 
 

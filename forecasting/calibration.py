@@ -48,13 +48,16 @@ def ordered(peaks_per_s: Floats) -> Floats:
     return np.maximum.accumulate(np.maximum.accumulate(peaks_per_s, axis=-1), axis=-2)
 
 
-def calibration(peaks_per_s: Floats, actual_per_s: Floats, quantiles: Sequence[float]) -> Calibration:
+def calibration(
+    peaks_per_s: Floats, actual_per_s: Floats, quantiles: Sequence[float], floor: float | None = None
+) -> Calibration:
     """What the peaks that came say of the quantiles that were forecast.
 
     peaks_per_s: shape (origins, horizons, quantiles), in order of time; actual_per_s: shape (origins, horizons); NaN
-    where not known. Origins at which nothing came and nothing was forecast say nothing of ratios and are left out.
+    where not known. floor: events per second, None for what the peaks say. Origins at which nothing came and nothing
+    was forecast say nothing of ratios and are left out.
     """
-    floor = floor_per_s(actual_per_s)
+    floor = floor_per_s(actual_per_s) if floor is None else floor
     horizons = actual_per_s.shape[1] if actual_per_s.ndim == 2 else 0
     levels = np.asarray(quantiles)
     offsets = np.zeros((horizons, len(quantiles)))

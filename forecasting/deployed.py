@@ -1,17 +1,16 @@
 """What is deployed: the chosen forecasters, fitted, averaged and calibrated, ready to be asked from newer counts."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.backtest import forecaster_rng
-from forecasting.calibration import Calibration, ordered
 from forecasting.forecaster import FittedForecaster
 from forecasting.peaks import peak_quantiles_per_s
-from forecasting.selection import log_average
+from forecasting.selection import Turn, Weights, deployed_peaks_per_s
 
 Floats = npt.NDArray[np.float64]
 
@@ -21,58 +20,93 @@ NOW = 1_000_000
 
 @dataclass(frozen=True)
 class DeployedForecaster:
-    """fitted: the chosen forecasters by name. chosen: names per horizon in seconds, shortest first.
+    """fitted: the forecasters by name. turn: their weights per horizon, what stands in for them, and the calibration.
 
-    quantiles: of the peak. window_s: width of the windows it learnt from and of the `steps` that it forecasts.
+    horizons_s: ascending. quantiles: of the peak. window_s: width of the windows it learnt from and of the `steps` that
+    it forecasts.
     """
 
     window_s: int
     steps: int
+    horizons_s: tuple[int, ...]
     quantiles: tuple[float, ...]
-    chosen: Mapping[int, tuple[str, ...]]
+    turn: Turn
     fitted: Mapping[str, FittedForecaster]
-    calibration: Calibration
 
     def ask(self, recent: ArrivalSeries, paths: int, seed: int) -> tuple[Floats, Floats]:
         """Joint paths, shape (paths, steps), and calibrated peak quantiles, shape (horizons, quantiles), per second.
 
-        The paths are those of the forecasters chosen for the longest horizon, in equal parts, stretched so that their
-        peaks have the calibrated quantiles. Same seed and same history, same answer.
+        The paths are those of the forecasters of the longest horizon, in proportion to their weights, stretched so that
+        their peaks have the calibrated quantiles. Same seed and same history, same answer.
         """
-        horizon_steps = [horizon_s // self.window_s for horizon_s in self.chosen]
-        given = {
-            name: forecaster.paths_per_s(recent, self.steps, paths, forecaster_rng(seed, name, NOW))
-            for name, forecaster in self.fitted.items()
+        needed = {name for weights in self.turn.weights for name in weights}
+        longest = self.turn.weights[-1]
+        given = {}
+        for name in sorted(needed):
+            # Those of a short horizon alone need not look further.
+            steps = self.steps if name in longest else self._reach(name)
+            given[name] = self.fitted[name].paths_per_s(recent, steps, paths, forecaster_rng(seed, name, NOW))
+        horizon_steps = [horizon_s // self.window_s for horizon_s in self.horizons_s]
+        return joint_forecast(given, self.turn, horizon_steps, self.quantiles)
+
+    def demoted(self, horizons_s: Collection[int]) -> "DeployedForecaster":
+        """The same with the naive forecaster standing in at these horizons."""
+        turn = self.turn
+        out = [horizon_s in horizons_s for horizon_s in self.horizons_s]
+        return replace(
+            self,
+            turn=replace(
+                turn,
+                weights=tuple(
+                    {naive: 1.0} if demote else weights
+                    for weights, naive, demote in zip(turn.weights, turn.naive, out, strict=True)
+                ),
+                held_back=tuple(held or demote for held, demote in zip(turn.held_back, out, strict=True)),
+            ),
+        )
+
+    def names(self) -> dict[int, str]:
+        """What forecasts each horizon, the heaviest first, in words."""
+        return {
+            horizon_s: " + ".join(weights)
+            for horizon_s, weights in zip(self.horizons_s, self.turn.weights, strict=True)
         }
-        return joint_forecast(given, list(self.chosen.values()), horizon_steps, self.quantiles, self.calibration)
+
+    def _reach(self, name: str) -> int:
+        used = [h for h, weights in zip(self.horizons_s, self.turn.weights, strict=True) if name in weights]
+        return max(used) // self.window_s
 
 
 def joint_forecast(
-    given: Mapping[str, Floats],
-    chosen: Sequence[Sequence[str]],
-    horizon_steps: Sequence[int],
-    quantiles: Sequence[float],
-    learnt: Calibration,
+    given: Mapping[str, Floats], turn: Turn, horizon_steps: Sequence[int], quantiles: Sequence[float]
 ) -> tuple[Floats, Floats]:
     """Joint paths and calibrated peak quantiles, as DeployedForecaster.ask gives them, of what forecasters gave.
 
-    given: paths by name, shape (paths, steps). chosen: names per horizon.
+    given: paths by name, shape (paths, steps); those that do not reach a horizon have no weight there.
     """
-    said = {name: peak_quantiles_per_s(drawn, horizon_steps, quantiles) for name, drawn in given.items()}
-    averaged = [
-        log_average(np.stack([said[name][number] for name in names]), learnt.floor_per_s)
-        for number, names in enumerate(chosen)
-    ]
-    peaks = learnt.applied(ordered(np.stack(averaged)))
-    drawn = [given[name] for name in chosen[int(np.argmax(horizon_steps))]]
-    joint = mixture(drawn, drawn[0].shape[0])
+    said = {name: _peaks(drawn, horizon_steps, quantiles) for name, drawn in given.items()}
+    peaks = deployed_peaks_per_s(said, turn)
+    joint = mixture(given, turn.weights[-1])
     return stretched(joint, horizon_steps, peaks, quantiles), peaks
 
 
-def mixture(given: Sequence[Floats], paths: int) -> Floats:
-    """Equal parts of several sets of paths, shape (paths, steps)."""
-    parts = np.array_split(np.arange(paths), len(given))
-    return np.concatenate([drawn[part] for drawn, part in zip(given, parts, strict=True)])
+def _peaks(drawn: Floats, horizon_steps: Sequence[int], quantiles: Sequence[float]) -> Floats:
+    reached = [steps for steps in horizon_steps if steps <= drawn.shape[1]]
+    peaks = np.full((len(horizon_steps), len(quantiles)), np.nan)
+    peaks[: len(reached)] = peak_quantiles_per_s(drawn, reached, quantiles)
+    return peaks
+
+
+def mixture(given: Mapping[str, Floats], weights: Weights) -> Floats:
+    """Parts of several sets of paths in proportion to their weights, shape (paths, steps)."""
+    paths = next(iter(given.values())).shape[0]
+    ends = np.round(np.cumsum(list(weights.values())) * paths).astype(np.int64)
+    # Shares add up to 1 only nearly.
+    ends[-1] = paths
+    begins = [0, *ends[:-1].tolist()]
+    return np.concatenate(
+        [given[name][begin:end] for name, begin, end in zip(weights, begins, ends.tolist(), strict=True)]
+    )
 
 
 def stretched(paths_per_s: Floats, horizon_steps: Sequence[int], peaks_per_s: Floats, at: Sequence[float]) -> Floats:

@@ -33,6 +33,11 @@ class Forecaster(Protocol):
         """Whether it is a rival that the others must beat."""
         ...
 
+    @property
+    def good_for_s(self) -> float:
+        """How long a fit serves in a backtest, in seconds: a day, or more where a fit is slow and ages slowly."""
+        ...
+
     def why_not(self, series: ArrivalSeries) -> str | None:
         """Why it cannot learn from this series (too short, constant …), or None where it can."""
         ...

@@ -1,4 +1,8 @@
-"""From an arrival history to a forecast: backtest, select, fit, calibrate. Pure: no files, no clock, no tracking."""
+"""From an arrival history to a forecast, at two speeds. Pure: no files, no clock, no tracking.
+
+The slow part backtests, selects, fits and calibrates; every 6 to 12 hours will do. The fast part asks what was learnt
+from the newest counts, in milliseconds.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -7,101 +11,153 @@ from datetime import datetime, timedelta
 import numpy as np
 
 from forecasting.arrivals.history import ArrivalSeries
-from forecasting.backtest import BacktestTable, backtest
-from forecasting.calibration import calibration
+from forecasting.backtest import backtest
 from forecasting.deployed import DeployedForecaster
 from forecasting.errors import ForecastError
 from forecasting.forecast import QUANTILES, Forecast
-from forecasting.forecaster import Forecaster
+from forecasting.forecaster import FittedForecaster, Forecaster
 from forecasting.forecasters import all_forecasters
 from forecasting.models.enough_history import why_too_little
 from forecasting.models.time_grid import DAY_S
 from forecasting.one_thread import one_thread
-from forecasting.selection import Selection, deployed_peaks_per_s, select
+from forecasting.selection import Selection, select
+from forecasting.terms import ForecastTerms
+from forecasting.trained import Trained
 
-LEAST_DAYS = 2
+LEAST_DAYS = 1
 LONGEST_SILENCE_S = DAY_S
+
+Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True)
 class MadeForecast:
-    """A forecast with what it came from: the history it saw, the deployed forecaster, the backtest and the choice."""
+    """A forecast with what it came from: the history it saw, and what was trained, for it or before it."""
 
     forecast: Forecast
     history: ArrivalSeries
-    deployed: DeployedForecaster
-    table: BacktestTable
-    selection: Selection
+    trained: Trained
 
 
 def make_forecast(
     series: ArrivalSeries,
     *,
     issued_at: datetime,
-    step_s: int,
-    horizon_s: int,
-    horizons_s: Sequence[int],
-    paths: int,
-    origins: int,
-    seed: int,
+    terms: ForecastTerms,
     history_snapshot: str = "",
     forecasters: Sequence[Forecaster] | None = None,
-    progress: Callable[[str], None] | None = None,
+    progress: Progress | None = None,
 ) -> MadeForecast:
-    """The forecast of one source, from what was known at issued_at; nothing later is looked at.
+    """The forecast of one source, from what was known at issued_at, with all that is slow done for it.
 
-    step_s: width of a step, a multiple of the history's window that divides a day. horizon_s: how far the paths reach.
-    horizons_s: within which the peak is asked for; those that are longer than horizon_s or not whole steps are left
-    out. history_snapshot: the commit of the store that the series was read from. Same arguments, same forecast. Raises
-    ForecastError where the history is too short, too old or too sparse, or where no forecaster can forecast: then hold
-    the plan you have.
+    Same arguments, same forecast. Raises ForecastError as train and issue do.
     """
-    steps, horizons = _steps(step_s, horizon_s, horizons_s)
-    history = known_history(series, issued_at, step_s)
-    competing = tuple(forecasters) if forecasters is not None else all_forecasters()
+    learnt = train(
+        series,
+        issued_at=issued_at,
+        terms=terms,
+        history_snapshot=history_snapshot,
+        forecasters=forecasters,
+        progress=progress,
+    )
+    return issue(learnt, series, issued_at=issued_at, history_snapshot=history_snapshot)
+
+
+def train(
+    series: ArrivalSeries,
+    *,
+    issued_at: datetime,
+    terms: ForecastTerms,
+    history_snapshot: str = "",
+    forecasters: Sequence[Forecaster] | None = None,
+    progress: Progress | None = None,
+) -> Trained:
+    """The slow part: what to ask, chosen and calibrated by a backtest; nothing after issued_at is looked at.
+
+    history_snapshot: the commit of the store that the series was read from. Raises ForecastError where the history is
+    too short, too old or too sparse, or where no forecaster can forecast: then hold the plan you have.
+    """
+    history = known_history(series, issued_at, terms.step_s)
+    competing = {each.name: each for each in (all_forecasters() if forecasters is None else forecasters)}
     with one_thread():
         table = backtest(
             history,
-            competing,
-            horizons_s=horizons,
+            tuple(competing.values()),
+            horizons_s=terms.horizons_s,
             quantiles=QUANTILES,
-            origins=origins,
-            paths=paths,
-            seed=seed,
+            origins=terms.origins,
+            paths=terms.paths,
+            seed=terms.seed,
             progress=progress,
         )
-        selection = select(table)
-        learnt = calibration(
-            deployed_peaks_per_s(table, [selection.chosen[horizon] for horizon in horizons]),
-            table.actual_per_s,
-            QUANTILES,
-        )
-        needed = {name for names in selection.chosen.values() for name in names}
-        if progress is not None:
-            progress(f"fitting {', '.join(sorted(needed))}")
-        fitted = {forecaster.name: forecaster.fit(history) for forecaster in competing if forecaster.name in needed}
-        deployed = DeployedForecaster(step_s, steps, QUANTILES, dict(selection.chosen), fitted, learnt)
-        drawn, peaks = deployed.ask(history, paths, seed)
+        refusals = {name: reason for name, each in competing.items() if (reason := each.why_not(history))}
+        while True:
+            selection = select(table, set(competing) - set(refusals), refusals)
+            fitted, failed = _fitted(competing, selection, history, progress)
+            if not failed:
+                break
+            refusals |= failed
+    turn = selection.turn
+    return Trained(
+        series.topology,
+        series.source,
+        terms,
+        DeployedForecaster(terms.step_s, terms.steps, terms.horizons_s, QUANTILES, turn, fitted),
+        selection.scores,
+        (*selection.notes, *(f"{name} takes no part: {reason}" for name, reason in refusals.items())),
+        history.start,
+        history.end,
+        history.digest(),
+        history_snapshot,
+    )
+
+
+def issue(trained: Trained, series: ArrivalSeries, *, issued_at: datetime, history_snapshot: str = "") -> MadeForecast:
+    """The fast part: what was trained, asked from the newest counts that were over at issued_at.
+
+    Raises ForecastError where these are too old or too sparse: then hold the plan you have.
+    """
+    terms = trained.terms
+    history = known_history(series, issued_at, terms.step_s)
+    with one_thread():
+        drawn, peaks = trained.deployed.ask(history, terms.paths, terms.seed)
     forecast = Forecast(
         issued_at=issued_at,
         topology=series.topology,
         source=series.source,
         start=history.end,
-        step_s=step_s,
+        step_s=terms.step_s,
         quantiles=QUANTILES,
         rate_per_s=np.quantile(drawn, QUANTILES, axis=0).T,
-        peak_per_s={horizon: peaks[number] for number, horizon in enumerate(horizons)},
+        peak_per_s={horizon: peaks[number] for number, horizon in enumerate(terms.horizons_s)},
         paths_per_s=drawn,
-        forecaster={horizon: " + ".join(selection.chosen[horizon]) for horizon in horizons},
-        trained_from=history.start,
-        trained_to=history.end,
+        forecaster=trained.deployed.names(),
+        trained_from=trained.trained_from,
+        trained_to=trained.trained_to,
         history_digest=history.digest(),
-        seed=seed,
-        scores=selection.scores,
+        seed=terms.seed,
+        scores=trained.scores,
+        model_version=trained.model_version,
         history_snapshot=history_snapshot,
-        notes=(*_history_notes(history), *selection.notes),
+        notes=(*_history_notes(history), *trained.notes),
     )
-    return MadeForecast(forecast, history, deployed, table, selection)
+    return MadeForecast(forecast, history, trained)
+
+
+def _fitted(
+    competing: dict[str, Forecaster], selection: Selection, history: ArrivalSeries, progress: Progress | None
+) -> tuple[dict[str, FittedForecaster], dict[str, str]]:
+    """The chosen forecasters and those that may stand in for them, fitted; and why some could not be."""
+    needed = {name for weights in selection.turn.weights for name in weights} | set(selection.turn.naive)
+    if progress is not None:
+        progress(f"fitting {', '.join(sorted(needed))}")
+    fitted, failed = {}, {}
+    for name in sorted(needed):
+        try:
+            fitted[name] = competing[name].fit(history)
+        except ForecastError as error:
+            failed[name] = str(error)
+    return fitted, failed
 
 
 def known_history(series: ArrivalSeries, issued_at: datetime, step_s: int) -> ArrivalSeries:
@@ -132,20 +188,6 @@ def known_history(series: ArrivalSeries, issued_at: datetime, step_s: int) -> Ar
     if reason := why_too_little(history, LEAST_DAYS):
         raise ForecastError(f"{where}: {reason}; hold the plan until then")
     return history
-
-
-def _steps(step_s: int, horizon_s: int, horizons_s: Sequence[int]) -> tuple[int, tuple[int, ...]]:
-    if step_s <= 0 or DAY_S % step_s:
-        raise ForecastError(f"step_s {step_s} does not divide a day; use for example 300, 900 or 3600")
-    if horizon_s < step_s:
-        raise ForecastError(f"horizon_s {horizon_s} is shorter than a step of {step_s} s; give at least one step")
-    horizons = tuple(sorted({h for h in horizons_s if step_s <= h <= horizon_s and h % step_s == 0}))
-    if not horizons:
-        raise ForecastError(
-            f"none of the horizons {tuple(horizons_s)} s is a whole number of steps of {step_s} s and at most "
-            f"{horizon_s} s; name one that is"
-        )
-    return horizon_s // step_s, horizons
 
 
 def _history_notes(history: ArrivalSeries) -> tuple[str, ...]:

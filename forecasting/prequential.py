@@ -5,7 +5,7 @@ was still to come when it was made, so that a whole trace costs hardly more than
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 
 import numpy as np
@@ -13,7 +13,6 @@ import numpy.typing as npt
 
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.backtest import APART_S, BacktestTable, known_peaks_per_s, replayed
-from forecasting.calibration import calibration
 from forecasting.deployed import joint_forecast
 from forecasting.errors import ForecastError
 from forecasting.forecast import HORIZONS_S
@@ -21,7 +20,7 @@ from forecasting.forecaster import Forecaster
 from forecasting.models.time_grid import DAY_S
 from forecasting.one_thread import one_thread
 from forecasting.peaks import peak_quantiles_per_s
-from forecasting.selection import DEPLOYED, chosen_at, deployed_peaks_per_s
+from forecasting.selection import DEPLOYED, Turns, Weights
 
 Floats = npt.NDArray[np.float64]
 
@@ -38,13 +37,13 @@ class Predicted:
 
     origin: number of the first window that is forecast. peak_per_s: by candidate, shape (horizons, quantiles).
     rate_per_s: by candidate, pointwise quantiles of its paths, shape (steps, quantiles). chosen: what was deployed, per
-    horizon.
+    horizon, with its weights.
     """
 
     origin: int
     peak_per_s: dict[str, Floats]
     rate_per_s: dict[str, Floats]
-    chosen: tuple[tuple[str, ...], ...]
+    chosen: tuple[Weights, ...]
 
 
 @dataclass(frozen=True)
@@ -116,24 +115,22 @@ def prequential(
         frozenset(forecaster.name for forecaster in forecasters if forecaster.naive),
         {} if refusals is None else refusals,
     )
-    ends = np.asarray(at)[:, None] + np.asarray(horizon_steps)
+    turns = Turns(table)
     with one_thread():
         for row, given in replayed(
             series, forecasters, at, max(horizon_steps), paths, seed, table.refusals, progress, LONGEST_HISTORY_S
         ):
             for name, drawn in given.items():
                 table.peak_per_s[name][row] = peak_quantiles_per_s(drawn, horizon_steps, quantiles)
-            if at[row] < origins.told_from or not given:
+            if not table.naive.intersection(given):
                 continue
-            # A peak is known once its horizon is over.
-            over = replace(table, actual_per_s=np.where(ends <= at[row], table.actual_per_s, np.nan))
-            before = np.arange(row)
-            chosen = chosen_at(over, before, set(given))
-            learnt = calibration(deployed_peaks_per_s(over, chosen)[before], over.actual_per_s[before], quantiles)
-            joint, peaks = joint_forecast(given, chosen, horizon_steps, quantiles, learnt)
+            turn = turns.take(row, given)
+            if at[row] < origins.told_from:
+                continue
+            joint, peaks = joint_forecast(given, turn, horizon_steps, quantiles)
             yield Predicted(
                 at[row],
                 {name: table.peak_per_s[name][row] for name in given} | {DEPLOYED: peaks},
                 {name: np.quantile(drawn, quantiles, axis=0).T for name, drawn in (given | {DEPLOYED: joint}).items()},
-                tuple(chosen),
+                turn.weights,
             )

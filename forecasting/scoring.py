@@ -1,6 +1,7 @@
 """Scores of a backtest: the loss of each forecaster beside that of the better naive rival, and the verdict."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -10,28 +11,80 @@ from forecasting.forecast import BacktestScore
 from forecasting.peaks import pinball
 
 Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
 
 FEWEST_ORIGINS = 4
 SCORED_QUANTILES = (0.9, 0.95, 0.99)
 COVERAGE_QUANTILE = 0.95
 
 
-def horizon_scores(table: BacktestTable, horizon: int) -> list[BacktestScore]:
+@dataclass(frozen=True)
+class PeakLosses:
+    """Mean pinball loss over SCORED_QUANTILES of each forecaster's peaks, NaN where one did not forecast or the peak is
+    not known.
+
+    per_s: shape (forecasters, origins, horizons), in the order of names.
+    """
+
+    names: tuple[str, ...]
+    naive: Mask
+    per_s: Floats
+
+    def better_naive(self, horizon: int, rows: Mask) -> str | None:
+        """The naive with the lowest loss over these origins, of those that forecast at most of them; None without."""
+        number = better_naive_number(self.per_s[:, rows, horizon], self.naive)
+        return None if number is None else self.names[number]
+
+
+def peak_losses(table: BacktestTable) -> PeakLosses:
+    names = tuple(sorted(table.peak_per_s))
+    said = np.stack([table.peak_per_s[name] for name in names])
+    return PeakLosses(
+        names, np.array([name in table.naive for name in names]), loss_per_s(said, table.actual_per_s, table.quantiles)
+    )
+
+
+def loss_per_s(said: Floats, actual_per_s: Floats, quantiles: Sequence[float]) -> Floats:
+    """Mean pinball loss over SCORED_QUANTILES, shape (…, origins, horizons), of peaks with quantiles on a last axis."""
+    columns = np.flatnonzero(np.isin(quantiles, SCORED_QUANTILES))
+    levels = np.asarray(quantiles)[columns]
+    return np.asarray(pinball(actual_per_s[..., None], said[..., columns], levels).mean(axis=-1))
+
+
+def better_naive_number(losses: Floats, naive: Mask) -> int | None:
+    """Number of the naive with the lowest mean loss, of those that forecast most often.
+
+    losses: shape (forecasters, origins), NaN where none is known.
+    """
+    known = np.isfinite(losses)
+    spoke = np.where(naive, known.sum(axis=1), 0)
+    if not spoke.any():
+        return None
+    mean = np.where(known, losses, 0.0).sum(axis=1) / np.maximum(spoke, 1)
+    return int(np.argmin(np.where(spoke == spoke.max(), mean, np.inf)))
+
+
+def horizon_scores(table: BacktestTable, losses: PeakLosses, horizon: int) -> list[BacktestScore]:
     """The score of every forecaster at one horizon (its number in the table), with why it is allowed or not."""
-    naive = better_naive(table, horizon, np.arange(len(table.origins)))
-    return [score_against(table, horizon, name, peaks[:, horizon], naive) for name, peaks in table.peak_per_s.items()]
+    naive = losses.better_naive(horizon, np.ones(len(table.origins), dtype=bool))
+    return [score_against(table, losses, horizon, name, table.peak_per_s[name], naive) for name in table.peak_per_s]
 
 
-def score_against(table: BacktestTable, horizon: int, name: str, said: Floats, naive: str | None) -> BacktestScore:
-    """The score of peak quantiles `said`, shape (origins, quantiles), over the origins that the naive rival shares."""
-    rows = scored_origins(table, horizon, [said] + ([table.peak_per_s[naive][:, horizon]] if naive else []))
-    loss = peak_loss_per_s(table, horizon, said, rows)
-    bound = peak_loss_per_s(table, horizon, table.peak_per_s[naive][:, horizon], rows) if naive else float("nan")
+def score_against(
+    table: BacktestTable, losses: PeakLosses, horizon: int, name: str, said: Floats, naive: str | None
+) -> BacktestScore:
+    """The score of peak quantiles `said`, shape (origins, horizons, quantiles), over the origins that the naive rival
+    shares.
+    """
+    own = loss_per_s(said[:, horizon], table.actual_per_s[:, horizon], table.quantiles)
+    rival = own if naive is None else losses.per_s[losses.names.index(naive), :, horizon]
+    rows = np.isfinite(own) & np.isfinite(rival)
+    loss, bound = (float(of[rows].mean()) if rows.any() else float("nan") for of in (own, rival))
+    bound = bound if naive else float("nan")
     ratio = loss_ratio(loss, bound)
-    allowed, reason = _verdict(table, name, naive, loss, bound, ratio, rows.size)
-    coverage = _coverage(table, horizon, said, rows)
-    return BacktestScore(name, table.horizons_s[horizon], loss, ratio, coverage, int(rows.size), allowed, reason)
+    allowed, reason = _verdict(table, name, naive, loss, bound, ratio, int(rows.sum()))
+    coverage = _coverage(table, horizon, said[:, horizon], rows)
+    return BacktestScore(name, table.horizons_s[horizon], loss, ratio, coverage, int(rows.sum()), allowed, reason)
 
 
 def _verdict(
@@ -48,35 +101,6 @@ def _verdict(
     return False, f"{against}: ratio {ratio:.2f}, must be below 1; longer or cleaner history would help"
 
 
-def better_naive(table: BacktestTable, horizon: int, rows: Ints) -> str | None:
-    """The naive with the lowest loss over these origins, of those that forecast at most of them; None without any."""
-    judged = []
-    for name in sorted(table.naive):
-        said = table.peak_per_s[name][:, horizon]
-        own = np.intersect1d(rows, scored_origins(table, horizon, [said]))
-        if own.size:
-            judged.append((-int(own.size), peak_loss_per_s(table, horizon, said, own), name))
-    return min(judged)[2] if judged else None
-
-
-def scored_origins(table: BacktestTable, horizon: int, said: Sequence[Floats]) -> Ints:
-    """Numbers of the origins whose peak is known and for which all of these forecasts exist."""
-    known = np.isfinite(table.actual_per_s[:, horizon])
-    for peaks in said:
-        known = known & np.isfinite(peaks).all(axis=1)
-    return np.flatnonzero(known).astype(np.int64)
-
-
-def peak_loss_per_s(table: BacktestTable, horizon: int, said: Floats, rows: Ints) -> float:
-    """Mean pinball loss of the peak over these origins and SCORED_QUANTILES; NaN without origins."""
-    if not rows.size:
-        return float("nan")
-    columns = np.flatnonzero(np.isin(table.quantiles, SCORED_QUANTILES))
-    levels = np.array(table.quantiles)[columns]
-    actual = table.actual_per_s[rows, horizon][:, None]
-    return float(pinball(actual, said[np.ix_(rows, columns)], levels).mean())
-
-
 def loss_ratio(loss: float, bound: float) -> float:
     """loss / bound; 1 where both are nothing, as neither wins; NaN where one is not known."""
     if bound > 0:
@@ -86,8 +110,8 @@ def loss_ratio(loss: float, bound: float) -> float:
     return 1.0 if loss == 0 else float("inf")
 
 
-def _coverage(table: BacktestTable, horizon: int, said: Floats, rows: Ints) -> float:
-    if not rows.size or COVERAGE_QUANTILE not in table.quantiles:
+def _coverage(table: BacktestTable, horizon: int, said: Floats, rows: Mask) -> float:
+    if not rows.any() or COVERAGE_QUANTILE not in table.quantiles:
         return float("nan")
     column = table.quantiles.index(COVERAGE_QUANTILE)
     return float((table.actual_per_s[rows, horizon] <= said[rows, column]).mean())

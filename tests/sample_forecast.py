@@ -5,6 +5,7 @@ from arrival_series import busy_offices
 from forecasting.models.persistence_forecaster import PersistenceForecaster
 from forecasting.models.time_of_week_forecaster import TimeOfWeekForecaster
 from forecasting.pipeline import MadeForecast, make_forecast
+from forecasting.terms import ForecastTerms
 
 
 def small_forecast(*, horizon_s: int) -> MadeForecast:
@@ -13,11 +14,6 @@ def small_forecast(*, horizon_s: int) -> MadeForecast:
     return make_forecast(
         series,
         issued_at=series.end,
-        step_s=900,
-        horizon_s=horizon_s,
-        horizons_s=(900, horizon_s),
-        paths=60,
-        origins=6,
-        seed=3,
+        terms=ForecastTerms(900, horizon_s, (900, horizon_s), paths=60, origins=6, seed=3),
         forecasters=(TimeOfWeekForecaster(), PersistenceForecaster()),
     )

@@ -18,28 +18,32 @@ SPACING_S = 900
 ENOUGH = 30
 
 
-def alike_origins(length: int, ahead: int, window_s: int, earliest: int = 1) -> tuple[Ints, int]:
-    """Origins whose trajectories could follow the end of a history of `length` windows, and the length they need.
+def alike_origins(
+    length: int, ahead: int, window_s: int, earliest: int = 1, now: int | None = None
+) -> tuple[Ints, int]:
+    """Origins whose trajectories could follow a moment, and the length of the history that they need.
 
-    An origin o is the index of the first window of its trajectory, which holds windows o to o + ahead - 1. Origins
-    within SAME_TIME_OF_DAY_S of the end's time of day come first; where they are fewer than ENOUGH, those at any time
-    of day. Where even these are too few, trajectories may run round: whole days of the history are repeated, and the
-    second value tells how many windows the repeated history has (else it is length).
+    An origin o is the index of the first window of its trajectory, which holds windows o to o + ahead - 1. now: the
+    moment, counted in windows like an origin; None for the end of the history, which has `length` windows. Origins
+    within SAME_TIME_OF_DAY_S of the moment's time of day come first; where they are fewer than ENOUGH, those at any
+    time of day. Where even these are too few, trajectories may run round: whole days of the history are repeated, and
+    the second value tells how many windows the repeated history has (else it is length).
     """
     stride = max(1, SPACING_S // window_s)
+    now = length if now is None else now
     origins = np.arange(length - ahead, earliest - 1, -stride, dtype=np.int64)
-    near = origins[_apart_s(origins, length, window_s) <= SAME_TIME_OF_DAY_S]
+    near = origins[_apart_s(origins, now, window_s) <= SAME_TIME_OF_DAY_S]
     if near.size >= ENOUGH:
         return near, length
     if origins.size >= ENOUGH:
         return origins, length
     origins = np.arange(length - 1, earliest - 1, -stride, dtype=np.int64)
-    near = origins[_apart_s(origins, length, window_s) <= SAME_TIME_OF_DAY_S]
+    near = origins[_apart_s(origins, now, window_s) <= SAME_TIME_OF_DAY_S]
     return (near if near.size else origins), length + ahead
 
 
-def _apart_s(origins: Ints, end: int, window_s: int) -> Ints:
-    apart_s = (end - origins) * window_s % DAY_S
+def _apart_s(origins: Ints, now: int, window_s: int) -> Ints:
+    apart_s = (now - origins) * window_s % DAY_S
     return np.minimum(apart_s, DAY_S - apart_s)
 
 

@@ -9,7 +9,7 @@ from forecasting.arrivals.history import ArrivalSeries
 from forecasting.forecaster import FittedForecaster
 from forecasting.models.enough_history import refuse_unless, why_too_little
 from forecasting.models.naive_paths import NaivePaths
-from forecasting.models.time_grid import windows_per_day
+from forecasting.models.time_grid import DAY_S, windows_per_day
 
 Floats = npt.NDArray[np.float64]
 
@@ -31,6 +31,7 @@ class PersistenceForecaster:
 
     name = "persistence"
     naive = True
+    good_for_s = DAY_S
 
     def why_not(self, series: ArrivalSeries) -> str | None:
         return why_too_little(series, days=1)

@@ -15,12 +15,10 @@ import numpy.typing as npt
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.forecaster import FittedForecaster
 from forecasting.models.enough_history import refuse_unless, why_constant, why_too_little
-from forecasting.models.open_hours import OpenHours, learn_open_hours
+from forecasting.models.preparation import Prepared, prepared
 from forecasting.models.residual_correction import corrected
 from forecasting.models.slow_level import GridLevel
 from forecasting.models.time_grid import DAY_S, WEEK_S, week_slots, windows_per_day
-from forecasting.models.transform import Transform
-from forecasting.models.transform_choice import chosen_transform
 from forecasting.models.weekly_profile import drawn_in
 
 if TYPE_CHECKING:
@@ -41,6 +39,7 @@ class ProphetForecaster:
 
     name = "prophet"
     naive = False
+    good_for_s = 6 * DAY_S
 
     def why_not(self, series: ArrivalSeries) -> str | None:
         if importlib.util.find_spec("prophet") is None:
@@ -49,12 +48,12 @@ class ProphetForecaster:
 
     def fit(self, series: ArrivalSeries) -> FittedForecaster:
         refuse_unless(self.name, self.why_not(series))
-        transform = chosen_transform(series)
-        hours = learn_open_hours(series)
-        return corrected(series, _prophet_level(series, transform, hours), transform, hours)
+        known = prepared(series)
+        level = _prophet_level(series, known)
+        return corrected(series, level, known.transform, known.hours)
 
 
-def _prophet_level(series: ArrivalSeries, transform: Transform, hours: OpenHours) -> GridLevel:
+def _prophet_level(series: ArrivalSeries, known: Prepared) -> GridLevel:
     """Prophet's level from the start of the series to AHEAD_S after its end, on the grid of the series."""
     from prophet import Prophet
 
@@ -63,15 +62,14 @@ def _prophet_level(series: ArrivalSeries, transform: Transform, hours: OpenHours
         logging.getLogger(library).disabled = True
 
     size = series.counts.size
-    is_open = hours.open_mask(series.start, size)
-    values = np.where(is_open, transform.forward(series.counts), np.nan)
+    values = np.where(known.is_open, known.transform.forward(series.counts), np.nan)
     values = drawn_in(values, week_slots(series.start, series.window_s, size), series.window_s)
     per_block = max(1, AGGREGATION_S // series.window_s)
     blocks = -(-size // per_block)
     frame = _frame(series, blocks, per_block)
     padded = np.concatenate([values, np.full(blocks * per_block - size, np.nan)]).reshape(blocks, per_block)
-    known = np.isfinite(padded)
-    count = known.sum(axis=1)
+    filled = np.isfinite(padded)
+    count = filled.sum(axis=1)
     frame["y"] = np.divide(np.nansum(padded, axis=1), count, out=np.full(blocks, np.nan), where=count > 0)
 
     model = Prophet(

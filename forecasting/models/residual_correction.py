@@ -6,6 +6,7 @@ last 15 minutes, 2 hours and 24 hours. What it leaves is drawn as whole trajecto
 """
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Protocol
 
 import numpy as np
@@ -26,7 +27,8 @@ SPANS_S = (900, 7200, DAY_S)
 CLIP = 4.0
 """Errors beyond this many usual sizes say that something happened, not where the level is."""
 LOWEST = -5.0
-TRAINING_ORIGINS = 2000
+TRAINING_ORIGINS = 500
+"""Their spans overlap, so that more of them tell hardly more: over seven traces the loss is the same with 2,000."""
 CAP = 3.0
 """No path exceeds this many times the largest count ever seen: an exponential must not explode."""
 
@@ -41,7 +43,10 @@ class Memory(Protocol):
 
 @dataclass(frozen=True)
 class CorrectedForecaster:
-    """A slow level with its correction (FittedForecaster). errors: those of the training history, in usual sizes."""
+    """A slow level with its correction (FittedForecaster).
+
+    errors: those of the training history, in usual sizes; errors_end: the end of their last window.
+    """
 
     window_s: int
     level: SlowLevel
@@ -49,6 +54,7 @@ class CorrectedForecaster:
     hours: OpenHours
     usual_size: Floats
     errors: Floats
+    errors_end: datetime
     weights: Floats
     highest_count: float
     memory: Memory | None = None
@@ -64,7 +70,7 @@ class CorrectedForecaster:
         now = standardised_errors(recent, self.level, self.transform, self.hours, self.usual_size)
         expected = self._expected(now, np.array([now.size]), steps)[0]
         is_open = self.hours.open_mask(recent.end, steps)
-        left = self._left_errors(steps, is_open)
+        left = self._left_errors(recent.end, steps, is_open)
         errors = expected + left[drawn(left.shape[0], paths, rng)]
         slots = week_slots(recent.end, self.window_s, steps)
         transformed = self.level.transformed(recent.end, steps) + errors * self.usual_size[slots % per_day]
@@ -78,9 +84,10 @@ class CorrectedForecaster:
         expected = current_errors(errors, origins, self.window_s) @ weights.T
         return expected if self.memory is None else expected + self.memory.anticipated(errors, origins, ahead)
 
-    def _left_errors(self, ahead: int, is_open: npt.NDArray[np.bool_]) -> Floats:
+    def _left_errors(self, start: datetime, ahead: int, is_open: npt.NDArray[np.bool_]) -> Floats:
         """What past corrections left, at about this time of day, shape (trajectories, ahead)."""
-        origins, length = alike_origins(self.errors.size, ahead, self.window_s)
+        now = self.errors.size + round((start - self.errors_end).total_seconds() / self.window_s)
+        origins, length = alike_origins(self.errors.size, ahead, self.window_s, now=now)
         errors = run_round(self.errors, length, self.window_s)
         actual = errors[origins[:, None] + np.arange(ahead)]
         kept = most_complete(actual, is_open)
@@ -113,7 +120,9 @@ def corrected(
     origins = np.arange(min(per_day, errors.size // 4), errors.size - ahead, stride, dtype=np.int64)
     weights = correction_weights(errors, origins, ahead, series.window_s, memory)
     highest = float(np.nanmax(series.counts, initial=0.0))
-    return CorrectedForecaster(series.window_s, level, transform, hours, usual_size, errors, weights, highest, memory)
+    return CorrectedForecaster(
+        series.window_s, level, transform, hours, usual_size, errors, series.end, weights, highest, memory
+    )
 
 
 def standardised_errors(

@@ -9,7 +9,7 @@ from forecasting.arrivals.history import ArrivalSeries
 from forecasting.forecaster import FittedForecaster
 from forecasting.models.enough_history import refuse_unless, why_too_little
 from forecasting.models.naive_paths import NaivePaths
-from forecasting.models.time_grid import windows_per_day
+from forecasting.models.time_grid import DAY_S, windows_per_day
 
 Floats = npt.NDArray[np.float64]
 
@@ -28,6 +28,7 @@ class SeasonalNaiveForecaster:
     """The last day (days=1) or week (days=7) again, with its past errors at about the same time of day."""
 
     naive = True
+    good_for_s = DAY_S
 
     def __init__(self, days: int) -> None:
         self.days = days

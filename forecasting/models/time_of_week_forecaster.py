@@ -3,10 +3,9 @@
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.forecaster import FittedForecaster
 from forecasting.models.enough_history import refuse_unless, why_too_little
-from forecasting.models.open_hours import learn_open_hours
+from forecasting.models.preparation import prepared
 from forecasting.models.residual_correction import corrected
-from forecasting.models.transform_choice import chosen_transform
-from forecasting.models.weekly_profile import weekly_profile
+from forecasting.models.time_grid import DAY_S
 
 
 class TimeOfWeekForecaster:
@@ -14,13 +13,14 @@ class TimeOfWeekForecaster:
 
     name = "time_of_week"
     naive = False
+    good_for_s = DAY_S
 
     def why_not(self, series: ArrivalSeries) -> str | None:
         return why_too_little(series, days=2)
 
     def fit(self, series: ArrivalSeries) -> FittedForecaster:
         refuse_unless(self.name, self.why_not(series))
-        transform = chosen_transform(series)
-        hours = learn_open_hours(series)
-        profile = weekly_profile(series, transform, hours)
-        return corrected(series, profile.level, transform, hours, self_influence=profile.self_influence)
+        known = prepared(series)
+        return corrected(
+            series, known.profile.level, known.transform, known.hours, self_influence=known.profile.self_influence
+        )

@@ -90,7 +90,7 @@ class MlflowTracker:
         client.log_batch(run_id, metrics=metrics, params=params)
         with TemporaryDirectory(prefix="forescale-") as folder:
             scratch = Path(folder)
-            write_deployed(made.deployed, scratch / "deployed")
+            write_deployed(made.trained.deployed, scratch / "deployed")
             save_model(scratch / "deployed", scratch / MODEL)
             client.log_artifacts(run_id, str(scratch / MODEL), MODEL)
             version = self._register(client, run_id, made.forecast)

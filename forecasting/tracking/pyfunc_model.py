@@ -34,7 +34,7 @@ class DeployedModel(mlflow.pyfunc.PythonModel):
         history = _series(model_input, self.deployed.window_s)
         _, peaks = self.deployed.ask(history, int(asked["paths"]), int(asked["seed"]))
         columns = {f"p{quantile * 100:g}": peaks[:, at] for at, quantile in enumerate(self.deployed.quantiles)}
-        return pd.DataFrame({"horizon_s": list(self.deployed.chosen), **columns})
+        return pd.DataFrame({"horizon_s": list(self.deployed.horizons_s), **columns})
 
 
 def _series(frame: pd.DataFrame, window_s: int) -> ArrivalSeries:

@@ -19,7 +19,7 @@ def run_params(made: MadeForecast) -> dict[str, str]:
         "step_s": str(forecast.step_s),
         "steps": str(forecast.rate_per_s.shape[0]),
         "paths": str(forecast.paths_per_s.shape[0]),
-        "origins": str(len(made.table.origins)),
+        "origins": str(made.trained.terms.origins),
         "seed": str(forecast.seed),
         "trained_from": forecast.trained_from.isoformat(),
         "trained_to": forecast.trained_to.isoformat(),

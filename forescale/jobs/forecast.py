@@ -8,13 +8,21 @@ from typing import Any
 
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.arrivals.store import read_history
+from forecasting.events.calendar import EventCalendar
+from forecasting.events.effects import without_outages
 from forecasting.forecast import HORIZONS_S
 from forecasting.forecast_file import read_forecast, write_forecast
+from forecasting.forecasters import all_forecasters
 from forecasting.pipeline import known_history, make_forecast
+from forecasting.terms import ForecastTerms
+from forescale.events_section import event_calendar
 from forescale.settings import Settings
 from forescale.topology_file import TopologyConfig
 from forescale.wiring import clock_of, ledger_of, topology_config, tracker_of
 from planner.ledger.entries import ForecastEntry
+
+EVENTS_AHEAD = timedelta(days=2)
+"""Known beyond the horizon, so that what was learnt can be asked later than it was learnt."""
 
 
 def forecast(topology: str, *, progress: Callable[[str], None] | None = None) -> dict[str, Any]:
@@ -35,10 +43,13 @@ def forecast(topology: str, *, progress: Callable[[str], None] | None = None) ->
         whole = history.source(source)
         until = min(whole.end, now)
         series = whole.between(max(whole.start, until - timedelta(days=config.forecast.train_days)), until)
-        identity = _identity(config, series, now)
+        reach = now + timedelta(seconds=config.forecast.horizon_s) + EVENTS_AHEAD
+        calendar = event_calendar(config.events, series.start, reach).of_source(source)
+        series = without_outages(series, calendar)
+        identity = _identity(config, series, now, calendar)
         known = {entry.id: entry for entry in ledger.forecasts(config.topology)}
         entries[source] = known.get(identity) or _made(
-            identity, config, settings, series, history.snapshot, now, progress
+            identity, config, settings, series, calendar, history.snapshot, now, progress
         )
         ledger.record_forecast(entries[source])
     forecasts = {source: read_forecast(Path(entry.folder)) for source, entry in entries.items()}
@@ -53,11 +64,12 @@ def forecast(topology: str, *, progress: Callable[[str], None] | None = None) ->
     }
 
 
-def _identity(config: TopologyConfig, series: ArrivalSeries, now: datetime) -> str:
+def _identity(config: TopologyConfig, series: ArrivalSeries, now: datetime, calendar: EventCalendar) -> str:
     """The same for the same forecast: a task that runs again after a kill keeps no second one."""
     seen = known_history(series, now, config.forecast.step_s).digest()
     asked = config.forecast.model_dump_json()
-    return hashlib.sha256(f"{config.topology}|{series.source}|{seen}|{asked}".encode()).hexdigest()[:16]
+    known = f"|{calendar.digest()}" if calendar.events else ""
+    return hashlib.sha256(f"{config.topology}|{series.source}|{seen}|{asked}{known}".encode()).hexdigest()[:16]
 
 
 def _made(
@@ -65,6 +77,7 @@ def _made(
     config: TopologyConfig,
     settings: Settings,
     series: ArrivalSeries,
+    calendar: EventCalendar,
     snapshot: str,
     now: datetime,
     progress: Callable[[str], None] | None,
@@ -73,13 +86,11 @@ def _made(
     made = make_forecast(
         series,
         issued_at=now,
-        step_s=wanted.step_s,
-        horizon_s=wanted.horizon_s,
-        horizons_s=HORIZONS_S,
-        paths=wanted.paths,
-        origins=wanted.origins,
-        seed=wanted.seed,
+        terms=ForecastTerms(
+            wanted.step_s, wanted.horizon_s, HORIZONS_S, wanted.paths, wanted.origins, wanted.seed
+        ),
         history_snapshot=snapshot,
+        forecasters=all_forecasters(calendar),
         progress=progress,
     )
     tracked = tracker_of(settings).record_forecast(made)

@@ -68,10 +68,16 @@ def test_stretched_paths__are_finite_never_negative_and_keep_their_zeros(paths: 
     assert (scaled <= 9.01 * paths).all()
 
 
-@given(some_paths, st.integers(1, 3))
-def test_a_mixture__has_as_many_paths_as_were_asked_for(paths: np.ndarray, forecasters: int) -> None:
-    mixed = mixture([paths + number for number in range(forecasters)], paths.shape[0])
+@given(some_paths, st.lists(st.floats(0.05, 1), min_size=1, max_size=4))
+def test_a_mixture__has_as_many_paths_as_were_asked_for_in_the_given_shares(
+    paths: np.ndarray, parts: list[float]
+) -> None:
+    given = {str(number): np.full_like(paths, number) for number in range(len(parts))}
+    shares = {str(number): part / sum(parts) for number, part in enumerate(parts)}
+    mixed = mixture(given, shares)
     assert mixed.shape == paths.shape
+    for number, share in enumerate(shares.values()):
+        assert abs((mixed[:, 0] == number).sum() - share * paths.shape[0]) <= 1
 
 
 thousandths = st.integers(0, 10**9).map(lambda number: number / 1000)

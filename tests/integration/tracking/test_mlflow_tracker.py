@@ -119,7 +119,8 @@ def test_an_unknown_run__is_named(tracker: MlflowTracker) -> None:
 
 
 def test_a_failed_recording__leaves_a_failed_run(tracker: MlflowTracker, made: MadeForecast) -> None:
-    broken = replace(made, deployed=replace(made.deployed, fitted={"strange": object()}))  # type: ignore[dict-item]
+    deployed = replace(made.trained.deployed, fitted={"strange": object()})  # type: ignore[dict-item]
+    broken = replace(made, trained=replace(made.trained, deployed=deployed))
     with pytest.raises(Exception, match="no file form"):
         tracker.record_forecast(broken)
     client = tracker._connected()

@@ -16,6 +16,7 @@ class Spy:
 
     name = "spy"
     naive = False
+    good_for_s = 86400.0
 
     def __init__(self) -> None:
         self.fitted_on: list[int] = []

@@ -19,6 +19,7 @@ from forecasting.models.prophet_forecaster import ProphetForecaster
 from forecasting.models.seasonal_naive_forecaster import SeasonalNaiveForecaster
 from forecasting.models.time_of_week_forecaster import TimeOfWeekForecaster
 from forecasting.pipeline import MadeForecast, make_forecast
+from forecasting.terms import ForecastTerms
 
 
 @pytest.fixture(scope="module")
@@ -114,16 +115,13 @@ def test_a_deployed_forecaster__comes_back_and_says_the_same(tmp_path: Path) -> 
     made = make_forecast(
         series,
         issued_at=series.end,
-        step_s=900,
-        horizon_s=3600,
-        horizons_s=(900, 3600),
-        paths=50,
-        origins=4,
-        seed=3,
+        terms=ForecastTerms(900, 3600, (900, 3600), paths=50, origins=4, seed=3),
         forecasters=(PersistenceForecaster(),),
     )
     every = {forecaster.name: forecaster.fit(series) for forecaster in forecasters}
-    deployed = replace(made.deployed, fitted=every, chosen={900: ("persistence",), 3600: tuple(every)})
+    deployed = made.trained.deployed
+    shares = dict.fromkeys(every, 1 / len(every))
+    deployed = replace(deployed, fitted=every, turn=replace(deployed.turn, weights=({"persistence": 1.0}, shares)))
     write_deployed(deployed, tmp_path)
     paths, peaks = read_deployed(tmp_path).ask(series, 50, 9)
     assert np.array_equal(paths, deployed.ask(series, 50, 9)[0])
@@ -131,7 +129,7 @@ def test_a_deployed_forecaster__comes_back_and_says_the_same(tmp_path: Path) -> 
 
 
 def test_pickled_numbers__are_refused(made: MadeForecast, tmp_path: Path) -> None:
-    write_deployed(made.deployed, tmp_path)
+    write_deployed(made.trained.deployed, tmp_path)
     with (tmp_path / ARRAYS_FILE).open("wb") as file:
         np.savez(file, log_offsets=np.array([{"an": "object"}], dtype=object))
     with pytest.raises(ForecastError, match="cannot be read"):

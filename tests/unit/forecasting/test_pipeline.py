@@ -17,7 +17,8 @@ from forecasting.models.persistence_forecaster import PersistenceForecaster
 from forecasting.models.seasonal_naive_forecaster import SeasonalNaiveForecaster
 from forecasting.models.time_of_week_forecaster import TimeOfWeekForecaster
 from forecasting.peaks import peak_quantiles_per_s
-from forecasting.pipeline import MadeForecast, make_forecast
+from forecasting.pipeline import MadeForecast, issue, make_forecast
+from forecasting.terms import ForecastTerms
 
 QUICK: Sequence[Forecaster] = (
     TimeOfWeekForecaster(),
@@ -28,17 +29,10 @@ QUICK: Sequence[Forecaster] = (
 
 
 def made(series: ArrivalSeries, *, seed: int = 7, **more: object) -> MadeForecast:
-    wanted = {
-        "issued_at": series.end,
-        "step_s": 900,
-        "horizon_s": 86400,
-        "horizons_s": (900, 3600, 21600, 86400),
-        "paths": 200,
-        "origins": 8,
-        "seed": seed,
-        "forecasters": QUICK,
-    } | more
-    return make_forecast(series, **wanted)  # type: ignore[arg-type]
+    terms = {"step_s": 900, "horizon_s": 86400, "paths": 200, "origins": 8, "seed": seed}
+    terms |= {name: more.pop(name) for name in list(more) if name in {*terms, "horizons_s"}}
+    wanted = {"issued_at": series.end, "forecasters": QUICK} | more
+    return make_forecast(series, terms=ForecastTerms(**terms), **wanted)  # type: ignore[arg-type]
 
 
 def test_a_forecast__says_what_it_was_made_from() -> None:
@@ -132,14 +126,38 @@ def test_gaps__are_told() -> None:
     assert any("windows" in note and "were missing" in note for note in notes)
 
 
-def test_less_than_two_days__are_refused_with_how_much_there_is() -> None:
-    with pytest.raises(ForecastError, match=r"source 'web'.*1\.50 days of history, 2 are needed"):
-        made(web_requests(days=1.5))
+def test_one_day__is_forecast_by_persistence_and_says_why_the_others_take_no_part() -> None:
+    forecast = made(web_requests(days=1)).forecast
+    assert set(forecast.forecaster.values()) == {"persistence"}
+    assert any(note.startswith("time_of_week takes no part: 1.00 days of history, 2 are") for note in forecast.notes)
+    assert any(note.startswith("week_naive takes no part: 1.00 days of history, 14 are") for note in forecast.notes)
 
 
-def test_two_days__are_enough_for_the_naive() -> None:
-    forecast = made(web_requests(days=2)).forecast
-    assert set(forecast.forecaster.values()) <= {"persistence", "day_naive"}
+def test_less_than_a_day__is_refused_with_how_much_there_is() -> None:
+    with pytest.raises(ForecastError, match=r"source 'web'.*0\.50 days of history, 1 are needed"):
+        made(web_requests(days=0.5))
+
+
+def test_newer_counts__are_answered_from_what_was_learnt_before() -> None:
+    series = web_requests()
+    learnt = made(series.between(series.start, series.end - timedelta(hours=5))).trained
+    fresh = issue(learnt, series, issued_at=series.end).forecast
+    assert fresh.start == series.end
+    assert fresh.trained_to == series.end - timedelta(hours=5)
+    assert fresh.history_digest == series.digest()
+    # Nearly what training anew gives: five hours change little of what three weeks have taught.
+    anew = made(series).forecast
+    assert fresh.peak_quantile_per_s(86400, 0.5) == pytest.approx(anew.peak_quantile_per_s(86400, 0.5), rel=0.1)
+
+
+def test_a_demoted_horizon__is_forecast_by_the_naive_and_says_so() -> None:
+    series = web_requests()
+    learnt = made(series).trained
+    demoted = issue(learnt.demoted({3600: "lost to persistence"}), series, issued_at=series.end).forecast
+    naive = dict(zip(learnt.deployed.horizons_s, learnt.deployed.turn.naive, strict=True))
+    assert demoted.forecaster[3600] == naive[3600]
+    assert demoted.forecaster[900] == learnt.deployed.names()[900]
+    assert "3600 s: demoted, lost to persistence" in demoted.notes
 
 
 def test_an_all_missing_history__is_refused() -> None:

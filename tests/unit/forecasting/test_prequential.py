@@ -90,7 +90,7 @@ def test_one_day_of_history__is_forecast_by_those_that_can() -> None:
     told = replay(series, Origins((60, 120), 60))
     # At window 60, a day and a quarter: only persistence needs no more than a day.
     assert set(told[0].peak_per_s) == {"persistence", "deployed"}
-    assert told[0].chosen == (("persistence",), ("persistence",))
+    assert told[0].chosen == ({"persistence": 1.0}, {"persistence": 1.0})
     assert set(told[1].peak_per_s) == set(NAMES)
 
 

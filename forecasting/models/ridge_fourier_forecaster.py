@@ -1,0 +1,84 @@
+"""Ridge regression on waves of the day and the week, corrected by the current error: a smooth profile that is fitted in
+milliseconds and does with little history, as its penalty grows with the frequency of a wave.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from forecasting.arrivals.history import ArrivalSeries
+from forecasting.forecaster import FittedForecaster
+from forecasting.models.enough_history import refuse_unless, why_too_little
+from forecasting.models.fourier_terms import fourier_terms
+from forecasting.models.preparation import prepared
+from forecasting.models.residual_correction import corrected
+from forecasting.models.slow_level import WeeklyLevel
+from forecasting.models.time_grid import DAY_S, WEEK_S, week_slots
+from forecasting.models.weekly_profile import HALF_LIFE_WEEKS, drawn_in
+
+Floats = npt.NDArray[np.float64]
+
+DAILY_ORDER = 12
+WEEKLY_ORDER = 6
+PENALTY_HOURS = 2.0
+"""Hours of observation that weigh as much as the belief that the slowest wave is absent; the square of the order times
+as much for faster ones."""
+
+
+class RidgeFourierForecaster:
+    """Penalised Fourier series per kind of day, with newer weeks weighing more, as the slow level."""
+
+    name = "ridge_fourier"
+    naive = False
+    good_for_s = DAY_S
+
+    def why_not(self, series: ArrivalSeries) -> str | None:
+        return why_too_little(series, days=2)
+
+    def fit(self, series: ArrivalSeries) -> FittedForecaster:
+        refuse_unless(self.name, self.why_not(series))
+        known = prepared(series)
+        values = np.where(known.is_open, known.transform.forward(series.counts), np.nan)
+        level = _ridge_level(series, values)
+        return corrected(series, level.level, known.transform, known.hours, self_influence=level.self_influence)
+
+
+@dataclass(frozen=True)
+class _RidgeLevel:
+    level: WeeklyLevel
+    self_influence: Floats
+
+
+def _ridge_level(series: ArrivalSeries, values: Floats) -> _RidgeLevel:
+    """The level, and the share of each window's own value in it (the leverage), shape (windows,)."""
+    window_s = series.window_s
+    slots = week_slots(series.start, window_s, values.size)
+    terms = fourier_terms(window_s, DAILY_ORDER, WEEKLY_ORDER)
+    known = np.isfinite(values)
+    if not known.any():
+        return _RidgeLevel(WeeklyLevel(window_s, np.zeros(terms.shape[0])), np.zeros(values.size))
+    drawn = drawn_in(values, slots, window_s)
+    age_weeks = np.arange(values.size)[::-1] * window_s / WEEK_S
+    weights = np.where(known, 0.5 ** (age_weeks / HALF_LIFE_WEEKS), 0.0)
+    mean = float(np.average(drawn[known], weights=weights[known]))
+
+    size = terms.shape[0]
+    by_slot = np.bincount(slots, weights=weights, minlength=size)
+    total = np.bincount(slots, weights=weights * np.where(known, drawn - mean, 0.0), minlength=size)
+    # The mean needs no penalty: it is a column of ones of its own.
+    design = np.column_stack([np.ones(size), terms])
+    penalty = PENALTY_HOURS * 3600 / window_s * np.concatenate([[0.0], _wave_penalties(terms.shape[1])])
+    gram = design.T @ (by_slot[:, None] * design) + np.diag(penalty + 1e-9)
+    inverse = np.linalg.inv(gram)
+    level = mean + design @ (inverse @ (design.T @ total))
+    leverage = np.einsum("ij,jk,ik->i", design, inverse, design, optimize=True)
+    return _RidgeLevel(WeeklyLevel(window_s, level), weights * leverage[slots])
+
+
+def _wave_penalties(terms: int) -> Floats:
+    """The squares of the orders, in the order of fourier_terms; waves of the week by their own orders."""
+    weekly = [order for order in range(1, WEEKLY_ORDER + 1) for _ in range(2)]
+    daily = (terms - 1 - len(weekly)) // 4
+    orders = [1, *(order for order in range(1, daily + 1) for _ in range(4)), *weekly]
+    return np.square(np.asarray(orders, dtype=np.float64))

@@ -107,7 +107,7 @@ def _drift(record: TrackRecord, horizon: int, score: TrackScore, backtest_per_s:
         )
         if told
     ]
-    told = "; ".join(reasons) or ("as the backtest said" if completed.size else "no window is over and known yet")
+    told = "; ".join(reasons) or ("as the backtest said" if completed.size else "no span is over and known yet")
     return Drift(score.horizon_s, bool(reasons), told, score.coverage, score.ratio_to_naive, ratio, int(completed.size))
 
 
@@ -123,8 +123,8 @@ def _uncovered(record: TrackRecord, horizon: int, rows: Ints) -> str:
         return ""
     due = (1 - COVERAGE_QUANTILE) * rows.size
     return (
-        f"the p95 was exceeded in {exceeded} of the last {rows.size} windows that do not overlap, where {due:.2g} were "
-        f"due (chance {_chance(chance)}, alarm below {LEVEL:g})"
+        f"the p95 was exceeded in {exceeded} of the last {rows.size} separate spans, {due:.2g} were due "
+        f"(chance {_chance(chance)}, alarm below {LEVEL:g})"
     )
 
 
@@ -139,8 +139,8 @@ def _dearer(record: TrackRecord, horizon: int, losses: Floats, backtest_per_s: F
         return ""
     ratio = loss_ratio(float(losses[rows].mean()), float(backtest_per_s[rows].mean()))
     return (
-        f"{above} of the last {rows.size} windows that do not overlap cost more than {LOSS_FACTOR:g} times the "
-        f"backtest's loss, {ratio:.3g} times in the mean (chance {_chance(chance)}, alarm below {LEVEL:g})"
+        f"{above} of the last {rows.size} separate spans cost more than {LOSS_FACTOR:g} times the backtest's loss, "
+        f"{ratio:.3g} times in the mean (chance {_chance(chance)}, alarm below {LEVEL:g})"
     )
 
 

@@ -1,6 +1,6 @@
 """One series among many, as the page of all forecasts shows it: numbers only, no sample paths."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -97,7 +97,7 @@ class FleetRow:
         return max(known, key=lambda drift: drift.horizon_s) if known else None
 
 
-def by_risk(rows: list[FleetRow]) -> list[FleetRow]:
+def by_risk(rows: Iterable[FleetRow]) -> list[FleetRow]:
     """Those that could not be forecast, then those with an alarm, then by growth; of equals by name."""
 
     def rank(row: FleetRow) -> tuple[int, float, str, str]:

@@ -74,7 +74,7 @@ def test_alarm__is_raised_at_the_first_number_of_exceedances_that_chance_does_no
     assert not exceeding(least - 1, windows).alarmed
     told = exceeding(least, windows)
     assert told.alarmed
-    assert f"the p95 was exceeded in {least} of the last {windows} windows that do not overlap" in told.reason
+    assert f"the p95 was exceeded in {least} of the last {windows} separate spans" in told.reason
 
 
 def test_alarm__is_not_raised_by_three_unlucky_windows() -> None:
@@ -104,7 +104,7 @@ def test_alarm__is_raised_when_losses_are_far_above_what_the_backtest_said() -> 
     assert drift.coverage == 1.0
     assert drift.loss_ratio_to_backtest == pytest.approx(4.8)
     assert drift.alarmed
-    assert drift.reason.startswith("48 of the last 48 windows that do not overlap cost more than 2 times")
+    assert drift.reason.startswith("48 of the last 48 separate spans cost more than 2 times")
 
 
 def test_alarm__is_not_raised_by_a_few_windows_of_enormous_loss() -> None:
@@ -131,7 +131,7 @@ def test_drift__of_a_source_that_never_sends_is_none() -> None:
 
 def test_drift__before_any_window_is_over_says_so() -> None:
     drift = drift_of(np.full(3, np.nan), np.ones((3, 4)), 0.1)
-    assert (drift.alarmed, drift.completed, drift.reason) == (False, 0, "no window is over and known yet")
+    assert (drift.alarmed, drift.completed, drift.reason) == (False, 0, "no span is over and known yet")
     assert np.isnan([drift.coverage, drift.ratio_to_naive, drift.loss_ratio_to_backtest]).all()
 
 

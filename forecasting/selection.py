@@ -178,11 +178,9 @@ def select(table: BacktestTable, able: Collection[str], refusals: Mapping[str, s
         if turn.held_back[horizon]:
             notes.append(f"{horizon_s} s: what was deployed so far lost to {turn.naive[horizon]}, which is deployed")
         elif set(turn.weights[horizon]) <= table.naive:
-            notes.append(f"{horizon_s} s: no forecaster beats the naive rivals; {' + '.join(turn.weights[horizon])}")
-        if rival is None:
-            notes.append(
-                f"{horizon_s} s: nothing to judge by yet; {' + '.join(turn.weights[horizon])} by what is usual"
-            )
+            what = " + ".join(turn.weights[horizon])
+            why = "no forecaster beats the naive rivals" if rival else "nothing to judge by yet"
+            notes.append(f"{horizon_s} s: {why}; {what} is deployed")
     return Selection(turn, tuple(scores), tuple(notes))
 
 

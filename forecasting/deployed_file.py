@@ -7,11 +7,14 @@ from typing import Annotated, Literal
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
 from forecasting.calibration import Calibration
 from forecasting.deployed import DeployedForecaster
 from forecasting.errors import ForecastError
+from forecasting.events.calendar import LARGEST_RATIO
+from forecasting.events.effects import EventEffects, KnownEffect
+from forecasting.events.event_aware_forecaster import EventAware
 from forecasting.forecaster import FittedForecaster
 from forecasting.models.harmonic_arima_forecaster import ArmaMemory
 from forecasting.models.naive_paths import NaivePaths
@@ -56,6 +59,24 @@ class _Naive(_Strict):
     lag: int
 
 
+class _Effect(_Strict):
+    start: AwareDatetime
+    end: AwareDatetime
+    ratio: Annotated[float, Field(ge=0, le=LARGEST_RATIO)]
+
+
+class _EventAware(_Strict):
+    """outages: start and end of each."""
+
+    kind: Literal["event_aware"] = "event_aware"
+    effects: list[_Effect]
+    outages: list[tuple[AwareDatetime, AwareDatetime]]
+    fitted: Annotated[_Corrected | _Naive, Field(discriminator="kind")]
+
+
+_Fitted = _Corrected | _Naive | _EventAware
+
+
 class _Body(_Strict):
     schema_version: Literal[1] = 1
     window_s: int
@@ -63,13 +84,13 @@ class _Body(_Strict):
     quantiles: list[float]
     chosen: dict[int, list[str]]
     floor_per_s: float
-    fitted: dict[str, Annotated[_Corrected | _Naive, Field(discriminator="kind")]]
+    fitted: dict[str, Annotated[_Fitted, Field(discriminator="kind")]]
 
 
 def write_deployed(deployed: DeployedForecaster, folder: Path) -> None:
     """Write the two files into a folder, which is made. Raises ForecastError for a forecaster it does not know."""
     arrays: dict[str, npt.NDArray[np.float64]] = {"log_offsets": deployed.calibration.log_offsets}
-    entries = {name: _entry(name, fitted, arrays) for name, fitted in deployed.fitted.items()}
+    entries = {name: _any_entry(name, fitted, arrays) for name, fitted in deployed.fitted.items()}
     body = _Body(
         window_s=deployed.window_s,
         steps=deployed.steps,
@@ -91,7 +112,7 @@ def read_deployed(folder: Path) -> DeployedForecaster:
         # Outside files are never unpickled: an array of objects is refused.
         with np.load(folder / ARRAYS_FILE, allow_pickle=False) as loaded:
             arrays = {name: np.asarray(loaded[name]) for name in loaded.files}
-        fitted = {name: _fitted(name, entry, arrays) for name, entry in body.fitted.items()}
+        fitted = {name: _any_fitted(name, entry, arrays) for name, entry in body.fitted.items()}
         offsets = arrays["log_offsets"]
     except (OSError, ValueError, KeyError) as error:
         problem = error.errors()[0] if isinstance(error, ValidationError) else error
@@ -104,6 +125,22 @@ def read_deployed(folder: Path) -> DeployedForecaster:
         fitted,
         Calibration(offsets, body.floor_per_s),
     )
+
+
+def _any_entry(name: str, fitted: FittedForecaster, arrays: dict[str, npt.NDArray[np.float64]]) -> _Fitted:
+    if not isinstance(fitted, EventAware):
+        return _entry(name, fitted, arrays)
+    effects = [_Effect(start=e.start, end=e.end, ratio=e.ratio) for e in fitted.effects.effects]
+    return _EventAware(
+        effects=effects, outages=list(fitted.effects.outages), fitted=_entry(name, fitted.fitted, arrays)
+    )
+
+
+def _any_fitted(name: str, entry: _Fitted, arrays: Arrays) -> FittedForecaster:
+    if not isinstance(entry, _EventAware):
+        return _fitted(name, entry, arrays)
+    effects = tuple(KnownEffect(e.start, e.end, e.ratio) for e in entry.effects)
+    return EventAware(_fitted(name, entry.fitted, arrays), EventEffects(effects, tuple(entry.outages)))
 
 
 def _entry(name: str, fitted: FittedForecaster, arrays: dict[str, npt.NDArray[np.float64]]) -> _Corrected | _Naive:

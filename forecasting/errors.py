@@ -11,3 +11,7 @@ class ForecastError(ValueError):
 
 class TrackingError(RuntimeError):
     """The tracking server (MLflow) does not answer or refuses what it is given."""
+
+
+class CalendarError(ForecastError):
+    """A calendar of events cannot be used as it is."""

@@ -1,5 +1,7 @@
 """Which forecasters compete for a source."""
 
+from forecasting.events.calendar import EventCalendar
+from forecasting.events.event_aware_forecaster import EventAwareForecaster
 from forecasting.forecaster import Forecaster
 from forecasting.models.harmonic_arima_forecaster import HarmonicArimaForecaster
 from forecasting.models.persistence_forecaster import PersistenceForecaster
@@ -8,8 +10,18 @@ from forecasting.models.seasonal_naive_forecaster import SeasonalNaiveForecaster
 from forecasting.models.time_of_week_forecaster import TimeOfWeekForecaster
 
 
-def all_forecasters() -> tuple[Forecaster, ...]:
-    """Every forecaster with its naive rivals. Those whose library is not installed refuse with that as the reason."""
+def all_forecasters(calendar: EventCalendar | None = None) -> tuple[Forecaster, ...]:
+    """Every forecaster with its naive rivals. Those whose library is not installed refuse with that as the reason.
+
+    calendar: events that all of them, the naive ones too, are to know of.
+    """
+    forecasters = _bare_forecasters()
+    if calendar is None or not calendar.events:
+        return forecasters
+    return tuple(EventAwareForecaster(forecaster, calendar) for forecaster in forecasters)
+
+
+def _bare_forecasters() -> tuple[Forecaster, ...]:
     return (
         TimeOfWeekForecaster(),
         ProphetForecaster(),

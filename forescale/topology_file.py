@@ -1,10 +1,10 @@
-"""One YAML file per topology: operators, streams, arrivals, forecast, planning and cluster, validated field by
+"""One YAML file per topology: operators, streams, arrivals, events, forecast, planning and cluster, validated field by
 field.
 """
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import httpx
 import yaml
@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from forecasting.forecast import QUANTILES
 from forescale.arrivals_section import ArrivalsSection, NotNegative, Positive
+from forescale.events_section import EventsSection
 from modeling.errors import ModelError
 from modeling.operator_profile import KeyHistogram, OperatorProfile
 from modeling.topology import Engine, Grouping, Operator, Stream, Topology
@@ -138,6 +139,7 @@ class TopologyConfig(_Strict):
     operators: dict[str, OperatorEntry]
     streams: list[StreamEntry]
     arrivals: ArrivalsSection
+    events: EventsSection = []
     forecast: ForecastEntry = ForecastEntry()
     planning: Planning = Planning()
     cluster: Annotated[SimulatorEntry | FlinkEntry, Field(discriminator="kind")]
@@ -158,6 +160,12 @@ class TopologyConfig(_Strict):
             if unknown := sorted(set(getattr(self.arrivals, field, {})) - set(sources)):
                 raise ValueError(
                     f"arrivals.{field} names {unknown[0]!r}, which is no source of the topology; they are "
+                    f"{', '.join(sources)}"
+                )
+        for number, event in enumerate(self.events):
+            if unknown := sorted(set(event.concerned or ()) - set(sources)):
+                raise ValueError(
+                    f"events.{number} names {unknown[0]!r}, which is no source of the topology; they are "
                     f"{', '.join(sources)}"
                 )
         if self.planning.slot_s % self.forecast.step_s:
@@ -201,32 +209,44 @@ class TopologyConfig(_Strict):
 
 def read_topology_file(path: Path) -> TopologyConfig:
     """The validated file. Raises TopologyFileError naming file, field, value and remedy."""
-    try:
-        body = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise TopologyFileError(f"topology file {path} does not exist; see examples/topologies for one") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise TopologyFileError(f"topology file {path} cannot be read: {error}; check the path") from None
-    except yaml.YAMLError as error:
-        raise TopologyFileError(f"topology file {path} is not YAML: {error}".replace("\n", " ")) from None
-    if not isinstance(body, dict):
-        raise TopologyFileError(
-            f"topology file {path} holds {type(body).__name__}, not fields; see docs/topology-file.md"
-        )
+    body = yaml_fields(path, "topology file", "see examples/topologies for one")
     try:
         return TopologyConfig.model_validate(body)
     except ModelError as error:
         raise TopologyFileError(f"{path}: {error}") from None
     except ValidationError as error:
-        raise TopologyFileError("\n".join(_sentence(path, problem) for problem in error.errors())) from None
+        raise TopologyFileError("\n".join(sentence(path, problem) for problem in error.errors())) from None
 
 
-def _sentence(path: Path, problem: object) -> str:
+def yaml_fields(path: Path, what: str, example: str) -> dict[str, Any]:
+    """The fields of a YAML file, not validated. Raises TopologyFileError where there are none.
+
+    what: how messages call the file; example: where they send those who have none.
+    """
+    try:
+        body = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise TopologyFileError(f"{what} {path} does not exist; {example}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise TopologyFileError(f"{what} {path} cannot be read: {error}; check the path") from None
+    # A date that no calendar has, such as 2026-02-30, is a ValueError of its own.
+    except (yaml.YAMLError, ValueError) as error:
+        raise TopologyFileError(f"{what} {path} is not YAML: {error}".replace("\n", " ")) from None
+    if not isinstance(body, dict):
+        raise TopologyFileError(f"{what} {path} holds {type(body).__name__}, not fields; see docs/topology-file.md")
+    return body
+
+
+def sentence(path: Path, problem: object) -> str:
+    """What pydantic found, with the file and the field."""
     assert isinstance(problem, dict)
     place = [str(part) for part in problem["loc"]]
     if place[:1] == ["arrivals"]:
         # Between the section and its field stands the kind of source that it was taken for.
         del place[1:2]
+    if place[:1] == ["events"]:
+        # As with arrivals, behind the number of the entry.
+        del place[2:3]
     field = ".".join(place) or "(file)"
     if problem["type"] == "missing":
         return f"{path}: {field} is missing; add it"

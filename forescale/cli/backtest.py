@@ -8,6 +8,8 @@ from typing import Annotated
 import typer
 
 from forecasting.errors import ForecastError
+from forecasting.events.calendar import EventCalendar
+from forecasting.events.effects import without_outages
 from forecasting.forecast import QUANTILES
 from forecasting.forecasters import all_forecasters
 from forecasting.prediction_file import write_predictions
@@ -17,6 +19,8 @@ from forecasting.selection import DEPLOYED
 from forecasting.trace_file import read_trace
 from forescale.cli.forecast import horizon_text
 from forescale.cli.output import AsJson, console, plain, say_json, table
+from forescale.events_file import read_events_file
+from forescale.events_section import event_calendar
 
 MOST_NUMBERS = 20_000_000
 """Of one forecaster's paths; where steps are many, paths are fewer."""
@@ -25,6 +29,9 @@ MOST_NUMBERS = 20_000_000
 def backtest(
     trace: Annotated[Path, typer.Argument(help="CSV file with the columns timestamp and count.")],
     out: Annotated[Path, typer.Option("--out", help="Parquet file for every prediction.")],
+    events: Annotated[
+        Path | None, typer.Option("--events", help="YAML file with the section events of a topology file.")
+    ] = None,
     origins: Annotated[int, typer.Option(min=1, help="Moments of forecasting, over the last two weeks.")] = 28,
     paths: Annotated[int, typer.Option(min=50, help="Sample paths of each forecast.")] = 400,
     seed: Annotated[int, typer.Option(help="Same seed, same predictions.")] = 7,
@@ -32,8 +39,14 @@ def backtest(
 ) -> None:
     """Replay a trace: at each origin choose, calibrate and forecast from what was known then, and score what came."""
     series = read_trace(trace)
+    calendar = EventCalendar()
+    if events is not None:
+        calendar = event_calendar(read_events_file(events), series.start, series.end).of_source(series.source)
+        series = without_outages(series, calendar)
+        if not calendar.events and not as_json:
+            plain(f"no event of {events} concerns {series.source} between {series.start} and {series.end}")
     horizons_s = prequential_horizons_s(series)
-    forecasters = all_forecasters()
+    forecasters = all_forecasters(calendar)
     chosen = prequential_origins(series, origins, max(horizons_s))
     steps = max(horizons_s) // series.window_s
     refusals: dict[str, str] = {}

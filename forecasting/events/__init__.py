@@ -1,0 +1,1 @@
+"""Events that are known beforehand, and what they do to arrivals."""

@@ -1,0 +1,130 @@
+"""What is known beforehand of the days to come: holidays, launches, matches, maintenance; and outages of the past."""
+
+import hashlib
+import json
+from dataclasses import astuple, dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from enum import StrEnum
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from forecasting.errors import CalendarError
+
+LARGEST_RATIO = 20.0
+"""Beyond it a declared ratio is a slip of the pen."""
+
+
+class EventKind(StrEnum):
+    """What an event is. `outage`: what was counted says nothing of what was offered. `other`: alike to nothing else."""
+
+    HOLIDAY = "holiday"
+    LAUNCH = "launch"
+    MATCH = "match"
+    MAINTENANCE = "maintenance"
+    OUTAGE = "outage"
+    OTHER = "other"
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that happens in [start, end). Events with the same label are expected to be alike.
+
+    sources: those it concerns, None for all. ratio: load during it divided by usual load, as declared; None where that
+    is to be learnt. Raises CalendarError for a time without a zone, a span that is empty, or a ratio that cannot be.
+    """
+
+    kind: EventKind
+    label: str
+    start: datetime
+    end: datetime
+    sources: tuple[str, ...] | None = None
+    ratio: float | None = None
+
+    def __post_init__(self) -> None:
+        where = f"event {self.label!r}"
+        if not self.label.strip():
+            raise CalendarError("an event has an empty label; name it, alike for events that are alike")
+        for name, at in (("start", self.start), ("end", self.end)):
+            if at.tzinfo is None:
+                raise CalendarError(f"{where}: {name} {at} has no time zone; give one, such as Europe/Berlin")
+        if self.end <= self.start:
+            raise CalendarError(f"{where}: ends at {self.end}, not after its start {self.start}; correct one of them")
+        if self.ratio is not None and self.kind is EventKind.OUTAGE:
+            raise CalendarError(
+                f"{where}: an outage has no ratio (given: {self.ratio:g}), its windows are missing; remove it, or "
+                "call the event maintenance"
+            )
+        if self.ratio is not None and not 0 <= self.ratio <= LARGEST_RATIO:
+            raise CalendarError(
+                f"{where}: ratio {self.ratio:g} is not between 0 and {LARGEST_RATIO:g}; give the load during the "
+                "event divided by the usual load, such as 0.4"
+            )
+        if self.sources is not None and not self.sources:
+            raise CalendarError(f"{where}: concerns no source; name some, or leave sources out for all")
+
+    def concerns(self, source: str) -> bool:
+        return self.sources is None or source in self.sources
+
+
+@dataclass(frozen=True)
+class EventCalendar:
+    """Events in order of time, each once."""
+
+    events: tuple[Event, ...] = ()
+
+    def __post_init__(self) -> None:
+        ordered = sorted(
+            set(self.events),
+            key=lambda e: (e.start, e.end, e.kind, e.label, e.sources or (), -1.0 if e.ratio is None else e.ratio),
+        )
+        object.__setattr__(self, "events", tuple(ordered))
+
+    def of_source(self, name: str) -> "EventCalendar":
+        """The events that concern a source."""
+        return EventCalendar(tuple(event for event in self.events if event.concerns(name)))
+
+    def between(self, start: datetime, end: datetime) -> "EventCalendar":
+        """The events of which any part lies in [start, end)."""
+        return EventCalendar(tuple(event for event in self.events if event.start < end and event.end > start))
+
+    def digest(self) -> str:
+        """SHA-256 over every event: another calendar, another digest."""
+        told = [[str(value) for value in astuple(_in_utc(event))] for event in self.events]
+        return hashlib.sha256(json.dumps(told).encode()).hexdigest()
+
+
+def _in_utc(event: Event) -> Event:
+    return Event(
+        event.kind, event.label, event.start.astimezone(UTC), event.end.astimezone(UTC), event.sources, event.ratio
+    )
+
+
+def zone(name: str) -> ZoneInfo:
+    """A time zone by its IANA name. Raises CalendarError for one that is not known."""
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise CalendarError(f"time zone {name!r} is not known; give an IANA name such as Europe/Berlin") from None
+
+
+def local_days(first: date, last: date, time_zone: ZoneInfo) -> tuple[datetime, datetime]:
+    """From the midnight that begins the first day to the one that ends the last, in UTC: 23 to 25 h a day over DST.
+
+    Where midnight is skipped, the day begins with the first moment after it.
+    """
+    end = last + timedelta(days=1) if last < date.max else last
+    begin = datetime.combine(first, time(), time_zone)
+    return begin.astimezone(UTC), datetime.combine(end, time(), time_zone).astimezone(UTC)
+
+
+def local_instant(wall: datetime, time_zone: ZoneInfo, *, ends: bool = False) -> datetime:
+    """The moment, in UTC, at which clocks of a zone show a time without a zone of its own.
+
+    ends: whether it ends something: of a time that comes twice the second one is taken, otherwise the first. Raises
+    CalendarError for a time that was skipped.
+    """
+    at = wall.replace(tzinfo=time_zone, fold=1 if ends else 0).astimezone(UTC)
+    if at.astimezone(time_zone).replace(tzinfo=None) != wall.replace(fold=0):
+        raise CalendarError(
+            f"{wall} was skipped by the clocks of {time_zone.key}, which were put forward; give a time before or after"
+        )
+    return at

@@ -1,0 +1,58 @@
+"""Any forecaster, with the effects of known events taken out of what it sees and put into what it says."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from forecasting.arrivals.history import ArrivalSeries
+from forecasting.events.calendar import EventCalendar
+from forecasting.events.effects import EventEffects, learn_effects
+from forecasting.forecaster import FittedForecaster, Forecaster
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class EventAware:
+    """A fitted forecaster that knows no events, and what events do (FittedForecaster)."""
+
+    fitted: FittedForecaster
+    effects: EventEffects
+
+    def paths_per_s(self, recent: ArrivalSeries, steps: int, paths: int, rng: np.random.Generator) -> Floats:
+        usual = self.fitted.paths_per_s(self.effects.removed(recent), steps, paths, rng)
+        return usual * self.effects.ratios(recent.end, recent.window_s, steps)
+
+    def renewed(self, series: ArrivalSeries) -> "EventAware":
+        return EventAware(self.fitted.renewed(self.effects.removed(series)), self.effects)
+
+    def renewed(self, series: ArrivalSeries) -> "EventAware":
+        return EventAware(self.fitted.renewed(self.effects.removed(series)), self.effects)
+
+
+class EventAwareForecaster:
+    """A forecaster around another one, under the same name: to everybody else it is that one."""
+
+    def __init__(self, forecaster: Forecaster, calendar: EventCalendar) -> None:
+        self.forecaster = forecaster
+        self.calendar = calendar
+        self.name = forecaster.name
+        self.naive = forecaster.naive
+        self.good_for_s = forecaster.good_for_s
+        self.good_for_s = forecaster.good_for_s
+
+    def why_not(self, series: ArrivalSeries) -> str | None:
+        effects = self._effects(series)
+        return self.forecaster.why_not(series if effects is None else effects.removed(series))
+
+    def fit(self, series: ArrivalSeries) -> FittedForecaster:
+        effects = self._effects(series)
+        if effects is None:
+            return self.forecaster.fit(series)
+        return EventAware(self.forecaster.fit(effects.removed(series)), effects)
+
+    def _effects(self, series: ArrivalSeries) -> EventEffects | None:
+        """None where no event concerns the source."""
+        calendar = self.calendar.of_source(series.source)
+        return learn_effects(series, calendar) if calendar.events else None

@@ -35,9 +35,12 @@ def backtest(
     origins: Annotated[int, typer.Option(min=1, help="Moments of forecasting, over the last two weeks.")] = 28,
     paths: Annotated[int, typer.Option(min=50, help="Sample paths of each forecast.")] = 400,
     seed: Annotated[int, typer.Option(help="Same seed, same predictions.")] = 7,
+    plot: Annotated[Path | None, typer.Option(help="Write a page (.html) with what was said and what came.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Replay a trace: at each origin choose, calibrate and forecast from what was known then, and score what came."""
+    if plot is not None and plot.suffix.lower() not in (".html", ".htm"):
+        raise ForecastError(f"--plot {plot} is no name of a page; give one that ends in .html")
     series = read_trace(trace)
     calendar = EventCalendar()
     if events is not None:
@@ -68,6 +71,10 @@ def backtest(
     spoke = {name for one in told for name in one.peak_per_s}
     refusals = {name: reason for name, reason in refusals.items() if name not in spoke}
     scores = prequential_scores(told, series, horizons_s, QUANTILES)
+    if plot is not None:
+        from forescale.report.backtest_page import ReplayedTrace, write_backtest_page
+
+        write_backtest_page(ReplayedTrace(str(trace), series, horizons_s, QUANTILES, told, scores, refusals), plot)
     if as_json:
         say_json(
             {
@@ -79,6 +86,7 @@ def backtest(
                 "refusals": refusals,
                 "scores": [asdict(score) for score in scores],
             }
+            | ({"plot": str(plot)} if plot else {})
         )
         return
     for horizon_s in horizons_s:
@@ -94,6 +102,8 @@ def backtest(
     for name, reason in refusals.items():
         plain(f"{name}: {reason}")
     plain(f"predictions in {out}")
+    if plot is not None:
+        plain(f"drawn in {plot}")
 
 
 def _kept(predicted: Iterator[Predicted], kept: list[Predicted], refusals: Mapping[str, str]) -> Iterator[Predicted]:

@@ -67,6 +67,38 @@ def test_backtest__shows_a_table_for_each_horizon(
     assert "deployed" in told
 
 
+def test_backtest__draws_a_page_where_one_is_asked_for(
+    trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "swing.html"
+    run(
+        str(trace),
+        "--out",
+        str(tmp_path / "p.parquet"),
+        "--origins",
+        "2",
+        "--paths",
+        "100",
+        "--plot",
+        str(page),
+        "--json",
+    )
+    assert json.loads(capsys.readouterr().out)["plot"] == str(page)
+    told = page.read_text()
+    assert "6 peaks stayed within the p95 that was forecast" in told
+    assert str(trace) in told
+
+
+def test_backtest__refuses_a_page_of_another_kind_before_anything_is_replayed(
+    trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["backtest", str(trace), "--out", str(tmp_path / "p.parquet"), "--plot", "swing.png"])
+    assert ended.value.code == 1
+    assert "--plot swing.png is no name of a page; give one that ends in .html" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize(
     ("rows", "complaint"),
     [

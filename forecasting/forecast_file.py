@@ -74,15 +74,18 @@ def write_forecast(forecast: Forecast, folder: Path) -> None:
         shutil.rmtree(aside, ignore_errors=True)
 
 
-def read_forecast(folder: Path) -> Forecast:
-    """The forecast of a folder. Raises ForecastError naming the file, the field and the remedy."""
+def read_forecast(folder: Path, *, with_paths: bool = True) -> Forecast:
+    """The forecast of a folder. Raises ForecastError naming the file, the field and the remedy.
+
+    with_paths: otherwise it has none, which is much faster where hundreds of past forecasts are read for their peaks.
+    """
     remedy = "make the forecast again"
-    for name in (JSON_FILE, PATHS_FILE):
+    for name in (JSON_FILE, PATHS_FILE) if with_paths else (JSON_FILE,):
         if not (folder / name).exists():
             raise ForecastError(f"{folder / name}: there is no such file; {remedy}")
     try:
         body = _Body.model_validate_json((folder / JSON_FILE).read_bytes())
-        table = pq.read_table(folder / PATHS_FILE)
+        table = pq.read_table(folder / PATHS_FILE) if with_paths else None
     except ValidationError as error:
         problem = error.errors()[0]
         at = ".".join(str(part) for part in problem["loc"]) or "(file)"
@@ -96,7 +99,9 @@ def read_forecast(folder: Path) -> Forecast:
             "quantiles": tuple(body.quantiles),
             "rate_per_s": np.asarray(body.rate_per_s, dtype=np.float64),
             "peak_per_s": {horizon: np.asarray(peak, dtype=np.float64) for horizon, peak in body.peak_per_s.items()},
-            "paths_per_s": _paths(table, body, folder / PATHS_FILE),
+            "paths_per_s": (
+                np.empty((0, len(body.rate_per_s))) if table is None else _paths(table, body, folder / PATHS_FILE)
+            ),
             "scores": tuple(BacktestScore(**score.model_dump()) for score in body.scores),
             "notes": tuple(body.notes),
         }

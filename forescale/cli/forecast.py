@@ -25,6 +25,8 @@ def forecast(
         columns = ["within", *(f"p{quantile * 100:g}" for quantile in QUANTILES)]
         console.print(table(f"peak of {source}, events per s", columns, rows))
         plain(f"MLflow run {made['run_ids'][source]}")
+        if source in made["reports"]:
+            plain(f"page {made['reports'][source]}")
 
 
 def horizon_text(horizon_s: int) -> str:

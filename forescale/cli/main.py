@@ -7,7 +7,7 @@ import typer
 from pydantic import ValidationError
 
 from forecasting.errors import ForecastError, HistoryError, TrackingError
-from forescale.cli import backtest, config, demo, deploy, evaluate, forecast, history, plan, report
+from forescale.cli import backtest, config, demo, deploy, evaluate, forecast, forecasts, history, plan, report
 from forescale.cli.output import say_json
 from forescale.flink.errors import LocalFlinkError
 from forescale.jobs.deploy import DeploymentFailed
@@ -48,6 +48,7 @@ app.add_typer(history.app, name="history")
 app.add_typer(deploy.app, name="deploy")
 app.add_typer(config.app, name="config")
 app.command("forecast")(forecast.forecast)
+app.command("forecasts")(forecasts.forecasts)
 app.command("backtest")(backtest.backtest)
 app.command("evaluate")(evaluate.evaluate)
 app.command("plan")(plan.plan)

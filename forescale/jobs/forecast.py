@@ -16,6 +16,7 @@ from forecasting.forecasters import all_forecasters
 from forecasting.pipeline import known_history, make_forecast
 from forecasting.terms import ForecastTerms
 from forescale.events_section import event_calendar
+from forescale.jobs.forecast_report import reports_after_forecast
 from forescale.settings import Settings
 from forescale.topology_file import TopologyConfig
 from forescale.wiring import clock_of, ledger_of, topology_config, tracker_of
@@ -27,7 +28,7 @@ EVENTS_AHEAD = timedelta(days=2)
 
 def forecast(topology: str, *, progress: Callable[[str], None] | None = None) -> dict[str, Any]:
     """Forecast each source from what is known now: {"topology", "forecasts": {source: folder}, "run_ids",
-    "peaks_per_s"}.
+    "peaks_per_s", "reports": {source: page}}.
 
     The same history gives the same forecast, and is tracked once, with the commit that the history was read from.
     Raises HistoryError or ForecastError where the history does not do, TrackingError where MLflow does not answer; the
@@ -61,6 +62,7 @@ def forecast(topology: str, *, progress: Callable[[str], None] | None = None) ->
             source: {str(horizon): peak.tolist() for horizon, peak in made.peak_per_s.items()}
             for source, made in forecasts.items()
         },
+        "reports": reports_after_forecast(topology),
     }
 
 

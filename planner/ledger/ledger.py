@@ -68,6 +68,11 @@ class Ledger:
             rows = session.scalars(newest.order_by(ForecastTable.issued_at.desc(), ForecastTable.id).limit(limit))
             return [forecast_entry(row) for row in rows]
 
+    def forecast_topologies(self) -> list[str]:
+        """Names of the topologies that have forecasts, in order."""
+        with self._database.session() as session:
+            return list(session.scalars(select(ForecastTable.topology).distinct().order_by(ForecastTable.topology)))
+
     def forecasts_of(self, schedule_id: str) -> list[ForecastEntry]:
         """What a schedule rests on, however long ago that was."""
         rests_on = select(ScheduleForecastTable.forecast_id).where(ScheduleForecastTable.schedule_id == schedule_id)

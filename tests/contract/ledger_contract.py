@@ -1,6 +1,7 @@
 """What the ledger must do on every database. A subclass gives its URL; see test_ledger_contract.py."""
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from itertools import pairwise
 
@@ -42,6 +43,12 @@ class LedgerContract:
         assert entry.forecasts == ("run-1",)
         assert entry.report == "reports/1.html"
         assert ledger.forecasts("calls") == [forecast_of()]
+
+    def test_forecast_topologies__names_each_once(self, ledger: Ledger) -> None:
+        assert ledger.forecast_topologies() == []
+        for number, name in enumerate(("web", "calls", "calls")):
+            ledger.record_forecast(replace(forecast_of(), id=f"run-{number}", topology=name))
+        assert ledger.forecast_topologies() == ["calls", "web"]
 
     def test_record_schedule__proposes_its_steps_until_the_next_ones_time(self, ledger: Ledger) -> None:
         schedule_id = ledger.record_schedule(schedule_of(3, 4))

@@ -46,6 +46,14 @@ def test_a_forecast__comes_back_exactly(made: MadeForecast, tmp_path: Path) -> N
     assert same(read_forecast(tmp_path / "a" / "forecast"), made.forecast)
 
 
+def test_a_forecast__without_its_paths_is_otherwise_the_same(made: MadeForecast, tmp_path: Path) -> None:
+    write_forecast(made.forecast, tmp_path / "f")
+    (tmp_path / "f" / PATHS_FILE).unlink()
+    read = read_forecast(tmp_path / "f", with_paths=False)
+    assert read.paths_per_s.shape == (0, made.forecast.rate_per_s.shape[0])
+    assert same(replace(read, paths_per_s=made.forecast.paths_per_s), made.forecast)
+
+
 def test_the_snapshot_of_its_history__comes_back_and_files_of_before_have_none(
     made: MadeForecast, tmp_path: Path
 ) -> None:

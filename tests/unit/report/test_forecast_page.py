@@ -48,8 +48,8 @@ def test_page__says_first_how_high_the_load_will_come() -> None:
 
 
 def test_page__says_in_how_many_completed_spans_the_p95_held(series: ArrivalSeries) -> None:
-    # Hourly for 36 hours. A span of six hours is over for all but the last five, a day for the first 13 forecasts: those
-    # that lie 24 to 36 hours back.
+    # Hourly for 36 hours. A span of six hours is over for all but the last five, a day for the first 13, which were
+    # issued 24 to 36 hours before the end.
     text = read(report_of(series, 36))
     assert "The p95 held in 36 of 36 completed spans of 15 min, in 36 of 36 completed hours" in text
     assert "in 31 of 31 completed spans of 6 h, in 13 of 13 completed days; 95 % are due." in text

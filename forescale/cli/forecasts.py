@@ -1,0 +1,51 @@
+"""`forescale forecasts`: write and show the pages on forecasts, and whether these still do as they were tested."""
+
+from typing import Annotated, Any
+
+import typer
+
+from forescale.cli.output import AsJson, console, plain, say_json, table
+from forescale.report.wording import duration, number, percent, visible
+
+
+def forecasts(
+    topology: Annotated[
+        list[str] | None, typer.Argument(help="Topology files, or names in their folder; all without one.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write the page of each source's forecast, with what past ones were worth, and the page of all series."""
+    from forescale.jobs.forecast_report import forecast_reports
+
+    with console.status("reading forecasts"):
+        told = forecast_reports(topology or ())
+    if as_json:
+        say_json(told)
+        return
+    rows = [
+        (visible(f"{name} / {source}"), *_cells(one))
+        for name, sources in told["topologies"].items()
+        for source, one in sources.items()
+    ]
+    columns = ["series", "p95 of the peak", "p95 held", "loss / naive", "cause or alarm"]
+    console.print(table("forecasts, events per s", columns, rows))
+    for sources in told["topologies"].values():
+        for one in sources.values():
+            if one["report"]:
+                plain(f"page {one['report']}")
+    plain(f"all series: {told['page']}")
+
+
+def _cells(one: dict[str, Any]) -> tuple[str, str, str, str]:
+    """The peak of the longest horizon, and of the longest that has been judged how good it was."""
+    peaks = {int(horizon_s): p95 for horizon_s, p95 in one["p95_per_s"].items()}
+    peak = f"{number(peaks[max(peaks)])} within {duration(max(peaks))}" if peaks else "–"
+    judged = {int(horizon_s): drift for horizon_s, drift in one["drifts"].items() if drift["completed"]}
+    held = loss = "–"
+    if judged:
+        longest_s = max(judged)
+        drift = judged[longest_s]
+        held = f"{percent(drift['coverage'])} of {drift['completed']:,} × {duration(longest_s)}"
+        loss = number(drift["ratio_to_naive"])
+    within = ", ".join(duration(int(horizon_s)) for horizon_s in one["alarms"])
+    return peak, held, loss, one["cause"] or (f"drift within {within}" if within else "–")

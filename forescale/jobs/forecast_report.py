@@ -1,0 +1,261 @@
+"""The pages on forecasts: of each source what past ones were worth, and of all series what is riskiest."""
+
+import hashlib
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import numpy as np
+import numpy.typing as npt
+
+from forecasting.arrivals.history import ArrivalHistory, ArrivalSeries
+from forecasting.arrivals.store import read_history
+from forecasting.drift import Drift
+from forecasting.errors import ForecastError, HistoryError, TrackingError
+from forecasting.forecast import Forecast
+from forecasting.forecast_file import read_forecast
+from forescale.report.decision import ReportError
+from forescale.report.fleet_page import write_fleet_page
+from forescale.report.fleet_row import FleetRow
+from forescale.report.forecast_page import write_forecast_page
+from forescale.report.forecast_report import ForecastReport, forecast_report
+from forescale.report.wording import moment
+from forescale.settings import Settings
+from forescale.topology_file import TopologyFileError, read_topology_file
+from forescale.wiring import clock_of, ledger_of, topology_config, tracker_of
+from planner.ledger.entries import ForecastEntry
+from planner.ledger.ledger import Ledger
+
+logger = logging.getLogger(__name__)
+
+NEWEST = 300
+"""Forecasts of a source that make its record: of hourly ones twelve days."""
+FLEET_PAGE = "forecasts.html"
+_LONGEST_NAME = 120
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class _Series:
+    """report: None where there is no forecast that could be shown."""
+
+    row: FleetRow
+    report: ForecastReport | None
+
+
+def forecast_reports(topologies: Sequence[str] = ()) -> dict[str, Any]:
+    """Write the pages of these topologies, or of all, and the page of all: {"page", "topologies": {topology: {source:
+    {"report", "cause", "alarms", "p95_per_s", "growth", "drifts"}}}}.
+
+    topologies: files, or names in the folder of topology files. All are those that have a topology file or forecasts.
+    What has no forecast has a cause instead of a report. Raises TopologyFileError for one that is named and has no
+    file, OSError where a page cannot be written.
+    """
+    settings = Settings()
+    configs = [topology_config(topology, settings) for topology in topologies]
+    named = {config.topology: tuple(config.as_topology().sources) for config in configs}
+    ledger, now = ledger_of(settings), clock_of(settings).now()
+    known, broken = _known_sources(settings, ledger)
+    sources = known | named
+    found = {name: _series_of(name, sources[name], settings, ledger, now) for name in sorted(sources)}
+    asked = {name: found[name] for name in named or found}
+    written = {name: _written(series, settings) for name, series in asked.items()}
+    rows = [series.row for of_topology in found.values() for series in of_topology.values()]
+    page = write_fleet_page([*rows, *broken], now, settings.reports_dir / FLEET_PAGE)
+    return {
+        "page": str(page),
+        "topologies": {
+            name: {
+                source: _told(series.row, written[name].get(source)) for source, series in sorted(of_topology.items())
+            }
+            for name, of_topology in asked.items()
+        },
+    }
+
+
+def reports_after_forecast(topology: str) -> dict[str, str]:
+    """The pages written after a topology was forecast, by source; fewer where they cannot be written.
+
+    Never raises: a forecast that was made is worth more than its page.
+    """
+    try:
+        told = forecast_reports([topology])["topologies"]
+    except Exception:
+        logger.warning("the pages on the forecasts of %s could not be written", topology, exc_info=True)
+        return {}
+    return {
+        source: one["report"] for of_topology in told.values() for source, one in of_topology.items() if one["report"]
+    }
+
+
+def drift_of(topology: str) -> dict[str, tuple[Drift, ...]]:
+    """Whether the forecasts of each source have drifted, per horizon; sources without a forecast are left out.
+
+    topology: its file, or its name in the folder of topology files. Raises TopologyFileError.
+    """
+    settings = Settings()
+    config = topology_config(topology, settings)
+    now = clock_of(settings).now()
+    series = _series_of(config.topology, tuple(config.as_topology().sources), settings, ledger_of(settings), now)
+    return {source: one.report.drifts for source, one in series.items() if one.report is not None}
+
+
+def _known_sources(settings: Settings, ledger: Ledger) -> tuple[dict[str, tuple[str, ...]], list[FleetRow]]:
+    """The sources of every topology, and a row for each topology file that cannot be read."""
+    sources: dict[str, tuple[str, ...]] = {}
+    broken = []
+    for path in sorted(settings.topologies.glob("*.yaml")):
+        try:
+            config = read_topology_file(path)
+        except TopologyFileError as error:
+            broken.append(FleetRow(path.stem, "all sources", cause=str(error)))
+        else:
+            sources[config.topology] = tuple(config.as_topology().sources)
+    for name in ledger.forecast_topologies():
+        if name not in sources:
+            sources[name] = tuple(sorted({entry.source for entry in ledger.forecasts(name, limit=NEWEST)}))
+    return sources, broken
+
+
+def _series_of(
+    topology: str, sources: Sequence[str], settings: Settings, ledger: Ledger, now: datetime
+) -> dict[str, _Series]:
+    entries = ledger.forecasts(topology, limit=NEWEST * max(1, len(sources)))
+    history, lacking = _history(topology, settings)
+    return {
+        source: _series(
+            topology,
+            source,
+            [entry for entry in entries if entry.source == source][:NEWEST],
+            _known(history, source, now),
+            lacking,
+            now,
+        )
+        for source in sources
+    }
+
+
+def _history(topology: str, settings: Settings) -> tuple[ArrivalHistory | None, str]:
+    """The history, or why there is none."""
+    try:
+        return read_history(settings.history_dir, topology), ""
+    except HistoryError as error:
+        return None, str(error)
+
+
+def _known(history: ArrivalHistory | None, source: str, now: datetime) -> ArrivalSeries | None:
+    """What is known of a source by now."""
+    if history is None or source not in history.series:
+        return None
+    whole = history.series[source]
+    try:
+        return whole.between(whole.start, min(whole.end, now))
+    except HistoryError:
+        return None
+
+
+def _series(
+    topology: str,
+    source: str,
+    entries: Sequence[ForecastEntry],
+    history: ArrivalSeries | None,
+    lacking: str,
+    now: datetime,
+) -> _Series:
+    """entries: of the source, newest first. lacking: why the topology has no history, empty where it has one."""
+    if not entries:
+        cause = lacking or f"it was never forecast; run `forescale forecast {topology}`"
+        return _Series(FleetRow(topology, source, latest_per_s=_latest(history, None, now), cause=cause), None)
+    try:
+        newest = read_forecast(Path(entries[0].folder))
+        report = forecast_report([newest, *_readable(entries[1:])], history)
+    except (ForecastError, HistoryError, ReportError) as error:
+        return _Series(FleetRow(topology, source, entries[0].issued_at, cause=str(error)), None)
+    over = newest.end <= now
+    row = FleetRow(
+        topology,
+        source,
+        newest.issued_at,
+        _latest(history, newest, now),
+        newest.quantiles,
+        {} if over else newest.peak_per_s,
+        {} if over else newest.forecaster,
+        report.drifts,
+        f"the newest forecast ended {moment(newest.end)} UTC; run `forescale forecast {topology}`" if over else "",
+        f"{quote(topology)}/{quote(_file_name(source))}",
+    )
+    return _Series(row, report)
+
+
+def _readable(entries: Sequence[ForecastEntry]) -> list[Forecast]:
+    """Past forecasts without their paths; those that are gone are left out."""
+    found = []
+    for entry in entries:
+        try:
+            found.append(read_forecast(Path(entry.folder), with_paths=False))
+        except ForecastError as error:
+            logger.info("a past forecast is left out of the record: %s", error)
+    return found
+
+
+def _latest(history: ArrivalSeries | None, forecast: Forecast | None, now: datetime) -> Floats:
+    """Rates of the last day, in the forecast's steps where the history can be put on them."""
+    if history is None:
+        return np.empty(0)
+    try:
+        series = history.resampled(forecast.step_s) if forecast else history
+        return series.between(now - timedelta(days=1), now).rate_per_s()
+    except HistoryError:
+        return np.empty(0)
+
+
+def _written(of_topology: Mapping[str, _Series], settings: Settings) -> dict[str, Path]:
+    """The pages of a topology's sources, with links to MLflow while it answers."""
+    tracker = tracker_of(settings)
+    pages = {}
+    for source, series in of_topology.items():
+        if series.report is None:
+            continue
+        report, forecast = series.report, series.report.forecast
+        link = ""
+        try:
+            link = tracker.run_url(forecast.run_id) if forecast.run_id else ""
+        except TrackingError as error:
+            logger.warning("the page on the forecast of %s has no link to MLflow: %s", source, error)
+        path = settings.reports_dir / forecast.topology / _file_name(source)
+        pages[source] = write_forecast_page(replace(report, link=link), path)
+    return pages
+
+
+def _file_name(source: str) -> str:
+    """A source may be called anything, a file may not; the end of a long name gives way to its digest."""
+    name = quote(source, safe=" ")
+    if len(name) > _LONGEST_NAME:
+        name = f"{name[: _LONGEST_NAME - 13]}-{hashlib.sha256(source.encode()).hexdigest()[:12]}"
+    return f"forecast-{name}.html"
+
+
+def _told(row: FleetRow, report: Path | None) -> dict[str, Any]:
+    return {
+        "report": str(report) if report else None,
+        "cause": row.cause,
+        "alarms": {str(drift.horizon_s): drift.reason for drift in row.alarms},
+        "p95_per_s": {str(horizon_s): row.p95_per_s(horizon_s) for horizon_s in sorted(row.peak_per_s)},
+        "growth": row.growth,
+        "drifts": {str(drift.horizon_s): _of_drift(drift) for drift in row.drifts},
+    }
+
+
+def _of_drift(drift: Drift) -> dict[str, Any]:
+    """Without what stands elsewhere; NaN where nothing tells."""
+    return {
+        "completed": drift.completed,
+        "coverage": drift.coverage,
+        "ratio_to_naive": drift.ratio_to_naive,
+        "loss_ratio_to_backtest": drift.loss_ratio_to_backtest,
+    }

@@ -49,7 +49,7 @@ RIVALS = {
         Rival("prophet", "Prophet as it comes", LONGEST_HISTORY_S),
         Rival("arima", "ARIMA(1,1,1)", LONGEST_HISTORY_S),
         Rival("mstl", "MSTL", LONGEST_HISTORY_S),
-        # On five-minute windows of eight weeks a fit takes half a minute, and finds no other order than on two weeks.
+        # Without a season older windows tell it little, and twice as many take twice as long.
         Rival("autoarima", "AutoARIMA", 14 * DAY_S),
     )
 }

@@ -124,6 +124,8 @@ def replayed(
                 fitted = _fitted(forecaster, train, refusals)
                 if fitted is not None:
                     learnt[forecaster.name] = fitted, train.end
+            elif train.end > known[1]:
+                learnt[forecaster.name] = known[0].renewed(train), known[1]
         for row in day:
             given = {}
             for name, (fitted, _) in learnt.items():

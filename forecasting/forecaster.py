@@ -21,6 +21,10 @@ class FittedForecaster(Protocol):
         """
         ...
 
+    def renewed(self, series: ArrivalSeries) -> "FittedForecaster":
+        """The same with what ages fast, such as its usual errors, learnt anew from a longer series; cheap."""
+        ...
+
 
 class Forecaster(Protocol):
     """A way to forecast. Its name stands in scores, in MLflow and in reports."""
@@ -35,7 +39,7 @@ class Forecaster(Protocol):
 
     @property
     def good_for_s(self) -> float:
-        """How long a fit serves in a backtest, in seconds: a day, or more where a fit is slow and ages slowly."""
+        """How long a fit serves in a backtest, renewed every day: a day, or more where it is slow and ages slowly."""
         ...
 
     def why_not(self, series: ArrivalSeries) -> str | None:

@@ -2,8 +2,11 @@
 
 import importlib
 import importlib.util
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
+from typing import Any
 
 
 @contextmanager
@@ -12,6 +15,11 @@ def one_thread() -> Iterator[None]:
     if importlib.util.find_spec("threadpoolctl") is None:
         yield
         return
-    threads = importlib.import_module("threadpoolctl")
-    with threads.threadpool_limits(limits=1):
+    with _controller(len(sys.modules)).limit(limits=1):
         yield
+
+
+@lru_cache(maxsize=1)
+def _controller(loaded: int) -> Any:
+    """The libraries that are there now; looking them up takes longer than a forecast, so only after new imports."""
+    return importlib.import_module("threadpoolctl").ThreadpoolController()

@@ -11,11 +11,16 @@ from forecasting.models.time_grid import DAY_S, windows_per_day
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
 
 SAME_TIME_OF_DAY_S = 9000
 """Origins within ± 2.5 h of the same time of day count as alike."""
 SPACING_S = 900
 ENOUGH = 30
+COMPLETE = 0.7
+ALONE = 3.0
+"""An event stands alone where its error is this many times the largest one of all other days."""
+SOON_S = 21600
 
 
 def alike_origins(
@@ -58,6 +63,8 @@ def run_round(values: Floats, length: int, window_s: int) -> Floats:
 
 def fill_along(trajectories: Floats) -> Floats:
     """Missing errors take the value before them in their trajectory, at its head the one after, else 0."""
+    if np.isfinite(trajectories).all():
+        return trajectories
     filled = _forward_filled(trajectories)
     filled = _forward_filled(filled[:, ::-1])[:, ::-1]
     return np.nan_to_num(filled, nan=0.0)
@@ -69,7 +76,7 @@ def _forward_filled(rows: Floats) -> Floats:
     return np.take_along_axis(rows, position, axis=1)
 
 
-def most_complete(trajectories: Floats, needed: npt.NDArray[np.bool_], share: float = 0.7) -> Ints:
+def most_complete(trajectories: Floats, needed: Mask, share: float = COMPLETE) -> Ints:
     """Rows known in at least `share` of the needed steps; the ENOUGH most complete ones where too few are."""
     if not needed.any():
         return np.arange(trajectories.shape[0])
@@ -82,3 +89,59 @@ def drawn(count: int, paths: int, rng: np.random.Generator) -> Ints:
     """Which of `count` trajectories each path takes: every one equally often, as far as that goes."""
     rounds = [rng.permutation(count) for _ in range(-(-paths // count))]
     return np.concatenate(rounds)[:paths]
+
+
+def drawn_by_weight(weights: Floats, paths: int, rng: np.random.Generator) -> Ints:
+    """Which trajectory each path takes: each as often as its weight says, to the next whole number. They sum to 1."""
+    order = rng.permutation(weights.size)
+    # Systematic resampling: one random offset, equal steps along the summed weights.
+    at = (rng.random() + np.arange(paths)) / paths
+    taken = np.searchsorted(np.cumsum(weights[order]), at, side="right")
+    return np.asarray(rng.permutation(order[np.minimum(taken, weights.size - 1)]), dtype=np.int64)
+
+
+def lone_event(errors: Floats, window_s: int) -> Mask:
+    """The windows of the one event that stands alone in these errors, shape (windows,); none where none does.
+
+    They are those within half a day of the largest error that exceed every error further away, provided that the
+    largest is ALONE times that. What happened twice does not stand alone.
+    """
+    known = np.where(np.isfinite(errors), errors, -np.inf)
+    largest = int(known.argmax())
+    near = np.abs(np.arange(errors.size) - largest) <= windows_per_day(window_s) // 2
+    elsewhere = float(known[~near].max(initial=0.0))
+    alone = not near.all() and known[largest] > ALONE * elsewhere
+    return near & (known > elsewhere) if alone else np.zeros(errors.size, dtype=np.bool_)
+
+
+def spread_over_the_day(
+    origins: Ints, errors: Floats, event: Mask, needed: Mask, window_s: int
+) -> tuple[Ints, Floats | None]:
+    """Origins with weights that let an event which happened once come at any time of day; None for equal weights.
+
+    Origins at about the same time of day would put it into the next hours whenever it once came at about this time,
+    five times as often as its one day among all, and would let it rule the peak of a single hour. Those that would put
+    it into the next SOON_S give their weight, at most about one in the number of days, to all trajectories that hold
+    it: over a day it weighs as much as before, within an hour as much as an hour is of the day.
+
+    errors, event: of the history, shape (windows,); needed: steps that must be known, shape (ahead,).
+    """
+    ahead = needed.size
+    soon = _holding(event, origins, min(ahead, max(1, SOON_S // window_s)))
+    first, last = np.flatnonzero(event)[[0, -1]]
+    stride = max(1, SPACING_S // window_s)
+    anywhere = np.arange(max(1, first - ahead + 1), min(last, errors.size - ahead) + 1, stride, dtype=np.int64)
+    anywhere = anywhere[_holding(event, anywhere, ahead)]
+    if needed.any() and anywhere.size:
+        known = np.isfinite(errors[anywhere[:, None] + np.flatnonzero(needed)])
+        anywhere = anywhere[known.mean(axis=1) >= COMPLETE]
+    if not soon.any() or soon.all() or not anywhere.size:
+        return origins, None
+    weights = [np.full((~soon).sum(), 1 / origins.size), np.full(anywhere.size, soon.mean() / anywhere.size)]
+    return np.concatenate([origins[~soon], anywhere]), np.concatenate(weights)
+
+
+def _holding(event: Mask, origins: Ints, steps: int) -> Mask:
+    """Whether the first `steps` windows from each origin hold any of the event's."""
+    sums = np.concatenate([[0], np.cumsum(event)])
+    return np.asarray(sums[origins + steps] > sums[origins])

@@ -46,12 +46,11 @@ class ArmaMemory:
 
     def _responses(self, ahead: int) -> Floats:
         """What the last error, the one before and the last shock each add to the errors to come, shape (3, ahead)."""
-        states = np.eye(3)
-        rows = np.empty((3, ahead))
-        for lead in range(ahead):
-            rows[:, lead] = states @ (self.ar1, self.ar2, self.ma1)
-            states = np.column_stack([rows[:, lead], states[:, 0], np.zeros(3)])
-        return rows
+        ar, none = np.array([1.0, -self.ar1, -self.ar2]), np.zeros(ahead)
+        rows = [lfilter([1.0], ar, none, zi=lfiltic([1.0], ar, y=state))[0] for state in ([1.0, 0.0], [0.0, 1.0])]
+        impulse = none.copy()
+        impulse[0] = self.ma1
+        return np.stack([*rows, lfilter([1.0], ar, impulse)])
 
     def _states(self, errors: Floats) -> Floats:
         """The last two errors and the last shock before each window and after the last, shape (windows + 1, 3).

@@ -50,6 +50,9 @@ class NaivePaths:
         errors = fill_along(errors)
         return np.maximum(expected + errors[drawn(origins.size, paths, rng)], 0.0) / self.window_s
 
+    def renewed(self, series: ArrivalSeries) -> "NaivePaths":
+        return self
+
 
 def without_gaps(counts: Floats, lag: int) -> Floats:
     """Missing counts take the newest one a whole number of lags before; at the head of the history the one after."""

@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.models.open_hours import OpenHours, learn_open_hours
+from forecasting.models.series_key import SeriesKey
 from forecasting.models.transform import Transform
 from forecasting.models.transform_choice import chosen_transform
 from forecasting.models.weekly_profile import WeeklyProfile, weekly_profile
@@ -25,26 +26,12 @@ class Prepared:
 
 def prepared(series: ArrivalSeries) -> Prepared:
     """The preparation of a series, worked out once for all forecasters that are fitted to it one after another."""
-    return _prepared(_BySight(series))
-
-
-class _BySight:
-    """A series that equals another where a forecaster would see no difference."""
-
-    def __init__(self, series: ArrivalSeries) -> None:
-        self.series = series
-        self.digest = series.digest()
-
-    def __hash__(self) -> int:
-        return hash(self.digest)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _BySight) and self.digest == other.digest
+    return _prepared(SeriesKey(series))
 
 
 @lru_cache(maxsize=4)
-def _prepared(sight: _BySight) -> Prepared:
-    series = sight.series
+def _prepared(key: SeriesKey) -> Prepared:
+    series = key.series
     transform, hours = chosen_transform(series), learn_open_hours(series)
     is_open = hours.open_mask(series.start, series.counts.size)
     return Prepared(transform, hours, is_open, weekly_profile(series, transform, hours))

@@ -14,7 +14,16 @@ import numpy.typing as npt
 
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.errors import ForecastError
-from forecasting.models.error_trajectories import alike_origins, drawn, fill_along, most_complete, run_round
+from forecasting.models.error_trajectories import (
+    alike_origins,
+    drawn,
+    drawn_by_weight,
+    fill_along,
+    lone_event,
+    most_complete,
+    run_round,
+    spread_over_the_day,
+)
 from forecasting.models.open_hours import OpenHours
 from forecasting.models.slow_level import SlowLevel
 from forecasting.models.time_grid import DAY_S, newest, week_slots, windows_per_day
@@ -70,13 +79,19 @@ class CorrectedForecaster:
         now = standardised_errors(recent, self.level, self.transform, self.hours, self.usual_size)
         expected = self._expected(now, np.array([now.size]), steps)[0]
         is_open = self.hours.open_mask(recent.end, steps)
-        left = self._left_errors(recent.end, steps, is_open)
-        errors = expected + left[drawn(left.shape[0], paths, rng)]
+        left, weights = self._left_errors(recent.end, steps, is_open)
+        taken = drawn(left.shape[0], paths, rng) if weights is None else drawn_by_weight(weights, paths, rng)
+        # Trajectories that are drawn several times are worked out once.
+        left, taken = (left, taken) if left.shape[0] <= paths else (left[taken], np.arange(paths))
         slots = week_slots(recent.end, self.window_s, steps)
-        transformed = self.level.transformed(recent.end, steps) + errors * self.usual_size[slots % per_day]
+        usual = self.level.transformed(recent.end, steps) + expected * self.usual_size[slots % per_day]
+        transformed = usual + left * self.usual_size[slots % per_day]
         highest = max(self.highest_count, float(np.nanmax(recent.counts, initial=0.0)))
         counts = np.minimum(self.transform.inverse(transformed), CAP * highest)
-        return np.where(is_open, counts, 0.0) / self.window_s
+        return np.where(is_open, counts / self.window_s, 0.0)[taken]
+
+    def renewed(self, series: ArrivalSeries) -> "CorrectedForecaster":
+        return corrected(series, self.level, self.transform, self.hours, memory=self.memory)
 
     def _expected(self, errors: Floats, origins: Ints, ahead: int) -> Floats:
         # Beyond the leads that were fitted the last one holds: by then little of the current error is left.
@@ -84,14 +99,22 @@ class CorrectedForecaster:
         expected = current_errors(errors, origins, self.window_s) @ weights.T
         return expected if self.memory is None else expected + self.memory.anticipated(errors, origins, ahead)
 
-    def _left_errors(self, start: datetime, ahead: int, is_open: npt.NDArray[np.bool_]) -> Floats:
-        """What past corrections left, at about this time of day, shape (trajectories, ahead)."""
+    def _left_errors(self, start: datetime, ahead: int, is_open: npt.NDArray[np.bool_]) -> tuple[Floats, Floats | None]:
+        """What past corrections left, at about this time of day, shape (trajectories, ahead).
+
+        And the weights by which they are to be drawn, which sum to 1; None for equal ones.
+        """
         now = self.errors.size + round((start - self.errors_end).total_seconds() / self.window_s)
         origins, length = alike_origins(self.errors.size, ahead, self.window_s, now=now)
         errors = run_round(self.errors, length, self.window_s)
-        actual = errors[origins[:, None] + np.arange(ahead)]
-        kept = most_complete(actual, is_open)
-        return fill_along(actual[kept] - self._expected(errors, origins[kept], ahead))
+        leads = np.arange(ahead)
+        kept = origins[most_complete(errors[origins[:, None] + leads], is_open)]
+        weights = None
+        event = lone_event(self.errors, self.window_s)
+        if event.any():
+            happened = run_round(event.astype(np.float64), length, self.window_s) > 0
+            kept, weights = spread_over_the_day(kept, errors, happened, is_open, self.window_s)
+        return fill_along(errors[kept[:, None] + leads] - self._expected(errors, kept, ahead)), weights
 
 
 def corrected(

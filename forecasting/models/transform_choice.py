@@ -1,11 +1,14 @@
 """Which transform a series wants, by a quick holdout of its last days."""
 
+from functools import lru_cache
+
 import numpy as np
 
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.models.open_hours import learn_open_hours
 from forecasting.models.residual_correction import corrected
-from forecasting.models.time_grid import oldest, windows_per_day
+from forecasting.models.series_key import SeriesKey
+from forecasting.models.time_grid import oldest, week_slots, windows_per_day
 from forecasting.models.transform import LOG, SQRT, Transform
 from forecasting.models.weekly_profile import weekly_profile
 from forecasting.peaks import peak_quantiles_per_s, pinball
@@ -19,8 +22,19 @@ def chosen_transform(series: ArrivalSeries) -> Transform:
     """The transform with the lower pinball loss of the 6 h peak over the last three days, or the last quarter.
 
     The trial uses the weekly profile, the cheapest forecaster: what it shows is how errors scale with the load, which
-    is a matter of the series and not of the forecaster. Ties, and series too short for a trial, get the square root.
+    is a matter of the series and not of the forecaster, nor of the day: what is chosen on a Monday serves until the
+    next, where there is a week before it. Ties, and series too short for a trial, get the square root.
     """
+    slots = 7 * windows_per_day(series.window_s)
+    into_week = int(week_slots(series.end, series.window_s, 1)[0])
+    if series.counts.size - into_week >= slots:
+        series = oldest(series, series.counts.size - into_week)
+    return _chosen(SeriesKey(series))
+
+
+@lru_cache(maxsize=4)
+def _chosen(key: SeriesKey) -> Transform:
+    series = key.series
     per_day = windows_per_day(series.window_s)
     held_out = min(3 * per_day, series.counts.size // 4)
     ahead = per_day // 4

@@ -29,6 +29,9 @@ class Spy:
         self.fitted_on.append(series.counts.size)
         return self
 
+    def renewed(self, series):
+        return self
+
     def paths_per_s(self, recent: ArrivalSeries, steps: int, paths: int, rng: np.random.Generator) -> np.ndarray:
         self.asked_from.append(recent.counts.size)
         return np.full((paths, steps), recent.rate_per_s().max())

@@ -27,9 +27,6 @@ class EventAware:
     def renewed(self, series: ArrivalSeries) -> "EventAware":
         return EventAware(self.fitted.renewed(self.effects.removed(series)), self.effects)
 
-    def renewed(self, series: ArrivalSeries) -> "EventAware":
-        return EventAware(self.fitted.renewed(self.effects.removed(series)), self.effects)
-
 
 class EventAwareForecaster:
     """A forecaster around another one, under the same name: to everybody else it is that one."""

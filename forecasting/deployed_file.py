@@ -24,6 +24,7 @@ from forecasting.models.residual_correction import CorrectedForecaster
 from forecasting.models.seasonal_naive_forecaster import SeasonAgo
 from forecasting.models.slow_level import GridLevel, WeeklyLevel
 from forecasting.models.transform import Transform
+from forecasting.selection import Turn
 
 JSON_FILE, ARRAYS_FILE = "deployed.json", "arrays.npz"
 
@@ -47,6 +48,7 @@ class _Corrected(_Strict):
     window_s: int
     transform: Literal["log", "sqrt"]
     grid_start: datetime | None
+    errors_end: datetime
     highest_count: float
     memory: _Arma | None
 
@@ -78,25 +80,33 @@ _Fitted = _Corrected | _Naive | _EventAware
 
 
 class _Body(_Strict):
-    schema_version: Literal[1] = 1
+    """weights, naive, held_back: per horizon, in the order of horizons_s."""
+
+    schema_version: Literal[2] = 2
     window_s: int
     steps: int
+    horizons_s: list[int]
     quantiles: list[float]
-    chosen: dict[int, list[str]]
+    weights: list[dict[str, float]]
+    naive: list[str]
+    held_back: list[bool]
     floor_per_s: float
     fitted: dict[str, Annotated[_Fitted, Field(discriminator="kind")]]
 
 
 def write_deployed(deployed: DeployedForecaster, folder: Path) -> None:
     """Write the two files into a folder, which is made. Raises ForecastError for a forecaster it does not know."""
-    arrays: dict[str, npt.NDArray[np.float64]] = {"log_offsets": deployed.calibration.log_offsets}
+    arrays: dict[str, npt.NDArray[np.float64]] = {"log_offsets": deployed.turn.calibration.log_offsets}
     entries = {name: _any_entry(name, fitted, arrays) for name, fitted in deployed.fitted.items()}
     body = _Body(
         window_s=deployed.window_s,
         steps=deployed.steps,
+        horizons_s=list(deployed.horizons_s),
         quantiles=list(deployed.quantiles),
-        chosen={horizon: list(names) for horizon, names in deployed.chosen.items()},
-        floor_per_s=deployed.calibration.floor_per_s,
+        weights=[dict(weights) for weights in deployed.turn.weights],
+        naive=list(deployed.turn.naive),
+        held_back=list(deployed.turn.held_back),
+        floor_per_s=deployed.turn.calibration.floor_per_s,
         fitted=entries,
     )
     folder.mkdir(parents=True, exist_ok=True)
@@ -117,14 +127,9 @@ def read_deployed(folder: Path) -> DeployedForecaster:
     except (OSError, ValueError, KeyError) as error:
         problem = error.errors()[0] if isinstance(error, ValidationError) else error
         raise ForecastError(f"deployed forecaster in {folder} cannot be read: {problem}; train it again") from None
-    return DeployedForecaster(
-        body.window_s,
-        body.steps,
-        tuple(body.quantiles),
-        {horizon: tuple(names) for horizon, names in body.chosen.items()},
-        fitted,
-        Calibration(offsets, body.floor_per_s),
-    )
+    learnt = Calibration(offsets, body.floor_per_s)
+    turn = Turn(tuple(body.weights), tuple(body.naive), tuple(body.held_back), learnt)
+    return DeployedForecaster(body.window_s, body.steps, tuple(body.horizons_s), tuple(body.quantiles), turn, fitted)
 
 
 def _any_entry(name: str, fitted: FittedForecaster, arrays: dict[str, npt.NDArray[np.float64]]) -> _Fitted:
@@ -164,6 +169,7 @@ def _entry(name: str, fitted: FittedForecaster, arrays: dict[str, npt.NDArray[np
         window_s=fitted.window_s,
         transform=fitted.transform.name,
         grid_start=fitted.level.start if isinstance(fitted.level, GridLevel) else None,
+        errors_end=fitted.errors_end,
         highest_count=fitted.highest_count,
         memory=_Arma(ar1=memory.ar1, ar2=memory.ar2, ma1=memory.ma1) if memory is not None else None,
     )
@@ -184,6 +190,7 @@ def _fitted(name: str, entry: _Corrected | _Naive, arrays: Arrays) -> FittedFore
         OpenHours(entry.window_s, arrays[f"{name}.closed"] > 0),
         arrays[f"{name}.usual_size"],
         arrays[f"{name}.errors"],
+        entry.errors_end,
         arrays[f"{name}.weights"],
         entry.highest_count,
         ArmaMemory(memory.ar1, memory.ar2, memory.ma1) if memory is not None else None,

@@ -6,6 +6,7 @@ from forecasting.forecaster import Forecaster
 from forecasting.models.harmonic_arima_forecaster import HarmonicArimaForecaster
 from forecasting.models.persistence_forecaster import PersistenceForecaster
 from forecasting.models.prophet_forecaster import ProphetForecaster
+from forecasting.models.ridge_fourier_forecaster import RidgeFourierForecaster
 from forecasting.models.seasonal_naive_forecaster import SeasonalNaiveForecaster
 from forecasting.models.time_of_week_forecaster import TimeOfWeekForecaster
 
@@ -24,6 +25,7 @@ def all_forecasters(calendar: EventCalendar | None = None) -> tuple[Forecaster, 
 def _bare_forecasters() -> tuple[Forecaster, ...]:
     return (
         TimeOfWeekForecaster(),
+        RidgeFourierForecaster(),
         ProphetForecaster(),
         HarmonicArimaForecaster(),
         PersistenceForecaster(),

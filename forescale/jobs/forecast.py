@@ -88,9 +88,7 @@ def _made(
     made = make_forecast(
         series,
         issued_at=now,
-        terms=ForecastTerms(
-            wanted.step_s, wanted.horizon_s, HORIZONS_S, wanted.paths, wanted.origins, wanted.seed
-        ),
+        terms=ForecastTerms(wanted.step_s, wanted.horizon_s, HORIZONS_S, wanted.paths, wanted.origins, wanted.seed),
         history_snapshot=snapshot,
         forecasters=all_forecasters(calendar),
         progress=progress,

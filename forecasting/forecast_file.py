@@ -1,5 +1,6 @@
 """A forecast as files: `forecast.json` with all but the paths, `paths.parquet` with these. An exact round trip."""
 
+import hashlib
 import shutil
 import uuid
 from datetime import datetime
@@ -34,8 +35,8 @@ class _Score(_Strict):
 
 
 class _Body(_Strict):
-    # Version 1 knew no snapshot.
-    schema_version: Literal[1, 2] = 2
+    # Version 1 knew no snapshot; up to version 2 every path had a column of its own.
+    schema_version: Literal[1, 2, 3] = 3
     issued_at: datetime
     topology: str
     source: str
@@ -65,7 +66,7 @@ def write_forecast(forecast: Forecast, folder: Path) -> None:
     aside = folder.with_name(f".{folder.name}.{uuid.uuid4().hex}.new")
     try:
         aside.mkdir(parents=True)
-        (aside / JSON_FILE).write_text(_body(forecast).model_dump_json(indent=1), encoding="utf-8")
+        (aside / JSON_FILE).write_text(forecast_json(forecast), encoding="utf-8")
         pq.write_table(_paths_table(forecast), aside / PATHS_FILE)
         _put_in_place(aside, folder)
     except OSError as error:
@@ -92,6 +93,33 @@ def read_forecast(folder: Path, *, with_paths: bool = True) -> Forecast:
         raise ForecastError(f"{folder / JSON_FILE}: {at}: {problem['msg']}; {remedy}") from None
     except (OSError, pa.ArrowException) as error:
         raise ForecastError(f"{folder} cannot be read: {error}; {remedy}") from None
+    paths = np.empty((0, len(body.rate_per_s))) if table is None else _paths(table, body, folder / PATHS_FILE)
+    return _forecast(body, paths)
+
+
+def forecast_json(forecast: Forecast) -> str:
+    """All but the paths, as it stands in `forecast.json`."""
+    return _body(forecast).model_dump_json(indent=1)
+
+
+def forecast_of_json(text: str) -> Forecast:
+    """The forecast of forecast_json, with no paths. Raises ForecastError where it is not one."""
+    try:
+        body = _Body.model_validate_json(text)
+    except ValidationError as error:
+        raise ForecastError(f"a forecast cannot be read: {error.errors()[0]['msg']}; make it again") from None
+    return _forecast(body, np.empty((0, len(body.rate_per_s))))
+
+
+def forecast_digest(forecast: Forecast) -> str:
+    """SHA-256 over every number that is forecast: two forecasts with the same digest say the same, bit for bit."""
+    hashed = hashlib.sha256(f"{forecast.start.timestamp():.0f}|{forecast.step_s}|".encode())
+    for values in (forecast.rate_per_s, forecast.paths_per_s, *forecast.peak_per_s.values()):
+        hashed.update(np.ascontiguousarray(values, dtype="<f8").tobytes())
+    return hashed.hexdigest()
+
+
+def _forecast(body: _Body, paths_per_s: np.ndarray) -> Forecast:
     values = body.model_dump(exclude={"schema_version", "paths", "scores"})
     return Forecast(
         **{
@@ -99,9 +127,7 @@ def read_forecast(folder: Path, *, with_paths: bool = True) -> Forecast:
             "quantiles": tuple(body.quantiles),
             "rate_per_s": np.asarray(body.rate_per_s, dtype=np.float64),
             "peak_per_s": {horizon: np.asarray(peak, dtype=np.float64) for horizon, peak in body.peak_per_s.items()},
-            "paths_per_s": (
-                np.empty((0, len(body.rate_per_s))) if table is None else _paths(table, body, folder / PATHS_FILE)
-            ),
+            "paths_per_s": paths_per_s,
             "scores": tuple(BacktestScore(**score.model_dump()) for score in body.scores),
             "notes": tuple(body.notes),
         }
@@ -133,22 +159,33 @@ def _body(forecast: Forecast) -> _Body:
 
 
 def _paths_table(forecast: Forecast) -> pa.Table:
-    """One row a step, one column a path: what other tools plot as it is."""
+    """One row a step: its start, and the rates of all paths in it."""
     starts = pa.array(forecast.step_starts(), type=pa.timestamp("us", tz="UTC"))
-    columns = {f"path_{number:04d}": pa.array(path) for number, path in enumerate(forecast.paths_per_s)}
-    return pa.table({"step_start": starts, **columns})
+    rates = np.ascontiguousarray(forecast.paths_per_s.T)
+    listed = pa.FixedSizeListArray.from_arrays(pa.array(rates.reshape(-1)), rates.shape[1])
+    return pa.table({"step_start": starts, "paths_per_s": listed})
 
 
 def _paths(table: pa.Table, body: _Body, file: Path) -> np.ndarray:
+    if table.num_rows != len(body.rate_per_s):
+        raise ForecastError(
+            f"{file} holds {table.num_rows} steps, {len(body.rate_per_s)} are expected; make the forecast again"
+        )
+    if "paths_per_s" not in table.column_names:
+        return _paths_in_columns(table, body, file)
+    held = table.schema.field("paths_per_s").type
+    if not pa.types.is_fixed_size_list(held) or held.list_size != body.paths:
+        raise ForecastError(f"{file} holds {held} as paths, {body.paths} are expected; make the forecast again")
+    rates = table["paths_per_s"].combine_chunks().flatten().to_numpy()
+    return np.ascontiguousarray(rates.reshape(table.num_rows, body.paths).T)
+
+
+def _paths_in_columns(table: pa.Table, body: _Body, file: Path) -> np.ndarray:
     names = [f"path_{number:04d}" for number in range(body.paths)]
     if table.column_names != ["step_start", *names]:
         raise ForecastError(
             f"{file} holds {table.num_columns - 1} paths or columns of other names, {body.paths} are expected; "
             "make the forecast again"
-        )
-    if table.num_rows != len(body.rate_per_s):
-        raise ForecastError(
-            f"{file} holds {table.num_rows} steps, {len(body.rate_per_s)} are expected; make the forecast again"
         )
     return np.array([table[name].to_numpy() for name in names], dtype=np.float64).reshape(body.paths, table.num_rows)
 

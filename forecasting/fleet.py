@@ -1,0 +1,124 @@
+"""Forecasts of many sources, each by itself: what fails is one source, named, with its cause.
+
+An order is all that it takes to forecast one source, wherever that is done; see fleet_spark for many at once.
+"""
+
+import logging
+import resource
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from forecasting.arrivals.history import ArrivalSeries
+from forecasting.errors import ForecastError, HistoryError
+from forecasting.events.calendar import EventCalendar
+from forecasting.forecast import Forecast
+from forecasting.forecast_file import forecast_digest, write_forecast
+from forecasting.forecasters import all_forecasters
+from forecasting.pipeline import issue, train
+from forecasting.terms import ForecastTerms
+from forecasting.trained_file import read_trained, write_trained
+
+log = logging.getLogger(__name__)
+
+Floats = npt.NDArray[np.float64]
+WITHOUT_CAUSE = "it says nothing more; run the source alone with `forescale forecast` to see where"
+
+
+@dataclass(frozen=True)
+class Order:
+    """A source to forecast from `counts` (NaN: missing) in windows of window_s from start.
+
+    trained: folder of what is asked; train: whether it is to be made there first. demoted: horizons at which the naive
+    forecaster stands in, with why. folder: where the forecast goes, None to keep nothing. run_id, model_version,
+    history_snapshot: what the forecast says of itself.
+    """
+
+    topology: str
+    source: str
+    start: datetime
+    window_s: int
+    counts: Floats = field(repr=False)
+    issued_at: datetime
+    terms: ForecastTerms
+    calendar: EventCalendar
+    trained: Path
+    train: bool
+    demoted: dict[int, str] = field(default_factory=dict)
+    folder: Path | None = None
+    run_id: str = ""
+    model_version: str = ""
+    history_snapshot: str = ""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of an order. forecast: without its paths, None where it failed; failure: why, in one line.
+
+    digest: of every number of the forecast, paths included. fresh: whether it was trained for it. cpu_s: processor
+    time, of the processes that Prophet starts as well.
+    """
+
+    source: str
+    forecast: Forecast | None
+    failure: str
+    digest: str
+    fresh: bool
+    cpu_s: float
+
+
+def forecast_each(orders: Sequence[Order], progress: Callable[[str], None] | None = None) -> Iterator[Outcome]:
+    """The outcomes in the order of the orders, one source after another, in this process."""
+    for number, order in enumerate(orders, start=1):
+        if progress is not None:
+            progress(f"{order.source} ({number} of {len(orders)})")
+        yield fulfilled(order, progress)
+
+
+def fulfilled(order: Order, progress: Callable[[str], None] | None = None) -> Outcome:
+    """The forecast of one order, kept in its folder; never raises but for what stops the process."""
+    began_s = _cpu_s()
+    forecast, failure, digest = None, "", ""
+    try:
+        forecast, digest = _forecast(order, progress)
+    except (ForecastError, HistoryError) as error:
+        failure = str(error)
+    except Exception as error:
+        log.exception("forecast of source %r of topology %r failed", order.source, order.topology)
+        failure = f"{type(error).__name__}: {' '.join(str(error).split())[:300] or WITHOUT_CAUSE}"
+    return Outcome(order.source, forecast, failure, digest, order.train, _cpu_s() - began_s)
+
+
+def _forecast(order: Order, progress: Callable[[str], None] | None) -> tuple[Forecast, str]:
+    series = ArrivalSeries(order.topology, order.source, order.start, order.window_s, order.counts)
+    if order.train:
+        learnt = train(
+            series,
+            issued_at=order.issued_at,
+            terms=order.terms,
+            history_snapshot=order.history_snapshot,
+            forecasters=all_forecasters(order.calendar),
+            progress=progress,
+        )
+        learnt = replace(learnt, model_version=order.model_version)
+        write_trained(learnt, order.trained)
+    else:
+        learnt = read_trained(order.trained)
+    if order.demoted:
+        learnt = learnt.demoted(order.demoted)
+    made = issue(learnt, series, issued_at=order.issued_at, history_snapshot=order.history_snapshot)
+    forecast = replace(made.forecast, run_id=order.run_id)
+    if order.folder is not None:
+        write_forecast(forecast, order.folder)
+    without_paths = replace(forecast, paths_per_s=np.empty((0, forecast.rate_per_s.shape[0])))
+    return without_paths, forecast_digest(forecast)
+
+
+def _cpu_s() -> float:
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + children.ru_utime + children.ru_stime

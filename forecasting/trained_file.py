@@ -1,0 +1,63 @@
+"""What was trained as a folder: the deployed forecaster (see deployed_file), and `trained.json` for what it came from.
+
+An exact round trip: read back, it says the same of the same counts.
+"""
+
+import shutil
+import uuid
+from datetime import datetime
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from forecasting.deployed_file import read_deployed, write_deployed
+from forecasting.errors import ForecastError
+from forecasting.forecast import BacktestScore
+from forecasting.terms import ForecastTerms
+from forecasting.trained import Trained
+
+JSON_FILE = "trained.json"
+
+
+class _Body(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, ser_json_inf_nan="strings")
+
+    schema_version: Literal[1] = 1
+    topology: str
+    source: str
+    terms: ForecastTerms
+    scores: tuple[BacktestScore, ...]
+    notes: tuple[str, ...]
+    trained_from: datetime
+    trained_to: datetime
+    history_digest: str
+    history_snapshot: str
+    model_version: str
+
+
+def write_trained(trained: Trained, folder: Path) -> None:
+    """Write the folder, whole or not at all; one that is there already is replaced. Raises ForecastError."""
+    aside = folder.with_name(f".{folder.name}.{uuid.uuid4().hex}.new")
+    try:
+        write_deployed(trained.deployed, aside)
+        body = _Body(**{name: getattr(trained, name) for name in _Body.model_fields if name != "schema_version"})
+        (aside / JSON_FILE).write_text(body.model_dump_json(indent=1), encoding="utf-8")
+        if folder.exists():
+            shutil.rmtree(folder)
+        aside.rename(folder)
+    except OSError as error:
+        raise ForecastError(f"what was trained cannot be written to {folder}: {error}; check the path") from None
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+def read_trained(folder: Path) -> Trained:
+    """What was trained. Raises ForecastError naming the folder and what is wrong with it."""
+    try:
+        body = _Body.model_validate_json((folder / JSON_FILE).read_bytes())
+    except (OSError, ValidationError) as error:
+        problem = error.errors()[0]["msg"] if isinstance(error, ValidationError) else error
+        raise ForecastError(f"{folder / JSON_FILE} cannot be read: {problem}; train it again") from None
+    given = {name: getattr(body, name) for name in _Body.model_fields if name != "schema_version"}
+    return Trained(deployed=read_deployed(folder), **given)

@@ -84,10 +84,10 @@ def backtest_losses_per_s(forecasts: Sequence[Forecast], horizons_s: Sequence[in
 
 
 def deployed_score(forecast: Forecast, horizon_s: int) -> BacktestScore | None:
-    """Of the whole procedure where it was allowed; else of the one forecaster that took its place. None without."""
+    """Of the whole procedure, except where it was refused and one forecaster took its place: of that. None without."""
     scores = {score.forecaster: score for score in forecast.scores if score.horizon_s == horizon_s}
-    together = scores.get(DEPLOYED)
-    return together if together and together.allowed else scores.get(forecast.forecaster.get(horizon_s, ""))
+    together, alone = scores.get(DEPLOYED), scores.get(forecast.forecaster.get(horizon_s, ""))
+    return together if together and (together.allowed or alone is None) else alone
 
 
 def _drift(record: TrackRecord, horizon: int, score: TrackScore, backtest_per_s: Floats) -> Drift:

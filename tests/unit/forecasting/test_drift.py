@@ -1,5 +1,6 @@
 """When an alarm is raised over forecasts, and when not."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import cache
 
@@ -199,12 +200,17 @@ def test_backtest_loss__is_of_what_was_deployed_in_the_order_of_the_record() -> 
 def test_deployed_score__is_of_the_naive_where_the_best_together_were_held_back() -> None:
     held_back = (
         BacktestScore("deployed", HOUR_S, 3.0, 1.2, 0.7, 12, False, "ratio 1.2 >= 1"),
-        BacktestScore("time_of_week", HOUR_S, 2.0, 1.0, 0.9, 12, True, ""),
+        BacktestScore("week_naive", HOUR_S, 2.0, 1.0, 0.9, 12, True, ""),
     )
-    forecast = said(MONDAY, {HOUR_S: np.ones(4)})
-    score = deployed_score(type(forecast)(**{**vars(forecast), "scores": held_back}), HOUR_S)
-    assert score is not None
-    assert score.pinball_per_s == 2.0
+    made = replace(said(MONDAY, {HOUR_S: np.ones(4)}), scores=held_back)
+    naive = deployed_score(replace(made, forecaster={HOUR_S: "week_naive"}), HOUR_S)
+    assert naive is not None
+    assert naive.pinball_per_s == 2.0
+    # Several together have no other score than that of the procedure.
+    mixed = deployed_score(replace(made, forecaster={HOUR_S: "prophet + week_naive"}), HOUR_S)
+    assert mixed is not None
+    assert mixed.pinball_per_s == 3.0
+    assert deployed_score(replace(made, scores=()), HOUR_S) is None
 
 
 def test_levels__are_what_their_reasons_say() -> None:

@@ -119,7 +119,9 @@ def _ratio(event: Event, seen: Mapping[Event, _Occurrence]) -> float:
         return expected
     own = seen[event]
     beforehand = math.log(max(expected, LEAST_RATIO))
-    return min(math.exp(own.weight * own.log_ratio + (1 - own.weight) * beforehand), LARGEST_RATIO)
+    ratio = math.exp(own.weight * own.log_ratio + (1 - own.weight) * beforehand)
+    # No rounding error is to make an effect where there was none.
+    return min(round(ratio, 9), LARGEST_RATIO)
 
 
 def _expected(event: Event, seen: Mapping[Event, _Occurrence]) -> float:

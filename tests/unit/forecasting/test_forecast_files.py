@@ -2,7 +2,9 @@
 
 import json
 from dataclasses import fields, replace
+from datetime import timedelta
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pytest
@@ -11,8 +13,11 @@ from sample_forecast import small_forecast
 
 from forecasting.deployed_file import ARRAYS_FILE, read_deployed, write_deployed
 from forecasting.errors import ForecastError
+from forecasting.events.calendar import Event, EventCalendar, EventKind
+from forecasting.events.event_aware_forecaster import EventAware
 from forecasting.forecast import Forecast
 from forecasting.forecast_file import JSON_FILE, PATHS_FILE, read_forecast, write_forecast
+from forecasting.forecasters import all_forecasters
 from forecasting.models.harmonic_arima_forecaster import HarmonicArimaForecaster
 from forecasting.models.persistence_forecaster import PersistenceForecaster
 from forecasting.models.prophet_forecaster import ProphetForecaster
@@ -132,6 +137,33 @@ def test_a_deployed_forecaster__comes_back_and_says_the_same(tmp_path: Path) -> 
     deployed = replace(deployed, fitted=every, turn=replace(deployed.turn, weights=({"persistence": 1.0}, shares)))
     write_deployed(deployed, tmp_path)
     paths, peaks = read_deployed(tmp_path).ask(series, 50, 9)
+    assert np.array_equal(paths, deployed.ask(series, 50, 9)[0])
+    assert np.array_equal(peaks, deployed.ask(series, 50, 9)[1])
+
+
+def test_a_deployed_forecaster_that_knows_events__comes_back_and_says_the_same(tmp_path: Path) -> None:
+    series = web_requests()
+    start = series.end
+    events = (
+        Event(EventKind.HOLIDAY, "Epiphany", start - timedelta(days=20), start - timedelta(days=19)),
+        Event(EventKind.OUTAGE, "Feed lost", start - timedelta(days=9), start - timedelta(days=8.9)),
+        Event(EventKind.HOLIDAY, "Epiphany", start + timedelta(minutes=20), start + timedelta(days=1)),
+        Event(EventKind.LAUNCH, "Sale", start, start + timedelta(minutes=30), ratio=1.7),
+    )
+    made = make_forecast(
+        series,
+        issued_at=start,
+        terms=ForecastTerms(900, 3600, (900, 3600), paths=50, origins=4, seed=3),
+        forecasters=all_forecasters(EventCalendar(events))[:1] + all_forecasters(EventCalendar(events))[-2:],
+    )
+    deployed = made.trained.deployed
+    assert all(isinstance(fitted, EventAware) for fitted in deployed.fitted.values())
+    write_deployed(deployed, tmp_path)
+    read = read_deployed(tmp_path)
+    for name, fitted in read.fitted.items():
+        assert isinstance(fitted, EventAware)
+        assert fitted.effects == cast(EventAware, deployed.fitted[name]).effects
+    paths, peaks = read.ask(series, 50, 9)
     assert np.array_equal(paths, deployed.ask(series, 50, 9)[0])
     assert np.array_equal(peaks, deployed.ask(series, 50, 9)[1])
 

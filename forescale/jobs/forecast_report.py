@@ -15,9 +15,11 @@ import numpy.typing as npt
 from forecasting.arrivals.history import ArrivalHistory, ArrivalSeries
 from forecasting.arrivals.store import read_history
 from forecasting.drift import Drift
-from forecasting.errors import ForecastError, HistoryError, TrackingError
+from forecasting.errors import CalendarError, ForecastError, HistoryError, TrackingError
+from forecasting.events.effects import without_outages
 from forecasting.forecast import Forecast
 from forecasting.forecast_file import read_forecast
+from forescale.events_section import EventEntry, HolidaysEntry, event_calendar
 from forescale.report.decision import ReportError
 from forescale.report.fleet_page import write_fleet_page
 from forescale.report.fleet_row import FleetRow
@@ -25,7 +27,7 @@ from forescale.report.forecast_page import write_forecast_page
 from forescale.report.forecast_report import ForecastReport, forecast_report
 from forescale.report.wording import moment
 from forescale.settings import Settings
-from forescale.topology_file import TopologyFileError, read_topology_file
+from forescale.topology_file import TopologyConfig, TopologyFileError, read_topology_file
 from forescale.wiring import clock_of, ledger_of, topology_config, tracker_of
 from planner.ledger.entries import ForecastEntry
 from planner.ledger.ledger import Ledger
@@ -48,6 +50,15 @@ class _Series:
     report: ForecastReport | None
 
 
+@dataclass(frozen=True)
+class _Topology:
+    """events: as its file announces them; none without a file."""
+
+    name: str
+    sources: tuple[str, ...]
+    events: Sequence[HolidaysEntry | EventEntry] = ()
+
+
 def forecast_reports(topologies: Sequence[str] = ()) -> dict[str, Any]:
     """Write the pages of these topologies, or of all, and the page of all: {"page", "topologies": {topology: {source:
     {"report", "cause", "alarms", "p95_per_s", "growth", "drifts"}}}}.
@@ -58,11 +69,11 @@ def forecast_reports(topologies: Sequence[str] = ()) -> dict[str, Any]:
     """
     settings = Settings()
     configs = [topology_config(topology, settings) for topology in topologies]
-    named = {config.topology: tuple(config.as_topology().sources) for config in configs}
+    named = {config.topology: _topology(config) for config in configs}
     ledger, now = ledger_of(settings), clock_of(settings).now()
-    known, broken = _known_sources(settings, ledger)
-    sources = known | named
-    found = {name: _series_of(name, sources[name], settings, ledger, now) for name in sorted(sources)}
+    known, broken = _known_topologies(settings, ledger)
+    every = known | named
+    found = {name: _series_of(every[name], settings, ledger, now) for name in sorted(every)}
     asked = {name: found[name] for name in named or found}
     written = {name: _written(series, settings) for name, series in asked.items()}
     rows = [series.row for of_topology in found.values() for series in of_topology.values()]
@@ -101,13 +112,17 @@ def drift_of(topology: str) -> dict[str, tuple[Drift, ...]]:
     settings = Settings()
     config = topology_config(topology, settings)
     now = clock_of(settings).now()
-    series = _series_of(config.topology, tuple(config.as_topology().sources), settings, ledger_of(settings), now)
+    series = _series_of(_topology(config), settings, ledger_of(settings), now)
     return {source: one.report.drifts for source, one in series.items() if one.report is not None}
 
 
-def _known_sources(settings: Settings, ledger: Ledger) -> tuple[dict[str, tuple[str, ...]], list[FleetRow]]:
-    """The sources of every topology, and a row for each topology file that cannot be read."""
-    sources: dict[str, tuple[str, ...]] = {}
+def _topology(config: TopologyConfig) -> _Topology:
+    return _Topology(config.topology, tuple(config.as_topology().sources), tuple(config.events))
+
+
+def _known_topologies(settings: Settings, ledger: Ledger) -> tuple[dict[str, _Topology], list[FleetRow]]:
+    """Every topology by its name, and a row for each topology file that cannot be read."""
+    known: dict[str, _Topology] = {}
     broken = []
     for path in sorted(settings.topologies.glob("*.yaml")):
         try:
@@ -115,28 +130,27 @@ def _known_sources(settings: Settings, ledger: Ledger) -> tuple[dict[str, tuple[
         except TopologyFileError as error:
             broken.append(FleetRow(path.stem, "all sources", cause=str(error)))
         else:
-            sources[config.topology] = tuple(config.as_topology().sources)
+            known[config.topology] = _topology(config)
     for name in ledger.forecast_topologies():
-        if name not in sources:
-            sources[name] = tuple(sorted({entry.source for entry in ledger.forecasts(name, limit=NEWEST)}))
-    return sources, broken
+        if name not in known:
+            sources = {entry.source for entry in ledger.forecasts(name, limit=NEWEST)}
+            known[name] = _Topology(name, tuple(sorted(sources)))
+    return known, broken
 
 
-def _series_of(
-    topology: str, sources: Sequence[str], settings: Settings, ledger: Ledger, now: datetime
-) -> dict[str, _Series]:
-    entries = ledger.forecasts(topology, limit=NEWEST * max(1, len(sources)))
-    history, lacking = _history(topology, settings)
+def _series_of(topology: _Topology, settings: Settings, ledger: Ledger, now: datetime) -> dict[str, _Series]:
+    entries = ledger.forecasts(topology.name, limit=NEWEST * max(1, len(topology.sources)))
+    history, lacking = _history(topology.name, settings)
     return {
         source: _series(
-            topology,
+            topology.name,
             source,
             [entry for entry in entries if entry.source == source][:NEWEST],
-            _known(history, source, now),
+            _known(history, source, topology.events, now),
             lacking,
             now,
         )
-        for source in sources
+        for source in topology.sources
     }
 
 
@@ -148,15 +162,22 @@ def _history(topology: str, settings: Settings) -> tuple[ArrivalHistory | None, 
         return None, str(error)
 
 
-def _known(history: ArrivalHistory | None, source: str, now: datetime) -> ArrivalSeries | None:
-    """What is known of a source by now."""
+def _known(
+    history: ArrivalHistory | None, source: str, events: Sequence[HolidaysEntry | EventEntry], now: datetime
+) -> ArrivalSeries | None:
+    """What is known of a source by now. An outage that was announced tells nothing of a forecast: it is left out."""
     if history is None or source not in history.series:
         return None
     whole = history.series[source]
     try:
-        return whole.between(whole.start, min(whole.end, now))
+        series = whole.between(whole.start, min(whole.end, now))
     except HistoryError:
         return None
+    try:
+        return without_outages(series, event_calendar(events, series.start, series.end).of_source(source))
+    except CalendarError as error:
+        logger.warning("the record of %s counts outages as well: %s", source, error)
+        return series
 
 
 def _series(

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import yaml
 from past_forecasts import said
 from report_page import ReportPage
 from shop_history import NAME, hour, shop_file, write_shop
@@ -168,6 +169,18 @@ def test_forecasts__knows_nothing_of_what_comes_after_now(capsys: pytest.Capture
     TraceClock(Settings().clock_file).start_at(NOW - timedelta(hours=12))
     orders = answer(capsys, NAME)["topologies"][NAME]["orders"]
     assert orders["drifts"]["3600"]["completed"] == 18
+
+
+def test_forecasts__holds_none_against_an_outage_that_was_announced(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    keep(hourly(30, 1.2))
+    outage = {"label": "works", "kind": "outage", "start": f"{NOW - timedelta(hours=6)}", "end": f"{NOW}"}
+    file = tmp_path / "topologies" / f"{NAME}.yaml"
+    file.write_text(file.read_text() + yaml.safe_dump({"events": [outage]}))
+    orders = answer(capsys, NAME)["topologies"][NAME]["orders"]
+    # Six of the thirty hours tell nothing. Of the seven days, those that began 24 and 25 hours ago lack more than a fifth.
+    assert (orders["drifts"]["3600"]["completed"], orders["drifts"]["86400"]["completed"]) == (24, 5)
 
 
 def test_forecasts__of_all_includes_those_without_a_file_and_files_that_cannot_be_read(

@@ -179,7 +179,7 @@ def test_forecasts__holds_none_against_an_outage_that_was_announced(
     file = tmp_path / "topologies" / f"{NAME}.yaml"
     file.write_text(file.read_text() + yaml.safe_dump({"events": [outage]}))
     orders = answer(capsys, NAME)["topologies"][NAME]["orders"]
-    # Six of the thirty hours tell nothing. Of the seven days, those that began 24 and 25 hours ago lack more than a fifth.
+    # Six of the thirty hours tell nothing. Of the seven days, the two that began last lack more than a fifth.
     assert (orders["drifts"]["3600"]["completed"], orders["drifts"]["86400"]["completed"]) == (24, 5)
 
 

@@ -12,7 +12,7 @@ from forescale.report.page import rendered, write_page
 from forescale.report.spark_line import SparkLine, spark_line
 from forescale.report.table import Cell, Column
 from forescale.report.verdict import Sentence
-from forescale.report.wording import NBSP, duration, moment, number, percent
+from forescale.report.wording import NBSP, day_moment, duration, moment, number, percent
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ def _asked(rows: Sequence[FleetRow]) -> str:
 
 def _line(row: FleetRow, horizons_s: Sequence[int]) -> FleetLine:
     return FleetLine(
-        (Cell(row.topology), Cell(row.source, href=_own_page(row.page), strong=True)),
+        (Cell(row.topology), Cell(row.source, _issued(row), href=_own_page(row.page), strong=True)),
         spark_line(row),
         (
             Cell(number(row.now_per_s)),
@@ -112,6 +112,10 @@ def _line(row: FleetRow, horizons_s: Sequence[int]) -> FleetLine:
         ),
         bool(row.cause or row.alarms),
     )
+
+
+def _issued(row: FleetRow) -> tuple[str, ...]:
+    return (f"forecast {day_moment(row.issued_at)}",) if row.issued_at is not None else ()
 
 
 def _growth(growth: float) -> str:

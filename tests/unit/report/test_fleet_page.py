@@ -80,7 +80,7 @@ def test_growth__sets_the_coming_day_against_the_last() -> None:
 def test_page__tells_of_a_series_what_is_now_and_what_is_coming() -> None:
     text = read([row("web", 15.0, drifts=(GOOD,))])
     # Now: the newest rate that is known.
-    assert "shop web 6 7.5 15 +50 % 95 % 40 × 1 h 0.4 prophet –" in text
+    assert "shop web forecast Mon 00:00 6 7.5 15 +50 % 95 % 40 × 1 h 0.4 prophet –" in text
     assert "1 series: all are forecast, none has drifted" in text
     assert "Asked of you Nothing." in text
 

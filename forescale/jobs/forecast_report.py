@@ -1,6 +1,5 @@
 """The pages on forecasts: of each source what past ones were worth, and of all series what is riskiest."""
 
-import hashlib
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,6 +18,7 @@ from forecasting.errors import CalendarError, ForecastError, HistoryError, Track
 from forecasting.events.effects import without_outages
 from forecasting.forecast import Forecast
 from forecasting.forecast_file import read_forecast
+from forecasting.tracking.tracker import Tracker
 from forescale.events_section import EventEntry, HolidaysEntry, event_calendar
 from forescale.report.decision import ReportError
 from forescale.report.fleet_page import write_fleet_page
@@ -26,6 +26,7 @@ from forescale.report.fleet_row import FleetRow
 from forescale.report.forecast_page import write_forecast_page
 from forescale.report.forecast_report import ForecastReport, forecast_report
 from forescale.report.wording import moment
+from forescale.safe_name import safe_name
 from forescale.settings import Settings
 from forescale.topology_file import TopologyConfig, TopologyFileError, read_topology_file
 from forescale.wiring import clock_of, ledger_of, topology_config, tracker_of
@@ -37,7 +38,7 @@ logger = logging.getLogger(__name__)
 NEWEST = 300
 """Forecasts of a source that make its record: of hourly ones twelve days."""
 FLEET_PAGE = "forecasts.html"
-_LONGEST_NAME = 120
+_MOST_REFUSED = 3
 
 Floats = npt.NDArray[np.float64]
 
@@ -75,7 +76,8 @@ def forecast_reports(topologies: Sequence[str] = ()) -> dict[str, Any]:
     every = known | named
     found = {name: _series_of(every[name], settings, ledger, now) for name in sorted(every)}
     asked = {name: found[name] for name in named or found}
-    written = {name: _written(series, settings) for name, series in asked.items()}
+    links = _RunLinks(tracker_of(settings))
+    written = {name: _written(series, links, settings) for name, series in asked.items()}
     rows = [series.row for of_topology in found.values() for series in of_topology.values()]
     page = write_fleet_page([*rows, *broken], now, settings.reports_dir / FLEET_PAGE)
     return {
@@ -104,13 +106,14 @@ def reports_after_forecast(topology: str) -> dict[str, str]:
     }
 
 
-def drift_of(topology: str) -> dict[str, tuple[Drift, ...]]:
+def drift_of(topology: str, config: TopologyConfig | None = None) -> dict[str, tuple[Drift, ...]]:
     """Whether the forecasts of each source have drifted, per horizon; sources without a forecast are left out.
 
-    topology: its file, or its name in the folder of topology files. Raises TopologyFileError.
+    topology: its file, or its name in the folder of topology files, read where config is None. Raises
+    TopologyFileError.
     """
     settings = Settings()
-    config = topology_config(topology, settings)
+    config = config or topology_config(topology, settings)
     now = clock_of(settings).now()
     series = _series_of(_topology(config), settings, ledger_of(settings), now)
     return {source: one.report.drifts for source, one in series.items() if one.report is not None}
@@ -235,30 +238,39 @@ def _latest(history: ArrivalSeries | None, forecast: Forecast | None, now: datet
         return np.empty(0)
 
 
-def _written(of_topology: Mapping[str, _Series], settings: Settings) -> dict[str, Path]:
-    """The pages of a topology's sources, with links to MLflow while it answers."""
-    tracker = tracker_of(settings)
-    pages = {}
-    for source, series in of_topology.items():
-        if series.report is None:
-            continue
-        report, forecast = series.report, series.report.forecast
-        link = ""
+class _RunLinks:
+    """Where the MLflow runs are; no longer asked for once MLflow has refused a few times, as each takes its time."""
+
+    def __init__(self, tracker: Tracker) -> None:
+        self._tracker = tracker
+        self._refused = 0
+
+    def of(self, forecast: Forecast) -> str:
+        """The link to the forecast's run, empty without one."""
+        if not forecast.run_id or self._refused >= _MOST_REFUSED:
+            return ""
         try:
-            link = tracker.run_url(forecast.run_id) if forecast.run_id else ""
+            return self._tracker.run_url(forecast.run_id)
         except TrackingError as error:
-            logger.warning("the page on the forecast of %s has no link to MLflow: %s", source, error)
-        path = settings.reports_dir / forecast.topology / _file_name(source)
-        pages[source] = write_forecast_page(replace(report, link=link), path)
-    return pages
+            self._refused += 1
+            logger.warning("the page on the forecast of %s has no link to MLflow: %s", forecast.source, error)
+            return ""
+
+
+def _written(of_topology: Mapping[str, _Series], links: _RunLinks, settings: Settings) -> dict[str, Path]:
+    """The pages of a topology's sources."""
+    return {
+        source: write_forecast_page(
+            replace(series.report, link=links.of(series.report.forecast)),
+            settings.reports_dir / series.report.forecast.topology / _file_name(source),
+        )
+        for source, series in of_topology.items()
+        if series.report is not None
+    }
 
 
 def _file_name(source: str) -> str:
-    """A source may be called anything, a file may not; the end of a long name gives way to its digest."""
-    name = quote(source, safe=" ")
-    if len(name) > _LONGEST_NAME:
-        name = f"{name[: _LONGEST_NAME - 13]}-{hashlib.sha256(source.encode()).hexdigest()[:12]}"
-    return f"forecast-{name}.html"
+    return f"forecast-{safe_name(source)}.html"
 
 
 def _told(row: FleetRow, report: Path | None) -> dict[str, Any]:

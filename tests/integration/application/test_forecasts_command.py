@@ -215,6 +215,17 @@ def test_forecasts__of_a_source_with_an_odd_name_stays_in_its_folder(home: Path)
     assert Path(told["report"]).exists()
 
 
+def test_forecasts__is_written_without_links_while_mlflow_is_away_and_does_not_ask_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("FORESCALE_MLFLOW_URI", "http://127.0.0.1:1")
+    keep([replace(of_orders(NOW, 1.2, f"source {number}"), topology="many", run_id="run-1") for number in range(5)])
+    with caplog.at_level(logging.WARNING):
+        told = forecast_reports()["topologies"]["many"]
+    assert all(Path(one["report"]).exists() for one in told.values())
+    assert len([record for record in caplog.records if "has no link to MLflow" in record.getMessage()]) == 3
+
+
 def test_reports_after_forecast__never_stand_in_its_way(home: Path, caplog: pytest.LogCaptureFixture) -> None:
     keep([of_orders(NOW, 1.2)])
     assert set(reports_after_forecast(NAME)) == {"orders"}

@@ -20,6 +20,7 @@ from forecasting.forecast import Forecast
 from forecasting.forecast_file import read_forecast
 from forecasting.tracking.tracker import Tracker
 from forescale.events_section import EventEntry, HolidaysEntry, event_calendar
+from forescale.jobs.forecast_failures import read_failures
 from forescale.report.decision import ReportError
 from forescale.report.fleet_page import write_fleet_page
 from forescale.report.fleet_row import FleetRow
@@ -144,13 +145,14 @@ def _known_topologies(settings: Settings, ledger: Ledger) -> tuple[dict[str, _To
 def _series_of(topology: _Topology, settings: Settings, ledger: Ledger, now: datetime) -> dict[str, _Series]:
     entries = ledger.forecasts(topology.name, limit=NEWEST * max(1, len(topology.sources)))
     history, lacking = _history(topology.name, settings)
+    causes = read_failures(settings.forecasts_dir / topology.name)
     return {
         source: _series(
             topology.name,
             source,
             [entry for entry in entries if entry.source == source][:NEWEST],
             _known(history, source, topology.events, now),
-            lacking,
+            causes.get(source, lacking),
             now,
         )
         for source in topology.sources
@@ -188,12 +190,12 @@ def _series(
     source: str,
     entries: Sequence[ForecastEntry],
     history: ArrivalSeries | None,
-    lacking: str,
+    failure: str,
     now: datetime,
 ) -> _Series:
-    """entries: of the source, newest first. lacking: why the topology has no history, empty where it has one."""
+    """entries: of the source, newest first. failure: why it could not be forecast the last time, empty where it was."""
     if not entries:
-        cause = lacking or f"it was never forecast; run `forescale forecast {topology}`"
+        cause = failure or f"it was never forecast; run `forescale forecast {topology}`"
         return _Series(FleetRow(topology, source, latest_per_s=_latest(history, None, now), cause=cause), None)
     try:
         newest = read_forecast(Path(entries[0].folder))
@@ -210,10 +212,17 @@ def _series(
         {} if over else newest.peak_per_s,
         {} if over else newest.forecaster,
         report.drifts,
-        f"the newest forecast ended {moment(newest.end)} UTC; run `forescale forecast {topology}`" if over else "",
+        _cause(topology, newest, failure, over=over),
         f"{quote(topology)}/{quote(_file_name(source))}",
     )
     return _Series(row, report)
+
+
+def _cause(topology: str, newest: Forecast, failure: str, *, over: bool) -> str:
+    """Why the newest forecast is not what it should be; empty where it is."""
+    if failure:
+        return f"not forecast since {moment(newest.issued_at)} UTC: {failure}"
+    return f"the newest forecast ended {moment(newest.end)} UTC; run `forescale forecast {topology}`" if over else ""
 
 
 def _readable(entries: Sequence[ForecastEntry]) -> list[Forecast]:

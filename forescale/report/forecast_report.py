@@ -17,6 +17,7 @@ class ForecastReport:
     """forecast: the newest, with its paths. history: what is known by now, None where nothing is.
 
     record: of all forecasts, the newest included; scores, drifts: per horizon of the record. link: to the MLflow run.
+    failure: why the source could not be forecast since, empty where it could.
     """
 
     forecast: Forecast
@@ -25,6 +26,7 @@ class ForecastReport:
     scores: tuple[TrackScore, ...]
     drifts: tuple[Drift, ...]
     link: str = ""
+    failure: str = ""
 
 
 def forecast_report(forecasts: Sequence[Forecast], history: ArrivalSeries | None, *, link: str = "") -> ForecastReport:

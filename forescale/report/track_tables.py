@@ -7,7 +7,7 @@ from forecasting.track_scores import TrackScore
 from forescale.report.forecast_report import ForecastReport
 from forescale.report.table import Cell, Column, Table
 from forescale.report.verdict import Sentence
-from forescale.report.wording import NBSP, duration, moment, number, percent, rate, visible
+from forescale.report.wording import NBSP, duration, moment, number, percent, rate, sentence, visible
 
 
 def headline(report: ForecastReport) -> str:
@@ -20,7 +20,9 @@ def headline(report: ForecastReport) -> str:
 
 def sentences(report: ForecastReport) -> tuple[Sentence, ...]:
     """What is coming, how often that was right, and whether it still is."""
+    failure = Sentence("Not renewed", sentence(report.failure)) if report.failure else None
     return (
+        *([failure] if failure else []),
         Sentence("Peak (p95)", _peaks(report)),
         Sentence("Held so far", _held(report.scores)),
         Sentence("Drift", _drift(report)),

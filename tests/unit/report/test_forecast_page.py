@@ -78,6 +78,13 @@ def test_page__shows_an_alarm_and_what_to_do(series: ArrivalSeries) -> None:
     assert "Drift None: past forecasts did no worse than their backtest said" in quiet
 
 
+def test_page__of_a_source_that_could_not_be_forecast_since_says_why_before_all_else(series: ArrivalSeries) -> None:
+    report = replace(report_of(series, 0), failure="nothing was observed in the last 5 h; restore the feed")
+    text = read(report)
+    assert text.index("Not renewed Nothing was observed in the last 5 h; restore the feed.") < text.index("Peak (p95)")
+    assert "Not renewed" not in read(report_of(series, 0))
+
+
 def test_page__before_any_span_is_over_says_so_and_draws_what_is_coming(series: ArrivalSeries) -> None:
     page = page_of(report_of(series, 0))
     assert "Held so far Not known yet" in page.text

@@ -215,7 +215,7 @@ def _series(
         _cause(topology, newest, failure, over=over),
         f"{quote(topology)}/{quote(_file_name(source))}",
     )
-    return _Series(row, report)
+    return _Series(row, replace(report, failure=failure))
 
 
 def _cause(topology: str, newest: Forecast, failure: str, *, over: bool) -> str:

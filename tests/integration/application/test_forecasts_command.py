@@ -18,6 +18,7 @@ from shop_history import NAME, hour, shop_file, write_shop
 from forecasting.forecast import Forecast
 from forecasting.forecast_file import JSON_FILE, write_forecast
 from forescale.cli import main
+from forescale.jobs.forecast_failures import write_failures
 from forescale.jobs.forecast_report import drift_of, forecast_reports, reports_after_forecast
 from forescale.settings import Settings
 from forescale.wiring import ledger_of
@@ -162,6 +163,19 @@ def test_forecasts__says_of_one_that_is_over_that_nothing_is_forecast(capsys: py
     assert orders["p95_per_s"] == {}
     # What it was worth can still be read.
     assert "The p95 held in 1 of 1 completed hour, in 1 of 1 completed day" in page(orders["report"])
+
+
+def test_forecasts__names_the_cause_of_a_source_that_could_not_be_forecast_since(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    keep([of_orders(NOW - timedelta(hours=3), 1.2)])
+    write_failures(Settings().forecasts_dir / NAME, NOW, {"orders": "nothing was observed in the last 3.0 h"})
+    told = answer(capsys, NAME)
+    orders = told["topologies"][NAME]["orders"]
+    assert orders["cause"] == "not forecast since Wed 13 Mar 21:00 UTC: nothing was observed in the last 3.0 h"
+    # What was forecast before still reaches ahead.
+    assert orders["p95_per_s"]["86400"] == pytest.approx(1.2)
+    assert "Not renewed Nothing was observed in the last 3.0 h." in page(orders["report"])
 
 
 def test_forecasts__knows_nothing_of_what_comes_after_now(capsys: pytest.CaptureFixture[str]) -> None:

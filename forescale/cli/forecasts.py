@@ -12,13 +12,14 @@ def forecasts(
     topology: Annotated[
         list[str] | None, typer.Argument(help="Topology files, or names in their folder; all without one.")
     ] = None,
+    most_pages: Annotated[int, typer.Option(min=0, help="Pages of sources to write, the riskiest first.")] = 100,
     as_json: AsJson = False,
 ) -> None:
     """Write the page of each source's forecast, with what past ones were worth, and the page of all series."""
     from forescale.jobs.forecast_report import forecast_reports
 
     with console.status("reading forecasts"):
-        told = forecast_reports(topology or ())
+        told = forecast_reports(topology or (), most_pages=most_pages)
     if as_json:
         say_json(told)
         return

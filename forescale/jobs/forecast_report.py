@@ -1,7 +1,8 @@
 """The pages on forecasts: of each source what past ones were worth, and of all series what is riskiest."""
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -23,7 +24,7 @@ from forescale.events_section import EventEntry, HolidaysEntry, event_calendar
 from forescale.jobs.forecast_failures import read_failures
 from forescale.report.decision import ReportError
 from forescale.report.fleet_page import write_fleet_page
-from forescale.report.fleet_row import FleetRow
+from forescale.report.fleet_row import FleetRow, by_risk
 from forescale.report.forecast_page import write_forecast_page
 from forescale.report.forecast_report import ForecastReport, forecast_report
 from forescale.report.wording import moment
@@ -36,8 +37,12 @@ from planner.ledger.ledger import Ledger
 
 logger = logging.getLogger(__name__)
 
-NEWEST = 300
-"""Forecasts of a source that make its record: of hourly ones twelve days."""
+NEWEST, FEWEST = 300, 30
+"""Forecasts of a source that make its record: of hourly ones twelve days, where sources are many at least one."""
+MOST_READ = 15_000
+"""Past forecasts that are read for all records together, about half a minute: more sources have shorter records."""
+MOST_PAGES = 100
+"""Pages that are written at once, of the riskiest sources: each is of some megabytes, with all that draws it."""
 FLEET_PAGE = "forecasts.html"
 _MOST_REFUSED = 3
 
@@ -46,10 +51,11 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class _Series:
-    """report: None where there is no forecast that could be shown."""
+    """report: of the forecast in the folder, without its paths; None where there is none that could be shown."""
 
     row: FleetRow
-    report: ForecastReport | None
+    report: ForecastReport | None = None
+    folder: Path = Path()
 
 
 @dataclass(frozen=True)
@@ -61,13 +67,13 @@ class _Topology:
     events: Sequence[HolidaysEntry | EventEntry] = ()
 
 
-def forecast_reports(topologies: Sequence[str] = ()) -> dict[str, Any]:
-    """Write the pages of these topologies, or of all, and the page of all: {"page", "topologies": {topology: {source:
-    {"report", "cause", "alarms", "p95_per_s", "growth", "drifts"}}}}.
+def forecast_reports(topologies: Sequence[str] = (), *, most_pages: int = MOST_PAGES) -> dict[str, Any]:
+    """Write the pages of these topologies, or of all, those of the riskiest sources, and the page of all series:
+    {"page", "topologies": {topology: {source: {"report", "cause", "alarms", "p95_per_s", "growth", "drifts"}}}}.
 
     topologies: files, or names in the folder of topology files. All are those that have a topology file or forecasts.
-    What has no forecast has a cause instead of a report. Raises TopologyFileError for one that is named and has no
-    file, OSError where a page cannot be written.
+    What has no forecast has a cause instead of a report; beyond most_pages sources have none. Raises TopologyFileError
+    for a topology that is named and has no file, OSError where a page cannot be written.
     """
     settings = Settings()
     configs = [topology_config(topology, settings) for topology in topologies]
@@ -75,18 +81,16 @@ def forecast_reports(topologies: Sequence[str] = ()) -> dict[str, Any]:
     ledger, now = ledger_of(settings), clock_of(settings).now()
     known, broken = _known_topologies(settings, ledger)
     every = known | named
-    found = {name: _series_of(every[name], settings, ledger, now) for name in sorted(every)}
+    newest = _newest(sum(len(topology.sources) for topology in every.values()))
+    found = {name: _series_of(every[name], newest, settings, ledger, now) for name in sorted(every)}
     asked = {name: found[name] for name in named or found}
-    links = _RunLinks(tracker_of(settings))
-    written = {name: _written(series, links, settings) for name, series in asked.items()}
-    rows = [series.row for of_topology in found.values() for series in of_topology.values()]
+    written = _written([one for series in asked.values() for one in series.values()], most_pages, settings)
+    rows = [_linked(one.row, settings) for series in found.values() for one in series.values()]
     page = write_fleet_page([*rows, *broken], now, settings.reports_dir / FLEET_PAGE)
     return {
         "page": str(page),
         "topologies": {
-            name: {
-                source: _told(series.row, written[name].get(source)) for source, series in sorted(of_topology.items())
-            }
+            name: {source: _told(one.row, written.get((name, source))) for source, one in sorted(of_topology.items())}
             for name, of_topology in asked.items()
         },
     }
@@ -116,8 +120,14 @@ def drift_of(topology: str, config: TopologyConfig | None = None) -> dict[str, t
     settings = Settings()
     config = config or topology_config(topology, settings)
     now = clock_of(settings).now()
-    series = _series_of(_topology(config), settings, ledger_of(settings), now)
+    topology_of = _topology(config)
+    series = _series_of(topology_of, _newest(len(topology_of.sources)), settings, ledger_of(settings), now)
     return {source: one.report.drifts for source, one in series.items() if one.report is not None}
+
+
+def _newest(sources: int) -> int:
+    """How many forecasts of each source make its record, where there are so many sources."""
+    return max(FEWEST, min(NEWEST, MOST_READ // max(1, sources)))
 
 
 def _topology(config: TopologyConfig) -> _Topology:
@@ -142,15 +152,20 @@ def _known_topologies(settings: Settings, ledger: Ledger) -> tuple[dict[str, _To
     return known, broken
 
 
-def _series_of(topology: _Topology, settings: Settings, ledger: Ledger, now: datetime) -> dict[str, _Series]:
-    entries = ledger.forecasts(topology.name, limit=NEWEST * max(1, len(topology.sources)))
+def _series_of(
+    topology: _Topology, newest: int, settings: Settings, ledger: Ledger, now: datetime
+) -> dict[str, _Series]:
+    """newest: how many forecasts of each source are looked at."""
+    entries: dict[str, list[ForecastEntry]] = {}
+    for entry in ledger.forecasts(topology.name, limit=newest * max(1, len(topology.sources))):
+        entries.setdefault(entry.source, []).append(entry)
     history, lacking = _history(topology.name, settings)
     causes = read_failures(settings.forecasts_dir / topology.name)
     return {
         source: _series(
             topology.name,
             source,
-            [entry for entry in entries if entry.source == source][:NEWEST],
+            entries.get(source, [])[:newest],
             _known(history, source, topology.events, now),
             causes.get(source, lacking),
             now,
@@ -196,12 +211,12 @@ def _series(
     """entries: of the source, newest first. failure: why it could not be forecast the last time, empty where it was."""
     if not entries:
         cause = failure or f"it was never forecast; run `forescale forecast {topology}`"
-        return _Series(FleetRow(topology, source, latest_per_s=_latest(history, None, now), cause=cause), None)
+        return _Series(FleetRow(topology, source, latest_per_s=_latest(history, None, now), cause=cause))
     try:
-        newest = read_forecast(Path(entries[0].folder))
+        newest = read_forecast(Path(entries[0].folder), with_paths=False)
         report = forecast_report([newest, *_readable(entries[1:])], history)
     except (ForecastError, HistoryError, ReportError) as error:
-        return _Series(FleetRow(topology, source, entries[0].issued_at, cause=str(error)), None)
+        return _Series(FleetRow(topology, source, entries[0].issued_at, cause=str(error)))
     over = newest.end <= now
     row = FleetRow(
         topology,
@@ -215,7 +230,7 @@ def _series(
         _cause(topology, newest, failure, over=over),
         f"{quote(topology)}/{quote(_file_name(source))}",
     )
-    return _Series(row, replace(report, failure=failure))
+    return _Series(row, replace(report, failure=failure), Path(entries[0].folder))
 
 
 def _cause(topology: str, newest: Forecast, failure: str, *, over: bool) -> str:
@@ -266,16 +281,28 @@ class _RunLinks:
             return ""
 
 
-def _written(of_topology: Mapping[str, _Series], links: _RunLinks, settings: Settings) -> dict[str, Path]:
-    """The pages of a topology's sources."""
-    return {
-        source: write_forecast_page(
-            replace(series.report, link=links.of(series.report.forecast)),
-            settings.reports_dir / series.report.forecast.topology / _file_name(source),
-        )
-        for source, series in of_topology.items()
-        if series.report is not None
-    }
+def _written(series: Sequence[_Series], most: int, settings: Settings) -> dict[tuple[str, str], Path]:
+    """The pages of the riskiest sources, by topology and source."""
+    links = _RunLinks(tracker_of(settings))
+    shown = {(one.row.topology, one.row.source): one for one in series if one.report is not None}
+    riskiest = by_risk(one.row for one in shown.values())[:most]
+    return {(row.topology, row.source): _page(shown[row.topology, row.source], links, settings) for row in riskiest}
+
+
+def _page(series: _Series, links: _RunLinks, settings: Settings) -> Path:
+    assert series.report is not None
+    forecast = series.report.forecast
+    # The paths, which only the page needs, are large.
+    with suppress(ForecastError):
+        forecast = read_forecast(series.folder)
+    report = replace(series.report, forecast=forecast, link=links.of(forecast))
+    return write_forecast_page(report, settings.reports_dir / forecast.topology / _file_name(forecast.source))
+
+
+def _linked(row: FleetRow, settings: Settings) -> FleetRow:
+    """With the link to its page where there is one, if of before."""
+    there = row.page and (settings.reports_dir / row.topology / _file_name(row.source)).exists()
+    return row if there else replace(row, page="")
 
 
 def _file_name(source: str) -> str:

@@ -212,6 +212,22 @@ def test_forecasts__of_all_includes_those_without_a_file_and_files_that_cannot_b
     assert "forgotten orders" in page(told["page"])
 
 
+def test_forecasts__writes_no_more_pages_than_asked_for_those_of_the_riskiest(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    # Two clicks came a second: 2.2 is a tenth more. Of the orders 1.5 is half as much again as the one that came.
+    keep([of_orders(NOW, 1.5), of_orders(NOW, 2.2, "clicks")])
+    told = answer(capsys, "--most-pages", "1")
+    assert Path(told["topologies"][NAME]["orders"]["report"]).exists()
+    assert told["topologies"][NAME]["clicks"]["report"] is None
+    fleet = Path(told["page"]).read_text(encoding="utf-8")
+    assert "forecast-orders.html" in fleet
+    assert "forecast-clicks.html" not in fleet
+    # A page of before is still linked.
+    answer(capsys)
+    assert "forecast-clicks.html" in Path(answer(capsys, "--most-pages", "0")["page"]).read_text(encoding="utf-8")
+
+
 def test_forecasts__of_an_unknown_topology_says_which_are_known(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("elsewhere") == 1
     assert "known are: shop" in capsys.readouterr().err

@@ -23,7 +23,7 @@ from forescale.report.figure import (
     vertical_line,
 )
 from forescale.report.load_figure import LINE, arrivals_line, gap_shading, missing_spans, stepped
-from forescale.report.wording import duration, moment, rate
+from forescale.report.wording import duration, moment, quantile_name, rate
 
 SHOWN_HISTORY = timedelta(days=3)
 PHONE_HISTORY = timedelta(hours=24)
@@ -49,7 +49,7 @@ def forecast_figure(forecast: Forecast, history: ArrivalSeries | None) -> Report
     traces += [*_band(forecast), _steps(forecast)]
     key += [
         KeyEntry("forecast, middle (p50)", "line", FORECAST),
-        KeyEntry("forecast, p5 to p95 of each step", "band", BAND),
+        KeyEntry(f"forecast, {_low_name(forecast)} to p95 of each step", "band", BAND),
         KeyEntry("p95 of the peak by then", "line", PEAK),
     ]
     if since is not None:
@@ -136,10 +136,14 @@ def _band(forecast: Forecast) -> list[go.Scatter]:
         )
 
     return [
-        line(low, "p5", BAND),
+        line(low, _low_name(forecast), BAND),
         line(high, "p95", BAND, fill="tonexty", fillcolor=BAND),
         line(middle, "p50", FORECAST),
     ]
+
+
+def _low_name(forecast: Forecast) -> str:
+    return quantile_name(_LOW if forecast.paths_per_s.shape[0] else forecast.quantiles[0])
 
 
 def _steps(forecast: Forecast) -> go.Scatter:

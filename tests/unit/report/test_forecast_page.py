@@ -133,6 +133,14 @@ def test_figure__raises_the_p95_of_the_peak_with_each_horizon(series: ArrivalSer
     assert steps["y"][-1] == pytest.approx(report.forecast.peak_per_s[86400][2], abs=1e-6)
 
 
+def test_figure__names_the_lower_edge_of_its_band(series: ArrivalSeries) -> None:
+    report = report_of(series, 0)
+    assert "p5 to p95 of each step" in page_of(report).text
+    steps = report.forecast.rate_per_s.shape[0]
+    without = replace(report, forecast=replace(report.forecast, paths_per_s=np.empty((0, steps))))
+    assert "p50 to p95 of each step" in page_of(without).text
+
+
 def test_figure__shows_what_came_after_the_forecast(series: ArrivalSeries) -> None:
     past = hourly(series, 6, (3600, 21600))[:1]
     came = [trace for trace in page_of(forecast_report(past, series)).figures[0]["data"] if trace["name"] == "came"]

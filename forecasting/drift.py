@@ -107,7 +107,7 @@ def _drift(record: TrackRecord, horizon: int, score: TrackScore, backtest_per_s:
         )
         if told
     ]
-    told = "; ".join(reasons) or ("as the backtest said" if completed.size else "no span is over and known yet")
+    told = "; ".join(reasons) or ("no worse than chance explains" if completed.size else "no span is over and known yet")
     return Drift(score.horizon_s, bool(reasons), told, score.coverage, score.ratio_to_naive, ratio, int(completed.size))
 
 
@@ -145,4 +145,4 @@ def _dearer(record: TrackRecord, horizon: int, losses: Floats, backtest_per_s: F
 
 
 def _chance(chance: float) -> str:
-    return f"{chance:.1g}" if chance >= 1e-6 else "below 1e-06"
+    return f"{chance:.2g}" if chance >= 1e-6 else "below 1e-06"

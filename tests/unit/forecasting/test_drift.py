@@ -127,7 +127,7 @@ def test_alarm__waits_for_a_day_before_it_compares_losses() -> None:
 def test_drift__of_a_source_that_never_sends_is_none() -> None:
     drift = drift_of(np.zeros(48), np.zeros((48, 4)), 0.0)
     assert (drift.alarmed, drift.coverage, drift.loss_ratio_to_backtest) == (False, 1.0, 1.0)
-    assert drift.reason == "as the backtest said"
+    assert drift.reason == "no worse than chance explains"
 
 
 def test_drift__before_any_window_is_over_says_so() -> None:

@@ -20,7 +20,7 @@ from forescale.report.spark_line import HEIGHT, WIDTH, spark_line
 
 NBSP = "\N{NO-BREAK SPACE}"
 NOW = datetime(2026, 1, 26, tzinfo=UTC)
-GOOD = Drift(3600, False, "as the backtest said", 0.95, 0.4, 1.1, 40)
+GOOD = Drift(3600, False, "no worse than chance explains", 0.95, 0.4, 1.1, 40)
 ALARM = Drift(900, True, "the p95 was exceeded in 9 of the last 60 separate spans", 0.85, 0.9, 3.0, 60)
 
 

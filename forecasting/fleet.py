@@ -6,7 +6,7 @@ An order is all that it takes to forecast one source, wherever that is done; see
 import logging
 import resource
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -54,6 +54,10 @@ class Order:
     run_id: str = ""
     model_version: str = ""
     history_snapshot: str = ""
+
+    def with_run(self, train: bool, demoted: Mapping[int, str], run_id: str, model_version: str) -> "Order":
+        """The same as part of a tracked batch."""
+        return replace(self, train=train, demoted=dict(demoted), run_id=run_id, model_version=model_version)
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,7 @@ class Settings(BaseSettings):
     spark_master: str = Field(default="local[*]", description="Spark master URL: local[*], spark://…, yarn, k8s://…")
     spark_memory: str = Field(default="1g", description="Heap of the Spark driver, as Spark writes it.")
     spark_settings: dict[str, str] = Field(default={}, description="Further settings of Spark, as JSON.")
+    fan_out_from: int = Field(default=16, ge=1, description="Sources from which on they are forecast over Spark.")
     snapshot_days: float = Field(default=90, ge=0, description="How long past commits of a history stay readable.")
 
     @property

@@ -47,7 +47,10 @@ class StreamEntry(_Strict):
 
 
 class ForecastEntry(_Strict):
-    """step_s: width of the forecast's steps; horizon_s: how far it looks; train_days: how much history it sees."""
+    """step_s: width of the forecast's steps; horizon_s: how far it looks; train_days: how much history it sees.
+
+    refit_s: how old what was trained may be before backtest, choice and fits are made anew; 0 for every forecast.
+    """
 
     step_s: Annotated[int, Field(gt=0)] = 300
     horizon_s: Annotated[int, Field(gt=0)] = 86400
@@ -55,6 +58,7 @@ class ForecastEntry(_Strict):
     origins: Annotated[int, Field(ge=2)] = 36
     paths: Annotated[int, Field(ge=100)] = 400
     seed: int = 7
+    refit_s: Annotated[float, Field(ge=0)] = 6 * 3600
 
 
 class Planning(_Strict):

@@ -1,33 +1,44 @@
-"""Tracking in MLflow: one experiment a topology, one run a forecast, one registered model a source.
+"""Tracking in MLflow: one experiment and one registered model a topology, one run a batch of its forecasts.
 
 MLflow is imported when it is first used.
 """
 
+import json
+import shutil
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from forecasting.deployed_file import write_deployed
 from forecasting.errors import TrackingError
-from forecasting.forecast import Forecast
-from forecasting.forecast_file import write_forecast
-from forecasting.pipeline import MadeForecast
+from forecasting.forecast_file import read_forecast, write_forecast
+from forecasting.tracking.batch import (
+    REQUEST_FILE,
+    Batch,
+    BatchContent,
+    BatchHead,
+    batch_metrics,
+    batch_params,
+    batch_tags,
+    write_batch,
+)
 from forecasting.tracking.forecast_plot import write_forecast_plot
-from forecasting.tracking.run_content import run_metrics, run_params, run_tags
 from forecasting.tracking.saved_model import save_model
 from forecasting.tracking.store_access import connected_client, refused
+from forecasting.trained_file import read_trained
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
 
 LOCAL_UI = "http://127.0.0.1:5000"
-CHAMPION = "champion"
-MODEL, FORECAST, REPORTS = "model", "forecast", "reports"
+CHAMPION, CHALLENGER = "champion", "challenger"
+MODEL, FORECASTS, REPORTS = "model", "forecasts", "reports"
+TRAINED = f"{MODEL}/artifacts/trained"
 LONGEST_TAG = 5000
+MOST_METRICS = 1000
+"""Of one request, as MLflow has it."""
 
 
 class MlflowTracker:
@@ -43,20 +54,92 @@ class MlflowTracker:
         self.ui_url = ui_url.rstrip("/")
         self._client: MlflowClient | None = None
 
-    def record_forecast(self, made: MadeForecast) -> Forecast:
-        """A run with parameters, scores, forecast, plot and model; the model becomes the champion of its source."""
+    def begin(self, head: BatchHead) -> Batch:
+        from mlflow.entities import Param
+
         client = self._connected()
-        with self._errors(f"recording the forecast of source {made.forecast.source!r}"):
-            experiment = self._experiment(client, made.forecast.topology)
-            name = f"{made.forecast.source} {made.forecast.issued_at:%Y-%m-%d %H:%M}"
-            run_id = client.create_run(experiment, tags=run_tags(made), run_name=name).info.run_id
+        with self._errors(f"beginning a batch of forecasts of {head.topology!r}"):
+            experiment = self._experiment(client, head.topology)
+            name = f"{head.topology} {head.issued_at:%Y-%m-%d %H:%M}"
+            run_id = client.create_run(experiment, tags=batch_tags(head), run_name=name).info.run_id
+            client.log_batch(run_id, params=[Param(key, value) for key, value in batch_params(head).items()])
+            version = self._register(client, run_id, head.topology) if head.trains else ""
+        return Batch(head, run_id, version)
+
+    def finish(self, batch: Batch, content: BatchContent) -> None:
+        """The run gets metrics, tables, pictures of a few forecasts, and the model, which becomes the champion."""
+        from mlflow.entities import Metric
+
+        client = self._connected()
+        with self._errors(f"recording the forecasts of {batch.head.topology!r}"):
+            now_ms = int(time.time() * 1000)
+            metrics = [Metric(name, value, now_ms, 0) for name, value in batch_metrics(content).items()]
+            for begin in range(0, len(metrics), MOST_METRICS):
+                client.log_batch(batch.run_id, metrics=metrics[begin : begin + MOST_METRICS])
+            with TemporaryDirectory(prefix="forescale-") as folder:
+                scratch = Path(folder)
+                write_batch(scratch / FORECASTS, batch, content)
+                for source, history in content.histories.items():
+                    if source in content.forecasts:
+                        kept = read_forecast(content.forecasts[source])
+                        # Sources are called anything; the model's folders are numbered, too.
+                        name = f"{list(content.forecasts).index(source):05d}"
+                        write_forecast(kept, scratch / FORECASTS / name)
+                        write_forecast_plot(kept, history, scratch / FORECASTS / name / "forecast.png")
+                client.log_artifacts(batch.run_id, str(scratch / FORECASTS), FORECASTS)
+                if batch.head.trains and content.trained:
+                    for number, folder_of_source in enumerate(content.trained.values()):
+                        shutil.copytree(folder_of_source, scratch / "trained" / f"{number:05d}")
+                    save_model(scratch / "trained", scratch / MODEL)
+                    client.log_artifacts(batch.run_id, str(scratch / MODEL), MODEL)
+                    self._promote(client, batch)
+            client.set_terminated(batch.run_id, "FINISHED" if content.forecasts else "FAILED")
+
+    def abandon(self, batch: Batch, reason: str) -> None:
+        client = self._connected()
+        with self._errors(f"marking run {batch.run_id} as failed"):
+            client.set_tag(batch.run_id, "failure", reason[:LONGEST_TAG])
+            client.set_terminated(batch.run_id, "FAILED")
+            if batch.head.trains:
+                name, _, number = batch.model_version.rpartition("/")
+                client.delete_model_version(name, number)
+
+    def champion(self, topology: str) -> str:
+        """The version that is the champion, as `name/number`; empty where there is none yet."""
+        from mlflow.exceptions import MlflowException
+
+        client = self._connected()
+        with self._errors(f"looking up the champion of {topology!r}"):
             try:
-                recorded = self._fill(client, run_id, made)
-            except BaseException:
-                client.set_terminated(run_id, "FAILED")
-                raise
-            client.set_terminated(run_id, "FINISHED")
-        return recorded
+                found = client.get_model_version_by_alias(model_name(topology), CHAMPION)
+            except MlflowException:
+                return ""
+            return f"{found.name}/{found.version}"
+
+    def fetch_trained(self, model_version: str, folder: Path) -> dict[str, Path]:
+        """The folders of what a version was trained to, by source, below a folder. Raises TrackingError."""
+        name, _, number = model_version.rpartition("/")
+        client = self._connected()
+        with self._errors(f"fetching model version {model_version}"):
+            run_id = client.get_model_version(name, number).run_id
+            fetched = Path(client.download_artifacts(run_id, TRAINED, str(folder)))
+        return {read_trained(path).source: path for path in sorted(fetched.iterdir())}
+
+    def fetch_request(self, run_id: str) -> dict[str, Any]:
+        """What it takes to make the batch of a run again. Raises TrackingError."""
+        client = self._connected()
+        with self._errors(f"fetching the request of run {run_id}"), TemporaryDirectory(prefix="forescale-") as folder:
+            path = client.download_artifacts(run_id, f"{FORECASTS}/{REQUEST_FILE}", folder)
+            request: dict[str, Any] = json.loads(Path(path).read_text(encoding="utf-8"))
+        return request
+
+    def demote(self, model_version: str, reasons: Mapping[str, str]) -> None:
+        """Tag a version with what it was demoted at, and why; reasons: by source and horizon."""
+        name, _, number = model_version.rpartition("/")
+        client = self._connected()
+        with self._errors(f"tagging model version {model_version}"):
+            for key, reason in reasons.items():
+                client.set_model_version_tag(name, number, f"demoted {key}"[:250], reason[:LONGEST_TAG])
 
     def link_decision(self, run_id: str, tags: Mapping[str, str]) -> None:
         client = self._connected()
@@ -81,30 +164,11 @@ class MlflowTracker:
         with self._errors(f"opening the experiment of topology {topology!r}"):
             return self._experiment(client, topology)
 
-    def _fill(self, client: "MlflowClient", run_id: str, made: MadeForecast) -> Forecast:
-        from mlflow.entities import Metric, Param
-
-        now_ms = int(time.time() * 1000)
-        metrics = [Metric(name, value, now_ms, 0) for name, value in run_metrics(made).items()]
-        params = [Param(name, value) for name, value in run_params(made).items()]
-        client.log_batch(run_id, metrics=metrics, params=params)
-        with TemporaryDirectory(prefix="forescale-") as folder:
-            scratch = Path(folder)
-            write_deployed(made.trained.deployed, scratch / "deployed")
-            save_model(scratch / "deployed", scratch / MODEL)
-            client.log_artifacts(run_id, str(scratch / MODEL), MODEL)
-            version = self._register(client, run_id, made.forecast)
-            recorded = replace(made.forecast, run_id=run_id, model_version=version)
-            write_forecast(recorded, scratch / FORECAST)
-            write_forecast_plot(recorded, made.history, scratch / FORECAST / "forecast.png")
-            client.log_artifacts(run_id, str(scratch / FORECAST), FORECAST)
-        return recorded
-
-    def _register(self, client: "MlflowClient", run_id: str, forecast: Forecast) -> str:
-        """The version, as `name/number`, after it has become champion."""
+    def _register(self, client: "MlflowClient", run_id: str, topology: str) -> str:
+        """A new version, as `name/number`; the challenger until it is there."""
         from mlflow.exceptions import MlflowException
 
-        name = model_name(forecast.topology, forecast.source)
+        name = model_name(topology)
         try:
             client.create_registered_model(name)
         except MlflowException as error:
@@ -112,8 +176,13 @@ class MlflowTracker:
                 raise
         source = f"{client.get_run(run_id).info.artifact_uri}/{MODEL}"
         number = str(client.create_model_version(name, source, run_id).version)
-        client.set_registered_model_alias(name, CHAMPION, number)
+        client.set_registered_model_alias(name, CHALLENGER, number)
         return f"{name}/{number}"
+
+    def _promote(self, client: "MlflowClient", batch: Batch) -> None:
+        name, _, number = batch.model_version.rpartition("/")
+        client.set_registered_model_alias(name, CHAMPION, number)
+        client.delete_registered_model_alias(name, CHALLENGER)
 
     def _experiment(self, client: "MlflowClient", topology: str) -> str:
         from mlflow.exceptions import MlflowException
@@ -151,6 +220,6 @@ class MlflowTracker:
             raise refused(self.tracking_uri, doing, error) from error
 
 
-def model_name(topology: str, source: str) -> str:
-    """The registered model of a source. MLflow takes no slash and no colon in it."""
-    return f"{topology}.{source}".replace("/", "_").replace(":", "_")
+def model_name(topology: str) -> str:
+    """The registered model of a topology. MLflow takes no slash and no colon in it."""
+    return topology.replace("/", "_").replace(":", "_")

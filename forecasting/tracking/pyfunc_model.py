@@ -1,12 +1,14 @@
-"""The deployed forecaster as an MLflow model. MLflow runs this file to save or load it (models from code).
+"""The deployed forecasters of a topology as an MLflow model. MLflow runs this file to save or load it.
 
-Input: the arrival history as a frame with the columns window_start (UTC) and count (missing: NaN), oldest first, on
-the grid of steps that the model learnt from; two weeks of it do for every forecaster. Parameters: paths, seed.
-Output: one row per horizon with horizon_s and the quantiles of the peak in events per second, p50 and on.
+Input: the arrival history of a source as a frame with the columns window_start (UTC) and count (missing: NaN), oldest
+first, on the grid of steps that the model learnt from; two weeks of it do for every forecaster. Parameters: source,
+which may be empty where there is only one; paths, seed. Output: one row per horizon with horizon_s and the quantiles of
+the peak in events per second, p50 and on.
 """
 
 from datetime import UTC
 from pathlib import Path
+from typing import Any
 
 import mlflow
 import numpy as np
@@ -14,27 +16,37 @@ import pandas as pd
 from mlflow.pyfunc import PythonModelContext
 
 from forecasting.arrivals.history import ArrivalSeries
-from forecasting.deployed import DeployedForecaster
-from forecasting.deployed_file import read_deployed
 from forecasting.errors import ForecastError
+from forecasting.trained import Trained
+from forecasting.trained_file import read_trained
 
 
 class DeployedModel(mlflow.pyfunc.PythonModel):
     """Reads its numbers from JSON and NumPy files beside it; nothing is unpickled."""
 
-    deployed: DeployedForecaster
+    trained: dict[str, Trained]
 
     def load_context(self, context: PythonModelContext) -> None:
-        self.deployed = read_deployed(Path(context.artifacts["deployed"]))
+        every = [read_trained(path) for path in sorted(Path(context.artifacts["trained"]).iterdir())]
+        self.trained = {trained.source: trained for trained in every}
 
     def predict(
-        self, context: PythonModelContext, model_input: pd.DataFrame, params: dict[str, int] | None = None
+        self, context: PythonModelContext, model_input: pd.DataFrame, params: dict[str, Any] | None = None
     ) -> pd.DataFrame:
-        asked = {"paths": 400, "seed": 7} | (params or {})
-        history = _series(model_input, self.deployed.window_s)
-        _, peaks = self.deployed.ask(history, int(asked["paths"]), int(asked["seed"]))
-        columns = {f"p{quantile * 100:g}": peaks[:, at] for at, quantile in enumerate(self.deployed.quantiles)}
-        return pd.DataFrame({"horizon_s": list(self.deployed.horizons_s), **columns})
+        asked: dict[str, Any] = {"source": "", "paths": 400, "seed": 7} | (params or {})
+        deployed = self._of(str(asked["source"])).deployed
+        history = _series(model_input, deployed.window_s)
+        _, peaks = deployed.ask(history, int(asked["paths"]), int(asked["seed"]))
+        columns = {f"p{quantile * 100:g}": peaks[:, at] for at, quantile in enumerate(deployed.quantiles)}
+        return pd.DataFrame({"horizon_s": list(deployed.horizons_s), **columns})
+
+    def _of(self, source: str) -> Trained:
+        if source in self.trained:
+            return self.trained[source]
+        if not source and len(self.trained) == 1:
+            return next(iter(self.trained.values()))
+        known = ", ".join(sorted(self.trained)[:20])
+        raise ForecastError(f"source {source!r} is not one of this model's; give the parameter source: {known}")
 
 
 def _series(frame: pd.DataFrame, window_s: int) -> ArrivalSeries:

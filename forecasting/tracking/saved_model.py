@@ -10,8 +10,8 @@ CODE = Path(__file__).with_name("pyfunc_model.py")
 NEEDED = ("mlflow", "numpy", "pandas", "pyarrow", "pydantic")
 
 
-def save_model(deployed: Path, folder: Path) -> None:
-    """Save the forecaster written to `deployed` (see deployed_file) as a model that carries its own code.
+def save_model(trained: Path, folder: Path) -> None:
+    """Save what was trained, a folder a source (see trained_file), as a model that carries its own code.
 
     It loads with mlflow.pyfunc.load_model wherever the requirements are installed; the project need not be.
     """
@@ -21,7 +21,13 @@ def save_model(deployed: Path, folder: Path) -> None:
 
     signature = ModelSignature(
         inputs=Schema([ColSpec(DataType.datetime, "window_start"), ColSpec(DataType.double, "count")]),
-        params=ParamSchema([ParamSpec("paths", DataType.long, 400), ParamSpec("seed", DataType.long, 7)]),
+        params=ParamSchema(
+            [
+                ParamSpec("source", DataType.string, ""),
+                ParamSpec("paths", DataType.long, 400),
+                ParamSpec("seed", DataType.long, 7),
+            ]
+        ),
     )
     with warnings.catch_warnings():
         # It asks for an input example; a history of two weeks would be larger than the model.
@@ -29,7 +35,7 @@ def save_model(deployed: Path, folder: Path) -> None:
         mlflow.pyfunc.save_model(
             str(folder),
             python_model=str(CODE),
-            artifacts={"deployed": str(deployed)},
+            artifacts={"trained": str(trained)},
             code_paths=[str(Path(forecasting.__file__).parent)],
             pip_requirements=[f"{name}=={importlib.metadata.version(name)}" for name in NEEDED],
             signature=signature,

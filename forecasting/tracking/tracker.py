@@ -1,19 +1,29 @@
-"""The role of a tracker: keep each forecast with what it came from, and link it to what was decided on it."""
+"""The role of a tracker: keep each batch of forecasts with what it came from, and link it to what was decided on it."""
 
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol
 
-from forecasting.forecast import Forecast
-from forecasting.pipeline import MadeForecast
+from forecasting.tracking.batch import Batch, BatchContent, BatchHead
 
 
 class Tracker(Protocol):
     """Every method raises TrackingError where the store cannot be reached or refuses."""
 
-    def record_forecast(self, made: MadeForecast) -> Forecast:
-        """Keep the forecast, its history's digest, its backtest and its model; the same forecast with run_id and
-        model_version set."""
+    def begin(self, head: BatchHead) -> Batch:
+        """A run for the batch; and a model version, not yet the champion, where it trains."""
+        ...
+
+    def finish(self, batch: Batch, content: BatchContent) -> None:
+        """Keep what came of the batch. What it trained becomes the champion."""
+        ...
+
+    def abandon(self, batch: Batch, reason: str) -> None:
+        """Mark a batch as failed, and take back the model version that it was to make."""
+        ...
+
+    def demote(self, model_version: str, reasons: Mapping[str, str]) -> None:
+        """Tag a version with what it was demoted at, and why; reasons: by source and horizon."""
         ...
 
     def link_decision(self, run_id: str, tags: Mapping[str, str]) -> None:

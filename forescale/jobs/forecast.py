@@ -1,59 +1,90 @@
-"""Arrival history → a forecast of each source, backtested, calibrated, tracked in MLflow and kept in the ledger."""
+"""Arrival history → a forecast of each source, tracked in MLflow and kept in the ledger.
+
+The slow part, the backtest and the fits, is done every few hours; in between what was trained is asked from the newest
+counts. Few sources are forecast in this process, many over Spark.
+"""
 
 import hashlib
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from forecasting.arrivals.history import ArrivalSeries
+from forecasting.arrivals.history import ArrivalHistory, ArrivalSeries
 from forecasting.arrivals.store import read_history
-from forecasting.events.calendar import EventCalendar
+from forecasting.drift import Drift
+from forecasting.errors import ForecastError, HistoryError
 from forecasting.events.effects import without_outages
+from forecasting.fleet import Order, Outcome, forecast_each
 from forecasting.forecast import HORIZONS_S
-from forecasting.forecast_file import read_forecast, write_forecast
-from forecasting.forecasters import all_forecasters
-from forecasting.pipeline import known_history, make_forecast
+from forecasting.forecast_file import read_forecast
+from forecasting.pipeline import known_history
 from forecasting.terms import ForecastTerms
+from forecasting.tracking.batch import FEW, BatchContent, BatchHead
+from forecasting.trained import Trained
+from forecasting.trained_file import read_trained
 from forescale.events_section import event_calendar
-from forescale.jobs.forecast_report import reports_after_forecast
+from forescale.jobs.forecast_failures import write_failures
+from forescale.jobs.forecast_report import drift_of, reports_after_forecast
+from forescale.safe_name import safe_name
 from forescale.settings import Settings
 from forescale.topology_file import TopologyConfig
 from forescale.wiring import clock_of, ledger_of, topology_config, tracker_of
 from planner.ledger.entries import ForecastEntry
 
+log = logging.getLogger(__name__)
+
+Progress = Callable[[str], None]
+
 EVENTS_AHEAD = timedelta(days=2)
 """Known beyond the horizon, so that what was learnt can be asked later than it was learnt."""
+MOST_WATCHED = 50
+"""Sources up to which past forecasts are read before each forecast, to demote what started losing."""
 
 
-def forecast(topology: str, *, progress: Callable[[str], None] | None = None) -> dict[str, Any]:
+def forecast(topology: str, *, progress: Progress | None = None) -> dict[str, Any]:
     """Forecast each source from what is known now: {"topology", "forecasts": {source: folder}, "run_ids",
-    "peaks_per_s", "reports": {source: page}}.
+    "peaks_per_s", "failures": {source: cause}, "reports": {source: page}}.
 
-    The same history gives the same forecast, and is tracked once, with the commit that the history was read from.
-    Raises HistoryError or ForecastError where the history does not do, TrackingError where MLflow does not answer; the
-    forecasts of before stay the newest then.
+    The same history gives the same forecast, and is tracked once, with the commit that the history was read from. A
+    source that cannot be forecast is named with its cause, and its forecast of before stays its newest. Raises
+    HistoryError or ForecastError where none can be, TrackingError where MLflow does not answer.
     """
     settings = Settings()
     config = topology_config(topology, settings)
     ledger = ledger_of(settings)
     now = clock_of(settings).now()
     history = read_history(settings.history_dir, config.topology)
-    entries = {}
+    known = {entry.id: entry for entry in ledger.forecasts(config.topology)}
+    entries: dict[str, ForecastEntry] = {}
+    failures: dict[str, str] = {}
+    wanted: list[Wanted] = []
     for source in config.as_topology().sources:
-        whole = history.source(source)
-        until = min(whole.end, now)
-        series = whole.between(max(whole.start, until - timedelta(days=config.forecast.train_days)), until)
-        reach = now + timedelta(seconds=config.forecast.horizon_s) + EVENTS_AHEAD
-        calendar = event_calendar(config.events, series.start, reach).of_source(source)
-        series = without_outages(series, calendar)
-        identity = _identity(config, series, now, calendar)
-        known = {entry.id: entry for entry in ledger.forecasts(config.topology)}
-        entries[source] = known.get(identity) or _made(
-            identity, config, settings, series, calendar, history.snapshot, now, progress
-        )
+        try:
+            one = wanted_forecast(config, settings, history, source, now)
+        except (HistoryError, ForecastError) as error:
+            failures[source] = str(error)
+            continue
+        if one.identity in known:
+            entries[source] = known[one.identity]
+        else:
+            wanted.append(one)
+    if wanted:
+        made, failed = _made(wanted, config, settings, now, progress)
+        entries |= made
+        failures |= failed
+    for source in sorted(entries):
         ledger.record_forecast(entries[source])
-    forecasts = {source: read_forecast(Path(entry.folder)) for source, entry in entries.items()}
+    write_failures(settings.forecasts_dir / config.topology, now, failures)
+    if not entries:
+        told = "; ".join(f"{source}: {cause}" for source, cause in failures.items())
+        raise ForecastError(f"no source of {config.topology} can be forecast: {told}")
+    for source, cause in failures.items():
+        log.error("source %s of %s is not forecast: %s", source, config.topology, cause)
+    forecasts = {source: read_forecast(Path(entry.folder), with_paths=False) for source, entry in entries.items()}
     return {
         "topology": config.topology,
         "forecasts": {source: entry.folder for source, entry in entries.items()},
@@ -62,49 +93,165 @@ def forecast(topology: str, *, progress: Callable[[str], None] | None = None) ->
             source: {str(horizon): peak.tolist() for horizon, peak in made.peak_per_s.items()}
             for source, made in forecasts.items()
         },
+        "failures": failures,
         "reports": reports_after_forecast(topology),
     }
 
 
-def _identity(config: TopologyConfig, series: ArrivalSeries, now: datetime, calendar: EventCalendar) -> str:
-    """The same for the same forecast: a task that runs again after a kill keeps no second one."""
-    seen = known_history(series, now, config.forecast.step_s).digest()
-    asked = config.forecast.model_dump_json()
-    known = f"|{calendar.digest()}" if calendar.events else ""
-    return hashlib.sha256(f"{config.topology}|{series.source}|{seen}|{asked}{known}".encode()).hexdigest()[:16]
+@dataclass(frozen=True)
+class Wanted:
+    """A source to forecast. identity: the same for the same forecast; asked: what was trained, None to train anew."""
+
+    identity: str
+    order: Order
+    asked: Trained | None
+    series: ArrivalSeries
+
+
+def wanted_forecast(
+    config: TopologyConfig, settings: Settings, history: ArrivalHistory, source: str, now: datetime
+) -> Wanted:
+    """What it takes to forecast a source at a moment. Raises HistoryError or ForecastError."""
+    whole = history.source(source)
+    until = min(whole.end, now)
+    series = whole.between(max(whole.start, until - timedelta(days=config.forecast.train_days)), until)
+    reach = now + timedelta(seconds=config.forecast.horizon_s) + EVENTS_AHEAD
+    calendar = event_calendar(config.events, series.start, reach).of_source(source)
+    series = without_outages(series, calendar)
+    wanted = config.forecast
+    terms = ForecastTerms(wanted.step_s, wanted.horizon_s, HORIZONS_S, wanted.paths, wanted.origins, wanted.seed)
+    seen = known_history(series, now, terms.step_s).digest()
+    told = f"|{calendar.digest()}" if calendar.events else ""
+    identity = _short(f"{config.topology}|{source}|{seen}|{wanted.model_dump_json()}{told}")
+    learns = _short(f"{wanted.model_dump_json()}|{config.model_dump_json(include={'events'})}")
+    home, name = settings.home.resolve(), safe_name(source)
+    trained = home / "trained" / config.topology / f"{name}-{learns}"
+    order = Order(
+        config.topology,
+        source,
+        series.start,
+        series.window_s,
+        series.counts,
+        now,
+        terms,
+        calendar,
+        trained,
+        train=False,
+        folder=settings.forecasts_dir.resolve() / config.topology / f"{now:%Y%m%dT%H%M%S}-{name}-{identity}",
+        history_snapshot=history.snapshot,
+    )
+    return Wanted(identity, order, _fresh(trained, now, config.forecast.refit_s), series)
+
+
+def _fresh(trained: Path, now: datetime, refit_s: float) -> Trained | None:
+    """What was trained, where it is there and not too old."""
+    try:
+        known = read_trained(trained)
+    except ForecastError:
+        return None
+    # What was trained after now belongs to another run of the clock.
+    return known if timedelta() <= now - known.trained_to < timedelta(seconds=refit_s) else None
 
 
 def _made(
-    identity: str,
-    config: TopologyConfig,
-    settings: Settings,
-    series: ArrivalSeries,
-    calendar: EventCalendar,
-    snapshot: str,
-    now: datetime,
-    progress: Callable[[str], None] | None,
-) -> ForecastEntry:
-    wanted = config.forecast
-    made = make_forecast(
-        series,
-        issued_at=now,
-        terms=ForecastTerms(wanted.step_s, wanted.horizon_s, HORIZONS_S, wanted.paths, wanted.origins, wanted.seed),
-        history_snapshot=snapshot,
-        forecasters=all_forecasters(calendar),
-        progress=progress,
+    wanted: Sequence[Wanted], config: TopologyConfig, settings: Settings, now: datetime, progress: Progress | None
+) -> tuple[dict[str, ForecastEntry], dict[str, str]]:
+    """The forecasts as one batch: entries by source, and causes by source."""
+    tracker = tracker_of(settings)
+    # Where one has to be trained all are, so that a model version holds them all.
+    trains = any(one.asked is None for one in wanted)
+    drifts = drift_of(config.topology, config=config) if len(wanted) <= MOST_WATCHED else {}
+    demoted = {source: _losing(of_source) for source, of_source in drifts.items()}
+    first = wanted[0].order
+    request = {
+        "topology": config.topology,
+        "issued_at": now.isoformat(),
+        "history_snapshot": first.history_snapshot,
+        "forecast": config.forecast.model_dump(mode="json"),
+        "events": config.model_dump(mode="json", include={"events"})["events"],
+        "trains": trains,
+        "demoted": {one.order.source: demoted.get(one.order.source, {}) for one in wanted},
+    }
+    batch = tracker.begin(
+        BatchHead(config.topology, now, first.terms, first.history_snapshot, len(wanted), trains, request)
     )
-    tracked = tracker_of(settings).record_forecast(made)
-    folder = settings.forecasts_dir.resolve() / config.topology / f"{now:%Y%m%dT%H%M%S}-{series.source}-{identity}"
-    write_forecast(tracked, folder)
+    try:
+        asked = {one.order.source: one.asked.model_version for one in wanted if one.asked is not None}
+        orders = [
+            one.order.with_run(
+                trains, demoted.get(one.order.source, {}), batch.run_id, batch.model_version or asked[one.order.source]
+            )
+            for one in wanted
+        ]
+        with _forecaster(settings, len(orders), progress) as each:
+            outcomes = list(each(orders))
+        good = {outcome.source for outcome in outcomes if not outcome.failure}
+        content = BatchContent(
+            outcomes,
+            trained={order.source: order.trained for order in orders if order.source in good},
+            forecasts={o.source: o.folder for o in orders if o.source in good and o.folder is not None},
+            histories={one.order.source: one.series for one in wanted} if len(wanted) <= FEW else {},
+            drifts=drifts,
+        )
+        tracker.finish(batch, content)
+        for source, reasons in demoted.items():
+            if reasons and source in asked:
+                tracker.demote(asked[source], {f"{source} {h} s": reason for h, reason in reasons.items()})
+    except BaseException as error:
+        tracker.abandon(batch, f"{type(error).__name__}: {error}")
+        raise
+    by_source = {one.order.source: one for one in wanted}
+    entries = {
+        outcome.source: _entry(by_source[outcome.source], outcome)
+        for outcome in outcomes
+        if outcome.forecast is not None
+    }
+    return entries, {outcome.source: outcome.failure for outcome in outcomes if outcome.failure}
+
+
+def _losing(drifts: Sequence[Drift]) -> dict[int, str]:
+    """Horizons at which the naive forecaster is to stand in: those with an alarm that a naive would have spared."""
+    return {drift.horizon_s: drift.reason for drift in drifts if drift.alarmed and drift.ratio_to_naive > 1}
+
+
+@contextmanager
+def _forecaster(
+    settings: Settings, sources: int, progress: Progress | None
+) -> Iterator[Callable[[Sequence[Order]], Iterator[Outcome]]]:
+    if sources < settings.fan_out_from:
+        yield lambda orders: forecast_each(orders, progress)
+        return
+    from forecasting.arrivals.spark_session import spark_session
+    from forecasting.fleet_spark import ONE_THREAD, forecast_over_spark
+
+    if progress is not None:
+        progress(f"{sources} sources over Spark")
+    session = spark_session(
+        settings.spark_master,
+        "forescale forecast",
+        driver_memory=settings.spark_memory,
+        settings=ONE_THREAD | settings.spark_settings,
+    )
+    with session:
+        yield lambda orders: forecast_over_spark(session, orders)
+
+
+def _entry(one: Wanted, outcome: Outcome) -> ForecastEntry:
+    made = outcome.forecast
+    assert made is not None
     return ForecastEntry(
-        id=identity,
-        topology=config.topology,
-        source=series.source,
-        issued_at=tracked.issued_at,
-        horizon_end=tracked.end,
-        run_id=tracked.run_id,
-        model_version=tracked.model_version,
-        folder=str(folder),
-        history_digest=tracked.history_digest,
-        history_snapshot=tracked.history_snapshot,
+        id=one.identity,
+        topology=made.topology,
+        source=made.source,
+        issued_at=made.issued_at,
+        horizon_end=made.end,
+        run_id=made.run_id,
+        model_version=made.model_version,
+        folder=str(one.order.folder),
+        history_digest=made.history_digest,
+        history_snapshot=made.history_snapshot,
     )
+
+
+def _short(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

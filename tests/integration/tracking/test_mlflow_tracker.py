@@ -10,11 +10,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from integration.tracking.conftest import Record, head
 
+from forecasting.arrivals.history import ArrivalSeries
 from forecasting.errors import TrackingError
-from forecasting.forecast import Forecast
-from forecasting.forecast_file import read_forecast
-from forecasting.pipeline import MadeForecast
+from forecasting.fleet import Order, Outcome, fulfilled
+from forecasting.forecast_file import forecast_digest, read_forecast
+from forecasting.tracking.batch import Batch
 from forecasting.tracking.git_revision import UNKNOWN, git_revision
 from forecasting.tracking.mlflow_tracker import CHAMPION, MlflowTracker, model_name
 from forecasting.tracking.store_access import without_credentials
@@ -29,88 +31,154 @@ pytestmark = [
 ]
 
 
+Recorded = tuple[Batch, list[Order], list[Outcome]]
+
+
 @pytest.fixture(scope="module")
-def recorded(tracker: MlflowTracker, made: MadeForecast) -> Forecast:
-    return tracker.record_forecast(made)
+def recorded(record: Record) -> Recorded:
+    return record(True)
 
 
-def test_a_forecast__is_kept_with_everything_it_came_from(
-    tracker: MlflowTracker, recorded: Forecast, made: MadeForecast, capfd: pytest.CaptureFixture[str]
+def test_a_batch__is_one_run_with_what_it_was_asked_and_what_came_of_it(
+    tracker: MlflowTracker, recorded: Recorded, capfd: pytest.CaptureFixture[str]
 ) -> None:
+    batch, _, outcomes = recorded
     client = tracker._connected()
-    run = client.get_run(recorded.run_id)
+    run = client.get_run(batch.run_id)
     assert run.info.status == "FINISHED"
-    assert client.get_experiment(run.info.experiment_id).name == "calls"
-    assert run.data.params["history_digest"] == made.forecast.history_digest
-    assert run.data.params["trained_from"] == "2026-01-05T00:00:00+00:00"
-    assert run.data.params["forecaster_900s"] == made.forecast.forecaster[900]
+    experiment = client.get_experiment(run.info.experiment_id)
+    assert experiment.name == "calls"
+    assert run.data.params["issued_at"] == "2026-01-26T00:00:00+00:00"
+    assert run.data.params["horizons_s"] == "900 21600"
+    assert run.data.params["seed"] == "3"
+    assert run.data.params["history_snapshot"] == run.data.tags["history_snapshot"] == "0123456789abcdef"
+    assert run.data.tags["kind"] == "training"
     assert run.data.tags["git_revision"]
-    for score in made.forecast.scores:
+    metrics = run.data.metrics
+    assert (metrics["failed"], metrics["trained"], metrics["drift_alarms"]) == (1, 1, 1)
+    forecast = outcomes[0].forecast
+    assert forecast is not None
+    for score in forecast.scores:
         if np.isfinite(score.ratio):
-            kept = run.data.metrics[f"ratio_to_naive.{score.forecaster}.{score.horizon_s}s"]
-            assert kept == pytest.approx(score.ratio)
-    assert run.data.metrics["peak_per_s.p95.86400s"] == pytest.approx(made.forecast.peak_quantile_per_s(86400, 0.95))
+            assert metrics[f"desk/ratio_to_naive.{score.forecaster}.{score.horizon_s}s"] == pytest.approx(score.ratio)
+    assert metrics["desk/peak_per_s.p95.21600s"] == pytest.approx(forecast.peak_quantile_per_s(21600, 0.95))
+    # The slash is MLflow's own way to group metrics; the source's is not.
+    assert metrics["a_b_/drift.coverage_p95.900s"] == pytest.approx(0.1)
     assert capfd.readouterr().out == ""
 
 
-def test_its_artifacts__are_the_forecast_and_a_picture(
-    tracker: MlflowTracker, recorded: Forecast, tmp_path: Path
+def test_its_tables__name_every_source_and_why_one_failed(
+    tracker: MlflowTracker, recorded: Recorded, tmp_path: Path
 ) -> None:
-    folder = Path(tracker._connected().download_artifacts(recorded.run_id, "forecast", str(tmp_path)))
-    kept = read_forecast(folder)
-    assert kept.run_id == recorded.run_id
-    # Which number it has depends on what was recorded before it.
-    assert kept.model_version == recorded.model_version
-    assert recorded.model_version.startswith("calls.desk/")
-    assert np.array_equal(kept.paths_per_s, recorded.paths_per_s)
-    assert (folder / "forecast.png").read_bytes().startswith(b"\x89PNG")
+    batch, _, outcomes = recorded
+    folder = Path(tracker._connected().download_artifacts(batch.run_id, "forecasts", str(tmp_path)))
+    told = pd.read_parquet(folder / "outcomes.parquet").set_index("source")
+    assert told.loc["desk", "failure"] == ""
+    assert "days of history, 1 are needed" in told.loc["a/b?", "failure"]
+    peaks = pd.read_parquet(folder / "peaks.parquet")
+    assert peaks.groupby("horizon_s").size().to_dict() == {900: 4, 21600: 4}
+    rates = pd.read_parquet(folder / "rates.parquet")
+    assert rates.columns.tolist() == ["source", "step_start", "p50", "p90", "p95", "p99"]
+    assert len(rates) == 24
+    assert set(pd.read_parquet(folder / "scores.parquet")["forecaster"]) >= {"persistence", "deployed"}
+    assert pd.read_parquet(folder / "drift.parquet")["reason"].tolist() == ["the p95 held in 3 of 30 windows"]
+    request = tracker.fetch_request(batch.run_id)
+    assert request["digests"] == {"desk": outcomes[0].digest}
+    assert request["model_versions"] == {"desk": batch.model_version}
+    kept = read_forecast(folder / "00000")
+    assert forecast_digest(kept) == outcomes[0].digest
+    assert (folder / "00000" / "forecast.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_the_champion__loads_back_and_says_exactly_the_same(
-    tracker: MlflowTracker, recorded: Forecast, made: MadeForecast
-) -> None:
+def test_the_champion__loads_back_and_says_exactly_the_same(tracker: MlflowTracker, recorded: Recorded) -> None:
     import mlflow
 
     mlflow.set_tracking_uri(tracker.tracking_uri)
-    model = mlflow.pyfunc.load_model(f"models:/calls.desk@{CHAMPION}")
-    history = pd.DataFrame(
-        {"window_start": made.history.window_starts().astype("datetime64[ns]"), "count": made.history.counts}
-    )
-    said = model.predict(history, params={"paths": 60, "seed": 3})
+    model = mlflow.pyfunc.load_model(f"models:/calls@{CHAMPION}")
+    _, orders, outcomes = recorded
+    history = ArrivalSeries("calls", "desk", orders[0].start, orders[0].window_s, orders[0].counts)
+    frame = pd.DataFrame({"window_start": history.window_starts().astype("datetime64[ns]"), "count": history.counts})
+    forecast = outcomes[0].forecast
+    assert forecast is not None
+    said = model.predict(frame, params={"source": "desk", "paths": 60, "seed": 3})
     assert said.columns.tolist() == ["horizon_s", "p50", "p90", "p95", "p99"]
     for row in said.itertuples(index=False):
-        assert list(row[1:]) == recorded.peak_per_s[row[0]].tolist()
+        assert list(row[1:]) == forecast.peak_per_s[row[0]].tolist()
+    with pytest.raises(Exception, match="source 'phone' is not one of this model's"):
+        model.predict(frame, params={"source": "phone"})
 
 
-def test_the_model__holds_no_pickle(tracker: MlflowTracker, recorded: Forecast, store: Path) -> None:
+def test_what_was_trained__comes_back_from_the_store_when_the_local_files_are_gone(
+    tracker: MlflowTracker, recorded: Recorded, tmp_path: Path
+) -> None:
+    batch, orders, outcomes = recorded
+    fetched = tracker.fetch_trained(batch.model_version, tmp_path)
+    assert fetched.keys() == {"desk"}
+    again = fulfilled(replace(orders[0], train=False, trained=fetched["desk"], folder=None))
+    assert again.digest == outcomes[0].digest
+
+
+def test_the_model__holds_no_pickle(tracker: MlflowTracker, recorded: Recorded, store: Path) -> None:
     files = [path for path in (store / "artifacts").rglob("*") if path.is_file()]
     assert not [path for path in files if path.suffix in {".pkl", ".pickle", ".cloudpickle"}]
     assert any(path.name == "deployed.json" for path in files)
 
 
-def test_a_later_forecast__becomes_champion(tracker: MlflowTracker, recorded: Forecast, made: MadeForecast) -> None:
-    later = tracker.record_forecast(made)
-    champion = tracker._connected().get_model_version_by_alias("calls.desk", CHAMPION)
-    assert later.model_version == f"calls.desk/{champion.version}"
-    assert later.run_id != recorded.run_id
+def test_a_later_training__becomes_champion_and_a_refresh_does_not(
+    tracker: MlflowTracker, recorded: Recorded, record: Record
+) -> None:
+    later = record(True)[0]
+    assert later.run_id != recorded[0].run_id
+    assert tracker.champion("calls") == later.model_version
+    refresh = record(False)[0]
+    assert refresh.model_version == ""
+    assert tracker.champion("calls") == later.model_version
+    assert tracker._connected().get_run(refresh.run_id).data.tags["kind"] == "refresh"
+    # Nothing is the challenger once it is the champion.
+    assert "challenger" not in tracker._connected().get_registered_model("calls").aliases
+
+
+def test_a_batch_that_fails__leaves_a_failed_run_and_the_champion_of_before(
+    tracker: MlflowTracker, recorded: Recorded
+) -> None:
+    before = tracker.champion("calls")
+    batch = tracker.begin(head())
+    client = tracker._connected()
+    assert str(client.get_model_version_by_alias("calls", "challenger").version) == batch.model_version.split("/")[1]
+    tracker.abandon(batch, "KeyboardInterrupt: ")
+    assert client.get_run(batch.run_id).info.status == "FAILED"
+    assert client.get_run(batch.run_id).data.tags["failure"] == "KeyboardInterrupt: "
+    assert tracker.champion("calls") == before
+    assert "challenger" not in client.get_registered_model("calls").aliases
+
+
+def test_a_topology_without_a_model__has_no_champion(tracker: MlflowTracker) -> None:
+    assert tracker.champion("nobody") == ""
+
+
+def test_a_demotion__is_a_tag_of_the_version(tracker: MlflowTracker, recorded: Recorded) -> None:
+    name, _, number = recorded[0].model_version.rpartition("/")
+    tracker.demote(recorded[0].model_version, {"desk 900 s": "lost to persistence"})
+    assert tracker._connected().get_model_version(name, number).tags["demoted desk 900 s"] == "lost to persistence"
 
 
 def test_decisions_and_reports__are_linked_to_the_run(
-    tracker: MlflowTracker, recorded: Forecast, tmp_path: Path
+    tracker: MlflowTracker, recorded: Recorded, tmp_path: Path
 ) -> None:
-    tracker.link_decision(recorded.run_id, {"schedule": "s-1", "outcome 1": "verified"})
+    run_id = recorded[0].run_id
+    tracker.link_decision(run_id, {"schedule": "s-1", "outcome 1": "verified"})
     report = tmp_path / "report.html"
     report.write_text("<p>kept</p>")
-    tracker.log_report(recorded.run_id, report)
+    tracker.log_report(run_id, report)
     client = tracker._connected()
-    assert client.get_run(recorded.run_id).data.tags["schedule"] == "s-1"
-    assert [entry.path for entry in client.list_artifacts(recorded.run_id, "reports")] == ["reports/report.html"]
+    assert client.get_run(run_id).data.tags["schedule"] == "s-1"
+    assert [entry.path for entry in client.list_artifacts(run_id, "reports")] == ["reports/report.html"]
 
 
-def test_the_url__is_that_of_the_ui(tracker: MlflowTracker, recorded: Forecast) -> None:
-    url = tracker.run_url(recorded.run_id)
+def test_the_url__is_that_of_the_ui(tracker: MlflowTracker, recorded: Recorded) -> None:
+    url = tracker.run_url(recorded[0].run_id)
     assert url.startswith("http://ui.example:5000/#/experiments/")
-    assert url.endswith(f"/runs/{recorded.run_id}")
+    assert url.endswith(f"/runs/{recorded[0].run_id}")
 
 
 def test_an_unknown_run__is_named(tracker: MlflowTracker) -> None:
@@ -118,20 +186,10 @@ def test_an_unknown_run__is_named(tracker: MlflowTracker) -> None:
         tracker.link_decision("0123", {"a": "b"})
 
 
-def test_a_failed_recording__leaves_a_failed_run(tracker: MlflowTracker, made: MadeForecast) -> None:
-    deployed = replace(made.trained.deployed, fitted={"strange": object()})  # type: ignore[dict-item]
-    broken = replace(made, trained=replace(made.trained, deployed=deployed))
-    with pytest.raises(Exception, match="no file form"):
-        tracker.record_forecast(broken)
-    client = tracker._connected()
-    experiment = client.get_experiment_by_name("calls")
-    assert client.search_runs([experiment.experiment_id], max_results=1)[0].info.status == "FAILED"
-
-
-def test_a_deleted_experiment__is_restored(tracker: MlflowTracker, recorded: Forecast, made: MadeForecast) -> None:
+def test_a_deleted_experiment__is_restored(tracker: MlflowTracker, recorded: Recorded, record: Record) -> None:
     client = tracker._connected()
     client.delete_experiment(client.get_experiment_by_name("calls").experiment_id)
-    assert tracker.record_forecast(made).run_id
+    assert record(False)[0].run_id
 
 
 FIRST_USE = """
@@ -151,21 +209,21 @@ def test_two_processes__may_be_first_at_once(tmp_path: Path) -> None:
     assert answers[0][0] == answers[1][0] != ""
 
 
-def test_a_server_that_does_not_answer__is_named_within_seconds_and_without_its_password(made: MadeForecast) -> None:
+def test_a_server_that_does_not_answer__is_named_within_seconds_and_without_its_password() -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     began = time.monotonic()
     with pytest.raises(TrackingError, match=rf"http://127\.0\.0\.1:{port} does not answer.*start the server") as caught:
-        MlflowTracker(f"http://someone:secret@127.0.0.1:{port}").record_forecast(made)
+        MlflowTracker(f"http://someone:secret@127.0.0.1:{port}").begin(head())
     assert "secret" not in str(caught.value)
     assert time.monotonic() - began < 5
 
 
-def test_a_store_that_cannot_be_made__is_named(made: MadeForecast, tmp_path: Path) -> None:
+def test_a_store_that_cannot_be_made__is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(TrackingError, match=r"file/mlflow\.db"):
-        MlflowTracker(f"sqlite:///{tmp_path / 'file' / 'mlflow.db'}").record_forecast(made)
+        MlflowTracker(f"sqlite:///{tmp_path / 'file' / 'mlflow.db'}").begin(head())
 
 
 def test_credentials__are_left_out_of_what_is_shown() -> None:
@@ -175,7 +233,7 @@ def test_credentials__are_left_out_of_what_is_shown() -> None:
 
 
 def test_a_model_name__has_no_slash_and_no_colon() -> None:
-    assert model_name("shop", "eu/web:1") == "shop.eu_web_1"
+    assert model_name("eu/shop:1") == "eu_shop_1"
 
 
 def test_the_revision__is_unknown_outside_of_git(tmp_path: Path) -> None:

@@ -1,0 +1,200 @@
+"""A batch of forecasts as one run of MLflow: what was asked, what came of it, as values and as tables."""
+
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from forecasting.arrivals.history import ArrivalSeries
+from forecasting.drift import Drift
+from forecasting.fleet import Outcome
+from forecasting.forecast import Forecast
+from forecasting.selection import DEPLOYED
+from forecasting.terms import ForecastTerms
+from forecasting.tracking.git_revision import git_revision
+
+REQUEST_FILE = "request.json"
+FEW = 8
+"""Sources up to which each one's rivals are logged as metrics and its forecast as a picture; the tables have all."""
+
+
+@dataclass(frozen=True)
+class BatchHead:
+    """What is asked of a batch. request: what it takes to make it again, as JSON; trains: whether a model version is
+    made by it.
+    """
+
+    topology: str
+    issued_at: datetime
+    terms: ForecastTerms
+    history_snapshot: str
+    sources: int
+    trains: bool
+    request: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """A batch that is tracked. run_id: of its run; model_version: what it makes, as `name/number`, or asks."""
+
+    head: BatchHead
+    run_id: str
+    model_version: str
+
+
+@dataclass(frozen=True)
+class BatchContent:
+    """What came of a batch. trained, forecasts: folders by source, of those that did not fail. histories: of the
+    sources to draw, by name; drifts: of what was forecast before.
+    """
+
+    outcomes: Sequence[Outcome]
+    trained: Mapping[str, Path]
+    forecasts: Mapping[str, Path]
+    histories: Mapping[str, ArrivalSeries]
+    drifts: Mapping[str, Sequence[Drift]]
+
+
+def batch_params(head: BatchHead) -> dict[str, str]:
+    terms = asdict(head.terms) | {"horizons_s": " ".join(map(str, head.terms.horizons_s))}
+    snapshot = {"history_snapshot": head.history_snapshot} if head.history_snapshot else {}
+    return {
+        "topology": head.topology,
+        "issued_at": head.issued_at.isoformat(),
+        "sources": str(head.sources),
+        **{name: str(value) for name, value in terms.items()},
+        **snapshot,
+    }
+
+
+def batch_tags(head: BatchHead) -> dict[str, str]:
+    """What people filter runs by."""
+    revision = git_revision(Path(__file__).parent)
+    snapshot = {"history_snapshot": head.history_snapshot} if head.history_snapshot else {}
+    return {
+        "topology": head.topology,
+        "kind": "training" if head.trains else "refresh",
+        "git_revision": revision,
+        "mlflow.source.git.commit": revision,
+        **snapshot,
+    }
+
+
+def batch_metrics(content: BatchContent) -> dict[str, float]:
+    """Of the batch, and of each source as `source/…`; what could not be told is left out."""
+    outcomes, drifts = content.outcomes, content.drifts
+    failed = [outcome for outcome in outcomes if outcome.failure]
+    alarms = [drift for of_source in drifts.values() for drift in of_source if drift.alarmed]
+    metrics: dict[str, float] = {
+        "failed": float(len(failed)),
+        "trained": float(sum(outcome.fresh and not outcome.failure for outcome in outcomes)),
+        "cpu_s": sum(outcome.cpu_s for outcome in outcomes),
+        "drift_alarms": float(len(alarms)),
+    }
+    for outcome in outcomes:
+        if outcome.forecast is not None:
+            metrics |= _of_forecast(outcome.forecast, every=len(outcomes) <= FEW)
+    for source, of_source in drifts.items():
+        for drift in of_source:
+            at = f"{drift.horizon_s}s"
+            metrics |= {
+                f"{_slug(source)}/drift.coverage_p95.{at}": drift.coverage,
+                f"{_slug(source)}/drift.ratio_to_naive.{at}": drift.ratio_to_naive,
+                f"{_slug(source)}/drift.loss_to_backtest.{at}": drift.loss_ratio_to_backtest,
+                f"{_slug(source)}/drift.alarmed.{at}": float(drift.alarmed),
+            }
+    return {name: value for name, value in metrics.items() if math.isfinite(value)}
+
+
+def _of_forecast(forecast: Forecast, *, every: bool) -> dict[str, float]:
+    metrics: dict[str, float] = {}
+    source = _slug(forecast.source)
+    for score in forecast.scores:
+        if every or score.forecaster == DEPLOYED:
+            at = f"{score.forecaster}.{score.horizon_s}s"
+            metrics |= {
+                f"{source}/pinball_per_s.{at}": score.pinball_per_s,
+                f"{source}/ratio_to_naive.{at}": score.ratio,
+                f"{source}/coverage_p95.{at}": score.coverage,
+            }
+    for horizon_s, peak in forecast.peak_per_s.items():
+        for quantile, value in zip(forecast.quantiles, peak.tolist(), strict=True):
+            if every or quantile == 0.95:
+                metrics[f"{source}/peak_per_s.p{quantile * 100:g}.{horizon_s}s"] = value
+    return metrics
+
+
+def _slug(source: str) -> str:
+    # MLflow takes letters, digits, _ - . / : and spaces in the name of a metric; the slash is ours.
+    return re.sub(r"[^\w.\- ]", "_", source, flags=re.ASCII)
+
+
+def write_batch(folder: Path, batch: Batch, content: BatchContent) -> None:
+    """The tables of a batch as Parquet, and its request with the digests by which a repetition is checked."""
+    outcomes, drifts = content.outcomes, content.drifts
+    folder.mkdir(parents=True, exist_ok=True)
+    made = [(outcome, outcome.forecast) for outcome in outcomes if outcome.forecast is not None]
+    _table(_outcome_rows(outcomes)).to_parquet(folder / "outcomes.parquet", index=False)
+    if made:
+        _table(_peak_rows(forecast for _, forecast in made)).to_parquet(folder / "peaks.parquet", index=False)
+        _table(_rate_rows(forecast for _, forecast in made)).to_parquet(folder / "rates.parquet", index=False)
+        scores = [{"source": f.source, **asdict(score)} for _, f in made for score in f.scores]
+        _table(scores).to_parquet(folder / "scores.parquet", index=False)
+    told = [{"source": source, **asdict(drift)} for source, of_source in drifts.items() for drift in of_source]
+    if told:
+        _table(told).to_parquet(folder / "drift.parquet", index=False)
+    digests = {outcome.source: outcome.digest for outcome, _ in made}
+    versions = {outcome.source: forecast.model_version for outcome, forecast in made}
+    request = {**batch.head.request, "model_versions": versions, "digests": digests}
+    (folder / REQUEST_FILE).write_text(json.dumps(request, indent=1), encoding="utf-8")
+
+
+def _outcome_rows(outcomes: Sequence[Outcome]) -> list[dict[str, Any]]:
+    return [
+        {
+            "source": outcome.source,
+            "failure": outcome.failure,
+            "trained": outcome.fresh and not outcome.failure,
+            "cpu_s": outcome.cpu_s,
+            "digest": outcome.digest,
+            "history_digest": outcome.forecast.history_digest if outcome.forecast else "",
+            "trained_from": outcome.forecast.trained_from if outcome.forecast else None,
+            "trained_to": outcome.forecast.trained_to if outcome.forecast else None,
+            "notes": "\n".join(outcome.forecast.notes) if outcome.forecast else "",
+        }
+        for outcome in outcomes
+    ]
+
+
+def _peak_rows(forecasts: Iterable[Forecast]) -> list[dict[str, Any]]:
+    return [
+        {
+            "source": forecast.source,
+            "horizon_s": horizon_s,
+            "quantile": quantile,
+            "peak_per_s": value,
+            "forecaster": forecast.forecaster[horizon_s],
+        }
+        for forecast in forecasts
+        for horizon_s, peak in forecast.peak_per_s.items()
+        for quantile, value in zip(forecast.quantiles, peak.tolist(), strict=True)
+    ]
+
+
+def _rate_rows(forecasts: Iterable[Forecast]) -> list[dict[str, Any]]:
+    return [
+        {"source": forecast.source, "step_start": start}
+        | {f"p{quantile * 100:g}": value for quantile, value in zip(forecast.quantiles, row, strict=True)}
+        for forecast in forecasts
+        for start, row in zip(forecast.step_starts(), forecast.rate_per_s.tolist(), strict=True)
+    ]
+
+
+def _table(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    return pd.DataFrame.from_records([dict(row) for row in rows])

@@ -1,0 +1,29 @@
+"""Which sources of a topology could not be forecast the last time, and why: what the page on all forecasts tells."""
+
+import json
+import uuid
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+
+FILE = "failures.json"
+
+
+def write_failures(folder: Path, at: datetime, causes: Mapping[str, str]) -> None:
+    """Put the causes by source in place of those of before. Raises OSError."""
+    folder.mkdir(parents=True, exist_ok=True)
+    aside = folder / f".{FILE}.{uuid.uuid4().hex}.new"
+    try:
+        aside.write_text(json.dumps({"at": at.isoformat(), "causes": dict(causes)}, indent=1), encoding="utf-8")
+        aside.replace(folder / FILE)
+    finally:
+        aside.unlink(missing_ok=True)
+
+
+def read_failures(folder: Path) -> dict[str, str]:
+    """Causes by source; none where nothing was forecast yet, or the file is none of ours."""
+    try:
+        causes = json.loads((folder / FILE).read_text(encoding="utf-8"))["causes"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
+    return {str(source): str(cause) for source, cause in causes.items()} if isinstance(causes, dict) else {}

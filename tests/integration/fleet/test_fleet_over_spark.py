@@ -1,0 +1,56 @@
+"""Many orders over a real Spark session: the same outcomes as one after another, and failures that stay their own."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from sample_orders import order_of, poisoned, short_requests
+
+from forecasting.arrivals.spark_session import spark_session
+from forecasting.fleet import forecast_each
+from forecasting.fleet_spark import ONE_THREAD, forecast_over_spark
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+SOURCES = 12
+
+
+@pytest.fixture(scope="module")
+def spark() -> "SparkSession":
+    fast_start = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+    # The session is shared with other tests of this process, so it is left running.
+    return spark_session("local[2]", "tests", driver_java_options=fast_start, settings=ONE_THREAD)
+
+
+def test_a_fleet_over_spark__says_the_same_as_one_source_after_another(spark: "SparkSession", tmp_path: Path) -> None:
+    series = [short_requests(f"web {number}", seed=number) for number in range(SOURCES)]
+    here = list(forecast_each([order_of(one, tmp_path / "here") for one in series]))
+    orders = [order_of(one, tmp_path / "there") for one in series]
+    there = list(forecast_over_spark(spark, orders))
+    assert [outcome.source for outcome in there] == [one.source for one in series]
+    assert [outcome.digest for outcome in there] == [outcome.digest for outcome in here]
+    assert len({outcome.digest for outcome in there}) == SOURCES
+    # Workers kept what they trained where the driver finds it.
+    assert all((order.trained / "trained.json").exists() for order in orders)
+
+
+def test_poisoned_series__hurt_no_other_over_spark(spark: "SparkSession", tmp_path: Path) -> None:
+    web = order_of(short_requests(), tmp_path)
+    bad = poisoned(tmp_path)
+    outcomes = {each.source: each for each in forecast_over_spark(spark, [*bad.values(), web])}
+    assert outcomes["web"].failure == ""
+    assert {source for source, outcome in outcomes.items() if outcome.failure} == {
+        "all NaN",
+        "negative",
+        "three points",
+        "a year of gaps",
+    }
+    alone = {each.source: each.failure for each in forecast_each(list(bad.values()))}
+    assert {source: outcome.failure for source, outcome in outcomes.items() if source in bad} == alone
+
+
+def test_no_order__is_no_work(spark: "SparkSession") -> None:
+    assert list(forecast_over_spark(spark, [])) == []

@@ -107,7 +107,9 @@ def _drift(record: TrackRecord, horizon: int, score: TrackScore, backtest_per_s:
         )
         if told
     ]
-    told = "; ".join(reasons) or ("no worse than chance explains" if completed.size else "no span is over and known yet")
+    told = "; ".join(reasons) or (
+        "no worse than chance explains" if completed.size else "no span is over and known yet"
+    )
     return Drift(score.horizon_s, bool(reasons), told, score.coverage, score.ratio_to_naive, ratio, int(completed.size))
 
 

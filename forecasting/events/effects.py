@@ -2,9 +2,9 @@
 
 An occurrence of an event is held against the usual week, fitted with all events left out: its log ratio is what came
 over what was usual. An event to come takes the mean of the occurrences with its label, steadied by one occurrence's
-worth of what was expected of it beforehand: the declared ratio, else what other events of its kind did, else nothing.
-One occurrence then counts for a half, two for two thirds, n for n/(n+1). That is the best linear estimate where an
-event differs from one time to the next as much as events of a kind differ from each other: the most that can be assumed
+worth of what was expected of it beforehand: the declared ratio, else what other events of its kind did, steadied alike,
+else nothing. One occurrence then counts for a half, two for two thirds, n for n/(n+1). That is the best linear estimate
+where an event differs from one time to the next as much as events differ from each other: the most that can be assumed
 of what happened once or twice. An event that was seen keeps its own ratio, as far as it was seen.
 """
 
@@ -33,6 +33,8 @@ NEAR_NOTHING = 0.1
 """Windows with less of the usual load than this say nothing of it: divided by so little, chance would rule them."""
 STEADYING_EVENTS = 20.0
 """An occurrence in which so many events (tuples) were to be expected counts for half a one."""
+KINDRED = 0.5
+"""What another label of the kind did counts for half of what the label itself did: not every holiday is a Christmas."""
 AROUND_S = 4 * DAY_S
 BURST = 3.0
 
@@ -131,7 +133,9 @@ def _expected(event: Event, seen: Mapping[Event, _Occurrence]) -> float:
         beforehand = math.log(max(event.ratio, LEAST_RATIO))
         return math.exp(_steadied(alike, beforehand)) if alike else event.ratio
     kindred = [
-        o for other, o in seen.items() if other.kind is event.kind is not EventKind.OTHER and other.label != event.label
+        _Occurrence(o.log_ratio, KINDRED * o.weight)
+        for other, o in seen.items()
+        if other.kind is event.kind is not EventKind.OTHER and other.label != event.label
     ]
     return math.exp(_steadied(alike, _steadied(kindred, 0.0)))
 

@@ -35,15 +35,15 @@ def test_an_event_to_come__takes_the_mean_log_ratio_steadied_by_one_occurrence(t
 def test_an_event_never_seen__leans_on_others_of_its_kind() -> None:
     series = changed(steady(), {8: 0.5, 15: 0.5})
     past = (day(8, "Epiphany"), day(15, "Good Friday"))
-    # Two of its kind: two thirds of log 0.5 are expected beforehand, and nothing else is known.
-    assert ratio_of(series, past, day(36, "Labour Day")) == pytest.approx(0.5 ** (2 / 3), rel=0.01)
+    # Two of its kind, each half an occurrence: half of log 0.5 is expected beforehand, and nothing else is known.
+    assert ratio_of(series, past, day(36, "Labour Day")) == pytest.approx(0.5 ** (1 / 2), rel=0.01)
     assert ratio_of(series, past, day(36, "Epiphany, again", LAUNCH)) == 1.0
 
 
 def test_a_label__is_steadied_by_what_others_of_its_kind_did() -> None:
     series = changed(steady(), {8: 0.5, 15: 0.25})
-    # Of the others log 0.25 / 2 = log 0.5 is expected; it was log 0.5 itself: the mean is log 0.5.
-    assert ratio_of(series, (day(8, "A"), day(15, "B")), day(36, "A")) == pytest.approx(0.5, rel=0.01)
+    # Of the other log 0.25 / 3 is expected, two thirds of log 0.5; it was log 0.5 itself: the mean is 5/6 of log 0.5.
+    assert ratio_of(series, (day(8, "A"), day(15, "B")), day(36, "A")) == pytest.approx(0.5 ** (5 / 6), rel=0.01)
 
 
 def test_other_events__have_nothing_in_common_but_their_label() -> None:

@@ -122,6 +122,7 @@ class MlflowTracker:
         client = self._connected()
         with self._errors(f"fetching model version {model_version}"):
             run_id = client.get_model_version(name, number).run_id
+            folder.mkdir(parents=True, exist_ok=True)
             fetched = Path(client.download_artifacts(run_id, TRAINED, str(folder)))
         return {read_trained(path).source: path for path in sorted(fetched.iterdir())}
 
@@ -132,6 +133,12 @@ class MlflowTracker:
             path = client.download_artifacts(run_id, f"{FORECASTS}/{REQUEST_FILE}", folder)
             request: dict[str, Any] = json.loads(Path(path).read_text(encoding="utf-8"))
         return request
+
+    def revision(self, run_id: str) -> str:
+        """The git revision of the code that made a run. Raises TrackingError."""
+        client = self._connected()
+        with self._errors(f"looking up run {run_id}"):
+            return str(client.get_run(run_id).data.tags.get("git_revision", ""))
 
     def demote(self, model_version: str, reasons: Mapping[str, str]) -> None:
         """Tag a version with what it was demoted at, and why; reasons: by source and horizon."""

@@ -7,7 +7,19 @@ import typer
 from pydantic import ValidationError
 
 from forecasting.errors import ForecastError, HistoryError, TrackingError
-from forescale.cli import backtest, config, demo, deploy, evaluate, forecast, forecasts, history, plan, report
+from forescale.cli import (
+    backtest,
+    config,
+    demo,
+    deploy,
+    evaluate,
+    forecast,
+    forecasts,
+    history,
+    plan,
+    report,
+    reproduce,
+)
 from forescale.cli.output import say_json
 from forescale.flink.errors import LocalFlinkError
 from forescale.jobs.deploy import DeploymentFailed
@@ -53,6 +65,7 @@ app.command("backtest")(backtest.backtest)
 app.command("evaluate")(evaluate.evaluate)
 app.command("plan")(plan.plan)
 app.command("report")(report.report)
+app.command("reproduce")(reproduce.reproduce)
 app.command("demo")(demo.demo)
 app.command("demo-flink")(demo.demo_flink)
 app.command("up")(demo.up)

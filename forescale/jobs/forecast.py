@@ -27,6 +27,7 @@ from forecasting.tracking.batch import FEW, BatchContent, BatchHead
 from forecasting.trained import Trained
 from forecasting.trained_file import read_trained
 from forescale.events_section import event_calendar
+from forescale.forecast_request import ForecastRequest
 from forescale.jobs.forecast_failures import write_failures
 from forescale.jobs.forecast_report import drift_of, reports_after_forecast
 from forescale.safe_name import safe_name
@@ -58,13 +59,15 @@ def forecast(topology: str, *, progress: Progress | None = None) -> dict[str, An
     ledger = ledger_of(settings)
     now = clock_of(settings).now()
     history = read_history(settings.history_dir, config.topology)
-    known = {entry.id: entry for entry in ledger.forecasts(config.topology)}
+    sources = config.as_topology().sources
+    known = {entry.id: entry for entry in ledger.forecasts(config.topology, limit=max(100, 2 * len(sources)))}
+    request = ForecastRequest.of(config, now, history.snapshot)
     entries: dict[str, ForecastEntry] = {}
     failures: dict[str, str] = {}
     wanted: list[Wanted] = []
-    for source in config.as_topology().sources:
+    for source in sources:
         try:
-            one = wanted_forecast(config, settings, history, source, now)
+            one = wanted_forecast(request, settings, history, source)
         except (HistoryError, ForecastError) as error:
             failures[source] = str(error)
             continue
@@ -73,7 +76,7 @@ def forecast(topology: str, *, progress: Progress | None = None) -> dict[str, An
         else:
             wanted.append(one)
     if wanted:
-        made, failed = _made(wanted, config, settings, now, progress)
+        made, failed = _made(wanted, request, config, settings, progress)
         entries |= made
         failures |= failed
     for source in sorted(entries):
@@ -108,26 +111,24 @@ class Wanted:
     series: ArrivalSeries
 
 
-def wanted_forecast(
-    config: TopologyConfig, settings: Settings, history: ArrivalHistory, source: str, now: datetime
-) -> Wanted:
-    """What it takes to forecast a source at a moment. Raises HistoryError or ForecastError."""
+def wanted_forecast(request: ForecastRequest, settings: Settings, history: ArrivalHistory, source: str) -> Wanted:
+    """What it takes to forecast a source. Raises HistoryError or ForecastError."""
+    wanted, now = request.forecast, request.issued_at
     whole = history.source(source)
     until = min(whole.end, now)
-    series = whole.between(max(whole.start, until - timedelta(days=config.forecast.train_days)), until)
-    reach = now + timedelta(seconds=config.forecast.horizon_s) + EVENTS_AHEAD
-    calendar = event_calendar(config.events, series.start, reach).of_source(source)
+    series = whole.between(max(whole.start, until - timedelta(days=wanted.train_days)), until)
+    reach = now + timedelta(seconds=wanted.horizon_s) + EVENTS_AHEAD
+    calendar = event_calendar(request.events, series.start, reach).of_source(source)
     series = without_outages(series, calendar)
-    wanted = config.forecast
     terms = ForecastTerms(wanted.step_s, wanted.horizon_s, HORIZONS_S, wanted.paths, wanted.origins, wanted.seed)
     seen = known_history(series, now, terms.step_s).digest()
     told = f"|{calendar.digest()}" if calendar.events else ""
-    identity = _short(f"{config.topology}|{source}|{seen}|{wanted.model_dump_json()}{told}")
-    learns = _short(f"{wanted.model_dump_json()}|{config.model_dump_json(include={'events'})}")
+    identity = _short(f"{request.topology}|{source}|{seen}|{wanted.model_dump_json()}{told}")
+    learns = _short(f"{wanted.model_dump_json()}|{request.model_dump_json(include={'events'})}")
     home, name = settings.home.resolve(), safe_name(source)
-    trained = home / "trained" / config.topology / f"{name}-{learns}"
+    trained = home / "trained" / request.topology / f"{name}-{learns}"
     order = Order(
-        config.topology,
+        request.topology,
         source,
         series.start,
         series.window_s,
@@ -137,10 +138,10 @@ def wanted_forecast(
         calendar,
         trained,
         train=False,
-        folder=settings.forecasts_dir.resolve() / config.topology / f"{now:%Y%m%dT%H%M%S}-{name}-{identity}",
+        folder=settings.forecasts_dir.resolve() / request.topology / f"{now:%Y%m%dT%H%M%S}-{name}-{identity}",
         history_snapshot=history.snapshot,
     )
-    return Wanted(identity, order, _fresh(trained, now, config.forecast.refit_s), series)
+    return Wanted(identity, order, _fresh(trained, now, wanted.refit_s), series)
 
 
 def _fresh(trained: Path, now: datetime, refit_s: float) -> Trained | None:
@@ -154,32 +155,35 @@ def _fresh(trained: Path, now: datetime, refit_s: float) -> Trained | None:
 
 
 def _made(
-    wanted: Sequence[Wanted], config: TopologyConfig, settings: Settings, now: datetime, progress: Progress | None
+    wanted: Sequence[Wanted],
+    request: ForecastRequest,
+    config: TopologyConfig,
+    settings: Settings,
+    progress: Progress | None,
 ) -> tuple[dict[str, ForecastEntry], dict[str, str]]:
     """The forecasts as one batch: entries by source, and causes by source."""
     tracker = tracker_of(settings)
     # Where one has to be trained all are, so that a model version holds them all.
     trains = any(one.asked is None for one in wanted)
     drifts = drift_of(config.topology, config=config) if len(wanted) <= MOST_WATCHED else {}
-    demoted = {source: _losing(of_source) for source, of_source in drifts.items()}
-    first = wanted[0].order
-    request = {
-        "topology": config.topology,
-        "issued_at": now.isoformat(),
-        "history_snapshot": first.history_snapshot,
-        "forecast": config.forecast.model_dump(mode="json"),
-        "events": config.model_dump(mode="json", include={"events"})["events"],
-        "trains": trains,
-        "demoted": {one.order.source: demoted.get(one.order.source, {}) for one in wanted},
-    }
-    batch = tracker.begin(
-        BatchHead(config.topology, now, first.terms, first.history_snapshot, len(wanted), trains, request)
+    demoted = {one.order.source: _losing(drifts.get(one.order.source, ())) for one in wanted}
+    request = request.model_copy(update={"trains": trains, "demoted": demoted})
+    terms = wanted[0].order.terms
+    head = BatchHead(
+        request.topology,
+        request.issued_at,
+        terms,
+        request.history_snapshot,
+        len(wanted),
+        trains,
+        request.model_dump(mode="json"),
     )
+    batch = tracker.begin(head)
     try:
         asked = {one.order.source: one.asked.model_version for one in wanted if one.asked is not None}
         orders = [
             one.order.with_run(
-                trains, demoted.get(one.order.source, {}), batch.run_id, batch.model_version or asked[one.order.source]
+                trains, demoted[one.order.source], batch.run_id, batch.model_version or asked[one.order.source]
             )
             for one in wanted
         ]

@@ -72,9 +72,10 @@ def plan(topology: str) -> dict[str, Any]:
 def newest_forecasts(config: TopologyConfig, ledger: Ledger) -> dict[str, ForecastEntry]:
     """The newest forecast of each source. Raises PlanError where a source has none."""
     newest: dict[str, ForecastEntry] = {}
-    for entry in ledger.forecasts(config.topology):
-        newest.setdefault(entry.source, entry)
     sources = config.as_topology().sources
+    # A source that failed lately has its newest forecast further back.
+    for entry in ledger.forecasts(config.topology, limit=100 * len(sources)):
+        newest.setdefault(entry.source, entry)
     for source in sources:
         if source not in newest:
             raise PlanError(

@@ -1,0 +1,31 @@
+"""`forescale reproduce`: make the forecasts of an MLflow run again, and say whether they are the same."""
+
+from typing import Annotated
+
+import typer
+
+from forescale.cli.output import AsJson, console, plain, say_json
+
+
+def reproduce(
+    run: Annotated[str, typer.Argument(help="Id of the MLflow run, as `forescale forecast` shows it.")],
+    as_json: AsJson = False,
+) -> None:
+    """Make forecasts again from the commit of the history and the model that their run recorded. Exits with 1 where
+    one is not the same, bit for bit.
+    """
+    from forescale.jobs.reproduce import reproduce as reproduced
+
+    with console.status(f"making the forecasts of run {run} again") as status:
+        told = reproduced(run, progress=None if as_json else status.update)
+    if as_json:
+        say_json(told)
+    else:
+        for source, one in told["sources"].items():
+            verdict = "the same" if one["same"] else f"NOT the same {one['cause']}".rstrip()
+            plain(
+                f"{source}: {verdict} ({one['how']}; {one['recorded'][:16]} recorded, {one['again'][:16] or '–'} now)"
+            )
+        plain(f"history snapshot {told['history_snapshot'] or '–'}; made by revision {told['revision']}")
+    if not all(one["same"] for one in told["sources"].values()):
+        raise typer.Exit(1)

@@ -1,0 +1,139 @@
+"""The forecast job at two speeds, with one source that fails; and its forecasts made again from MLflow's record."""
+
+import shutil
+from datetime import timedelta
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from integration.airflow.day_and_night import NAME, NOW, START, TOPOLOGY, calls_per_minute, install
+
+from forecasting.arrivals.rows import history_rows
+from forecasting.arrivals.store import write_history
+from forecasting.errors import ForecastError, TrackingError
+from forecasting.forecast_file import read_forecast
+from forescale.cli import main
+from forescale.jobs.forecast import forecast
+from forescale.jobs.reproduce import reproduce
+from forescale.services.airflow_environment import forescale_environment
+from forescale.settings import Settings
+from forescale.wiring import ledger_of, tracker_of
+from planner.clock import TraceClock
+
+pytestmark = [pytest.mark.mlflow, pytest.mark.slow]
+
+TWO_SOURCES = (
+    TOPOLOGY.replace("  receive: { service_s: 0.01 }", "  receive: { service_s: 0.01 }\n  phone: { service_s: 0.01 }")
+    .replace("  - { from: receive, to: work }", "  - { from: receive, to: work }\n  - { from: phone, to: work }")
+    .replace("parallelism: { receive: 1,", "parallelism: { receive: 1, phone: 1,")
+)
+
+
+@pytest.fixture
+def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    settings = install(tmp_path).settings
+    for name, value in forescale_environment(settings).items():
+        monkeypatch.setenv(name, value)
+    (settings.topologies / f"{NAME}.yaml").write_text(TWO_SOURCES)
+    arrive(settings, 0)
+    return settings
+
+
+def arrive(settings: Settings, hours: int, silent: tuple[str, ...] = ()) -> None:
+    """The history up to so many hours after NOW, to which the clock is set. silent: sources that were never alive."""
+    end = NOW + timedelta(hours=hours)
+    minutes = (end - START) // timedelta(minutes=1)
+    counts = np.array([calls_per_minute(minute) for minute in range(minutes)], dtype=np.int64)
+    rows = [
+        history_rows(
+            NAME,
+            source,
+            counts,
+            np.empty((0, 2), dtype=np.int64) if source in silent else np.array([[0, 2**62]]),
+            start=START,
+            window_s=60,
+        )
+        for source in ("phone", "receive")
+    ]
+    write_history(pa.concat_tables(rows), settings.history_dir, NAME, START, end)
+    TraceClock(settings.clock_file).start_at(end)
+
+
+def test_what_was_trained__is_asked_until_it_is_too_old(settings: Settings) -> None:
+    first = forecast(NAME)
+    arrive(settings, 2)
+    second = forecast(NAME)
+    arrive(settings, 7)
+    third = forecast(NAME)
+    made = [read_forecast(Path(each["forecasts"]["receive"])) for each in (first, second, third)]
+    assert [each.trained_to for each in made] == [NOW, NOW, NOW + timedelta(hours=7)]
+    assert [each.start for each in made] == [NOW, NOW + timedelta(hours=2), NOW + timedelta(hours=7)]
+    assert [each.model_version for each in made] == [f"{NAME}/1", f"{NAME}/1", f"{NAME}/2"]
+    assert len({each.run_id for each in made}) == 3
+    assert tracker_of(settings).champion(NAME) == f"{NAME}/2"
+    # Both sources are one run.
+    assert first["run_ids"]["receive"] == first["run_ids"]["phone"]
+
+
+def test_forecasts__are_made_again_bit_for_bit_when_the_local_files_are_gone(
+    settings: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = forecast(NAME)
+    arrive(settings, 2)
+    second = forecast(NAME)
+    kept = read_forecast(Path(first["forecasts"]["receive"]))
+    for folder in ("trained", "forecasts"):
+        shutil.rmtree(settings.home / folder)
+    trained, asked = (reproduce(each["run_ids"]["receive"]) for each in (first, second))
+    assert {source: one["same"] for source, one in trained["sources"].items()} == {"receive": True, "phone": True}
+    assert {one["how"] for one in trained["sources"].values()} == {"trained anew"}
+    assert {source: one["same"] for source, one in asked["sources"].items()} == {"receive": True, "phone": True}
+    assert {one["how"] for one in asked["sources"].values()} == {f"asked of model version {NAME}/1"}
+    assert trained["history_snapshot"] == kept.history_snapshot
+    assert not (settings.home / "forecasts").exists()
+    with pytest.raises(SystemExit) as ended:
+        main(["reproduce", first["run_ids"]["receive"]])
+    assert ended.value.code == 0
+    assert "receive: the same (trained anew" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_run_that_is_not_there__is_named(settings: Settings) -> None:
+    forecast(NAME)
+    with pytest.raises(TrackingError, match=r"fetching the request of run 0123"):
+        reproduce("0123")
+
+
+def test_a_source_that_fails__is_named_and_hurts_no_other(settings: Settings) -> None:
+    arrive(settings, 0, silent=("phone",))
+    told = forecast(NAME)
+    assert told["forecasts"].keys() == {"receive"}
+    assert "every window of the history is missing" in told["failures"]["phone"]
+    assert {entry.source for entry in ledger_of(settings).forecasts(NAME)} == {"receive"}
+    page = (settings.reports_dir / "forecasts.html").read_text()
+    assert "every window of the history is missing" in page
+
+
+def test_no_source_that_can_be_forecast__is_an_error(settings: Settings) -> None:
+    arrive(settings, 0, silent=("phone", "receive"))
+    with pytest.raises(ForecastError, match=r"no source of day-and-night can be forecast: .*receive: "):
+        forecast(NAME)
+
+
+def test_many_sources__are_forecast_over_spark_with_the_same_numbers(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = forecast(NAME)
+    before = {source: read_forecast(Path(folder)) for source, folder in here["forecasts"].items()}
+    for folder in ("trained", "forecasts", "ledger.db"):
+        path = settings.home / folder
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    monkeypatch.setenv("FORESCALE_FAN_OUT_FROM", "2")
+    import forecasting.arrivals.spark_session as sessions
+
+    # The session of the tests goes on: the job's own would be stopped at its end.
+    running = sessions.spark_session("local[2]", "tests")
+    monkeypatch.setattr(type(running), "__exit__", lambda *_: None)
+    there = forecast(NAME)
+    for source, folder in there["forecasts"].items():
+        assert np.array_equal(read_forecast(Path(folder)).paths_per_s, before[source].paths_per_s)

@@ -1,6 +1,10 @@
-"""A deployed forecaster as files: `deployed.json` for its structure, `arrays.npz` for its numbers. No pickle, exact."""
+"""A deployed forecaster as files: `deployed.json` for its structure, `arrays.npy` for its numbers. No pickle, exact.
 
-from collections.abc import Mapping
+All arrays lie in one file, one behind the other: to open a score of them takes longer than to forecast.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Literal
@@ -26,7 +30,7 @@ from forecasting.models.slow_level import GridLevel, WeeklyLevel
 from forecasting.models.transform import Transform
 from forecasting.selection import Turn
 
-JSON_FILE, ARRAYS_FILE = "deployed.json", "arrays.npz"
+JSON_FILE, ARRAYS_FILE = "deployed.json", "arrays.npy"
 
 Arrays = Mapping[str, npt.NDArray[np.float64]]
 
@@ -80,7 +84,7 @@ _Fitted = _Corrected | _Naive | _EventAware
 
 
 class _Body(_Strict):
-    """weights, naive, held_back: per horizon, in the order of horizons_s."""
+    """weights, naive, held_back: per horizon, in the order of horizons_s. arrays: shapes, in the order in the file."""
 
     schema_version: Literal[2] = 2
     window_s: int
@@ -91,6 +95,7 @@ class _Body(_Strict):
     naive: list[str]
     held_back: list[bool]
     floor_per_s: float
+    arrays: dict[str, list[int]]
     fitted: dict[str, Annotated[_Fitted, Field(discriminator="kind")]]
 
 
@@ -107,12 +112,13 @@ def write_deployed(deployed: DeployedForecaster, folder: Path) -> None:
         naive=list(deployed.turn.naive),
         held_back=list(deployed.turn.held_back),
         floor_per_s=deployed.turn.calibration.floor_per_s,
+        arrays={name: list(array.shape) for name, array in arrays.items()},
         fitted=entries,
     )
     folder.mkdir(parents=True, exist_ok=True)
     (folder / JSON_FILE).write_text(body.model_dump_json(indent=1), encoding="utf-8")
-    with (folder / ARRAYS_FILE).open("wb") as file:
-        np.savez(file, allow_pickle=False, **arrays)
+    numbers = np.concatenate([array.reshape(-1) for array in arrays.values()])
+    np.save(folder / ARRAYS_FILE, numbers, allow_pickle=False)
 
 
 def read_deployed(folder: Path) -> DeployedForecaster:
@@ -120,8 +126,7 @@ def read_deployed(folder: Path) -> DeployedForecaster:
     try:
         body = _Body.model_validate_json((folder / JSON_FILE).read_bytes())
         # Outside files are never unpickled: an array of objects is refused.
-        with np.load(folder / ARRAYS_FILE, allow_pickle=False) as loaded:
-            arrays = {name: np.asarray(loaded[name]) for name in loaded.files}
+        arrays = _arrays(np.load(folder / ARRAYS_FILE, allow_pickle=False), body.arrays)
         fitted = {name: _any_fitted(name, entry, arrays) for name, entry in body.fitted.items()}
         offsets = arrays["log_offsets"]
     except (OSError, ValueError, KeyError) as error:
@@ -130,6 +135,14 @@ def read_deployed(folder: Path) -> DeployedForecaster:
     learnt = Calibration(offsets, body.floor_per_s)
     turn = Turn(tuple(body.weights), tuple(body.naive), tuple(body.held_back), learnt)
     return DeployedForecaster(body.window_s, body.steps, tuple(body.horizons_s), tuple(body.quantiles), turn, fitted)
+
+
+def _arrays(numbers: npt.NDArray[np.float64], shapes: Mapping[str, Sequence[int]]) -> Arrays:
+    sizes = [math.prod(shape) for shape in shapes.values()]
+    if numbers.shape != (sum(sizes),) or numbers.dtype != np.float64:
+        raise ValueError(f"{ARRAYS_FILE} holds {numbers.shape} of {numbers.dtype}, {sum(sizes)} numbers are expected")
+    parts = np.split(numbers, np.cumsum(sizes)[:-1])
+    return {name: part.reshape(shape) for (name, shape), part in zip(shapes.items(), parts, strict=True)}
 
 
 def _any_entry(name: str, fitted: FittedForecaster, arrays: dict[str, npt.NDArray[np.float64]]) -> _Fitted:

@@ -67,7 +67,8 @@ def write_forecast(forecast: Forecast, folder: Path) -> None:
     try:
         aside.mkdir(parents=True)
         (aside / JSON_FILE).write_text(forecast_json(forecast), encoding="utf-8")
-        pq.write_table(_paths_table(forecast), aside / PATHS_FILE)
+        # A dictionary of rates, of which hardly two are alike, costs nine tenths of the time.
+        pq.write_table(_paths_table(forecast), aside / PATHS_FILE, use_dictionary=False)
         _put_in_place(aside, folder)
     except OSError as error:
         raise ForecastError(f"forecast cannot be written to {folder}: {error}; check the path and the space") from None

@@ -168,9 +168,15 @@ def test_a_deployed_forecaster_that_knows_events__comes_back_and_says_the_same(t
     assert np.array_equal(peaks, deployed.ask(series, 50, 9)[1])
 
 
+def test_numbers_that_are_too_few__are_refused(made: MadeForecast, tmp_path: Path) -> None:
+    write_deployed(made.trained.deployed, tmp_path)
+    np.save(tmp_path / ARRAYS_FILE, np.load(tmp_path / ARRAYS_FILE)[:-1])
+    with pytest.raises(ForecastError, match=r"arrays\.npy holds .* numbers are expected; train it again"):
+        read_deployed(tmp_path)
+
+
 def test_pickled_numbers__are_refused(made: MadeForecast, tmp_path: Path) -> None:
     write_deployed(made.trained.deployed, tmp_path)
-    with (tmp_path / ARRAYS_FILE).open("wb") as file:
-        np.savez(file, log_offsets=np.array([{"an": "object"}], dtype=object))
+    np.save(tmp_path / ARRAYS_FILE, np.array([{"an": "object"}], dtype=object), allow_pickle=True)
     with pytest.raises(ForecastError, match="cannot be read"):
         read_deployed(tmp_path)

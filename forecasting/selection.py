@@ -8,6 +8,7 @@ naive so far, that naive; and, where not even that can forecast, hold the plan y
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
@@ -242,6 +243,7 @@ def _steadied(losses: Floats, bound: Floats, came: Mask, usual: Floats) -> Float
     return np.asarray(trust * np.log(np.clip(ratio, 1e-3, 1e3)) + (1 - trust) * np.log(usual))
 
 
+@cache
 def usual_ratio(name: str, horizon_s: int) -> float:
     """Loss ratio of a forecaster on other traces, between the horizons it was measured at; 1 where it never was."""
     if name not in USUAL_RATIO:

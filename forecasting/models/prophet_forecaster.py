@@ -39,7 +39,7 @@ class ProphetForecaster:
 
     name = "prophet"
     naive = False
-    good_for_s = 6 * DAY_S
+    good_for_s = 7 * DAY_S
 
     def why_not(self, series: ArrivalSeries) -> str | None:
         if importlib.util.find_spec("prophet") is None:

@@ -12,6 +12,7 @@ from forecasting.models.error_trajectories import alike_origins, drawn, fill_alo
 from forecasting.models.harmonic_arima_forecaster import ArmaMemory
 from forecasting.models.naive_paths import without_gaps
 from forecasting.models.open_hours import learn_open_hours
+from forecasting.models.prophet_forecaster import ProphetForecaster
 from forecasting.models.residual_correction import correction_weights, current_errors
 from forecasting.models.seasonal_naive_forecaster import SeasonAgo
 from forecasting.models.slow_level import GridLevel
@@ -168,3 +169,14 @@ def test_the_transform__is_the_same_for_the_same_series() -> None:
     factor = np.exp(np.repeat(np.random.default_rng(8).normal(0, 0.5, 21), 96))
     swinging = ArrivalSeries("t", "s", MONDAY, 900, np.round(series.counts * factor))
     assert chosen_transform(swinging) == chosen_transform(swinging)
+
+
+def test_prophet__names_a_series_on_which_its_optimiser_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    from prophet import Prophet
+
+    def stops(*_: object, **__: object) -> None:
+        raise RuntimeError("Error during optimization! Command '/somewhere/prophet_model.bin …'")
+
+    monkeypatch.setattr(Prophet, "fit", stops)
+    with pytest.raises(ForecastError, match=r"^forecaster prophet: its optimiser stops at once on this series"):
+        ProphetForecaster().fit(web_requests())

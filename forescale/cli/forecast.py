@@ -27,6 +27,8 @@ def forecast(
         plain(f"MLflow run {made['run_ids'][source]}")
         if source in made["reports"]:
             plain(f"page {made['reports'][source]}")
+    for source, cause in made["failures"].items():
+        plain(f"{source} is not forecast: {cause}")
 
 
 def horizon_text(horizon_s: int) -> str:

@@ -104,12 +104,17 @@ def test_a_run_that_is_not_there__is_named(settings: Settings) -> None:
         reproduce("0123")
 
 
-def test_a_source_that_fails__is_named_and_hurts_no_other(settings: Settings) -> None:
+def test_a_source_that_fails__is_named_and_hurts_no_other(
+    settings: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
     arrive(settings, 0, silent=("phone",))
     told = forecast(NAME)
     assert told["forecasts"].keys() == {"receive"}
     assert "every window of the history is missing" in told["failures"]["phone"]
     assert {entry.source for entry in ledger_of(settings).forecasts(NAME)} == {"receive"}
+    with pytest.raises(SystemExit):
+        main(["forecast", NAME])
+    assert "phone is not forecast: source 'phone'" in " ".join(capsys.readouterr().out.split())
     page = (settings.reports_dir / "forecasts.html").read_text()
     assert "every window of the history is missing" in page
 

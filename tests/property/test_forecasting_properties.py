@@ -30,6 +30,7 @@ WINDOWS = {"a window": 1, "an hour": 4, "a day": 96}
 KINDS = ("zeros", "missing", "bursts", "constant", "as usual")
 
 quick = settings(deadline=None, max_examples=15, derandomize=True)
+few = settings(quick, max_examples=8)
 
 
 def counts_of(kind: str, windows: int, seed: int = 0, per_window: float = 400.0) -> np.ndarray:
@@ -141,7 +142,7 @@ def same_numbers(first: Forecast, second: Forecast) -> bool:
     )
 
 
-@quick
+@few
 @given(st.integers(0, 99), st.integers(-400, 400), st.sampled_from([2.0, 5.25, 9.0]))
 def test_the_same_counts_whole_weeks_later__give_the_same_numbers(seed: int, weeks: int, days: float) -> None:
     counts = counts_of("as usual", round(days * 96), seed)
@@ -151,7 +152,7 @@ def test_the_same_counts_whole_weeks_later__give_the_same_numbers(seed: int, wee
     assert same_numbers(first, second)
 
 
-@quick
+@few
 @given(st.integers(0, 99), st.integers(-12 * 4, 14 * 4), st.sampled_from([2.0, 5.25, 9.0]))
 def test_the_same_instant_with_another_offset__gives_the_same_forecast(seed: int, quarters: int, days: float) -> None:
     elsewhere = timezone(timedelta(minutes=15 * quarters))
@@ -165,7 +166,7 @@ def test_the_same_instant_with_another_offset__gives_the_same_forecast(seed: int
     assert same_numbers(issued_there, forecast_of(here))
 
 
-@quick
+@few
 @given(st.integers(0, 99), st.integers(1, 10))
 def test_twice_the_load__has_about_twice_the_peak(seed: int, doublings: int) -> None:
     # Only about: errors are measured on the scales log(1 + x) and sqrt(x + 3/8), whose 1 and 3/8 do not scale with the
@@ -179,7 +180,7 @@ def test_twice_the_load__has_about_twice_the_peak(seed: int, doublings: int) -> 
         assert more.peak_per_s[horizon_s] == pytest.approx(factor * once.peak_per_s[horizon_s], rel=0.05)
 
 
-@settings(deadline=None, max_examples=4, derandomize=True)
+@settings(quick, max_examples=4)
 @given(st.integers(0, 99))
 def test_a_stored_snapshot_and_what_was_trained_on_it__say_the_same_each_time_they_are_asked(seed: int) -> None:
     counts = counts_of("as usual", 4 * 96, seed).astype(np.int64)

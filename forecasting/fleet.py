@@ -36,7 +36,7 @@ class Order:
 
     trained: folder of what is asked; train: whether it is to be made there first. demoted: horizons at which the naive
     forecaster stands in, with why. folder: where the forecast goes, None to keep nothing. run_id, model_version,
-    history_snapshot: what the forecast says of itself.
+    history_snapshot, notes: what the forecast says of itself.
     """
 
     topology: str
@@ -54,6 +54,7 @@ class Order:
     run_id: str = ""
     model_version: str = ""
     history_snapshot: str = ""
+    notes: tuple[str, ...] = ()
 
     def with_run(self, train: bool, demoted: Mapping[int, str], run_id: str, model_version: str) -> "Order":
         """The same as part of a tracked batch."""
@@ -116,7 +117,7 @@ def _forecast(order: Order, progress: Callable[[str], None] | None) -> tuple[For
     if order.demoted:
         learnt = learnt.demoted(order.demoted)
     made = issue(learnt, series, issued_at=order.issued_at, history_snapshot=order.history_snapshot)
-    forecast = replace(made.forecast, run_id=order.run_id)
+    forecast = replace(made.forecast, run_id=order.run_id, notes=(*made.forecast.notes, *order.notes))
     if order.folder is not None:
         write_forecast(forecast, order.folder)
     without_paths = replace(forecast, paths_per_s=np.empty((0, forecast.rate_per_s.shape[0])))

@@ -72,6 +72,8 @@ def test_what_was_trained__is_asked_until_it_is_too_old(settings: Settings) -> N
     assert [each.model_version for each in made] == [f"{NAME}/1", f"{NAME}/1", f"{NAME}/2"]
     assert len({each.run_id for each in made}) == 3
     assert tracker_of(settings).champion(NAME) == f"{NAME}/2"
+    # Of two forecasts the hour was over, and the flat night held what had been said of it.
+    assert "3600 s: the p95 held in 100.0% of 2 past forecasts" in made[2].notes
     # Both sources are one run.
     assert first["run_ids"]["receive"] == first["run_ids"]["phone"]
 

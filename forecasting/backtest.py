@@ -4,6 +4,7 @@ Nothing looks ahead: a forecaster is fitted on what came before the first origin
 often) and, like in operation, asked again from the newest counts at the origins that follow.
 """
 
+import logging
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -17,6 +18,8 @@ from forecasting.errors import ForecastError
 from forecasting.forecaster import FittedForecaster, Forecaster
 from forecasting.models.time_grid import DAY_S, newest, oldest
 from forecasting.peaks import actual_peak_per_s, peak_quantiles_per_s
+
+log = logging.getLogger(__name__)
 
 Floats = npt.NDArray[np.float64]
 Progress = Callable[[str], None]
@@ -81,7 +84,7 @@ def backtest(
     shape = (len(at), len(horizons_s), len(quantiles))
     said = {forecaster.name: np.full(shape, np.nan) for forecaster in forecasters}
     refusals: dict[str, str] = {}
-    for row, given in replayed(series, forecasters, at, max(horizon_steps), paths, seed, refusals, progress):
+    for row, given, _ in replayed(series, forecasters, at, max(horizon_steps), paths, seed, refusals, progress):
         for name, drawn in given.items():
             said[name][row] = peak_quantiles_per_s(drawn, horizon_steps, quantiles)
     return BacktestTable(
@@ -105,8 +108,8 @@ def replayed(
     refusals: dict[str, str],
     progress: Progress | None = None,
     longest_s: float | None = None,
-) -> Iterator[tuple[int, dict[str, Floats]]]:
-    """The number of each origin, and the joint paths that every forecaster would have given there.
+) -> Iterator[tuple[int, dict[str, Floats], dict[str, FittedForecaster]]]:
+    """The number of each origin, the joint paths that every forecaster would have given there, and the forecasters.
 
     at: indices of the first windows to be forecast, ascending. refusals: takes why one could not. longest_s: how much
     history they are given, None for all.
@@ -120,22 +123,38 @@ def replayed(
         for forecaster in forecasters:
             known = learnt.get(forecaster.name)
             if known is None or (train.end - known[1]).total_seconds() >= forecaster.good_for_s:
-                learnt.pop(forecaster.name, None)
-                fitted = _fitted(forecaster, train, refusals)
-                if fitted is not None:
-                    learnt[forecaster.name] = fitted, train.end
+                fitted, at_end = _fitted(forecaster, None, train, refusals), train.end
             elif train.end > known[1]:
-                learnt[forecaster.name] = known[0].renewed(train), known[1]
+                fitted, at_end = _fitted(forecaster, known[0], train, refusals), known[1]
+            else:
+                continue
+            learnt.pop(forecaster.name, None)
+            if fitted is not None:
+                learnt[forecaster.name] = fitted, at_end
         for row in day:
             given = {}
+            recent = recent_at(series, at[row], longest_s)
             for name, (fitted, _) in learnt.items():
                 rng = forecaster_rng(seed, name, row)
                 try:
-                    recent = newest(oldest(series, at[row]), longest)
                     given[name] = fitted.paths_per_s(recent, steps, paths, rng)
-                except ForecastError as error:
-                    refusals[name] = str(error)
-            yield row, given
+                except Exception as error:  # noqa: BLE001 - logged, and named as its refusal
+                    refusals[name] = refusal(name, error)
+            yield row, given, {name: fitted for name, (fitted, _) in learnt.items()}
+
+
+def recent_at(series: ArrivalSeries, origin: int, longest_s: float | None) -> ArrivalSeries:
+    """What is known at an origin, at most so much of it."""
+    known = oldest(series, origin)
+    return known if longest_s is None else newest(known, int(longest_s // series.window_s))
+
+
+def refusal(name: str, error: Exception) -> str:
+    """Why a forecaster takes no part: one that fails must not keep the others from forecasting."""
+    if isinstance(error, ForecastError):
+        return str(error)
+    log.error("forecaster %s failed", name, exc_info=error)
+    return f"forecaster {name} failed: {type(error).__name__}: {' '.join(str(error).split())[:200]}"
 
 
 def known_peaks_per_s(series: ArrivalSeries, at: Sequence[int], horizon_steps: Sequence[int]) -> Floats:
@@ -167,12 +186,15 @@ def _days_of(at: Sequence[int], window_s: int) -> list[list[int]]:
     return days
 
 
-def _fitted(forecaster: Forecaster, train: ArrivalSeries, refusals: dict[str, str]) -> FittedForecaster | None:
+def _fitted(
+    forecaster: Forecaster, known: FittedForecaster | None, train: ArrivalSeries, refusals: dict[str, str]
+) -> FittedForecaster | None:
+    """The forecaster fitted anew, or the known fit renewed; None where it refuses or fails."""
     reason = forecaster.why_not(train)
     if reason is None:
         try:
-            return forecaster.fit(train)
-        except ForecastError as error:
-            reason = str(error)
+            return forecaster.fit(train) if known is None else known.renewed(train)
+        except Exception as error:  # noqa: BLE001 - logged, and named as its refusal
+            reason = refusal(forecaster.name, error)
     refusals[forecaster.name] = reason
     return None

@@ -10,7 +10,8 @@ from forecasting.arrivals.history import ArrivalSeries
 from forecasting.backtest import forecaster_rng
 from forecasting.forecaster import FittedForecaster
 from forecasting.peaks import peak_quantiles_per_s
-from forecasting.selection import Turn, Weights, deployed_peaks_per_s
+from forecasting.selection import Turn, Weights, after_surprise, deployed_peaks_per_s
+from forecasting.surprise import STAND_IN, surprised
 
 Floats = npt.NDArray[np.float64]
 
@@ -39,15 +40,26 @@ class DeployedForecaster:
         The paths are those of the forecasters of the longest horizon, in proportion to their weights, stretched so that
         their peaks have the calibrated quantiles. Same seed and same history, same answer.
         """
-        needed = {name for weights in self.turn.weights for name in weights}
-        longest = self.turn.weights[-1]
+        return replace(self, turn=self.turn_at(recent, seed)).drawn(recent, paths, seed)
+
+    def drawn(self, recent: ArrivalSeries, paths: int, seed: int) -> tuple[Floats, Floats]:
+        """The same, whatever the last hour was like."""
+        turn = self.turn
+        needed = {name for weights in turn.weights for name in weights}
+        longest = turn.weights[-1]
         given = {}
         for name in sorted(needed):
             # Those of a short horizon alone need not look further.
-            steps = self.steps if name in longest else self._reach(name)
+            steps = self.steps if name in longest else self._reach(turn, name)
             given[name] = self.fitted[name].paths_per_s(recent, steps, paths, forecaster_rng(seed, name, NOW))
         horizon_steps = [horizon_s // self.window_s for horizon_s in self.horizons_s]
-        return joint_forecast(given, self.turn, horizon_steps, self.quantiles)
+        return joint_forecast(given, turn, horizon_steps, self.quantiles)
+
+    def turn_at(self, recent: ArrivalSeries, seed: int) -> Turn:
+        """The turn, or the one after a surprise: what was learnt has been left behind."""
+        if STAND_IN in self.fitted and surprised(self.fitted, recent, seed):
+            return after_surprise(self.turn, STAND_IN)
+        return self.turn
 
     def demoted(self, horizons_s: Collection[int]) -> "DeployedForecaster":
         """The same with the naive forecaster standing in at these horizons."""
@@ -72,8 +84,8 @@ class DeployedForecaster:
             for horizon_s, weights in zip(self.horizons_s, self.turn.weights, strict=True)
         }
 
-    def _reach(self, name: str) -> int:
-        used = [h for h, weights in zip(self.horizons_s, self.turn.weights, strict=True) if name in weights]
+    def _reach(self, turn: Turn, name: str) -> int:
+        used = [h for h, weights in zip(self.horizons_s, turn.weights, strict=True) if name in weights]
         return max(used) // self.window_s
 
 

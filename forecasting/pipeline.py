@@ -5,13 +5,13 @@ from the newest counts, in milliseconds.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 import numpy as np
 
 from forecasting.arrivals.history import ArrivalSeries
-from forecasting.backtest import backtest
+from forecasting.backtest import backtest, refusal
 from forecasting.deployed import DeployedForecaster
 from forecasting.errors import ForecastError
 from forecasting.forecast import QUANTILES, Forecast
@@ -21,11 +21,17 @@ from forecasting.models.enough_history import why_too_little
 from forecasting.models.time_grid import DAY_S
 from forecasting.one_thread import one_thread
 from forecasting.selection import Selection, select
+from forecasting.surprise import STAND_IN
 from forecasting.terms import ForecastTerms
 from forecasting.trained import Trained
 
 LEAST_DAYS = 1
 LONGEST_SILENCE_S = DAY_S
+
+SURPRISE = (
+    "the last hour lay above what was to be expected of it at every step: what was learnt before is left behind, "
+    "persistence stands in"
+)
 
 Progress = Callable[[str], None]
 
@@ -120,7 +126,10 @@ def issue(trained: Trained, series: ArrivalSeries, *, issued_at: datetime, histo
     terms = trained.terms
     history = known_history(series, issued_at, terms.step_s)
     with one_thread():
-        drawn, peaks = trained.deployed.ask(history, terms.paths, terms.seed)
+        turn = trained.deployed.turn_at(history, terms.seed)
+        deployed = replace(trained.deployed, turn=turn)
+        drawn, peaks = deployed.drawn(history, terms.paths, terms.seed)
+    left_behind = turn is not trained.deployed.turn
     forecast = Forecast(
         issued_at=issued_at,
         topology=series.topology,
@@ -131,7 +140,7 @@ def issue(trained: Trained, series: ArrivalSeries, *, issued_at: datetime, histo
         rate_per_s=np.quantile(drawn, QUANTILES, axis=0).T,
         peak_per_s={horizon: peaks[number] for number, horizon in enumerate(terms.horizons_s)},
         paths_per_s=drawn,
-        forecaster=trained.deployed.names(),
+        forecaster=deployed.names(),
         trained_from=trained.trained_from,
         trained_to=trained.trained_to,
         history_digest=history.digest(),
@@ -139,7 +148,7 @@ def issue(trained: Trained, series: ArrivalSeries, *, issued_at: datetime, histo
         scores=trained.scores,
         model_version=trained.model_version,
         history_snapshot=history_snapshot,
-        notes=(*_history_notes(history), *trained.notes),
+        notes=(*_history_notes(history), *((SURPRISE,) if left_behind else ()), *trained.notes),
     )
     return MadeForecast(forecast, history, trained)
 
@@ -149,14 +158,16 @@ def _fitted(
 ) -> tuple[dict[str, FittedForecaster], dict[str, str]]:
     """The chosen forecasters and those that may stand in for them, fitted; and why some could not be."""
     needed = {name for weights in selection.turn.weights for name in weights} | set(selection.turn.naive)
+    # It costs nothing, and stands in after a surprise.
+    needed |= {STAND_IN} & set(competing)
     if progress is not None:
         progress(f"fitting {', '.join(sorted(needed))}")
     fitted, failed = {}, {}
     for name in sorted(needed):
         try:
             fitted[name] = competing[name].fit(history)
-        except ForecastError as error:
-            failed[name] = str(error)
+        except Exception as error:  # noqa: BLE001 - logged, and named as its refusal
+            failed[name] = refusal(name, error)
     return fitted, failed
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from forecasting.arrivals.history import ArrivalSeries
-from forecasting.backtest import APART_S, BacktestTable, known_peaks_per_s, replayed
+from forecasting.backtest import APART_S, BacktestTable, known_peaks_per_s, recent_at, replayed
 from forecasting.deployed import joint_forecast
 from forecasting.errors import ForecastError
 from forecasting.forecast import HORIZONS_S
@@ -20,7 +20,8 @@ from forecasting.forecaster import Forecaster
 from forecasting.models.time_grid import DAY_S
 from forecasting.one_thread import one_thread
 from forecasting.peaks import peak_quantiles_per_s
-from forecasting.selection import DEPLOYED, Turns, Weights
+from forecasting.selection import DEPLOYED, Turns, Weights, after_surprise
+from forecasting.surprise import STAND_IN, surprised
 
 Floats = npt.NDArray[np.float64]
 
@@ -117,7 +118,7 @@ def prequential(
     )
     turns = Turns(table)
     with one_thread():
-        for row, given in replayed(
+        for row, given, fitted in replayed(
             series, forecasters, at, max(horizon_steps), paths, seed, table.refusals, progress, LONGEST_HISTORY_S
         ):
             for name, drawn in given.items():
@@ -127,6 +128,9 @@ def prequential(
             turn = turns.take(row, given)
             if at[row] < origins.told_from:
                 continue
+            recent = recent_at(series, at[row], LONGEST_HISTORY_S)
+            if STAND_IN in given and surprised(fitted, recent, seed):
+                turn = after_surprise(turn, STAND_IN)
             joint, peaks = joint_forecast(given, turn, horizon_steps, quantiles)
             yield Predicted(
                 at[row],

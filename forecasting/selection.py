@@ -7,7 +7,7 @@ naive so far, that naive; and, where not even that can forecast, hold the plan y
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
@@ -183,6 +183,12 @@ def select(table: BacktestTable, able: Collection[str], refusals: Mapping[str, s
             why = "no forecaster beats the naive rivals" if rival else "nothing to judge by yet"
             notes.append(f"{horizon_s} s: {why}; {what} is deployed")
     return Selection(turn, tuple(scores), tuple(notes))
+
+
+def after_surprise(turn: Turn, stand_in: str) -> Turn:
+    """The same with one forecaster standing in for all at every horizon."""
+    horizons = len(turn.weights)
+    return replace(turn, weights=({stand_in: 1.0},) * horizons, held_back=(True,) * horizons)
 
 
 def _known_from(table: BacktestTable) -> npt.NDArray[np.int64]:

@@ -42,6 +42,8 @@ class ArrivalSeries:
         where = f"arrival history of source {self.source!r} of topology {self.topology!r}"
         if self.start.tzinfo is None:
             raise HistoryError(f"{where}: start {self.start} has no time zone; give it in UTC")
+        # Added to a local time, a span is hours of the clock, which a change of the clock makes fewer or more.
+        object.__setattr__(self, "start", self.start.astimezone(UTC))
         if self.window_s <= 0:
             raise HistoryError(f"{where}: window of {self.window_s} s; give a positive number of seconds")
         if self.counts.ndim != 1 or self.counts.size == 0:

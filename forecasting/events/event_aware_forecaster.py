@@ -37,7 +37,6 @@ class EventAwareForecaster:
         self.name = forecaster.name
         self.naive = forecaster.naive
         self.good_for_s = forecaster.good_for_s
-        self.good_for_s = forecaster.good_for_s
 
     def why_not(self, series: ArrivalSeries) -> str | None:
         effects = self._effects(series)

@@ -38,5 +38,5 @@ class PersistenceForecaster:
 
     def fit(self, series: ArrivalSeries) -> FittedForecaster:
         refuse_unless(self.name, self.why_not(series))
-        half_day = windows_per_day(series.window_s) // 2
+        half_day = max(1, windows_per_day(series.window_s) // 2)
         return NaivePaths(series.window_s, LastMean(max(1, 900 // series.window_s)), half_day)

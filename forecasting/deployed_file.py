@@ -4,7 +4,8 @@ All arrays lie in one file, one behind the other: to open a score of them takes 
 """
 
 import math
-from collections.abc import Mapping, Sequence
+import zlib
+from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Literal
@@ -84,7 +85,9 @@ _Fitted = _Corrected | _Naive | _EventAware
 
 
 class _Body(_Strict):
-    """weights, naive, held_back: per horizon, in the order of horizons_s. arrays: shapes, in the order in the file."""
+    """weights, naive, held_back: per horizon, in the order of horizons_s. arrays: shapes, in the order in the file;
+    arrays_crc: CRC-32 of their bytes.
+    """
 
     schema_version: Literal[2] = 2
     window_s: int
@@ -96,6 +99,7 @@ class _Body(_Strict):
     held_back: list[bool]
     floor_per_s: float
     arrays: dict[str, list[int]]
+    arrays_crc: int
     fitted: dict[str, Annotated[_Fitted, Field(discriminator="kind")]]
 
 
@@ -103,6 +107,7 @@ def write_deployed(deployed: DeployedForecaster, folder: Path) -> None:
     """Write the two files into a folder, which is made. Raises ForecastError for a forecaster it does not know."""
     arrays: dict[str, npt.NDArray[np.float64]] = {"log_offsets": deployed.turn.calibration.log_offsets}
     entries = {name: _any_entry(name, fitted, arrays) for name, fitted in deployed.fitted.items()}
+    numbers = np.concatenate([array.reshape(-1) for array in arrays.values()])
     body = _Body(
         window_s=deployed.window_s,
         steps=deployed.steps,
@@ -113,11 +118,11 @@ def write_deployed(deployed: DeployedForecaster, folder: Path) -> None:
         held_back=list(deployed.turn.held_back),
         floor_per_s=deployed.turn.calibration.floor_per_s,
         arrays={name: list(array.shape) for name, array in arrays.items()},
+        arrays_crc=zlib.crc32(numbers.tobytes()),
         fitted=entries,
     )
     folder.mkdir(parents=True, exist_ok=True)
     (folder / JSON_FILE).write_text(body.model_dump_json(indent=1), encoding="utf-8")
-    numbers = np.concatenate([array.reshape(-1) for array in arrays.values()])
     np.save(folder / ARRAYS_FILE, numbers, allow_pickle=False)
 
 
@@ -126,10 +131,10 @@ def read_deployed(folder: Path) -> DeployedForecaster:
     try:
         body = _Body.model_validate_json((folder / JSON_FILE).read_bytes())
         # Outside files are never unpickled: an array of objects is refused.
-        arrays = _arrays(np.load(folder / ARRAYS_FILE, allow_pickle=False), body.arrays)
+        arrays = _arrays(np.load(folder / ARRAYS_FILE, allow_pickle=False), body)
         fitted = {name: _any_fitted(name, entry, arrays) for name, entry in body.fitted.items()}
         offsets = arrays["log_offsets"]
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, EOFError, ValueError, KeyError) as error:
         problem = error.errors()[0] if isinstance(error, ValidationError) else error
         raise ForecastError(f"deployed forecaster in {folder} cannot be read: {problem}; train it again") from None
     learnt = Calibration(offsets, body.floor_per_s)
@@ -137,10 +142,13 @@ def read_deployed(folder: Path) -> DeployedForecaster:
     return DeployedForecaster(body.window_s, body.steps, tuple(body.horizons_s), tuple(body.quantiles), turn, fitted)
 
 
-def _arrays(numbers: npt.NDArray[np.float64], shapes: Mapping[str, Sequence[int]]) -> Arrays:
+def _arrays(numbers: npt.NDArray[np.float64], body: _Body) -> Arrays:
+    shapes = body.arrays
     sizes = [math.prod(shape) for shape in shapes.values()]
     if numbers.shape != (sum(sizes),) or numbers.dtype != np.float64:
         raise ValueError(f"{ARRAYS_FILE} holds {numbers.shape} of {numbers.dtype}, {sum(sizes)} numbers are expected")
+    if zlib.crc32(numbers.tobytes()) != body.arrays_crc:
+        raise ValueError(f"{ARRAYS_FILE} holds other numbers than were written")
     parts = np.split(numbers, np.cumsum(sizes)[:-1])
     return {name: part.reshape(shape) for (name, shape), part in zip(shapes.items(), parts, strict=True)}
 

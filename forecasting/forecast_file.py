@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from forecasting.errors import ForecastError
+from forecasting.folder import put_in_place
 from forecasting.forecast import BacktestScore, Forecast
 
 JSON_FILE, PATHS_FILE = "forecast.json", "paths.parquet"
@@ -69,7 +70,7 @@ def write_forecast(forecast: Forecast, folder: Path) -> None:
         (aside / JSON_FILE).write_text(forecast_json(forecast), encoding="utf-8")
         # A dictionary of rates, of which hardly two are alike, costs nine tenths of the time.
         pq.write_table(_paths_table(forecast), aside / PATHS_FILE, use_dictionary=False)
-        _put_in_place(aside, folder)
+        put_in_place(aside, folder)
     except OSError as error:
         raise ForecastError(f"forecast cannot be written to {folder}: {error}; check the path and the space") from None
     finally:
@@ -189,18 +190,3 @@ def _paths_in_columns(table: pa.Table, body: _Body, file: Path) -> np.ndarray:
             "make the forecast again"
         )
     return np.array([table[name].to_numpy() for name in names], dtype=np.float64).reshape(body.paths, table.num_rows)
-
-
-def _put_in_place(aside: Path, folder: Path) -> None:
-    """Rename over; a folder that is there is moved away first and put back where that fails."""
-    if not folder.exists():
-        aside.rename(folder)
-        return
-    old = folder.with_name(f".{folder.name}.{uuid.uuid4().hex}.old")
-    folder.rename(old)
-    try:
-        aside.rename(folder)
-    except OSError:
-        old.rename(folder)
-        raise
-    shutil.rmtree(old, ignore_errors=True)

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from forecasting.deployed_file import read_deployed, write_deployed
 from forecasting.errors import ForecastError
+from forecasting.folder import put_in_place
 from forecasting.forecast import BacktestScore
 from forecasting.terms import ForecastTerms
 from forecasting.trained import Trained
@@ -43,9 +44,7 @@ def write_trained(trained: Trained, folder: Path) -> None:
         write_deployed(trained.deployed, aside)
         body = _Body(**{name: getattr(trained, name) for name in _Body.model_fields if name != "schema_version"})
         (aside / JSON_FILE).write_text(body.model_dump_json(indent=1), encoding="utf-8")
-        if folder.exists():
-            shutil.rmtree(folder)
-        aside.rename(folder)
+        put_in_place(aside, folder)
     except OSError as error:
         raise ForecastError(f"what was trained cannot be written to {folder}: {error}; check the path") from None
     finally:

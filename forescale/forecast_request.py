@@ -11,7 +11,7 @@ from forescale.topology_file import ForecastEntry, TopologyConfig
 
 
 class ForecastRequest(BaseModel):
-    """events: as the topology file had them. trains: whether it was trained for it; demoted: horizons at which the
+    """events: as the topology file had them. trained: sources that were trained for it; demoted: horizons at which the
     naive forecaster stood in, with why, by source. model_versions, digests: of what was forecast, by source; empty
     until it was.
     """
@@ -23,7 +23,7 @@ class ForecastRequest(BaseModel):
     history_snapshot: str
     forecast: ForecastEntry
     events: EventsSection = []
-    trains: bool = True
+    trained: tuple[str, ...] = ()
     demoted: dict[str, dict[int, str]] = {}
     model_versions: dict[str, str] = {}
     digests: dict[str, str] = {}

@@ -57,7 +57,7 @@ class ForecastEntry(_Strict):
     train_days: Annotated[int, Field(ge=2)] = 56
     origins: Annotated[int, Field(ge=2)] = 36
     paths: Annotated[int, Field(ge=100)] = 400
-    seed: int = 7
+    seed: Annotated[int, Field(ge=0)] = 7
     refit_s: Annotated[float, Field(ge=0)] = 6 * 3600
 
 

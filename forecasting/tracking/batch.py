@@ -1,5 +1,6 @@
 """A batch of forecasts as one run of MLflow: what was asked, what came of it, as values and as tables."""
 
+import hashlib
 import json
 import math
 import re
@@ -22,6 +23,8 @@ from forecasting.tracking.git_revision import git_revision
 REQUEST_FILE = "request.json"
 FEW = 8
 """Sources up to which each one's rivals are logged as metrics and its forecast as a picture; the tables have all."""
+
+LONGEST_SLUG = 120
 
 
 @dataclass(frozen=True)
@@ -50,8 +53,8 @@ class Batch:
 
 @dataclass(frozen=True)
 class BatchContent:
-    """What came of a batch. trained, forecasts: folders by source, of those that did not fail. histories: of the
-    sources to draw, by name; drifts: of what was forecast before.
+    """What came of a batch. trained: folders by source of all that the model version is to hold, forecasts: of what did
+    not fail. histories: of the sources to draw, by name; drifts: of what was forecast before.
     """
 
     outcomes: Sequence[Outcome]
@@ -104,17 +107,17 @@ def batch_metrics(content: BatchContent) -> dict[str, float]:
         for drift in of_source:
             at = f"{drift.horizon_s}s"
             metrics |= {
-                f"{_slug(source)}/drift.coverage_p95.{at}": drift.coverage,
-                f"{_slug(source)}/drift.ratio_to_naive.{at}": drift.ratio_to_naive,
-                f"{_slug(source)}/drift.loss_to_backtest.{at}": drift.loss_ratio_to_backtest,
-                f"{_slug(source)}/drift.alarmed.{at}": float(drift.alarmed),
+                f"{slug(source)}/drift.coverage_p95.{at}": drift.coverage,
+                f"{slug(source)}/drift.ratio_to_naive.{at}": drift.ratio_to_naive,
+                f"{slug(source)}/drift.loss_to_backtest.{at}": drift.loss_ratio_to_backtest,
+                f"{slug(source)}/drift.alarmed.{at}": float(drift.alarmed),
             }
     return {name: value for name, value in metrics.items() if math.isfinite(value)}
 
 
 def _of_forecast(forecast: Forecast, *, every: bool) -> dict[str, float]:
     metrics: dict[str, float] = {}
-    source = _slug(forecast.source)
+    source = slug(forecast.source)
     for score in forecast.scores:
         if every or score.forecaster == DEPLOYED:
             at = f"{score.forecaster}.{score.horizon_s}s"
@@ -130,9 +133,15 @@ def _of_forecast(forecast: Forecast, *, every: bool) -> dict[str, float]:
     return metrics
 
 
-def _slug(source: str) -> str:
-    # MLflow takes letters, digits, _ - . / : and spaces in the name of a metric; the slash is ours.
-    return re.sub(r"[^\w.\- ]", "_", source, flags=re.ASCII)
+def slug(source: str) -> str:
+    """A name that MLflow takes for metrics and tags, another one for every other source.
+
+    It takes letters, digits, _ - . / : and spaces, up to 250 of them; the slash is ours.
+    """
+    name = re.sub(r"[^\w.\- ]", "_", source, flags=re.ASCII)[:LONGEST_SLUG]
+    if name != source or not name.strip("."):
+        name = f"{name.strip('.')}-{hashlib.sha256(source.encode()).hexdigest()[:8]}"
+    return name
 
 
 def write_batch(folder: Path, batch: Batch, content: BatchContent) -> None:

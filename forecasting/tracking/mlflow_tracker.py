@@ -62,8 +62,12 @@ class MlflowTracker:
             experiment = self._experiment(client, head.topology)
             name = f"{head.topology} {head.issued_at:%Y-%m-%d %H:%M}"
             run_id = client.create_run(experiment, tags=batch_tags(head), run_name=name).info.run_id
-            client.log_batch(run_id, params=[Param(key, value) for key, value in batch_params(head).items()])
-            version = self._register(client, run_id, head.topology) if head.trains else ""
+            try:
+                client.log_batch(run_id, params=[Param(key, value) for key, value in batch_params(head).items()])
+                version = self._register(client, run_id, head.topology) if head.trains else ""
+            except BaseException:
+                client.set_terminated(run_id, "FAILED")
+                raise
         return Batch(head, run_id, version)
 
     def finish(self, batch: Batch, content: BatchContent) -> None:
@@ -87,7 +91,9 @@ class MlflowTracker:
                         write_forecast(kept, scratch / FORECASTS / name)
                         write_forecast_plot(kept, history, scratch / FORECASTS / name / "forecast.png")
                 client.log_artifacts(batch.run_id, str(scratch / FORECASTS), FORECASTS)
-                if batch.head.trains and content.trained:
+                if batch.head.trains and not any(o.fresh and not o.failure for o in content.outcomes):
+                    self._take_back(client, batch)
+                elif batch.head.trains:
                     for number, folder_of_source in enumerate(content.trained.values()):
                         shutil.copytree(folder_of_source, scratch / "trained" / f"{number:05d}")
                     save_model(scratch / "trained", scratch / MODEL)
@@ -98,11 +104,12 @@ class MlflowTracker:
     def abandon(self, batch: Batch, reason: str) -> None:
         client = self._connected()
         with self._errors(f"marking run {batch.run_id} as failed"):
-            client.set_tag(batch.run_id, "failure", reason[:LONGEST_TAG])
-            client.set_terminated(batch.run_id, "FAILED")
-            if batch.head.trains:
-                name, _, number = batch.model_version.rpartition("/")
-                client.delete_model_version(name, number)
+            try:
+                client.set_tag(batch.run_id, "failure", reason[:LONGEST_TAG])
+            finally:
+                client.set_terminated(batch.run_id, "FAILED")
+            if batch.head.trains and self.champion(batch.head.topology) != batch.model_version:
+                self._take_back(client, batch)
 
     def champion(self, topology: str) -> str:
         """The version that is the champion, as `name/number`; empty where there is none yet."""
@@ -146,7 +153,7 @@ class MlflowTracker:
         client = self._connected()
         with self._errors(f"tagging model version {model_version}"):
             for key, reason in reasons.items():
-                client.set_model_version_tag(name, number, f"demoted {key}"[:250], reason[:LONGEST_TAG])
+                client.set_model_version_tag(name, number, f"demoted {key}", reason[:LONGEST_TAG])
 
     def link_decision(self, run_id: str, tags: Mapping[str, str]) -> None:
         client = self._connected()
@@ -185,6 +192,11 @@ class MlflowTracker:
         number = str(client.create_model_version(name, source, run_id).version)
         client.set_registered_model_alias(name, CHALLENGER, number)
         return f"{name}/{number}"
+
+    def _take_back(self, client: "MlflowClient", batch: Batch) -> None:
+        """Delete the version that the batch was to make, and its alias with it."""
+        name, _, number = batch.model_version.rpartition("/")
+        client.delete_model_version(name, number)
 
     def _promote(self, client: "MlflowClient", batch: Batch) -> None:
         name, _, number = batch.model_version.rpartition("/")

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import urlsplit
 
 from forecasting.errors import TrackingError
 
@@ -22,12 +22,10 @@ REMEDY = "start the server, or correct FORESCALE_MLFLOW_URI"
 
 def without_credentials(uri: str) -> str:
     """The URI as it may be shown: user, password and query are left out."""
-    parts = urlsplit(uri)
-    if "@" not in parts.netloc and not parts.query:
-        return uri
-    shown = urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
-    # urlunsplit drops the empty authority of sqlite:///path.
-    return uri.split("?")[0] if not parts.netloc else shown
+    scheme, separator, rest = uri.partition("://")
+    # A password may hold slashes, # and ? where it should not; all of it stands before the last @.
+    rest = rest.rpartition("@")[2].split("?")[0].split("#")[0]
+    return f"{scheme}{separator}{rest}" if separator else uri.split("?")[0]
 
 
 def connected_client(uri: str) -> "MlflowClient":

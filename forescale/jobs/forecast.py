@@ -4,9 +4,12 @@ The slow part, the backtest and the fits, is done every few hours; in between wh
 counts. Few sources are forecast in this process, many over Spark.
 """
 
+import fcntl
+import glob
 import hashlib
 import logging
-from collections.abc import Callable, Iterator, Sequence
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -16,15 +19,15 @@ from typing import Any
 from forecasting.arrivals.history import ArrivalHistory, ArrivalSeries
 from forecasting.arrivals.store import read_history
 from forecasting.drift import Drift
-from forecasting.errors import ForecastError, HistoryError
+from forecasting.errors import ForecastError, HistoryError, TrackingError
 from forecasting.events.effects import without_outages
 from forecasting.fleet import Order, Outcome, forecast_each
 from forecasting.forecast import HORIZONS_S
-from forecasting.forecast_file import read_forecast
+from forecasting.forecast_file import PATHS_FILE, read_forecast
 from forecasting.pipeline import known_history
 from forecasting.terms import ForecastTerms
-from forecasting.tracking.batch import FEW, BatchContent, BatchHead
-from forecasting.trained import Trained
+from forecasting.tracking.batch import FEW, Batch, BatchContent, BatchHead, slug
+from forecasting.tracking.mlflow_tracker import MlflowTracker
 from forecasting.trained_file import read_trained
 from forescale.events_section import event_calendar
 from forescale.forecast_request import ForecastRequest
@@ -40,8 +43,6 @@ log = logging.getLogger(__name__)
 
 Progress = Callable[[str], None]
 
-EVENTS_AHEAD = timedelta(days=2)
-"""Known beyond the horizon, so that what was learnt can be asked later than it was learnt."""
 MOST_WATCHED = 50
 """Sources up to which past forecasts are read before each forecast, to demote what started losing."""
 
@@ -56,6 +57,20 @@ def forecast(topology: str, *, progress: Progress | None = None) -> dict[str, An
     """
     settings = Settings()
     config = topology_config(topology, settings)
+    with _one_at_a_time(settings.home / "trained" / config.topology):
+        return _forecast(topology, config, settings, progress)
+
+
+@contextmanager
+def _one_at_a_time(folder: Path) -> Iterator[None]:
+    """Jobs of one topology wait for each other: what one trains the other may ask meanwhile."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _forecast(topology: str, config: TopologyConfig, settings: Settings, progress: Progress | None) -> dict[str, Any]:
     ledger = ledger_of(settings)
     now = clock_of(settings).now()
     history = read_history(settings.history_dir, config.topology)
@@ -64,19 +79,21 @@ def forecast(topology: str, *, progress: Progress | None = None) -> dict[str, An
     request = ForecastRequest.of(config, now, history.snapshot)
     entries: dict[str, ForecastEntry] = {}
     failures: dict[str, str] = {}
-    wanted: list[Wanted] = []
+    every: list[Wanted] = []
     for source in sources:
         try:
             one = wanted_forecast(request, settings, history, source)
         except (HistoryError, ForecastError) as error:
             failures[source] = str(error)
             continue
-        if one.identity in known:
-            entries[source] = known[one.identity]
-        else:
-            wanted.append(one)
+        every.append(one)
+        entry = known.get(one.identity)
+        if entry is not None and _readable(entry):
+            entries[source] = entry
+    wanted = [one for one in every if one.order.source not in entries]
     if wanted:
-        made, failed = _made(wanted, request, config, settings, progress)
+        kept = {one.order.source: one.order.trained for one in every if one.version is not None}
+        made, failed = _made(wanted, kept, request, config, settings, progress)
         entries |= made
         failures |= failed
     for source in sorted(entries):
@@ -101,13 +118,23 @@ def forecast(topology: str, *, progress: Progress | None = None) -> dict[str, An
     }
 
 
+def _readable(entry: ForecastEntry) -> bool:
+    """Whether its files are there; if not it is made again."""
+    try:
+        read_forecast(Path(entry.folder), with_paths=False)
+    except ForecastError as error:
+        log.warning("a forecast is made again: %s", error)
+        return False
+    return (Path(entry.folder) / PATHS_FILE).exists()
+
+
 @dataclass(frozen=True)
 class Wanted:
-    """A source to forecast. identity: the same for the same forecast; asked: what was trained, None to train anew."""
+    """A source to forecast. identity: the same for the same forecast; version: of what is asked, None to train anew."""
 
     identity: str
     order: Order
-    asked: Trained | None
+    version: str | None
     series: ArrivalSeries
 
 
@@ -116,8 +143,11 @@ def wanted_forecast(request: ForecastRequest, settings: Settings, history: Arriv
     wanted, now = request.forecast, request.issued_at
     whole = history.source(source)
     until = min(whole.end, now)
-    series = whole.between(max(whole.start, until - timedelta(days=wanted.train_days)), until)
-    reach = now + timedelta(seconds=wanted.horizon_s) + EVENTS_AHEAD
+    # A step more, since the first and the last one may be cut.
+    span = timedelta(days=wanted.train_days, seconds=wanted.step_s)
+    series = whole.between(max(whole.start, until - span), until)
+    # What is trained now is asked until it is to be trained again.
+    reach = now + timedelta(seconds=wanted.horizon_s + wanted.refit_s)
     calendar = event_calendar(request.events, series.start, reach).of_source(source)
     series = without_outages(series, calendar)
     terms = ForecastTerms(wanted.step_s, wanted.horizon_s, HORIZONS_S, wanted.paths, wanted.origins, wanted.seed)
@@ -144,67 +174,71 @@ def wanted_forecast(request: ForecastRequest, settings: Settings, history: Arriv
     return Wanted(identity, order, _fresh(trained, now, wanted.refit_s), series)
 
 
-def _fresh(trained: Path, now: datetime, refit_s: float) -> Trained | None:
-    """What was trained, where it is there and not too old."""
+def _fresh(trained: Path, now: datetime, refit_s: float) -> str | None:
+    """The version of what was trained, where it is there and not too old."""
     try:
         known = read_trained(trained)
     except ForecastError:
         return None
     # What was trained after now belongs to another run of the clock.
-    return known if timedelta() <= now - known.trained_to < timedelta(seconds=refit_s) else None
+    fresh = timedelta() <= now - known.trained_to < timedelta(seconds=refit_s)
+    return known.model_version if fresh else None
 
 
 def _made(
     wanted: Sequence[Wanted],
+    kept: Mapping[str, Path],
     request: ForecastRequest,
     config: TopologyConfig,
     settings: Settings,
     progress: Progress | None,
 ) -> tuple[dict[str, ForecastEntry], dict[str, str]]:
-    """The forecasts as one batch: entries by source, and causes by source."""
+    """The forecasts as one batch: entries by source, and causes by source.
+
+    kept: folders of what was trained before and still serves, of all sources: a new version holds it, too.
+    """
     tracker = tracker_of(settings)
-    # Where one has to be trained all are, so that a model version holds them all.
-    trains = any(one.asked is None for one in wanted)
+    trained = tuple(one.order.source for one in wanted if one.version is None)
     drifts = drift_of(config.topology, config=config) if len(wanted) <= MOST_WATCHED else {}
     demoted = {one.order.source: _losing(drifts.get(one.order.source, ())) for one in wanted}
-    request = request.model_copy(update={"trains": trains, "demoted": demoted})
-    terms = wanted[0].order.terms
+    request = request.model_copy(update={"trained": trained, "demoted": demoted})
     head = BatchHead(
         request.topology,
         request.issued_at,
-        terms,
+        wanted[0].order.terms,
         request.history_snapshot,
         len(wanted),
-        trains,
+        bool(trained),
         request.model_dump(mode="json"),
     )
     batch = tracker.begin(head)
+    held = {source: _held(of_source) for source, of_source in drifts.items()}
+    orders = [
+        replace(one.order, notes=held.get(one.order.source, ())).with_run(
+            one.version is None, demoted[one.order.source], batch.run_id, one.version or batch.model_version
+        )
+        for one in wanted
+    ]
     try:
-        asked = {one.order.source: one.asked.model_version for one in wanted if one.asked is not None}
-        held = {source: _held(of_source) for source, of_source in drifts.items()}
-        orders = [
-            replace(one.order, notes=held.get(one.order.source, ())).with_run(
-                trains, demoted[one.order.source], batch.run_id, batch.model_version or asked[one.order.source]
-            )
-            for one in wanted
-        ]
         with _forecaster(settings, len(orders), progress) as each:
             outcomes = list(each(orders))
         good = {outcome.source for outcome in outcomes if not outcome.failure}
         content = BatchContent(
             outcomes,
-            trained={order.source: order.trained for order in orders if order.source in good},
+            trained={**kept, **{order.source: order.trained for order in orders if order.source in good}},
             forecasts={o.source: o.folder for o in orders if o.source in good and o.folder is not None},
             histories={one.order.source: one.series for one in wanted} if len(wanted) <= FEW else {},
             drifts=drifts,
         )
         tracker.finish(batch, content)
-        for source, reasons in demoted.items():
-            if reasons and source in asked:
-                tracker.demote(asked[source], {f"{source} {h} s": reason for h, reason in reasons.items()})
     except BaseException as error:
-        tracker.abandon(batch, f"{type(error).__name__}: {error}")
+        _undo(tracker, batch, orders, error)
         raise
+    for order in orders:
+        if order.train and order.source in good:
+            _prune(order.trained)
+        if order.demoted and not order.train:
+            _tell_demoted(tracker, order)
     by_source = {one.order.source: one for one in wanted}
     entries = {
         outcome.source: _entry(by_source[outcome.source], outcome)
@@ -212,6 +246,33 @@ def _made(
         if outcome.forecast is not None
     }
     return entries, {outcome.source: outcome.failure for outcome in outcomes if outcome.failure}
+
+
+def _undo(tracker: MlflowTracker, batch: Batch, orders: Sequence[Order], error: BaseException) -> None:
+    """Leave nothing that names a batch which was never whole. Raises nothing: the first error is the one to see."""
+    for order in orders:
+        if order.train:
+            shutil.rmtree(order.trained, ignore_errors=True)
+    try:
+        tracker.abandon(batch, f"{type(error).__name__}: {error}")
+    except TrackingError as second:
+        log.warning("run %s is not marked as failed: %s", batch.run_id, second)
+
+
+def _prune(trained: Path) -> None:
+    """Take away what was trained for the same source under other terms or events."""
+    name, _, _ = trained.name.rpartition("-")
+    for other in trained.parent.glob(f"{glob.escape(name)}-*"):
+        if other != trained and other.name.rpartition("-")[0] == name:
+            shutil.rmtree(other, ignore_errors=True)
+
+
+def _tell_demoted(tracker: MlflowTracker, order: Order) -> None:
+    reasons = {f"{slug(order.source)} {horizon_s} s": reason for horizon_s, reason in order.demoted.items()}
+    try:
+        tracker.demote(order.model_version, reasons)
+    except TrackingError as error:
+        log.warning("version %s is not tagged as demoted: %s", order.model_version, error)
 
 
 def _held(drifts: Sequence[Drift]) -> tuple[str, ...]:
@@ -224,7 +285,10 @@ def _held(drifts: Sequence[Drift]) -> tuple[str, ...]:
 
 
 def _losing(drifts: Sequence[Drift]) -> dict[int, str]:
-    """Horizons at which the naive forecaster is to stand in: those with an alarm that a naive would have spared."""
+    """Horizons at which the naive forecaster is to stand in: those with an alarm that a seasonal one would have spared.
+
+    A load that has left its habits is another matter, which `forecasting.surprise` sees within the hour.
+    """
     return {drift.horizon_s: drift.reason for drift in drifts if drift.alarmed and drift.ratio_to_naive > 1}
 
 

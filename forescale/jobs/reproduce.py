@@ -34,12 +34,13 @@ def reproduce(run_id: str, *, progress: Callable[[str], None] | None = None) -> 
             if progress is not None:
                 progress(f"{source} ({number + 1} of {len(request.digests)})")
             version = request.model_versions[source]
-            if not request.trains and version not in fetched:
+            trains = source in request.trained
+            if not trains and version not in fetched:
                 fetched[version] = tracker.fetch_trained(version, Path(scratch) / f"version-{len(fetched)}")
             try:
                 order = wanted_forecast(request, settings, history, source).order
-                trained = Path(scratch) / str(number) if request.trains else fetched[version][source]
-                order = order.with_run(request.trains, request.demoted.get(source, {}), run_id, version)
+                trained = Path(scratch) / str(number) if trains else fetched[version][source]
+                order = order.with_run(trains, request.demoted.get(source, {}), run_id, version)
                 outcome = fulfilled(replace(order, trained=trained, folder=None))
                 again, cause = outcome.digest, outcome.failure
             except (HistoryError, ForecastError) as error:
@@ -48,7 +49,7 @@ def reproduce(run_id: str, *, progress: Callable[[str], None] | None = None) -> 
                 "same": again == recorded,
                 "recorded": recorded,
                 "again": again,
-                "how": "trained anew" if request.trains else f"asked of model version {version}",
+                "how": "trained anew" if trains else f"asked of model version {version}",
                 "cause": cause,
             }
     return {

@@ -1,5 +1,7 @@
 """Many orders over a real Spark session: the same outcomes as one after another, and failures that stay their own."""
 
+import os
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -50,6 +52,22 @@ def test_poisoned_series__hurt_no_other_over_spark(spark: "SparkSession", tmp_pa
     }
     alone = {each.source: each.failure for each in forecast_each(list(bad.values()))}
     assert {source: outcome.failure for source, outcome in outcomes.items() if source in bad} == alone
+
+
+def test_a_worker_that_dies__costs_its_own_source_alone(spark: "SparkSession", tmp_path: Path) -> None:
+    orders = [order_of(short_requests(name), tmp_path) for name in ("one", "two", "three")]
+
+    class Deadly:
+        """What a worker reads first of an order, and what ends its process."""
+
+        @property
+        def events(self) -> None:
+            os._exit(3)
+
+    deadly = replace(orders[1], calendar=Deadly())  # type: ignore[arg-type]
+    outcomes = list(forecast_over_spark(spark, [orders[0], deadly, orders[2]]))
+    assert [bool(outcome.failure) for outcome in outcomes] == [False, True, False]
+    assert "its Spark worker died" in outcomes[1].failure
 
 
 def test_no_order__is_no_work(spark: "SparkSession") -> None:

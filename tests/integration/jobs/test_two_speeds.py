@@ -9,10 +9,15 @@ import pyarrow as pa
 import pytest
 from integration.airflow.day_and_night import NAME, NOW, START, TOPOLOGY, calls_per_minute, install
 
+import forecasting.fleet
+from forecasting.arrivals.history import ArrivalSeries
 from forecasting.arrivals.rows import history_rows
 from forecasting.arrivals.store import write_history
+from forecasting.drift import Drift
 from forecasting.errors import ForecastError, TrackingError
 from forecasting.forecast_file import read_forecast
+from forecasting.tracking.mlflow_tracker import MlflowTracker
+from forecasting.trained import Trained
 from forescale.cli import main
 from forescale.jobs.forecast import forecast
 from forescale.jobs.reproduce import reproduce
@@ -144,3 +149,106 @@ def test_many_sources__are_forecast_over_spark_with_the_same_numbers(
     there = forecast(NAME)
     for source, folder in there["forecasts"].items():
         assert np.array_equal(read_forecast(Path(folder)).paths_per_s, before[source].paths_per_s)
+
+
+def test_a_store_that_refuses_at_the_end__leaves_nothing_that_names_the_batch(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise TrackingError("no space left on the device")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(MlflowTracker, "_promote", full)
+        with pytest.raises(TrackingError, match="no space left"):
+            forecast(NAME)
+    assert tracker_of(settings).champion(NAME) == ""
+    assert ledger_of(settings).forecasts(NAME) == []
+    made = forecast(NAME)
+    kept = read_forecast(Path(made["forecasts"]["receive"]))
+    # Trained anew: what the batch before it had trained was of a version that is gone.
+    assert kept.model_version == tracker_of(settings).champion(NAME)
+
+
+def test_a_store_that_is_away_when_a_batch_fails__does_not_hide_the_first_error(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(*_: object, **__: object) -> None:
+        raise TrackingError("MLflow does not answer")
+
+    def stopped(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(MlflowTracker, "abandon", away)
+    monkeypatch.setattr(MlflowTracker, "finish", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        forecast(NAME)
+
+
+def test_a_demotion_that_cannot_be_tagged__costs_no_forecast(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forecast(NAME)
+    arrive(settings, 2)
+    alarm = Drift(3600, True, "the p95 held in 3 of 30 windows", 0.1, 1.5, 3.0, 30)
+    monkeypatch.setattr("forescale.jobs.forecast.drift_of", lambda *_, **__: {"receive": (alarm,)})
+
+    def refuses(*_: object, **__: object) -> None:
+        raise TrackingError("INVALID_PARAMETER_VALUE")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(MlflowTracker, "demote", refuses)
+        told = forecast(NAME)
+    made = read_forecast(Path(told["forecasts"]["receive"]))
+    assert "3600 s: demoted, the p95 held in 3 of 30 windows" in made.notes
+    assert tracker_of(settings).champion(NAME) == f"{NAME}/1"
+    # With a store that takes it, the version says so.
+    arrive(settings, 3)
+    forecast(NAME)
+    tags = tracker_of(settings)._connected().get_model_version(NAME, "1").tags
+    assert tags["demoted receive 3600 s"] == "the p95 held in 3 of 30 windows"
+
+
+def test_a_source_that_can_never_be_trained__makes_no_other_train(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = forecasting.fleet.train
+
+    def train(series: ArrivalSeries, **more: object) -> Trained:
+        if series.source == "phone":
+            raise ForecastError("nothing can be learnt from it")
+        return real(series, **more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(forecasting.fleet, "train", train)
+    first = forecast(NAME)
+    arrive(settings, 1)
+    second = forecast(NAME)
+    assert second["failures"] == {"phone": "nothing can be learnt from it"}
+    made = [read_forecast(Path(each["forecasts"]["receive"])) for each in (first, second)]
+    assert [each.trained_to for each in made] == [NOW, NOW]
+    assert [each.model_version for each in made] == [f"{NAME}/1", f"{NAME}/1"]
+    # No version is left of the training that gave nothing.
+    assert tracker_of(settings).champion(NAME) == f"{NAME}/1"
+    # Once it can be trained, the new version holds both.
+    monkeypatch.setattr(forecasting.fleet, "train", real)
+    arrive(settings, 2)
+    third = forecast(NAME)
+    champion = tracker_of(settings).champion(NAME)
+    assert read_forecast(Path(third["forecasts"]["phone"])).model_version == champion
+    assert read_forecast(Path(third["forecasts"]["receive"])).model_version == f"{NAME}/1"
+    assert tracker_of(settings).fetch_trained(champion, settings.home / "fetched").keys() == {"phone", "receive"}
+    run = third["run_ids"]["phone"]
+    assert {source: one["same"] for source, one in reproduce(run)["sources"].items()} == {
+        "phone": True,
+        "receive": True,
+    }
+
+
+def test_a_forecast_whose_files_are_gone_or_damaged__is_made_again(settings: Settings) -> None:
+    first = forecast(NAME)
+    folder = Path(first["forecasts"]["receive"])
+    (folder / "forecast.json").write_text("{")
+    [trained] = (settings.home / "trained" / NAME).glob("phone-*")
+    (trained / "arrays.npy").write_bytes(b"")
+    assert read_forecast(Path(forecast(NAME)["forecasts"]["receive"])).source == "receive"
+    arrive(settings, 1)
+    assert forecast(NAME)["failures"] == {}

@@ -1,5 +1,6 @@
 """The MLflow tracker on a real SQLite store, and what it says where there is none."""
 
+import re
 import socket
 import subprocess
 import sys
@@ -16,7 +17,7 @@ from forecasting.arrivals.history import ArrivalSeries
 from forecasting.errors import TrackingError
 from forecasting.fleet import Order, Outcome, fulfilled
 from forecasting.forecast_file import forecast_digest, read_forecast
-from forecasting.tracking.batch import Batch
+from forecasting.tracking.batch import Batch, slug
 from forecasting.tracking.git_revision import UNKNOWN, git_revision
 from forecasting.tracking.mlflow_tracker import CHAMPION, MlflowTracker, model_name
 from forecasting.tracking.store_access import without_credentials
@@ -63,7 +64,8 @@ def test_a_batch__is_one_run_with_what_it_was_asked_and_what_came_of_it(
             assert metrics[f"desk/ratio_to_naive.{score.forecaster}.{score.horizon_s}s"] == pytest.approx(score.ratio)
     assert metrics["desk/peak_per_s.p95.21600s"] == pytest.approx(forecast.peak_quantile_per_s(21600, 0.95))
     # The slash is MLflow's own way to group metrics; the source's is not.
-    assert metrics["a_b_/drift.coverage_p95.900s"] == pytest.approx(0.1)
+    assert slug("a/b?").startswith("a_b_-")
+    assert metrics[f"{slug('a/b?')}/drift.coverage_p95.900s"] == pytest.approx(0.1)
     assert capfd.readouterr().out == ""
 
 
@@ -230,6 +232,16 @@ def test_credentials__are_left_out_of_what_is_shown() -> None:
     assert without_credentials("https://me:pw@mlflow.example:443/a?token=x") == "https://mlflow.example:443/a"
     assert without_credentials("sqlite:////abs/mlflow.db") == "sqlite:////abs/mlflow.db"
     assert without_credentials("postgresql://me:pw@db/mlflow") == "postgresql://db/mlflow"
+    for password in ("p/w", "p#w", "p?w", "p@w"):
+        assert without_credentials(f"postgresql://me:{password}@db/mlflow") == "postgresql://db/mlflow"
+
+
+def test_a_slug__is_another_one_for_every_source_and_never_too_long() -> None:
+    names = ["web", "日本", "中国", "a/b", "a_b", ".", "..", "x" * 249, "x" * 248, "phone (eu)"]
+    slugs = [slug(name) for name in names]
+    assert len(set(slugs)) == len(names)
+    assert slugs[0] == "web"
+    assert all(re.fullmatch(r"[\w.\- ]{1,140}", each, re.ASCII) and each.strip(".") for each in slugs)
 
 
 def test_a_model_name__has_no_slash_and_no_colon() -> None:

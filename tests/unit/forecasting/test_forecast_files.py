@@ -175,6 +175,18 @@ def test_numbers_that_are_too_few__are_refused(made: MadeForecast, tmp_path: Pat
         read_deployed(tmp_path)
 
 
+def test_an_empty_or_a_damaged_file_of_numbers__is_refused(made: MadeForecast, tmp_path: Path) -> None:
+    write_deployed(made.trained.deployed, tmp_path)
+    numbers = np.load(tmp_path / ARRAYS_FILE)
+    numbers[5] += 1
+    np.save(tmp_path / ARRAYS_FILE, numbers)
+    with pytest.raises(ForecastError, match="other numbers than were written; train it again"):
+        read_deployed(tmp_path)
+    (tmp_path / ARRAYS_FILE).write_bytes(b"")
+    with pytest.raises(ForecastError, match=r"cannot be read.*train it again"):
+        read_deployed(tmp_path)
+
+
 def test_pickled_numbers__are_refused(made: MadeForecast, tmp_path: Path) -> None:
     write_deployed(made.trained.deployed, tmp_path)
     np.save(tmp_path / ARRAYS_FILE, np.array([{"an": "object"}], dtype=object), allow_pickle=True)

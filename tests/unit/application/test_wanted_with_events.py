@@ -11,6 +11,7 @@ from arrival_series import web_requests
 from integration.airflow.day_and_night import TOPOLOGY
 
 from forecasting.arrivals.history import ArrivalHistory, ArrivalSeries
+from forescale.forecast_request import ForecastRequest
 from forescale.jobs.forecast import Wanted, wanted_forecast
 from forescale.settings import Settings
 from forescale.topology_file import read_topology_file
@@ -29,7 +30,8 @@ def wanted(folder: Path, *events: dict[str, Any]) -> Wanted:
     series = ArrivalSeries("day-and-night", "receive", SERIES.start, SERIES.window_s, SERIES.counts)
     history = ArrivalHistory("day-and-night", {"receive": series})
     settings = Settings(home=folder, topologies=folder, mlruns=folder / "mlruns")
-    return wanted_forecast(read_topology_file(path), settings, history, "receive", SERIES.end)
+    request = ForecastRequest.of(read_topology_file(path), SERIES.end, "")
+    return wanted_forecast(request, settings, history, "receive")
 
 
 def test_an_outage__is_missing_in_the_history_that_is_learnt_from(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ def evaluate(
     sustainable throughput could be told: its scale is infinite and its mst zero.
     """
     rates = arrival_rates(topology, profiles, plan, load_per_s)
-    limit = saturation(topology, profiles, rates)
+    limit = saturation(topology, rates)
     taken_per_s = throughput_per_s(topology, profiles, plan, load_per_s)
     waits_s = operator_waits_s(topology, profiles, plan, rates, arrival_cv2)
     return Estimate(
@@ -41,7 +41,7 @@ def evaluate(
                 operator=name,
                 parallelism=plan.parallelism[name],
                 arrival_rate_per_s=rates.operator_per_s(name),
-                instance_utilisation=rates.instance_per_s[name] * profiles[name].service_s,
+                instance_utilisation=rates.busy[name],
                 wait_s=waits_s[name],
                 saturation_scale=limit.per_operator[name],
             )

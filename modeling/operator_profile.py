@@ -4,8 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
+import numpy.typing as npt
 
 from modeling.errors import ModelError
+
+Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -13,10 +16,12 @@ class KeyHistogram:
     """Shares of the tuples per key of a fields-grouped stream.
 
     shares: per key (its text, as the engine hashes it), heaviest keys at least. What the shares lack to 1 is the
-    residual: many light keys, taken as spread evenly.
+    residual: many light keys, taken as spread evenly. hashes: per key, where only the engine can tell it (Heron): the
+    sum of the hashes of its fields.
     """
 
     shares: Mapping[str, float]
+    hashes: Mapping[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for key, share in self.shares.items():
@@ -37,7 +42,9 @@ class OperatorProfile:
     service_s: mean busy seconds of one instance per tuple in (for a source: per tuple emitted).
     service_s_error: standard error of service_s in seconds. service_cv2: squared coefficient of variation of the
     service time of single tuples. selectivity: tuples out per tuple in, per stream name (`a->b`).
-    samples: how many measurements it rests on; 0 where a person declared it.
+    samples: how many measurements it rests on; 0 where a person declared it. keys: of every keyed stream that enters,
+    but for those that stream_keys names by `a->b`. stream_service_s, input_selectivity: where streams that enter are
+    not alike: service time per tuple of each, and per stream that leaves the tuples out per tuple in of each.
     """
 
     operator: str
@@ -47,6 +54,25 @@ class OperatorProfile:
     service_cv2: float = 1.0
     keys: KeyHistogram | None = None
     samples: int = 0
+    stream_keys: Mapping[str, KeyHistogram] = field(default_factory=dict)
+    stream_service_s: Mapping[str, float] = field(default_factory=dict)
+    input_selectivity: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+
+    def service_s_of(self, stream: str) -> float:
+        """Mean busy seconds per tuple of one stream that enters the operator."""
+        return self.stream_service_s.get(stream, self.service_s)
+
+    def given_per_s(self, stream: str, entering_per_s: Mapping[str, Floats]) -> Floats:
+        """Tuples per second that go out on a stream, of what enters on each stream (of each instance, or in all)."""
+        by_input = self.input_selectivity.get(stream)
+        if by_input is None:
+            ratio = self.selectivity.get(stream, 1.0)
+            return np.asarray(sum(entering_per_s.values()) * ratio)
+        return np.asarray(sum(rate * by_input.get(name, 0.0) for name, rate in entering_per_s.items()))
+
+    def keys_of(self, stream: str) -> KeyHistogram | None:
+        """The key histogram of one stream that enters the operator, None where nothing is known of its keys."""
+        return self.stream_keys.get(stream, self.keys)
 
     def __post_init__(self) -> None:
         where = f"profile of operator {self.operator!r}"
@@ -54,7 +80,15 @@ class OperatorProfile:
             raise ModelError(f"{where}: service time {self.service_s} s; give a finite number of seconds, not negative")
         if not (np.isfinite(self.service_cv2) and self.service_cv2 >= 0):
             raise ModelError(f"{where}: service_cv2 {self.service_cv2}; give a finite number, not negative")
-        for stream, ratio in self.selectivity.items():
+        for stream, service_s in self.stream_service_s.items():
+            if not (np.isfinite(service_s) and service_s >= 0):
+                raise ModelError(
+                    f"{where}: service time {service_s} s of stream {stream}; give a finite number, not < 0"
+                )
+        by_input = {
+            f"{out} per {entering}": r for out, of in self.input_selectivity.items() for entering, r in of.items()
+        }
+        for stream, ratio in {**self.selectivity, **by_input}.items():
             if not (np.isfinite(ratio) and ratio >= 0):
                 raise ModelError(f"{where}: selectivity {ratio} of stream {stream}; give a finite number, not negative")
 

@@ -8,9 +8,9 @@ import numpy.typing as npt
 
 from modeling.errors import ModelError
 from modeling.operator_profile import Profiles
-from modeling.physical_plan import PhysicalPlan
-from modeling.routing import instance_shares
-from modeling.topology import Topology
+from modeling.physical_plan import Instance, PhysicalPlan
+from modeling.routing import Dealing, dealing, instance_shares
+from modeling.topology import Stream, Topology
 
 Floats = npt.NDArray[np.float64]
 
@@ -20,11 +20,15 @@ class Rates:
     """Tuples per second in the stable case, where everything that is offered is processed.
 
     stream_per_s: per stream name, before it is dealt (an ALL stream counts once). instance_per_s: per operator the
-    tuples into each instance, shape (parallelism,), summed over all streams that enter it.
+    tuples into each instance, shape (parallelism,), summed over all streams that enter it. busy: per operator the busy
+    seconds per second of each instance, which is its utilisation; above 1 it is overloaded. bounds: streams of which
+    the busiest instance is only bounded, since their keys, or what the engine does with them, are not known.
     """
 
     stream_per_s: Mapping[str, float]
     instance_per_s: Mapping[str, Floats]
+    busy: Mapping[str, Floats]
+    bounds: tuple[str, ...] = ()
 
     def operator_per_s(self, operator: str) -> float:
         return float(self.instance_per_s[operator].sum())
@@ -32,19 +36,68 @@ class Rates:
 
 def arrival_rates(topology: Topology, profiles: Profiles, plan: PhysicalPlan, load_per_s: Mapping[str, float]) -> Rates:
     """Rates that a load per source brings to every stream and instance: λ(out) = selectivity · λ(in), summed over
-    inputs.
+    inputs, in topological order, so that all that enters an operator is known before it is computed.
 
     Raises ModelError for a load that is negative, not finite, lacks a source or names an unknown one, and for an
     operator without a profile.
     """
     check_load(topology, profiles, load_per_s)
     plan.check(topology)
+    containers = containers_of(plan)
     streams: dict[str, float] = {}
     instances: dict[str, Floats] = {}
+    busy: dict[str, Floats] = {}
+    # Per operator what enters each instance, by stream; a source is entered by what is offered to it.
+    entering: dict[str, dict[str, Floats]] = {}
+    bounds: list[str] = []
     for name in topology.order:
-        instances[name] = instance_rates(topology, profiles, name, plan.parallelism[name], streams, load_per_s)
-        streams |= outgoing_rates(topology, profiles, name, float(instances[name].sum()))
-    return Rates(streams, instances)
+        parallelism, profile = plan.parallelism[name], profiles[name]
+        if name in topology.sources:
+            entering[name] = {"": np.full(parallelism, load_per_s[name] / parallelism)}
+        else:
+            entering[name] = {}
+            for stream in topology.inputs(name):
+                given = profiles[stream.upstream].given_per_s(stream.name, entering[stream.upstream])
+                dealt = stream_dealing(topology, profiles, plan, stream, containers)
+                entering[name][stream.name] = dealt.dealt_per_s(given)
+                streams[stream.name] = float(given.sum())
+                if not dealt.exact:
+                    bounds.append(stream.name)
+        instances[name] = np.asarray(sum(entering[name].values()))
+        busy[name] = np.asarray(sum(rate * profile.service_s_of(of) for of, rate in entering[name].items()))
+    return Rates(streams, instances, busy, tuple(bounds))
+
+
+def stream_dealing(
+    topology: Topology,
+    profiles: Profiles,
+    plan: PhysicalPlan,
+    stream: Stream,
+    containers: Mapping[str, tuple[int, ...]],
+) -> Dealing:
+    """How a plan deals a stream. containers: of the instances of each operator, empty where nobody tells."""
+    where = (containers.get(stream.upstream), containers.get(stream.downstream))
+    return dealing(
+        stream.grouping,
+        plan.parallelism[stream.upstream],
+        plan.parallelism[stream.downstream],
+        engine=topology.engine,
+        max_parallelism=topology.operator(stream.downstream).max_parallelism,
+        keys=profiles[stream.downstream].keys_of(stream.name),
+        shares=stream.shares or None,
+        containers=None if where[0] is None or where[1] is None else (where[0], where[1]),
+    )
+
+
+def containers_of(plan: PhysicalPlan) -> dict[str, tuple[int, ...]]:
+    """The container of each instance, by operator in the order of their indices; empty without a packing."""
+    placed = {instance: container.id for container in plan.packing for instance in container.instances}
+    if not placed:
+        return {}
+    return {
+        operator: tuple(placed[Instance(operator, index)] for index in range(count))
+        for operator, count in plan.parallelism.items()
+    }
 
 
 def instance_rates(
@@ -55,7 +108,11 @@ def instance_rates(
     streams_per_s: Mapping[str, float],
     load_per_s: Mapping[str, float],
 ) -> Floats:
-    """Tuples per second into each instance of one operator, shape (parallelism,), given the streams that enter it."""
+    """Tuples per second into each instance of one operator, shape (parallelism,), given the streams that enter it.
+
+    As arrival_rates gives them where the instances that feed it give alike: what is needed of an operator before the
+    plan of those that feed it is known.
+    """
     if name in topology.sources:
         return np.full(parallelism, load_per_s[name] / parallelism)
     total = np.zeros(parallelism)
@@ -65,7 +122,8 @@ def instance_rates(
             parallelism,
             engine=topology.engine,
             max_parallelism=topology.operator(name).max_parallelism,
-            keys=profiles[name].keys,
+            keys=profiles[name].keys_of(stream.name),
+            shares=stream.shares or None,
         )
     return total
 

@@ -1,13 +1,82 @@
-"""Routing: which share of a stream's tuples each instance of the operator that reads it gets."""
+"""Routing: how the tuples of a stream are dealt to the instances of the operator that reads it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from modeling.errors import ModelError
+from modeling.key_assignment import key_shares, key_shares_are_exact
 from modeling.operator_profile import KeyHistogram
 from modeling.topology import Engine, Grouping
 
 Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+POINTWISE = (Grouping.FORWARD, Grouping.RESCALE, Grouping.LOCAL_OR_SHUFFLE)
+"""Groupings under which what an instance gets depends on which instance gave it."""
+
+
+@dataclass(frozen=True)
+class Dealing:
+    """Shares of what each upstream instance gives out.
+
+    shares: shape (downstream,), the same from every upstream instance, or (upstream, downstream). They add up to 1 over
+    the downstream instances, except where every one gets the whole stream. exact: whether they are no mere bound.
+    """
+
+    shares: Floats
+    exact: bool = True
+
+    def dealt_per_s(self, given_per_s: Floats) -> Floats:
+        """Tuples per second into each downstream instance, shape (…, downstream), of given_per_s, shape (…, upstream).
+
+        Nothing is lost: the sum stays, unless the stream is broadcast.
+        """
+        if self.shares.ndim == 1:
+            return np.asarray(given_per_s.sum(axis=-1, keepdims=True) * self.shares)
+        return np.asarray(given_per_s @ self.shares)
+
+
+def dealing(
+    grouping: Grouping,
+    upstream: int,
+    downstream: int,
+    *,
+    engine: Engine = Engine.FLINK,
+    max_parallelism: int = 128,
+    keys: KeyHistogram | None = None,
+    shares: Sequence[float] | None = None,
+    containers: tuple[Sequence[int], Sequence[int]] | None = None,
+) -> Dealing:
+    """How a stream is dealt from `upstream` to `downstream` instances.
+
+    max_parallelism: of the operator that reads it (Flink: key groups; Storm: tasks). keys: of the stream, for FIELDS.
+    shares: for CUSTOM, one per downstream instance. containers: of each upstream and downstream instance, for
+    LOCAL_OR_SHUFFLE; without them it is a shuffle. Raises ModelError for a parallelism outside 1 to max_parallelism and
+    for shares that do not fit.
+    """
+    if not 1 <= downstream <= max_parallelism:
+        raise ModelError(f"parallelism {downstream} is not between 1 and max_parallelism {max_parallelism}")
+    match grouping:
+        case Grouping.SHUFFLE:
+            return Dealing(np.full(downstream, 1 / downstream))
+        case Grouping.ALL:
+            return Dealing(np.ones(downstream))
+        case Grouping.GLOBAL:
+            only_first = np.zeros(downstream)
+            only_first[0] = 1.0
+            return Dealing(only_first)
+        case Grouping.FIELDS:
+            shared = key_shares(engine, downstream, max_parallelism, keys)
+            return Dealing(shared, downstream == 1 or key_shares_are_exact(engine, keys))
+        case Grouping.FORWARD | Grouping.RESCALE:
+            return Dealing(_pointwise(upstream, downstream))
+        case Grouping.LOCAL_OR_SHUFFLE:
+            return Dealing(_local_first(upstream, downstream, engine, containers))
+        case Grouping.CUSTOM:
+            return Dealing(_given(downstream, shares))
 
 
 def instance_shares(
@@ -17,86 +86,64 @@ def instance_shares(
     engine: Engine = Engine.FLINK,
     max_parallelism: int = 128,
     keys: KeyHistogram | None = None,
+    shares: Sequence[float] | None = None,
 ) -> Floats:
-    """Share of the stream per instance, shape (parallelism,).
+    """Share of the stream per instance that reads it, shape (parallelism,), where every upstream instance gives alike.
 
-    Shares add up to 1, except under ALL, where every instance gets the whole stream. Shuffle is round robin and exactly
-    even. Under fields grouping Flink's own assignment of keys is used, so the shares are exact for any parallelism
-    where the histogram is; keys without a histogram spread evenly over key groups. Of the other engines only a bound is
-    known: the heaviest key sits alone with an even part of the rest.
-    Raises ModelError for a parallelism outside 1 to max_parallelism.
+    See dealing; with as many instances upstream.
     """
-    if not 1 <= parallelism <= max_parallelism:
-        raise ModelError(f"parallelism {parallelism} is not between 1 and max_parallelism {max_parallelism}")
-    match grouping:
-        case Grouping.ALL:
-            return np.ones(parallelism)
-        case Grouping.GLOBAL:
-            only_first = np.zeros(parallelism)
-            only_first[0] = 1.0
-            return only_first
-        case Grouping.SHUFFLE | Grouping.FORWARD:
-            return np.full(parallelism, 1 / parallelism)
-        case Grouping.FIELDS if engine is Engine.FLINK:
-            return _flink_key_shares(parallelism, max_parallelism, keys)
-        case Grouping.FIELDS:
-            return _heaviest_key_bound(parallelism, keys)
+    dealt = dealing(
+        grouping,
+        parallelism,
+        parallelism,
+        engine=engine,
+        max_parallelism=max_parallelism,
+        keys=keys,
+        shares=shares,
+    )
+    return dealt.shares if dealt.shares.ndim == 1 else np.asarray(dealt.shares.mean(axis=0))
 
 
-def flink_instance_of_key(key: str, parallelism: int, max_parallelism: int = 128) -> int:
-    """The subtask that Flink gives a string key to (KeyGroupRangeAssignment of Flink 2).
+def _pointwise(upstream: int, downstream: int) -> Floats:
+    """Each instance gives to its own part of the others in turn; one to one where there are as many.
 
-    >>> [flink_instance_of_key(word, 4) for word in ("storm", "heron", "flink")]
-    [1, 3, 3]
+    Flink: consumer j reads producers floor(j·u/d) up to floor((j+1)·u/d), at least one of them.
     """
-    return flink_key_group(key, max_parallelism) * parallelism // max_parallelism
+    reads = np.zeros((upstream, downstream))
+    for reader in range(downstream):
+        first = reader * upstream // downstream
+        last = max(first + 1, (reader + 1) * upstream // downstream)
+        reads[first:last, reader] = 1.0
+    return np.asarray(reads / reads.sum(axis=1, keepdims=True))
 
 
-def flink_key_group(key: str, max_parallelism: int) -> int:
-    """The key group of a string key: murmur hash of Java's String.hashCode, modulo max_parallelism."""
-    return _murmur(_java_string_hash(key)) % max_parallelism
+def _local_first(
+    upstream: int, downstream: int, engine: Engine, containers: tuple[Sequence[int], Sequence[int]] | None
+) -> Floats:
+    """Storm gives to instances in its own worker where there are any; in Heron the grouping is a plain shuffle."""
+    even = np.full((upstream, downstream), 1 / downstream)
+    if containers is None or engine is Engine.HERON:
+        return even
+    giving, reading = (np.asarray(each) for each in containers)
+    if giving.size != upstream or reading.size != downstream:
+        raise ModelError(
+            f"containers of {giving.size} and {reading.size} instances are given for {upstream} and {downstream}; "
+            "give one for each"
+        )
+    local = (giving[:, None] == reading[None, :]).astype(np.float64)
+    there = local.sum(axis=1, keepdims=True)
+    return np.where(there > 0, local / np.maximum(there, 1.0), even)
 
 
-def _flink_key_shares(parallelism: int, max_parallelism: int, keys: KeyHistogram | None) -> Floats:
-    owner = np.arange(max_parallelism) * parallelism // max_parallelism
-    groups_held = np.bincount(owner, minlength=parallelism) / max_parallelism
-    if keys is None:
-        return groups_held
-    shares = groups_held * max(0.0, 1 - keys.total)
-    for key, share in keys.shares.items():
-        shares[owner[flink_key_group(key, max_parallelism)]] += share
-    return shares
-
-
-def _heaviest_key_bound(parallelism: int, keys: KeyHistogram | None) -> Floats:
-    heaviest = max(keys.shares.values(), default=0.0) if keys else 0.0
-    shares = np.full(parallelism, (1 - heaviest) / parallelism)
-    shares[0] += heaviest
-    return shares
-
-
-def _java_string_hash(text: str) -> int:
-    """String.hashCode: over UTF-16 code units, 32-bit signed overflow (returned unsigned)."""
-    units = np.frombuffer(text.encode("utf-16-le"), dtype="<u2")
-    code = 0
-    for unit in units.tolist():
-        code = (31 * code + unit) & 0xFFFFFFFF
-    return code
-
-
-def _murmur(code: int) -> int:
-    """MathUtils.murmurHash of Flink: 32-bit murmur3 of one int, made non-negative."""
-    mask = 0xFFFFFFFF
-    code = code * 0xCC9E2D51 & mask
-    code = (code << 15 | code >> 17) & mask
-    code = code * 0x1B873593 & mask
-    code = (code << 13 | code >> 19) & mask
-    code = (code * 5 + 0xE6546B64) & mask
-    code ^= 4
-    code ^= code >> 16
-    code = code * 0x85EBCA6B & mask
-    code ^= code >> 13
-    code = code * 0xC2B2AE35 & mask
-    code ^= code >> 16
-    signed = code - 2**32 if code >= 2**31 else code
-    return 0 if signed == -(2**31) else abs(signed)
+def _given(downstream: int, shares: Sequence[float] | None) -> Floats:
+    if shares is None:
+        raise ModelError("a custom grouping needs the share of each instance that reads the stream; give them")
+    given = np.asarray(shares, dtype=np.float64)
+    if given.size != downstream:
+        raise ModelError(
+            f"a custom grouping gives {given.size} shares for {downstream} instances; give one for each, as nothing "
+            "tells how it deals to another number of them"
+        )
+    if not np.isfinite(given).all() or (given < 0).any() or abs(given.sum() - 1) > 1e-6:
+        raise ModelError(f"shares {given.tolist()} of a custom grouping; give numbers from 0 to 1 that add up to 1")
+    return given

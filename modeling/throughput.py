@@ -23,11 +23,11 @@ class Saturation:
     per_operator: Mapping[str, float]
 
 
-def saturation(topology: Topology, profiles: Profiles, rates: Rates) -> Saturation:
+def saturation(topology: Topology, rates: Rates) -> Saturation:
     """Utilisation is linear in the load, so an operator saturates at 1 / (its busiest instance's utilisation)."""
     per_operator: dict[str, float] = {}
     for name in topology.order:
-        busiest = float(rates.instance_per_s[name].max()) * profiles[name].service_s
+        busiest = float(rates.busy[name].max())
         per_operator[name] = 1 / busiest if busiest > 0 else float("inf")
     bottleneck = min(topology.order, key=lambda name: per_operator[name])
     return Saturation(per_operator[bottleneck], bottleneck, per_operator)
@@ -47,7 +47,7 @@ def throughput_per_s(
     graph.add_edges_from((stream.upstream, stream.downstream) for stream in topology.streams)
     taken = dict(load_per_s)
     for _ in topology.order:
-        worst = saturation(topology, profiles, arrival_rates(topology, profiles, plan, taken))
+        worst = saturation(topology, arrival_rates(topology, profiles, plan, taken))
         if worst.scale >= 1 - 1e-12:
             break
         feeding = nx.ancestors(graph, worst.bottleneck) | {worst.bottleneck}

@@ -18,6 +18,26 @@ class Grouping(StrEnum):
     ALL = "all"
     GLOBAL = "global"
     FORWARD = "forward"
+    RESCALE = "rescale"
+    LOCAL_OR_SHUFFLE = "local_or_shuffle"
+    CUSTOM = "custom"
+
+    @classmethod
+    def _missing_(cls, value: object) -> "Grouping | None":
+        # Words of the engines for the same.
+        return _OTHER_WORDS.get(str(value).lower().replace("-", "_"))
+
+
+_OTHER_WORDS = {
+    "rebalance": Grouping.SHUFFLE,
+    "none": Grouping.SHUFFLE,
+    "hash": Grouping.FIELDS,
+    "key_by": Grouping.FIELDS,
+    "broadcast": Grouping.ALL,
+    "lowest": Grouping.GLOBAL,
+    "direct": Grouping.CUSTOM,
+    "localorshuffle": Grouping.LOCAL_OR_SHUFFLE,
+}
 
 
 class Engine(StrEnum):
@@ -44,15 +64,22 @@ class Operator:
 
 @dataclass(frozen=True)
 class Stream:
-    """An edge from one operator to another."""
+    """An edge from one operator to another.
+
+    label: tells streams between the same two operators apart, such as the two sides of a self-join. shares: under
+    CUSTOM, of each instance that reads it.
+    """
 
     upstream: str
     downstream: str
     grouping: Grouping = Grouping.SHUFFLE
+    label: str = ""
+    shares: tuple[float, ...] = ()
 
     @property
     def name(self) -> str:
-        return f"{self.upstream}->{self.downstream}"
+        """`a->b`, or `a->b:label`."""
+        return f"{self.upstream}->{self.downstream}" + (f":{self.label}" if self.label else "")
 
 
 @dataclass(frozen=True)
@@ -82,7 +109,7 @@ class Topology:
                         f"known are {', '.join(names)}"
                     )
         if len({stream.name for stream in self.streams}) < len(self.streams):
-            raise ModelError(f"{where}: a stream is given twice; merge them into one")
+            raise ModelError(f"{where}: a stream is given twice; merge them into one, or give each a label of its own")
         graph = nx.DiGraph([(stream.upstream, stream.downstream) for stream in self.streams])
         try:
             cycle = nx.find_cycle(graph)

@@ -31,9 +31,13 @@ def routed_shares(topology: Topology, profiles: Profiles) -> InstanceShares:
 
     def shares(stream: Stream, parallelism: int) -> Sequence[float]:
         reader = topology.operator(stream.downstream)
-        keys = profiles[reader.name].keys
         dealt = instance_shares(
-            stream.grouping, parallelism, engine=topology.engine, max_parallelism=reader.max_parallelism, keys=keys
+            stream.grouping,
+            parallelism,
+            engine=topology.engine,
+            max_parallelism=reader.max_parallelism,
+            keys=profiles[reader.name].keys_of(stream.name),
+            shares=stream.shares or None,
         )
         return [float(share) for share in dealt]
 

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from modeling.errors import ModelError
+from modeling.key_assignment import flink_instance_of_key
 from modeling.operator_profile import KeyHistogram
-from modeling.routing import flink_instance_of_key, instance_shares
+from modeling.routing import instance_shares
 from modeling.topology import Engine, Grouping
 
 

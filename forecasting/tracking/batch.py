@@ -89,6 +89,14 @@ def batch_tags(head: BatchHead) -> dict[str, str]:
     }
 
 
+def content_tags(content: BatchContent) -> dict[str, str]:
+    """Of few sources, exactly which history each forecast saw; of many the table of outcomes tells."""
+    made = [outcome.forecast for outcome in content.outcomes if outcome.forecast is not None]
+    if len(content.outcomes) > FEW:
+        return {}
+    return {f"history_digest {slug(forecast.source)}": forecast.history_digest for forecast in made}
+
+
 def batch_metrics(content: BatchContent) -> dict[str, float]:
     """Of the batch, and of each source as `source/…`; what could not be told is left out."""
     outcomes, drifts = content.outcomes, content.drifts

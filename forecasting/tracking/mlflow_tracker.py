@@ -22,6 +22,7 @@ from forecasting.tracking.batch import (
     batch_metrics,
     batch_params,
     batch_tags,
+    content_tags,
     write_batch,
 )
 from forecasting.tracking.forecast_plot import write_forecast_plot
@@ -80,6 +81,8 @@ class MlflowTracker:
             metrics = [Metric(name, value, now_ms, 0) for name, value in batch_metrics(content).items()]
             for begin in range(0, len(metrics), MOST_METRICS):
                 client.log_batch(batch.run_id, metrics=metrics[begin : begin + MOST_METRICS])
+            for key, value in content_tags(content).items():
+                client.set_tag(batch.run_id, key, value)
             with TemporaryDirectory(prefix="forescale-") as folder:
                 scratch = Path(folder)
                 write_batch(scratch / FORECASTS, batch, content)

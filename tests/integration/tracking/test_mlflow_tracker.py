@@ -59,6 +59,7 @@ def test_a_batch__is_one_run_with_what_it_was_asked_and_what_came_of_it(
     assert (metrics["failed"], metrics["trained"], metrics["drift_alarms"]) == (1, 1, 1)
     forecast = outcomes[0].forecast
     assert forecast is not None
+    assert run.data.tags["history_digest desk"] == forecast.history_digest
     for score in forecast.scores:
         if np.isfinite(score.ratio):
             assert metrics[f"desk/ratio_to_naive.{score.forecaster}.{score.horizon_s}s"] == pytest.approx(score.ratio)

@@ -1,21 +1,44 @@
-"""Queueing delay: closed forms of one station, and how variability passes from station to station."""
+"""Mean queueing delay: closed forms of one station, for single values and for arrays, and how variability passes from
+station to station.
 
-import math
+The plural forms take anything that broadcasts and answer UNSTABLE where utilisation is 1 or more; the singular ones
+take one station and refuse it. ca2, cs2 everywhere: squared coefficients of variation of inter-arrival and service
+times.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
 
 from modeling.errors import ModelError
+from modeling.estimate import UNSTABLE
+
+Floats = npt.NDArray[np.float64]
 
 
 def kingman_wait_s(utilisation: float, service_s: float, ca2: float, cs2: float) -> float:
     """Mean G/G/1 queueing delay in seconds (Kingman 1961), a heavy-traffic approximation; exact for M/G/1.
 
-    ca2, cs2: squared coefficients of variation of inter-arrival and service times.
     Raises ModelError unless 0 <= utilisation < 1: at 1 and above the queue has no mean, it is unstable.
 
     >>> kingman_wait_s(0.5, 1.0, 1.0, 1.0)  # M/M/1: rho / (1 - rho) * s
     1.0
     """
-    _check(utilisation, service_s, ca2, cs2)
-    return utilisation / (1 - utilisation) * service_s * (ca2 + cs2) / 2
+    _check_stable(utilisation)
+    return float(kingman_waits_s(utilisation, service_s, ca2, cs2))
+
+
+def klb_wait_s(utilisation: float, service_s: float, ca2: float, cs2: float) -> float:
+    """Mean G/G/1 queueing delay in seconds by Kraemer and Langenbach-Belz; see klb_waits_s.
+
+    Raises ModelError unless 0 <= utilisation < 1.
+
+    >>> klb_wait_s(0.5, 1.0, 1.0, 1.0)  # as Kingman's where arrivals are Poisson
+    1.0
+    """
+    _check_stable(utilisation)
+    return float(klb_waits_s(utilisation, service_s, ca2, cs2))
 
 
 def allen_cunneen_wait_s(utilisation: float, service_s: float, servers: int, ca2: float, cs2: float) -> float:
@@ -24,57 +47,142 @@ def allen_cunneen_wait_s(utilisation: float, service_s: float, servers: int, ca2
     utilisation: per server, λ·s/c. Exact for M/M/c; within about 10 % for moderate variability.
     Raises ModelError unless 0 <= utilisation < 1 and servers >= 1.
     """
-    _check(utilisation, service_s, ca2, cs2)
-    if servers < 1:
-        raise ModelError(f"{servers} servers; a station has at least 1")
-    waiting = erlang_c(servers, utilisation * servers)
-    return waiting * service_s / (servers * (1 - utilisation)) * (ca2 + cs2) / 2
+    _check_stable(utilisation)
+    return float(allen_cunneen_waits_s(utilisation, service_s, servers, ca2, cs2))
 
 
 def erlang_c(servers: int, offered: float) -> float:
     """Probability that an arrival to M/M/c has to wait (Erlang 1917). offered: λ·s in erlangs, below servers.
-
-    Computed by the stable recursion of Erlang B, so hundreds of servers do not overflow.
 
     >>> round(erlang_c(2, 1.0), 6)  # by hand: (1/2·2) / (1 + 1 + 1/2·2) = 1/3
     0.333333
     """
     if not 0 <= offered < servers:
         raise ModelError(f"offered load {offered:.3g} >= {servers} servers is unstable; add servers")
-    if offered == 0:
-        return 0.0
-    blocked = 1.0
-    for k in range(1, servers + 1):
-        blocked = offered * blocked / (k + offered * blocked)
-    return blocked / (1 - offered / servers * (1 - blocked))
+    return float(erlang_cs(servers, offered))
 
 
-def departure_ca2(utilisation: float, ca2: float, cs2: float) -> float:
+def kingman_waits_s(
+    utilisation: npt.ArrayLike, service_s: npt.ArrayLike, ca2: npt.ArrayLike, cs2: npt.ArrayLike
+) -> Floats:
+    """kingman_wait_s of every station."""
+    rho, service, arrivals, services = checked(utilisation, service_s, ca2, cs2)
+    return _unstable_at_1(rho, np.minimum(rho, 1.0) / _idle(rho) * service * (arrivals + services) / 2)
+
+
+def klb_waits_s(utilisation: npt.ArrayLike, service_s: npt.ArrayLike, ca2: npt.ArrayLike, cs2: npt.ArrayLike) -> Floats:
+    """Mean G/G/1 queueing delay of every station in seconds (Kraemer and Langenbach-Belz 1976).
+
+    Kingman's, times what arrivals that are no Poisson process change below saturation: both evener and burstier ones
+    wait less than Kingman says. Exact for M/G/1, equal to Kingman in heavy traffic.
+    """
+    rho, service, arrivals, services = checked(utilisation, service_s, ca2, cs2)
+    return kingman_waits_s(rho, service, arrivals, services) * klb_factor(rho, arrivals, services)
+
+
+def klb_factor(utilisation: Floats, ca2: Floats, cs2: Floats) -> Floats:
+    """By what Kraemer and Langenbach-Belz lower Kingman's mean; 1 for Poisson arrivals and at saturation."""
+    rho = np.minimum(utilisation, 1.0)
+    tiny = np.finfo(float).tiny
+    even = -2 * (1 - rho) * (1 - ca2) ** 2 / np.maximum(3 * rho * (ca2 + cs2), tiny)
+    bursty = -(1 - rho) * (ca2 - 1) / np.maximum(ca2 + 4 * cs2, tiny)
+    with np.errstate(under="ignore"):
+        return np.asarray(np.exp(np.where(ca2 == 1, 0.0, np.where(ca2 < 1, even, bursty))))
+
+
+def allen_cunneen_waits_s(
+    utilisation: npt.ArrayLike,
+    service_s: npt.ArrayLike,
+    servers: npt.ArrayLike,
+    ca2: npt.ArrayLike,
+    cs2: npt.ArrayLike,
+) -> Floats:
+    """allen_cunneen_wait_s of every station."""
+    rho, service, arrivals, services = checked(utilisation, service_s, ca2, cs2)
+    c = _checked_servers(servers)
+    poisson = erlang_cs(c, rho * c) * service / (c * _idle(rho))
+    return _unstable_at_1(rho, poisson * (arrivals + services) / 2)
+
+
+def erlang_cs(servers: npt.ArrayLike, offered: npt.ArrayLike) -> Floats:
+    """erlang_c of every station; 1 where the offered load is not below the servers: everything waits.
+
+    Computed by the stable recursion of Erlang B, so hundreds of servers do not overflow.
+    """
+    c, load = np.broadcast_arrays(_checked_servers(servers), np.asarray(offered, dtype=float))
+    blocked = np.ones(load.shape)
+    for k in range(1, int(c.max(initial=1)) + 1):
+        blocked = np.where(k <= c, load * blocked / (k + load * blocked), blocked)
+    return np.where(load < c, blocked / np.maximum(1 - load / c * (1 - blocked), np.finfo(float).tiny), 1.0)
+
+
+def departure_ca2(utilisation: npt.ArrayLike, ca2: npt.ArrayLike, cs2: npt.ArrayLike) -> Floats:
     """Squared variation of the times between departures of G/G/1 (Marshall 1968, as in Whitt's QNA)."""
-    busy2 = min(1.0, utilisation) ** 2
-    return (1 - busy2) * ca2 + busy2 * cs2
+    busy2 = np.minimum(1.0, np.asarray(utilisation, dtype=float)) ** 2
+    return np.asarray((1 - busy2) * np.asarray(ca2, dtype=float) + busy2 * np.asarray(cs2, dtype=float))
 
 
-def thinned_ca2(ca2: float, share: float) -> float:
+def thinned_ca2(ca2: npt.ArrayLike, share: npt.ArrayLike) -> Floats:
     """Squared variation of a stream of which each tuple is kept with probability `share` (random routing)."""
-    return share * ca2 + 1 - share
+    kept = np.asarray(share, dtype=float)
+    return np.asarray(kept * np.asarray(ca2, dtype=float) + 1 - kept)
 
 
-def dealt_ca2(ca2: float, ways: int) -> float:
+def selected_ca2(ca2: npt.ArrayLike, selectivity: npt.ArrayLike) -> Floats:
+    """Squared variation of a stream of which `selectivity` tuples are made of each tuple.
+
+    Below 1 each is kept at random; above 1 that many leave together, and their gaps vary, over long spans, that many
+    times as much.
+
+    >>> float(selected_ca2(1.0, 5.0)), float(selected_ca2(0.0, 0.25))
+    (5.0, 0.75)
+    """
+    made = np.asarray(selectivity, dtype=float)
+    return np.where(made <= 1, thinned_ca2(ca2, np.minimum(made, 1.0)), made * np.asarray(ca2, dtype=float))
+
+
+def dealt_ca2(ca2: npt.ArrayLike, ways: npt.ArrayLike) -> Floats:
     """Squared variation of every `ways`-th tuple of a stream (round robin): the sum of `ways` gaps."""
-    return ca2 / ways
+    return np.asarray(np.asarray(ca2, dtype=float) / np.asarray(ways, dtype=float))
 
 
-def merged_ca2(parts: list[tuple[float, float]]) -> float:
+def merged_ca2(parts: Sequence[tuple[float, npt.ArrayLike]]) -> Floats:
     """Squared variation of a superposition of (rate, ca2), weighted by rate (the asymptotic method of Whitt 1983)."""
-    total = math.fsum(rate for rate, _ in parts)
-    return math.fsum(rate * ca2 for rate, ca2 in parts) / total if total > 0 else 1.0
+    total = sum(rate for rate, _ in parts)
+    if total <= 0:
+        return np.asarray(1.0)
+    return np.asarray(sum(rate / total * np.asarray(ca2, dtype=float) for rate, ca2 in parts))
 
 
-def _check(utilisation: float, service_s: float, ca2: float, cs2: float) -> None:
+def checked(*values: npt.ArrayLike) -> tuple[Floats, ...]:
+    """Utilisation, service time and both variations in one shape; ModelError names what is negative or NaN."""
+    names = ("utilisation", "service time", "ca2", "cs2")
+    arrays = tuple(np.asarray(value, dtype=float) for value in values)
+    for name, array in zip(names, arrays, strict=True):
+        if not (array >= 0).all():
+            worst = array[~(array >= 0)].flat[0]
+            raise ModelError(f"{name} {worst:.3g}: none may be negative or NaN")
+    return tuple(np.broadcast_arrays(*arrays))
+
+
+def _checked_servers(servers: npt.ArrayLike) -> npt.NDArray[np.int64]:
+    c = np.asarray(servers, dtype=np.int64)
+    if (c < 1).any():
+        raise ModelError(f"{c.min()} servers; a station has at least 1")
+    return c
+
+
+def _check_stable(utilisation: float) -> None:
     if not 0 <= utilisation < 1:
         raise ModelError(
             f"utilisation {utilisation:.3g} is not in [0, 1): the queue is unstable; raise the parallelism"
         )
-    if not (service_s >= 0 and ca2 >= 0 and cs2 >= 0):
-        raise ModelError(f"service time {service_s} s, ca2 {ca2}, cs2 {cs2}: none may be negative or NaN")
+
+
+def _idle(utilisation: Floats) -> Floats:
+    """1 − ρ, and 1 where there is none, so that nothing is divided by zero before it is called unstable."""
+    return np.where(utilisation < 1, 1 - utilisation, 1.0)
+
+
+def _unstable_at_1(utilisation: Floats, waits_s: Floats) -> Floats:
+    return np.where(utilisation < 1, waits_s, UNSTABLE)

@@ -1,0 +1,217 @@
+"""End-to-end latency as a distribution: from a source to its sinks, over the whole graph at once.
+
+Along a path times add up (taken as independent), into an operator come tuples by one of its streams each. Both are
+cheap on transforms, products and weighted sums, so each operator is visited once, however many paths there are. One
+inverse transform a sink gives percentiles.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from modeling.errors import ModelError
+from modeling.exact_wait import exact_wait
+from modeling.lattice import Lattice, mixture, two_moment_lattice
+from modeling.operator_profile import Profiles
+from modeling.physical_plan import PhysicalPlan
+from modeling.rates import Rates
+from modeling.topology import Topology
+from modeling.two_moments import tail_s
+from modeling.variability import instance_arrival_ca2
+
+SIZE = 2**14
+"""Steps of the lattice that holds the slowest path."""
+
+Transform = npt.NDArray[np.complex128]
+
+
+@dataclass(frozen=True)
+class Delay:
+    """What a stream adds besides queue and service: mean seconds and variance in seconds².
+
+    Serialisation and network: a mean and its jitter. Delays of one stream add up.
+    """
+
+    mean_s: float = 0.0
+    variance_s2: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not (0 <= self.mean_s < np.inf and 0 <= self.variance_s2 < np.inf):
+            raise ModelError(
+                f"delay of mean {self.mean_s} s and variance {self.variance_s2} s²: give finite ones, not negative"
+            )
+
+    def __add__(self, other: "Delay") -> "Delay":
+        return Delay(self.mean_s + other.mean_s, self.variance_s2 + other.variance_s2)
+
+    @property
+    def cv2(self) -> float:
+        return self.variance_s2 / self.mean_s**2 if self.mean_s > 0 else 0.0
+
+
+def buffer_timeout_delay(timeout_s: float) -> Delay:
+    """Of a buffer that is flushed every timeout_s before it is full: uniform from 0 to timeout_s.
+
+    >>> buffer_timeout_delay(0.1).mean_s
+    0.05
+    """
+    return Delay(timeout_s / 2, timeout_s**2 / 12)
+
+
+def batch_fill_delay(tuples: int, rate_per_s: float) -> Delay:
+    """Of a buffer that leaves when it holds `tuples`, filled by a Poisson stream: each waits for those behind it.
+
+    Those behind are 0 to tuples − 1, equally likely; each brings a gap of mean and deviation 1/rate. Raises ModelError
+    where there is no rate to fill it.
+
+    >>> batch_fill_delay(11, 10.0).mean_s  # five more on average, a tenth of a second each
+    0.5
+    """
+    if tuples < 1 or not rate_per_s > 0:
+        raise ModelError(f"a batch of {tuples} tuples at {rate_per_s}/s never fills; give a buffer time-out instead")
+    behind, behind_variance = (tuples - 1) / 2, (tuples**2 - 1) / 12
+    return Delay(behind / rate_per_s, (behind + behind_variance) / rate_per_s**2)
+
+
+@dataclass(frozen=True)
+class Station:
+    """One operator as a place to wait and be served: per instance, shape (parallelism,), what decides its wait.
+
+    weights: tuples per second into each instance.
+    """
+
+    weights: npt.NDArray[np.float64]
+    utilisation: npt.NDArray[np.float64]
+    ca2: npt.NDArray[np.float64]
+    service_s: float
+    service_cv2: float
+
+    def wait(self, step_s: float = 0.0, size: int = 0) -> list[tuple[float, Lattice]]:
+        """The waits of the instances by weight, those that are alike once; on the lattice given, or each on its own."""
+        kinds: dict[tuple[float, float], float] = {}
+        for weight, utilisation, ca2 in zip(
+            self.weights.tolist(), self.utilisation.tolist(), self.ca2.tolist(), strict=True
+        ):
+            # Alike to six digits: round robin's instances differ by rounding alone.
+            kind = (float(f"{utilisation:.6g}") if utilisation < 1 else utilisation, float(f"{ca2:.6g}"))
+            kinds[kind] = kinds.get(kind, 0.0) + weight
+        waits = [
+            (weight, exact_wait(utilisation, self.service_s, ca2, self.service_cv2))
+            for (utilisation, ca2), weight in kinds.items()
+        ]
+        return [(weight, wait.on(step_s, size)) for weight, wait in waits] if size else waits
+
+
+@dataclass(frozen=True)
+class LatencyDistribution:
+    """Seconds from arrival at a source until the last service at a sink, queues and delays included.
+
+    of_tuples: of a tuple at any sink, sinks weighed by their rates. at_sink: of the tuples at each sink. Probability at
+    infinity is that of a way through an unstable operator.
+    """
+
+    of_tuples: Lattice
+    at_sink: Mapping[str, Lattice] = field(default_factory=dict)
+
+    def quantile_s(self, share: float) -> float:
+        """What `share` of the tuples do not exceed, whatever their sink."""
+        return self.of_tuples.quantile_s(share)
+
+    def slowest_sink_quantile_s(self, share: float) -> float:
+        """What `share` of the tuples do not exceed at the sink where that is longest."""
+        return max(lattice.quantile_s(share) for lattice in self.at_sink.values())
+
+
+def stations(
+    topology: Topology, profiles: Profiles, plan: PhysicalPlan, rates: Rates, arrival_cv2: float = 1.0
+) -> dict[str, Station]:
+    """Every operator's instances under these rates. arrival_cv2: of the arrivals to each source; 1 is Poisson."""
+    entering = instance_arrival_ca2(topology, profiles, plan, rates, arrival_cv2)
+    return {
+        name: Station(
+            weights=rates.instance_per_s[name],
+            utilisation=rates.instance_per_s[name] * profiles[name].service_s,
+            ca2=entering[name],
+            service_s=profiles[name].service_s,
+            service_cv2=profiles[name].service_cv2,
+        )
+        for name in topology.order
+    }
+
+
+def latency_distribution(
+    topology: Topology,
+    rates: Rates,
+    operators: Mapping[str, Station],
+    delays: Mapping[str, Delay] | None = None,
+) -> LatencyDistribution:
+    """Distribution of the end-to-end latency. delays: by stream name (`a->b`), none where not given.
+
+    A tuple that an operator makes of one carries that one's age on. Sojourns along a path are taken as independent:
+    exact for Poisson arrivals and exponential services (Reich 1957), an approximation elsewhere. A wait is exact for
+    its two moments but for the variability of arrivals, which is handed on by two moments only.
+    Raises ModelError for a delay of an unknown stream.
+    """
+    added = dict(delays or {})
+    if unknown := sorted(set(added) - {stream.name for stream in topology.streams}):
+        raise ModelError(f"delay of the unknown stream {unknown[0]}; streams are named `a->b`")
+    own = {name: operators[name].wait() for name in topology.order}
+    step_s = _longest_s(topology, operators, own, added) / SIZE
+    reached: dict[str, Transform] = {}
+    for name in topology.order:
+        station = operators[name]
+        waited = mixture([(weight, wait.on(step_s, SIZE)) for weight, wait in own[name]])
+        served = two_moment_lattice(station.service_s, station.service_cv2, step_s, SIZE)
+        before = [
+            (rates.stream_per_s[stream.name], _delayed(reached[stream.upstream], added.get(stream.name), step_s))
+            for stream in topology.inputs(name)
+        ]
+        reached[name] = _mixed(before) * np.fft.rfft(waited.mass) * np.fft.rfft(served.mass)
+    sinks = [name for name in topology.order if not topology.outputs(name)]
+    at_sink = {name: Lattice(step_s, np.maximum(np.fft.irfft(reached[name], SIZE), 0.0)) for name in sinks}
+    return LatencyDistribution(mixture([(rates.operator_per_s(name), at_sink[name]) for name in sinks]), at_sink)
+
+
+def _mixed(before: Sequence[tuple[float, Transform]]) -> Transform:
+    """The streams into an operator, weighed by rate; 1, no time at all, before a source."""
+    if not before:
+        return np.ones(SIZE // 2 + 1, dtype=complex)
+    total = sum(rate for rate, _ in before)
+    weights = [rate / total if total > 0 else 1 / len(before) for rate, _ in before]
+    return np.asarray(sum(weight * way for weight, (_, way) in zip(weights, before, strict=True)))
+
+
+def _delayed(way: Transform, delay: Delay | None, step_s: float) -> Transform:
+    if delay is None or delay.mean_s == 0:
+        return way
+    return np.asarray(way * np.fft.rfft(two_moment_lattice(delay.mean_s, delay.cv2, step_s, SIZE).mass))
+
+
+def _longest_s(
+    topology: Topology,
+    operators: Mapping[str, Station],
+    waits: Mapping[str, list[tuple[float, Lattice]]],
+    delays: Mapping[str, Delay],
+) -> float:
+    """Seconds that hold all but some millionth of the slowest path: its means, and the tail of its longest part.
+
+    What were beyond would come back at 0, since transforms go round.
+    """
+    means: dict[str, float] = {}
+    tails: list[float] = []
+    for name in topology.order:
+        station = operators[name]
+        stable = [wait for _, wait in waits[name] if not wait.lost]
+        wait_s = max((wait.mean_s for wait in stable), default=0.0)
+        tails += [wait.quantile_s(1 - 1e-6) - wait.mean_s for wait in stable]
+        tails.append(14 * tail_s(station.service_s, max(station.service_cv2, 1.0)))
+        before = 0.0
+        for stream in topology.inputs(name):
+            delay = delays.get(stream.name, Delay())
+            before = max(before, means[stream.upstream] + delay.mean_s)
+            tails.append(14 * tail_s(delay.mean_s, max(delay.cv2, 1.0)) if delay.cv2 > 0 else 0.0)
+        means[name] = before + wait_s + station.service_s
+    # Tails that are independent add up as squares do; the largest has its say alone.
+    return max(means.values()) + max(max(tails), float(np.sqrt(np.sum(np.square(tails))))) + 1e-9

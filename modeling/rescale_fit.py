@@ -1,0 +1,74 @@
+"""The downtime of rescales, learnt from those that were measured, leaning on what was declared while they are few."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import nnls
+
+from modeling.errors import ModelError
+from modeling.rescale_model import DECLARED_WEIGHT, RescaleModel
+
+Floats = npt.NDArray[np.float64]
+
+ROUNDS = 30
+"""The noise settles within ten rounds wherever there are measurements; each is a solution of a few equations."""
+
+
+@dataclass(frozen=True)
+class MeasuredRescale:
+    """One rescale as it went. restored_gib: state read again. saved_gib: written by a savepoint, 0 without one."""
+
+    downtime_s: float
+    restored_gib: float = 0.0
+    saved_gib: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("downtime_s", "restored_gib", "saved_gib"):
+            value = getattr(self, name)
+            if not np.isfinite(value) or value < 0:
+                raise ModelError(
+                    f"measured rescale: {name} is {value}; leave this rescale out, or give a finite number, not below 0"
+                )
+
+
+def fitted_rescale(measured: Sequence[MeasuredRescale], declared: RescaleModel) -> RescaleModel:
+    """The declared model drawn to the measurements: non-negative least squares with a Gaussian prior.
+
+    Minimises Σ (y − x·θ)²/σ² + (θ − θ₀)ᵀ C₀⁻¹ (θ − θ₀) over θ ≥ 0 (Lawson & Hanson 1974), with σ² by expectation
+    maximisation, in which the declared noise counts like DECLARED_WEIGHT measurements. A number declared without error
+    stays as declared. Its covariance is that of the unconstrained solution: too wide for a number that was held
+    at 0. What measurements do not tell apart (all with savepoints of the state that is restored) the declared ratio
+    does. Assumes that rescales are alike and independent, with noise that does not grow with the state; where it
+    does, quantiles for the largest states are too low.
+    """
+    if not measured:
+        return declared
+    terms = np.array([[1.0, one.saved_gib, one.restored_gib] for one in measured])
+    downtimes_s = np.array([one.downtime_s for one in measured])
+    start = np.array([declared.restart_s, declared.save_s_per_gib, declared.restore_s_per_gib])
+    free = np.diagonal(declared.covariance) > 0
+    values, covariance = start.copy(), np.zeros((3, 3))
+    noise2 = declared.noise_s**2 or 1e-6
+    remaining_s = downtimes_s - terms[:, ~free] @ start[~free]
+    for _ in range(ROUNDS if free.any() else 1):
+        if free.any():
+            values[free], covariance[np.ix_(free, free)] = _posterior(
+                terms[:, free], remaining_s, start[free], declared.covariance[np.ix_(free, free)], noise2
+            )
+        residuals = downtimes_s - terms @ values
+        spread = float(residuals @ residuals) + float(np.einsum("ki,ij,kj->", terms, covariance, terms))
+        noise2 = (DECLARED_WEIGHT * declared.noise_s**2 + spread) / (DECLARED_WEIGHT + len(measured)) or 1e-6
+    restart_s, save_s_per_gib, restore_s_per_gib = values.tolist()
+    return RescaleModel(
+        restart_s, save_s_per_gib, restore_s_per_gib, covariance, noise2**0.5, declared.measured + len(measured)
+    )
+
+
+def _posterior(terms: Floats, downtimes_s: Floats, mean: Floats, prior: Floats, noise2: float) -> tuple[Floats, Floats]:
+    whitened = np.linalg.cholesky(np.linalg.inv(prior)).T
+    stacked = np.vstack([terms / noise2**0.5, whitened])
+    values, _ = nnls(stacked, np.concatenate([downtimes_s / noise2**0.5, whitened @ mean]))
+    covariance = np.linalg.inv(stacked.T @ stacked)
+    return np.asarray(values, dtype=np.float64), np.asarray(covariance, dtype=np.float64)

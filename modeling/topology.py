@@ -133,16 +133,29 @@ class Topology:
 
     @cached_property
     def _inputs(self) -> Mapping[str, tuple[Stream, ...]]:
-        return {name: tuple(s for s in self.streams if s.downstream == name) for name in self.order}
+        return self._by("downstream")
+
+    @cached_property
+    def _outputs(self) -> Mapping[str, tuple[Stream, ...]]:
+        return self._by("upstream")
+
+    def _by(self, end: str) -> dict[str, tuple[Stream, ...]]:
+        found: dict[str, list[Stream]] = {name: [] for name in self.order}
+        for stream in self.streams:
+            found[getattr(stream, end)].append(stream)
+        return {name: tuple(streams) for name, streams in found.items()}
 
     def inputs(self, operator: str) -> tuple[Stream, ...]:
         return self._inputs[operator]
 
     def outputs(self, operator: str) -> tuple[Stream, ...]:
-        return tuple(stream for stream in self.streams if stream.upstream == operator)
+        return self._outputs[operator]
+
+    @cached_property
+    def _operators(self) -> Mapping[str, Operator]:
+        return {operator.name: operator for operator in self.operators}
 
     def operator(self, name: str) -> Operator:
-        for operator in self.operators:
-            if operator.name == name:
-                return operator
-        raise ModelError(f"topology {self.name!r} has no operator {name!r}; known are {', '.join(self.order)}")
+        if name not in self._operators:
+            raise ModelError(f"topology {self.name!r} has no operator {name!r}; known are {', '.join(self.order)}")
+        return self._operators[name]

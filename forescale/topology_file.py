@@ -38,12 +38,28 @@ class OperatorEntry(_Strict):
 
 
 class StreamEntry(_Strict):
-    """selectivity: tuples out on this stream per tuple into the upstream operator."""
+    """selectivity: tuples out on this stream per tuple into the upstream operator. label: tells streams between the
+    same two operators apart. shares: of each instance that reads it, where the grouping is custom.
+    """
 
     upstream: str = Field(alias="from")
     downstream: str = Field(alias="to")
     grouping: Grouping = Grouping.SHUFFLE
     selectivity: NotNegative = 1.0
+    label: Annotated[str, Field(max_length=80)] = ""
+    shares: list[Annotated[float, Field(ge=0, le=1)]] = []
+
+    @field_validator("grouping", mode="before")
+    @classmethod
+    def _in_other_words(cls, given: object) -> object:
+        # Engines have words of their own for the same: rebalance, hash, broadcast, direct …
+        try:
+            return Grouping(str(given))
+        except ValueError:
+            return given
+
+    def as_stream(self) -> Stream:
+        return Stream(self.upstream, self.downstream, self.grouping, self.label, tuple(self.shares))
 
 
 class ForecastEntry(_Strict):
@@ -189,7 +205,7 @@ class TopologyConfig(_Strict):
         return Topology(
             self.topology,
             tuple(Operator(name, entry.max_parallelism) for name, entry in self.operators.items()),
-            tuple(Stream(entry.upstream, entry.downstream, entry.grouping) for entry in self.streams),
+            tuple(entry.as_stream() for entry in self.streams),
             self.engine,
         )
 
@@ -203,7 +219,7 @@ class TopologyConfig(_Strict):
             name: OperatorProfile(
                 name,
                 truth.get(name, entry.service_s),
-                {f"{s.upstream}->{s.downstream}": s.selectivity for s in self.streams if s.upstream == name},
+                {s.as_stream().name: s.selectivity for s in self.streams if s.upstream == name},
                 service_cv2=entry.service_cv2,
                 keys=KeyHistogram(entry.key_shares) if entry.key_shares else None,
             )

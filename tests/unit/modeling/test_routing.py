@@ -6,7 +6,7 @@ import pytest
 from modeling.errors import ModelError
 from modeling.key_assignment import flink_instance_of_key
 from modeling.operator_profile import KeyHistogram
-from modeling.routing import instance_shares
+from modeling.routing import dealing, instance_shares
 from modeling.topology import Engine, Grouping
 
 
@@ -59,3 +59,65 @@ def test_shares__refuse_more_instances_than_key_groups() -> None:
 def test_key_histogram__refuses_more_than_the_whole() -> None:
     with pytest.raises(ModelError, match=r"add up to 1\.2"):
         KeyHistogram({"a": 0.6, "b": 0.6})
+
+
+def test_rescale__deals_to_the_own_part_of_the_readers_and_forward_one_to_one() -> None:
+    # Flink: reader j of 4 reads writer floor(j x 2 / 4): 0, 0, 1, 1.
+    assert dealing(Grouping.RESCALE, 2, 4).shares.tolist() == [[0.5, 0.5, 0, 0], [0, 0, 0.5, 0.5]]
+    # Writers 0 to 4 of 5 over 2 readers: the first reads 0 and 1, the second 2, 3 and 4.
+    assert dealing(Grouping.RESCALE, 5, 2).shares.tolist() == [[1, 0], [1, 0], [0, 1], [0, 1], [0, 1]]
+    assert dealing(Grouping.FORWARD, 3, 3).shares.tolist() == np.eye(3).tolist()
+    # What one writer gives more than the others its own readers get.
+    assert dealing(Grouping.RESCALE, 2, 4).dealt_per_s(np.array([10.0, 90.0])).tolist() == [5, 5, 45, 45]
+
+
+def test_local_or_shuffle__prefers_the_own_worker_in_storm_and_is_a_shuffle_in_heron() -> None:
+    where = ([1, 2, 3], [1, 1, 2])
+    local = dealing(Grouping.LOCAL_OR_SHUFFLE, 3, 3, engine=Engine.STORM, containers=where).shares
+    # Worker 1 has two readers, worker 2 one, worker 3 none.
+    assert local.tolist() == [[0.5, 0.5, 0], [0, 0, 1], pytest.approx([1 / 3] * 3)]
+    plain = dealing(Grouping.LOCAL_OR_SHUFFLE, 3, 3, engine=Engine.HERON, containers=where).shares
+    assert plain == pytest.approx(np.full((3, 3), 1 / 3))
+
+
+def test_custom__deals_as_given_and_refuses_another_parallelism() -> None:
+    assert dealing(Grouping.CUSTOM, 1, 2, shares=(0.25, 0.75)).shares.tolist() == [0.25, 0.75]
+    with pytest.raises(ModelError, match="gives 2 shares for 3 instances"):
+        dealing(Grouping.CUSTOM, 1, 3, shares=(0.25, 0.75))
+    with pytest.raises(ModelError, match="add up to 1"):
+        dealing(Grouping.CUSTOM, 1, 2, shares=(0.25, 0.25))
+
+
+@pytest.mark.parametrize(
+    ("word", "grouping"),
+    [
+        ("rebalance", Grouping.SHUFFLE),
+        ("HASH", Grouping.FIELDS),
+        ("broadcast", Grouping.ALL),
+        ("lowest", Grouping.GLOBAL),
+        ("localOrShuffle", Grouping.LOCAL_OR_SHUFFLE),
+        ("direct", Grouping.CUSTOM),
+    ],
+)
+def test_words_of_the_engines__mean_the_same(word: str, grouping: Grouping) -> None:
+    assert Grouping(word) is grouping
+
+
+def test_storm__gives_keys_to_tasks_and_tasks_to_executors() -> None:
+    # "a".hashCode() = 97, "b" 98; the list's hash is 31 + that: 128 and 129, of 10 tasks 8 and 9.
+    keys = KeyHistogram({"a": 0.6, "b": 0.4})
+    shares = instance_shares(Grouping.FIELDS, 3, engine=Engine.STORM, max_parallelism=10, keys=keys)
+    # Tasks 0 to 3, 4 to 6 and 7 to 9.
+    assert shares.tolist() == pytest.approx([0, 0, 1])
+    assert dealing(Grouping.FIELDS, 1, 3, engine=Engine.STORM, max_parallelism=10, keys=keys).exact
+
+
+def test_heron__is_exact_with_its_hashes_and_a_bound_without() -> None:
+    keys = KeyHistogram({"a": 0.6, "b": 0.4}, {"a": 7, "b": 9})
+    exact = dealing(Grouping.FIELDS, 1, 4, engine=Engine.HERON, keys=keys)
+    # 7 and 9 modulo 4 are 3 and 1.
+    assert exact.shares.tolist() == pytest.approx([0, 0.4, 0, 0.6])
+    assert exact.exact
+    bound = dealing(Grouping.FIELDS, 1, 4, engine=Engine.HERON, keys=KeyHistogram({"a": 0.6, "b": 0.4}))
+    assert not bound.exact
+    assert bound.shares.max() == pytest.approx(0.6 + 0.4 / 4)

@@ -41,7 +41,8 @@ class Estimate:
     throughput_per_s: what each source would really take in. mst_per_s: maximum sustainable throughput per source, at
     the load's mix of sources. bottleneck: the operator that saturates first. saturation_scale: mst / load.
     latency_s: mean end-to-end seconds from arrival to the slowest sink, UNSTABLE above saturation.
-    excess_per_s: per source, how fast its backlog grows (0 when stable).
+    excess_per_s: per source, how fast its backlog grows (0 when stable). bounds: keyed streams of which nobody knows
+    the keys, or what the engine does with them: their busiest instance is only bounded.
     """
 
     plan_id: str
@@ -53,6 +54,7 @@ class Estimate:
     operators: Mapping[str, OperatorEstimate]
     latency_s: float
     excess_per_s: Mapping[str, float]
+    bounds: tuple[str, ...] = ()
 
     @property
     def stable(self) -> bool:

@@ -49,4 +49,5 @@ def evaluate(
         },
         latency_s=end_to_end_latency_s(topology, profiles, waits_s) if limit.scale > 1 else UNSTABLE,
         excess_per_s={source: max(0.0, load_per_s[source] - taken_per_s[source]) for source in load_per_s},
+        bounds=rates.bounds,
     )

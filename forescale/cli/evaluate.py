@@ -48,6 +48,7 @@ def as_dict(estimate: Estimate) -> dict[str, Any]:
         "bottleneck": estimate.bottleneck,
         "latency_s": estimate.latency_s,
         "excess_per_s": dict(estimate.excess_per_s),
+        "bounds": list(estimate.bounds),
         "operators": {
             name: {
                 "parallelism": operator.parallelism,
@@ -95,3 +96,7 @@ def _show(name: str, estimate: Estimate) -> None:
         if estimate.stable
         else f"unstable: raise the parallelism of {estimate.bottleneck}"
     )
+    for stream in estimate.bounds:
+        plain(
+            f"{stream}: its keys are not known well enough to tell how even it is dealt; declare or measure key_shares"
+        )

@@ -10,6 +10,7 @@ A trace is a CSV file with the columns timestamp and count on a regular grid; mi
 """
 
 import argparse
+import sys
 import time
 import warnings
 from collections.abc import Iterator
@@ -18,6 +19,9 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+
+# A script's own folder comes first, and one file in it is named like the package that it measures.
+sys.path.pop(0)
 
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.forecast import HORIZONS_S, QUANTILES

@@ -20,7 +20,11 @@ class _ContainerEntry(BaseModel):
     instances: list[tuple[str, int]]
 
 
-class _PlanEntry(BaseModel):
+class PlanEntry(BaseModel):
+    """A physical plan: instances per operator, and, where the scheduler chooses, which container holds which of them
+    (as pairs of operator and index, counted from 0).
+    """
+
     model_config = ConfigDict(extra="forbid")
     topology: str
     parallelism: dict[str, int]
@@ -30,7 +34,7 @@ class _PlanEntry(BaseModel):
 def read_plan_file(path: Path, topology: Topology) -> PhysicalPlan:
     """The plan, checked against its topology. Raises PlanFileError naming file, field, value and remedy."""
     try:
-        entry = _PlanEntry.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
+        entry = PlanEntry.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
         plan = PhysicalPlan(
             entry.topology,
             entry.parallelism,

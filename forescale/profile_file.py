@@ -22,7 +22,9 @@ class _ProfileEntry(BaseModel):
     samples: int = 0
 
 
-class _ProfilesEntry(BaseModel):
+class ProfilesEntry(BaseModel):
+    """What calibration knows of the operators of a topology: times in seconds, selectivity per stream (`a->b`)."""
+
     model_config = ConfigDict(extra="forbid")
     topology: str
     measured_at: str = ""
@@ -32,7 +34,7 @@ class _ProfilesEntry(BaseModel):
 def read_profile_file(path: Path) -> dict[str, OperatorProfile]:
     """Profiles by operator. Raises ProfileFileError naming file, field, value and remedy."""
     try:
-        entry = _ProfilesEntry.model_validate_json(path.read_bytes())
+        entry = ProfilesEntry.model_validate_json(path.read_bytes())
         return {
             name: OperatorProfile(
                 name,
@@ -57,7 +59,7 @@ def read_profile_file(path: Path) -> dict[str, OperatorProfile]:
 
 def write_profile_file(path: Path, topology: str, profiles: dict[str, OperatorProfile], measured_at: str) -> None:
     """Atomic: the file is the old one or the new one."""
-    entry = _ProfilesEntry(
+    entry = ProfilesEntry(
         topology=topology,
         measured_at=measured_at,
         operators={

@@ -1,19 +1,16 @@
-"""`forescale config check`: whether settings and topology files can be used, before anything runs."""
+"""`forescale config`: whether settings and topology files can be used, and what files of ours look like."""
 
+from enum import StrEnum
 from typing import Annotated
 
 import typer
 
 from forescale.cli.output import AsJson, console, plain, say_json, table
+from forescale.file_schemas import file_schema
 from forescale.settings import Settings
 from forescale.topology_file import TopologyFileError, find_topology_file, read_topology_file
 
 app = typer.Typer(help="Settings and topology files.", no_args_is_help=True)
-
-
-@app.callback()
-def _group() -> None:
-    """Keeps `check` a command of its own."""
 
 
 @app.command()
@@ -42,3 +39,17 @@ def check(
             plain(f"{name}: {problems.get(name, 'good')}")
     if problems:
         raise typer.Exit(1)
+
+
+class Kind(StrEnum):
+    """A kind of file."""
+
+    TOPOLOGY = "topology"
+    PLAN = "plan"
+    PROFILE = "profile"
+
+
+@app.command()
+def schema(kind: Annotated[Kind, typer.Argument(help="Kind of file.")]) -> None:
+    """Print the JSON schema of a kind of file, for editors and for whoever writes such files."""
+    say_json(file_schema(kind))

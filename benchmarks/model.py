@@ -19,7 +19,8 @@ import numpy as np
 
 from modeling.evaluate import evaluate
 from modeling.evaluate_many import evaluate_many
-from modeling.operator_profile import KeyHistogram, OperatorProfile
+from modeling.key_histogram import KeyHistogram
+from modeling.operator_profile import OperatorProfile
 from modeling.physical_plan import PhysicalPlan
 from modeling.topology import Grouping, Operator, Stream, Topology
 

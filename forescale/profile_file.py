@@ -5,11 +5,24 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from modeling.errors import ModelError
-from modeling.operator_profile import KeyHistogram, OperatorProfile
+from modeling.key_histogram import KeyHistogram
+from modeling.operator_profile import OperatorProfile
+from modeling.windowed_output import WindowedOutput, WindowKind
 
 
 class ProfileFileError(ValueError):
     """A profile file that cannot be used; names the file, the field, the value and the remedy."""
+
+
+class _WindowedEntry(BaseModel):
+    """A stream whose output follows time and keys: see docs/modeling.md."""
+
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+    kind: WindowKind
+    window_s: float
+    distinct_keys: int
+    slide_s: float | None = None
+    key_shares: dict[str, float] | None = None
 
 
 class _ProfileEntry(BaseModel):
@@ -19,6 +32,11 @@ class _ProfileEntry(BaseModel):
     service_cv2: float = 1.0
     selectivity: dict[str, float] = {}
     key_shares: dict[str, float] | None = None
+    key_hashes: dict[str, int] = {}
+    stream_key_shares: dict[str, dict[str, float]] = {}
+    stream_service_s: dict[str, float] = {}
+    input_selectivity: dict[str, dict[str, float]] = {}
+    windowed: dict[str, _WindowedEntry] = {}
     samples: int = 0
 
 
@@ -35,18 +53,7 @@ def read_profile_file(path: Path) -> dict[str, OperatorProfile]:
     """Profiles by operator. Raises ProfileFileError naming file, field, value and remedy."""
     try:
         entry = ProfilesEntry.model_validate_json(path.read_bytes())
-        return {
-            name: OperatorProfile(
-                name,
-                profile.service_s,
-                profile.selectivity,
-                profile.service_s_error,
-                profile.service_cv2,
-                KeyHistogram(profile.key_shares) if profile.key_shares else None,
-                profile.samples,
-            )
-            for name, profile in entry.operators.items()
-        }
+        return {name: _profile(name, profile) for name, profile in entry.operators.items()}
     except OSError as error:
         raise ProfileFileError(f"profile file {path} cannot be read: {error}; check the path") from None
     except ValidationError as error:
@@ -62,19 +69,59 @@ def write_profile_file(path: Path, topology: str, profiles: dict[str, OperatorPr
     entry = ProfilesEntry(
         topology=topology,
         measured_at=measured_at,
-        operators={
-            name: _ProfileEntry(
-                service_s=profile.service_s,
-                service_s_error=profile.service_s_error,
-                service_cv2=profile.service_cv2,
-                selectivity=dict(profile.selectivity),
-                key_shares=dict(profile.keys.shares) if profile.keys else None,
-                samples=profile.samples,
-            )
-            for name, profile in profiles.items()
-        },
+        operators={name: _entry(profile) for name, profile in profiles.items()},
     )
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_suffix(".new")
     temporary.write_text(entry.model_dump_json(indent=2), encoding="utf-8")
     temporary.replace(path)
+
+
+def _profile(name: str, entry: _ProfileEntry) -> OperatorProfile:
+    return OperatorProfile(
+        name,
+        entry.service_s,
+        entry.selectivity,
+        entry.service_s_error,
+        entry.service_cv2,
+        KeyHistogram(entry.key_shares, entry.key_hashes) if entry.key_shares else None,
+        entry.samples,
+        {stream: KeyHistogram(shares) for stream, shares in entry.stream_key_shares.items()},
+        entry.stream_service_s,
+        entry.input_selectivity,
+        {
+            stream: WindowedOutput(
+                window.kind,
+                window.window_s,
+                window.distinct_keys,
+                window.slide_s,
+                KeyHistogram(window.key_shares) if window.key_shares else None,
+            )
+            for stream, window in entry.windowed.items()
+        },
+    )
+
+
+def _entry(profile: OperatorProfile) -> _ProfileEntry:
+    return _ProfileEntry(
+        service_s=profile.service_s,
+        service_s_error=profile.service_s_error,
+        service_cv2=profile.service_cv2,
+        selectivity=dict(profile.selectivity),
+        key_shares=dict(profile.keys.shares) if profile.keys else None,
+        key_hashes=dict(profile.keys.hashes) if profile.keys else {},
+        stream_key_shares={stream: dict(keys.shares) for stream, keys in profile.stream_keys.items()},
+        stream_service_s=dict(profile.stream_service_s),
+        input_selectivity={out: dict(ratios) for out, ratios in profile.input_selectivity.items()},
+        windowed={
+            stream: _WindowedEntry(
+                kind=window.kind,
+                window_s=window.window_s,
+                distinct_keys=window.distinct_keys,
+                slide_s=window.slide_s,
+                key_shares=dict(window.keys.shares) if window.keys else None,
+            )
+            for stream, window in profile.windowed.items()
+        },
+        samples=profile.samples,
+    )

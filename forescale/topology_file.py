@@ -14,7 +14,8 @@ from forecasting.forecast import QUANTILES
 from forescale.arrivals_section import ArrivalsSection, NotNegative, Positive
 from forescale.events_section import EventsSection
 from modeling.errors import ModelError
-from modeling.operator_profile import KeyHistogram, OperatorProfile
+from modeling.key_histogram import KeyHistogram
+from modeling.operator_profile import OperatorProfile
 from modeling.topology import Engine, Grouping, Operator, Stream, Topology
 
 

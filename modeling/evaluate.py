@@ -7,7 +7,7 @@ from modeling.latency import end_to_end_latency_s, operator_waits_s
 from modeling.operator_profile import Profiles
 from modeling.physical_plan import PhysicalPlan
 from modeling.rates import arrival_rates
-from modeling.throughput import saturation, throughput_per_s
+from modeling.throughput import saturation_of, throughput_per_s
 from modeling.topology import Topology
 
 
@@ -26,7 +26,7 @@ def evaluate(
     sustainable throughput could be told: its scale is infinite and its mst zero.
     """
     rates = arrival_rates(topology, profiles, plan, load_per_s)
-    limit = saturation(topology, rates)
+    limit = saturation_of(topology, profiles, plan, load_per_s, rates)
     taken_per_s = throughput_per_s(topology, profiles, plan, load_per_s)
     waits_s = operator_waits_s(topology, profiles, plan, rates, arrival_cv2)
     return Estimate(

@@ -57,6 +57,11 @@ def evaluate_many(
     fit the topology; a plan that does not fit is excused.
     """
     loads = _checked_loads(topology, profiles, loads_per_s)
+    if windowed := [name for name in topology.order if profiles[name].windowed]:
+        raise ModelError(
+            f"operator {windowed[0]!r} gives out by windows, so that rates are not linear in the load; use evaluate, "
+            "one plan and load at a time"
+        )
     excuses: dict[int, str] = {}
     for number, plan in enumerate(plans):
         try:

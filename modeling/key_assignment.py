@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from modeling.errors import ModelError
-from modeling.operator_profile import KeyHistogram
+from modeling.key_histogram import KeyHistogram
 from modeling.topology import Engine
 
 Floats = npt.NDArray[np.float64]

@@ -7,32 +7,10 @@ import numpy as np
 import numpy.typing as npt
 
 from modeling.errors import ModelError
+from modeling.key_histogram import KeyHistogram
+from modeling.windowed_output import WindowedOutput
 
 Floats = npt.NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class KeyHistogram:
-    """Shares of the tuples per key of a fields-grouped stream.
-
-    shares: per key (its text, as the engine hashes it), heaviest keys at least. What the shares lack to 1 is the
-    residual: many light keys, taken as spread evenly. hashes: per key, where only the engine can tell it (Heron): the
-    sum of the hashes of its fields.
-    """
-
-    shares: Mapping[str, float]
-    hashes: Mapping[str, int] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        for key, share in self.shares.items():
-            if not 0 <= share <= 1:
-                raise ModelError(f"key histogram: share {share} of key {key!r} is not between 0 and 1")
-        if self.total > 1 + 1e-9:
-            raise ModelError(f"key histogram: shares add up to {self.total:.6f} > 1; they are shares of one stream")
-
-    @property
-    def total(self) -> float:
-        return float(sum(self.shares.values()))
 
 
 @dataclass(frozen=True)
@@ -44,7 +22,8 @@ class OperatorProfile:
     service time of single tuples. selectivity: tuples out per tuple in, per stream name (`a->b`).
     samples: how many measurements it rests on; 0 where a person declared it. keys: of every keyed stream that enters,
     but for those that stream_keys names by `a->b`. stream_service_s, input_selectivity: where streams that enter are
-    not alike: service time per tuple of each, and per stream that leaves the tuples out per tuple in of each.
+    not alike: service time per tuple of each, and per stream that leaves the tuples out per tuple in of each. windowed:
+    streams whose output follows time and keys instead.
     """
 
     operator: str
@@ -57,6 +36,7 @@ class OperatorProfile:
     stream_keys: Mapping[str, KeyHistogram] = field(default_factory=dict)
     stream_service_s: Mapping[str, float] = field(default_factory=dict)
     input_selectivity: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    windowed: Mapping[str, WindowedOutput] = field(default_factory=dict)
 
     def service_s_of(self, stream: str) -> float:
         """Mean busy seconds per tuple of one stream that enters the operator."""
@@ -64,6 +44,12 @@ class OperatorProfile:
 
     def given_per_s(self, stream: str, entering_per_s: Mapping[str, Floats]) -> Floats:
         """Tuples per second that go out on a stream, of what enters on each stream (of each instance, or in all)."""
+        if stream in self.windowed:
+            # What instances give out is in proportion to what they take in, as far as their keys are alike.
+            total = {name: float(np.sum(rate)) for name, rate in entering_per_s.items()}
+            entered = np.asarray(sum(entering_per_s.values()))
+            all_in_all = float(entered.sum())
+            return entered * (self.windowed[stream].given_per_s(total) / all_in_all if all_in_all > 0 else 0.0)
         by_input = self.input_selectivity.get(stream)
         if by_input is None:
             ratio = self.selectivity.get(stream, 1.0)

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from modeling.errors import ModelError
 from modeling.key_assignment import key_shares, key_shares_are_exact
-from modeling.operator_profile import KeyHistogram
+from modeling.key_histogram import KeyHistogram
 from modeling.topology import Engine, Grouping
 
 Floats = npt.NDArray[np.float64]

@@ -4,11 +4,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import networkx as nx
+from scipy.optimize import brentq
 
 from modeling.operator_profile import Profiles
 from modeling.physical_plan import PhysicalPlan
 from modeling.rates import Rates, arrival_rates
 from modeling.topology import Engine, Topology
+
+LARGEST_SCALE = 1e6
+"""An operator that does not saturate at a million times the load has other limits."""
+SEARCH_STEP = 1.5
 
 
 @dataclass(frozen=True)
@@ -33,6 +38,37 @@ def saturation(topology: Topology, rates: Rates) -> Saturation:
     return Saturation(per_operator[bottleneck], bottleneck, per_operator)
 
 
+def saturation_of(
+    topology: Topology, profiles: Profiles, plan: PhysicalPlan, load_per_s: Mapping[str, float], rates: Rates
+) -> Saturation:
+    """The saturation of a plan at the mix of a load. rates: those that the load brings.
+
+    Where outputs follow windows, utilisation is not linear in the load: then each operator's first crossing of 1 is
+    sought, upwards from where nothing saturates.
+    """
+    if not any(profile.windowed for profile in profiles.values()) or not any(load_per_s.values()):
+        return saturation(topology, rates)
+
+    def used(scale: float) -> dict[str, float]:
+        scaled = {source: rate * scale for source, rate in load_per_s.items()}
+        busy = arrival_rates(topology, profiles, plan, scaled).busy
+        return {name: float(each.max()) for name, each in busy.items()}
+
+    low = min(1.0, 0.5 / max(max(used(1.0).values()), 0.5))
+    while max(used(low).values()) >= 1:
+        low /= 2
+    found: dict[str, float] = {}
+    below, scale = low, low
+    while len(found) < len(topology.order) and scale < LARGEST_SCALE * low:
+        below, scale = scale, scale * SEARCH_STEP
+        for name, each in used(scale).items():
+            if each >= 1 and name not in found:
+                found[name] = float(brentq(lambda s, of=name: used(s)[of] - 1, below, scale))
+    per_operator = {name: found.get(name, float("inf")) for name in topology.order}
+    bottleneck = min(topology.order, key=lambda name: per_operator[name])
+    return Saturation(per_operator[bottleneck], bottleneck, per_operator)
+
+
 def throughput_per_s(
     topology: Topology, profiles: Profiles, plan: PhysicalPlan, load_per_s: Mapping[str, float]
 ) -> dict[str, float]:
@@ -47,7 +83,8 @@ def throughput_per_s(
     graph.add_edges_from((stream.upstream, stream.downstream) for stream in topology.streams)
     taken = dict(load_per_s)
     for _ in topology.order:
-        worst = saturation(topology, arrival_rates(topology, profiles, plan, taken))
+        rates = arrival_rates(topology, profiles, plan, taken)
+        worst = saturation_of(topology, profiles, plan, taken, rates)
         if worst.scale >= 1 - 1e-12:
             break
         feeding = nx.ancestors(graph, worst.bottleneck) | {worst.bottleneck}

@@ -9,7 +9,8 @@ import numpy as np
 from forescale.flink.example_job import example_job
 from forescale.flink.local_cluster import LocalFlink
 from forescale.flink.submission import cancel_job, submit_job
-from modeling.operator_profile import KeyHistogram, OperatorProfile
+from modeling.key_histogram import KeyHistogram
+from modeling.operator_profile import OperatorProfile
 from modeling.topology import Grouping, Operator, Stream, Topology
 
 SOURCE, SPLIT, COUNT = "sentences", "split", "count"

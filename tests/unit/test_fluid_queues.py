@@ -2,7 +2,8 @@
 
 import pytest
 
-from modeling.operator_profile import KeyHistogram, OperatorProfile
+from modeling.key_histogram import KeyHistogram
+from modeling.operator_profile import OperatorProfile
 from modeling.topology import Engine, Grouping, Operator, Stream, Topology
 from planner.clusters.fluid_queues import FluidNetwork, fluid_network, step
 from planner.errors import PlanError

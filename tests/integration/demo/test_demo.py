@@ -93,7 +93,8 @@ def test_mlflow__holds_all_of_the_forecast_and_what_became_of_it(result: DemoRes
     assert all(f"outcome {step.position}" in run.data.tags for step in result.steps)
     name, _, version = entry.model_version.partition("/")
     assert str(client.get_model_version_by_alias(name, "champion").version) == version
-    kept = {file.path for folder in ("forecasts/00000", "reports") for file in client.list_artifacts(entry.run_id, folder)}
+    folders = ("forecasts/00000", "reports")
+    kept = {file.path for folder in folders for file in client.list_artifacts(entry.run_id, folder)}
     assert any(path.endswith(".png") for path in kept)
     assert any(path.endswith(f"{result.schedule.id}.html") for path in kept)
 

@@ -7,8 +7,9 @@ import pytest
 
 from modeling.errors import ModelError
 from modeling.evaluate import evaluate
+from modeling.key_histogram import KeyHistogram
 from modeling.offered_load import offered_load
-from modeling.operator_profile import KeyHistogram, OperatorProfile
+from modeling.operator_profile import OperatorProfile
 from modeling.operator_sample import OperatorSample
 from modeling.physical_plan import PhysicalPlan
 from modeling.queues import kingman_wait_s

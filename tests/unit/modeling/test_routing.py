@@ -5,7 +5,7 @@ import pytest
 
 from modeling.errors import ModelError
 from modeling.key_assignment import flink_instance_of_key
-from modeling.operator_profile import KeyHistogram
+from modeling.key_histogram import KeyHistogram
 from modeling.routing import dealing, instance_shares
 from modeling.topology import Engine, Grouping
 

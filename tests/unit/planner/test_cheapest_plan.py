@@ -68,7 +68,7 @@ def test_too_many_instances__are_excused_with_the_number_that_would_do(pair: Top
 
 
 def test_a_heavy_key__is_excused_because_instances_do_not_help() -> None:
-    from modeling.operator_profile import KeyHistogram
+    from modeling.key_histogram import KeyHistogram
 
     topology = Topology("t", (Operator("a"), Operator("b", 8)), (Stream("a", "b", Grouping.FIELDS),))
     profiles = {

@@ -1,0 +1,109 @@
+"""What windows and windowed joins give out: by hand, and against counting made-up tuples."""
+
+import numpy as np
+import pytest
+
+from modeling.errors import ModelError
+from modeling.evaluate import evaluate
+from modeling.evaluate_many import evaluate_many
+from modeling.key_histogram import KeyHistogram
+from modeling.operator_profile import OperatorProfile
+from modeling.physical_plan import PhysicalPlan
+from modeling.topology import Operator, Stream, Topology
+from modeling.windowed_output import WindowedOutput, WindowKind
+
+
+def counted(rate_per_s: float, keys: np.ndarray, span_s: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Times and keys of Poisson tuples."""
+    rng = np.random.default_rng(seed)
+    size = rng.poisson(rate_per_s * span_s)
+    return np.sort(rng.uniform(0, span_s, size)), rng.choice(keys.size, size, p=keys)
+
+
+SHARES = np.array([0.5, 0.2, *[0.3 / 50] * 50])
+HEAVY = KeyHistogram({"a": 0.5, "b": 0.2})
+SPAN_S = 20_000.0
+
+
+def test_tumbling_windows__give_out_each_key_that_was_seen() -> None:
+    output = WindowedOutput(WindowKind.TUMBLING, 10.0, 52, keys=HEAVY)
+    at, key = counted(3.0, SHARES, SPAN_S, 1)
+    panes = np.unique(np.stack([at // 10, key]), axis=1).shape[1] / SPAN_S
+    assert output.given_per_s({"in": 3.0}) == pytest.approx(panes, rel=0.02)
+    # Twice the load does not bring twice as much out.
+    assert output.given_per_s({"in": 6.0}) < 2 * output.given_per_s({"in": 3.0})
+
+
+def test_sliding_windows__give_out_each_key_once_a_slide() -> None:
+    output = WindowedOutput(WindowKind.SLIDING, 10.0, 52, slide_s=2.0, keys=HEAVY)
+    # All keys seen in every window, 52 of them, every two seconds.
+    assert output.given_per_s({"in": 1e6}) == pytest.approx(26)
+    # Each in five open windows.
+    assert output.held({"in": 1e6}) == pytest.approx(260)
+
+
+def test_sessions__end_when_nothing_follows_in_the_gap() -> None:
+    output = WindowedOutput(WindowKind.SESSION, 30.0, 52, keys=HEAVY)
+    at, key = counted(3.0, SHARES, SPAN_S, 2)
+    order = np.lexsort((at, key))
+    gaps = np.diff(at[order])
+    ends = int(((gaps > 30) & (np.diff(key[order]) == 0)).sum()) / SPAN_S
+    assert output.given_per_s({"in": 3.0}) == pytest.approx(ends, rel=0.05)
+
+
+def test_a_windowed_join__gives_out_every_pair_of_a_key() -> None:
+    output = WindowedOutput(WindowKind.JOIN, 10.0, 52, keys=HEAVY)
+    (left_at, left_key), (right_at, right_key) = (counted(rate, SHARES, SPAN_S, 3 + rate) for rate in (2, 1))
+    panes = [
+        np.bincount((at // 10).astype(int) * SHARES.size + key, minlength=int(SPAN_S // 10 + 1) * SHARES.size)
+        for at, key in ((left_at, left_key), (right_at, right_key))
+    ]
+    pairs = float((panes[0] * panes[1]).sum()) / SPAN_S
+    assert output.given_per_s({"left": 2.0, "right": 1.0}) == pytest.approx(pairs, rel=0.05)
+    # 3 a second for 10 s.
+    assert output.held({"left": 2.0, "right": 1.0}) == pytest.approx(30)
+
+
+def windowed(kind: WindowKind = WindowKind.TUMBLING) -> tuple[Topology, dict[str, OperatorProfile], PhysicalPlan]:
+    topology = Topology(
+        "t", (Operator("in"), Operator("count"), Operator("sink")), (Stream("in", "count"), Stream("count", "sink"))
+    )
+    profiles = {
+        "in": OperatorProfile("in", 0.0),
+        "count": OperatorProfile("count", 0.001, windowed={"count->sink": WindowedOutput(kind, 10.0, 500)}),
+        "sink": OperatorProfile("sink", 0.01),
+    }
+    return topology, profiles, PhysicalPlan("t", {"in": 1, "count": 2, "sink": 1})
+
+
+def test_evaluate__finds_where_a_topology_with_windows_saturates() -> None:
+    topology, profiles, plan = windowed()
+    estimate = evaluate(topology, profiles, plan, {"in": 100.0})
+    # 500 keys x (1 - e^(-100 x 10 / 500)) / 10 = 43.2 a second out, 10 ms each.
+    assert estimate.operators["sink"].utilisation == pytest.approx(0.4323, abs=1e-4)
+    # However much comes, 50 a second go out at most, half of what the sink can do: two counters of 1,000 saturate.
+    assert estimate.bottleneck == "count"
+    assert estimate.mst_per_s["in"] == pytest.approx(2000)
+    assert evaluate(topology, profiles, plan, {"in": 4000.0}).throughput_per_s["in"] == pytest.approx(2000)
+
+
+def test_many_at_once__refuse_windows_in_words() -> None:
+    topology, profiles, plan = windowed()
+    with pytest.raises(ModelError, match=r"operator 'count' gives out by windows.*use evaluate"):
+        evaluate_many(topology, profiles, [plan], {"in": [1.0]})
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        ((WindowKind.TUMBLING, 0.0, 5), "window of 0.0 s"),
+        ((WindowKind.TUMBLING, float("nan"), 5), "window of nan s"),
+        ((WindowKind.TUMBLING, 1.0, 0), "0 distinct keys"),
+        ((WindowKind.SLIDING, 1.0, 5), "sliding windows have one"),
+        ((WindowKind.SLIDING, 1.0, 5, 2.0), "slide of 2.0 s"),
+        ((WindowKind.TUMBLING, 1.0, 1, None, HEAVY), "2 heavy keys of 1 distinct"),
+    ],
+)
+def test_windows_that_cannot_be__are_refused(given: tuple[object, ...], named: str) -> None:
+    with pytest.raises(ModelError, match=named):
+        WindowedOutput(*given)  # type: ignore[arg-type]

@@ -21,6 +21,7 @@ from forescale.report.figure import (
     plotly_time,
     plotly_times,
 )
+from forescale.report.load_figure import gap_shading
 from forescale.report.wording import count_of, duration, moment, number
 
 Floats = npt.NDArray[np.float64]
@@ -127,7 +128,7 @@ def origins_figure(series: ArrivalSeries, origins: Sequence[datetime]) -> Report
     plot = go.Figure(traces, base_layout(series.start, series.end, _Y_TITLE))
     plot.update_layout(
         shapes=[
-            _shade(
+            gap_shading(
                 series.start + timedelta(seconds=first * width_s),
                 min(series.end, series.start + timedelta(seconds=last * width_s)),
             )
@@ -164,20 +165,6 @@ def _runs(flags: npt.NDArray[np.bool_]) -> list[tuple[int, int]]:
     padded = np.concatenate([[False], flags, [False]])
     edges = np.flatnonzero(padded[1:] != padded[:-1]).tolist()
     return list(zip(edges[::2], edges[1::2], strict=True))
-
-
-def _shade(start: datetime, end: datetime) -> dict[str, object]:
-    return {
-        "type": "rect",
-        "x0": plotly_time(start),
-        "x1": plotly_time(end),
-        "y0": 0,
-        "y1": 1,
-        "yref": "paper",
-        "fillcolor": MISSING,
-        "line": {"width": 0},
-        "layer": "below",
-    }
 
 
 def _bar_width_s(origins: Sequence[datetime]) -> float:

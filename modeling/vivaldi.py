@@ -1,0 +1,178 @@
+"""Network coordinates: delays between nodes that were never measured, from those that were (Vivaldi).
+
+After Dabek, Cox, Kaashoek & Morris, "Vivaldi: A Decentralized Network Coordinate System" (SIGCOMM 2004). Every node
+gets a position in a plane and a height, the delay of its access link. Between two nodes is the distance of their
+positions plus both heights.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from modeling.errors import ModelError
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+GAIN = 0.25
+"""c_e and c_c of the paper: how far one sample moves a node's error and its position."""
+
+FOLDS = 5
+"""Into how many parts the measured pairs are cut to tell the error of pairs that were not measured."""
+
+
+@dataclass(frozen=True)
+class MeasuredDelay:
+    """One-way delay between two nodes (half a round trip); the same in both directions."""
+
+    first: str
+    second: str
+    delay_ms: float
+
+    def __post_init__(self) -> None:
+        where = f"delay between {self.first!r} and {self.second!r}"
+        if self.first == self.second:
+            raise ModelError(f"{where}: a node has no delay to itself; give two nodes")
+        if not np.isfinite(self.delay_ms) or self.delay_ms <= 0:
+            raise ModelError(f"{where}: delay_ms is {self.delay_ms}; give finite milliseconds above 0, or leave it out")
+
+
+@dataclass(frozen=True)
+class Coordinates:
+    """Where nodes lie. position_ms: shape (nodes, dimensions). height_ms: shape (nodes,), not negative.
+
+    relative_error: |estimate − measured| / measured of each measured pair, in the order of the measurements;
+    held_out_error: the same of pairs while they were kept from the fit, which is what to expect of a pair that was
+    not measured; empty where there were too few.
+    """
+
+    nodes: tuple[str, ...]
+    position_ms: Floats
+    height_ms: Floats
+    relative_error: Floats
+    held_out_error: Floats
+
+    @property
+    def delay_ms(self) -> Floats:
+        """Between every two nodes, shape (nodes, nodes), zero on the diagonal."""
+        apart = self.position_ms[:, None] - self.position_ms[None, :]
+        delays = np.sqrt((apart**2).sum(axis=-1)) + (self.height_ms[:, None] + self.height_ms[None, :])
+        np.fill_diagonal(delays, 0.0)
+        return np.asarray(delays, dtype=np.float64)
+
+
+def vivaldi_coordinates(
+    measured: Sequence[MeasuredDelay],
+    rng: np.random.Generator,
+    *,
+    dimensions: int = 2,
+    rounds: int = 1500,
+    starts: int = 8,
+    nodes: Sequence[str] = (),
+) -> Coordinates:
+    """Coordinates of all nodes that were measured, deterministic given `rng`, whatever the order of measurements.
+
+    In each round every node takes one of its neighbours at random and moves as if a spring of the measured length were
+    between them, the more the less it trusts its own position; all nodes move at once. Of `starts` random beginnings
+    the one with the least error is kept, as springs can settle folded over. nodes: those that must be measured.
+    Assumes that delays nearly obey the triangle inequality, as a metric does; where routes detour (and no position
+    is right) the told error is large. Raises ModelError where a node was not measured, and where the measured pairs
+    fall into groups with no pair between them: nothing then tells how far the groups lie apart.
+    """
+    names = tuple(sorted({name for one in measured for name in (one.first, one.second)} | set(nodes)))
+    if not measured:
+        raise ModelError("network coordinates: no delay was measured; measure between at least two nodes")
+    index = {name: i for i, name in enumerate(names)}
+    order = sorted(
+        range(len(measured)),
+        key=lambda k: (*sorted((measured[k].first, measured[k].second)), measured[k].delay_ms),
+    )
+    pairs = np.array([sorted((index[measured[k].first], index[measured[k].second])) for k in order], dtype=np.int64)
+    delays_ms = np.array([measured[k].delay_ms for k in order])
+    if (group := _reached(pairs, len(names))) != len(names):
+        raise ModelError(
+            f"network coordinates: the measured pairs connect only {group} of {len(names)} nodes; "
+            "measure a delay between the groups"
+        )
+    seeds = rng.spawn(FOLDS + 1)
+    positions, heights = _settled(pairs, delays_ms, len(names), seeds[0], dimensions, rounds, starts)
+    in_order = np.empty(len(order))
+    in_order[order] = _relative_errors(positions, heights, pairs, delays_ms)
+    held_out: list[Floats] = []
+    folds = rng.permutation(len(order)) % FOLDS
+    for fold in range(FOLDS):
+        kept = folds != fold
+        if kept.all() or not kept.any() or _reached(pairs[kept], len(names)) != len(names):
+            continue
+        fitted = _settled(pairs[kept], delays_ms[kept], len(names), seeds[fold + 1], dimensions, rounds, starts)
+        held_out.append(_relative_errors(*fitted, pairs[~kept], delays_ms[~kept]))
+    return Coordinates(names, positions, heights, in_order, np.concatenate(held_out) if held_out else np.array([]))
+
+
+def _settled(
+    pairs: Ints, delays_ms: Floats, nodes: int, rng: np.random.Generator, dimensions: int, rounds: int, starts: int
+) -> tuple[Floats, Floats]:
+    """Positions and heights after the rounds, all starts at once; those of the start with the least error."""
+    neighbours, lengths_ms, counts = _neighbours(pairs, delays_ms, nodes)
+    scale_ms = float(np.median(delays_ms))
+    # Along the last axis: coordinates, then the height, which is a coordinate that always pushes up.
+    at = np.concatenate(
+        [rng.normal(scale=scale_ms, size=(starts, nodes, dimensions)), np.full((starts, nodes, 1), 0.1 * scale_ms)], -1
+    )
+    error = np.ones((starts, nodes))
+    own, start = np.arange(nodes), np.arange(starts)[:, None]
+    for turn in range(rounds):
+        chosen = (rng.random((starts, nodes)) * counts).astype(np.int64)
+        other, wanted_ms = neighbours[own, chosen], lengths_ms[own, chosen]
+        apart = at - at[start, other]
+        apart[..., -1] = at[..., -1] + at[start, other, -1]
+        distance_ms = np.sqrt((apart[..., :-1] ** 2).sum(-1)) + apart[..., -1]
+        trust = error / (error + error[start, other])
+        sample_error = np.abs(distance_ms - wanted_ms) / wanted_ms
+        error = np.clip(sample_error * GAIN * trust + error * (1 - GAIN * trust), 1e-6, 1.0)
+        # The last third moves less and less, so that measurements that contradict each other settle at their mean.
+        gain = GAIN * min(1.0, 3 * (1 - turn / rounds))
+        at = at + (gain * trust * (wanted_ms - distance_ms) / np.maximum(distance_ms, 1e-9))[..., None] * apart
+        at[..., -1] = np.maximum(at[..., -1], 0.0)
+    misfit = [
+        float(np.mean(_relative_errors(at[k, :, :-1], at[k, :, -1], pairs, delays_ms) ** 2)) for k in range(starts)
+    ]
+    best = int(np.argmin(misfit))
+    return at[best, :, :-1], at[best, :, -1]
+
+
+def _neighbours(pairs: Ints, delays_ms: Floats, nodes: int) -> tuple[Ints, Floats, Ints]:
+    """Per node its measured neighbours and their delays, padded to the same length, and how many there are."""
+    ends = np.concatenate([pairs, pairs[:, ::-1]])
+    lengths_ms = np.concatenate([delays_ms, delays_ms])
+    counts = np.bincount(ends[:, 0], minlength=nodes)
+    by_node = np.argsort(ends[:, 0], kind="stable")
+    slot = np.arange(by_node.size) - np.repeat(np.cumsum(counts) - counts, counts)
+    others = np.zeros((nodes, int(counts.max())), dtype=np.int64)
+    delays = np.ones((nodes, int(counts.max())))
+    others[ends[by_node, 0], slot] = ends[by_node, 1]
+    delays[ends[by_node, 0], slot] = lengths_ms[by_node]
+    return others, delays, counts.astype(np.int64)
+
+
+def _relative_errors(positions: Floats, heights: Floats, pairs: Ints, delays_ms: Floats) -> Floats:
+    apart = positions[pairs[:, 0]] - positions[pairs[:, 1]]
+    estimate_ms = np.sqrt((apart**2).sum(-1)) + heights[pairs[:, 0]] + heights[pairs[:, 1]]
+    return np.asarray(np.abs(estimate_ms - delays_ms) / delays_ms, dtype=np.float64)
+
+
+def _reached(pairs: Ints, nodes: int) -> int:
+    """How many nodes hang together with the first."""
+    linked: list[list[int]] = [[] for _ in range(nodes)]
+    for first, second in pairs.tolist():
+        linked[first].append(second)
+        linked[second].append(first)
+    seen, waiting = {0}, [0]
+    while waiting:
+        for other in linked[waiting.pop()]:
+            if other not in seen:
+                seen.add(other)
+                waiting.append(other)
+    return len(seen)

@@ -1,0 +1,232 @@
+"""Networks with pairs that were not measured, delays of streams under a packing, and nodes of different speed."""
+
+import math
+
+import numpy as np
+import pytest
+
+from modeling.errors import ModelError
+from modeling.hop_delay import (
+    hop_delays,
+    mean_hop_delay_ms,
+    network_saturation_scale,
+    node_traffic_mbit_per_s,
+    path_delay_ms,
+)
+from modeling.network import MeasuredLink, Network, measured_network
+from modeling.node_speeds import instance_factors, saturation_scale_on_nodes
+from modeling.operator_profile import OperatorProfile
+from modeling.physical_plan import Container, Instance, PhysicalPlan
+from modeling.rates import arrival_rates
+from modeling.topology import Grouping, Operator, Stream, Topology
+from modeling.vivaldi import MeasuredDelay, vivaldi_coordinates
+
+NEAR_FAR = measured_network(
+    [
+        MeasuredLink("near", "hub", 2.0, 0.5, 1000.0),
+        MeasuredLink("far", "hub", 25.0, 10.0, 100.0),
+        MeasuredLink("near", "far", 30.0, 8.0, 50.0),
+    ],
+    np.random.default_rng(0),
+)
+NODE_OF = {1: "hub", 2: "near", 3: "far"}
+
+
+def _job(grouping: Grouping) -> tuple[Topology, dict[str, OperatorProfile], PhysicalPlan]:
+    """source (one instance on hub) → work (hub, near, near, far); 1 ms a tuple."""
+    topology = Topology("job", (Operator("source"), Operator("work")), (Stream("source", "work", grouping),))
+    plan = PhysicalPlan(
+        "job",
+        {"source": 1, "work": 4},
+        (
+            Container(1, (Instance("source", 0), Instance("work", 0))),
+            Container(2, (Instance("work", 1), Instance("work", 2))),
+            Container(3, (Instance("work", 3),)),
+        ),
+    )
+    return topology, {name: OperatorProfile(name, 0.001) for name in ("source", "work")}, plan
+
+
+def test_shuffle__crosses_nodes_as_often_as_its_readers_sit_elsewhere() -> None:
+    topology, profiles, plan = _job(Grouping.SHUFFLE)
+    rates = arrival_rates(topology, profiles, plan, {"source": 100.0})
+    hop = hop_delays(topology, profiles, plan, rates, NODE_OF, NEAR_FAR)["source->work"]
+    # quarters to hub (0 ms), near, near (2 ms), far (25 ms)
+    assert hop.crosses_nodes == hop.crosses_containers == 0.75
+    assert hop.mean_ms == pytest.approx((0 + 2 + 2 + 25) / 4)
+    # Σ ¼·(jitter² + (delay − 7.25)²)
+    expected = (7.25**2 + 2 * (0.25 + 5.25**2) + 100 + 17.75**2) / 4
+    assert hop.jitter_ms == pytest.approx(expected**0.5)
+    assert hop.largest_ms == 25
+    assert path_delay_ms(topology, {"source->work": hop}) == pytest.approx(7.25)
+
+
+def test_global__goes_to_the_first_instance_alone() -> None:
+    topology, profiles, plan = _job(Grouping.GLOBAL)
+    rates = arrival_rates(topology, profiles, plan, {"source": 100.0})
+    hop = hop_delays(topology, profiles, plan, rates, NODE_OF, NEAR_FAR)["source->work"]
+    assert (hop.crosses_containers, hop.mean_ms, hop.largest_ms) == (0, 0, 0)
+
+
+def test_containers_on_one_node__are_crossed_without_delay() -> None:
+    topology, profiles, plan = _job(Grouping.SHUFFLE)
+    rates = arrival_rates(topology, profiles, plan, {"source": 100.0})
+    hop = hop_delays(topology, profiles, plan, rates, dict.fromkeys(NODE_OF, "hub"), NEAR_FAR)["source->work"]
+    assert (hop.crosses_containers, hop.crosses_nodes, hop.mean_ms) == (0.75, 0, 0)
+
+
+def test_traffic__fills_the_thinnest_link() -> None:
+    topology, profiles, plan = _job(Grouping.SHUFFLE)
+    rates = arrival_rates(topology, profiles, plan, {"source": 1000.0})
+    traffic = node_traffic_mbit_per_s(topology, profiles, plan, rates, NODE_OF, NEAR_FAR, {"source->work": 5000.0})
+    # 1000/s · 5000 B · 8 bit = 40 Mbit/s: a quarter to far over 100, half to near over 1000
+    hub, near, far = NEAR_FAR.of(["hub", "near", "far"])
+    assert traffic[hub, far] == pytest.approx(10)
+    assert traffic[hub, near] == pytest.approx(20)
+    assert traffic[far, hub] == 0
+    assert network_saturation_scale(traffic, NEAR_FAR) == pytest.approx(10)
+    assert network_saturation_scale(np.zeros((3, 3)), NEAR_FAR) == math.inf
+    with pytest.raises(ModelError, match="bytes_per_tuple is nan"):
+        node_traffic_mbit_per_s(topology, profiles, plan, rates, NODE_OF, NEAR_FAR, {})
+
+
+def test_broadcast__sends_a_copy_to_every_instance() -> None:
+    topology, profiles, plan = _job(Grouping.ALL)
+    rates = arrival_rates(topology, profiles, plan, {"source": 1000.0})
+    traffic = node_traffic_mbit_per_s(topology, profiles, plan, rates, NODE_OF, NEAR_FAR, {"source->work": 5000.0})
+    hub, near = NEAR_FAR.of(["hub", "near"])
+    assert traffic[hub, near] == pytest.approx(80)
+
+
+def test_mean_hop_delay__of_many_packings_is_that_of_each() -> None:
+    delay_ms = NEAR_FAR.delay_ms
+    receivers = np.array([[0, 1, 2], [1, 1, 1], [2, 0, 0]])
+    senders = np.zeros((3, 2), dtype=np.int64)
+    sends, receives = np.array([0.5, 0.5]), np.array([0.2, 0.3, 0.5])
+    many = mean_hop_delay_ms(delay_ms, senders, receivers, sends, receives)
+    assert many.tolist() == pytest.approx([float(receives @ delay_ms[0, row]) for row in receivers])
+
+
+def test_a_slow_node__holds_a_shuffle_up() -> None:
+    topology, profiles, plan = _job(Grouping.SHUFFLE)
+    rates = arrival_rates(topology, profiles, plan, {"source": 100.0})
+    factors = instance_factors(plan, NODE_OF, {"far": 8.0, "near": 0.5})
+    assert factors["work"].tolist() == [1, 0.5, 0.5, 8]
+    # far: 25/s · 8 ms = 0.2; the source: 100/s · 1 ms = 0.1
+    assert saturation_scale_on_nodes(rates, factors) == pytest.approx(5)
+    with pytest.raises(ModelError, match=r"service factor 0\.0 of node 'far'"):
+        instance_factors(plan, NODE_OF, {"far": 0.0})
+
+
+def test_places__that_are_not_known_are_refused() -> None:
+    topology, profiles, plan = _job(Grouping.SHUFFLE)
+    rates = arrival_rates(topology, profiles, plan, {"source": 1.0})
+    with pytest.raises(ModelError, match="container 3 has no node"):
+        hop_delays(topology, profiles, plan, rates, {1: "hub", 2: "near"}, NEAR_FAR)
+    with pytest.raises(ModelError, match="no node 'moon'"):
+        hop_delays(topology, profiles, plan, rates, {**NODE_OF, 3: "moon"}, NEAR_FAR)
+    with pytest.raises(ModelError, match="no packing"):
+        instance_factors(PhysicalPlan("job", {"source": 1}), NODE_OF, {})
+
+
+def test_network__keeps_what_was_measured_and_takes_the_median_of_several() -> None:
+    links = [MeasuredLink("a", "b", ms) for ms in (3.0, 4.0, 50.0)]
+    network = measured_network(links, np.random.default_rng(1))
+    assert network.delay_ms.tolist() == [[0, 4], [4, 0]]
+    assert not network.estimated.any()
+    assert network.estimate_error == 0
+    # nobody measured these
+    assert network.jitter_ms[0, 1] == 0
+    assert network.bandwidth_mbit_per_s[0, 1] == math.inf
+
+
+def test_pair__that_was_not_measured_is_estimated_from_the_others() -> None:
+    # a 3-4-5 lattice of sites on a plane, one pair left out
+    at = {f"n{x}{y}": (3.0 * x, 4.0 * y) for x in range(3) for y in range(3)}
+    names = sorted(at)
+    links = [
+        MeasuredLink(p, q, math.dist(at[p], at[q]), jitter_ms=1.0 if "n00" in (p, q) else 0.2)
+        for i, p in enumerate(names)
+        for q in names[i + 1 :]
+        if (p, q) != ("n00", "n11")
+    ]
+    network = measured_network(links, np.random.default_rng(2))
+    i, j = network.of(["n00", "n11"])
+    assert network.estimated[i, j]
+    assert int(network.estimated.sum()) == 2
+    assert network.estimate_error < 0.1
+    assert network.delay_ms[i, j] == pytest.approx(5.0, rel=0.1)
+    # the worse of the two nodes: n00 usually has 1 ms
+    assert network.jitter_ms[i, j] == 1.0
+
+
+def test_bandwidth__of_a_pair_not_measured_is_that_of_its_slower_node_at_its_best() -> None:
+    links = [
+        MeasuredLink("a", "b", 1.0, bandwidth_mbit_per_s=1000.0),
+        MeasuredLink("b", "c", 1.0, bandwidth_mbit_per_s=100.0),
+        MeasuredLink("c", "d", 1.0, bandwidth_mbit_per_s=80.0),
+    ]
+    network = measured_network(links, np.random.default_rng(3))
+    a, c, d = network.of(["a", "c", "d"])
+    assert network.bandwidth_mbit_per_s[a, c] == 100
+    assert network.bandwidth_mbit_per_s[a, d] == 80
+    # three pairs are a chain: none can be kept out, so nothing tells how good the estimates are
+    assert network.estimate_error == math.inf
+
+
+def test_largest_delay__is_that_among_the_nodes_in_use() -> None:
+    assert NEAR_FAR.largest_delay_ms(["hub", "near"]) == 2
+    assert NEAR_FAR.largest_delay_ms(["hub", "near", "far"]) == 30
+    assert NEAR_FAR.largest_delay_ms(["far"]) == 0
+
+
+def test_vivaldi__finds_the_height_of_a_node_behind_a_slow_access_link() -> None:
+    # seven sites on a plane, and among them one with 20 ms of access link; at the rim its place could stand in for that
+    rng = np.random.default_rng(4)
+    at = np.vstack([[25.0, 25.0], rng.uniform(0, 50, (7, 2))])
+    height = np.array([20.0, 0, 0, 0, 0, 0, 0, 0])
+    measured = [
+        MeasuredDelay(f"n{i}", f"n{j}", float(np.hypot(*(at[i] - at[j])) + height[i] + height[j]))
+        for i in range(8)
+        for j in range(i + 1, 8)
+    ]
+    found = vivaldi_coordinates(measured, np.random.default_rng(5))
+    assert np.median(found.relative_error) < 0.02
+    assert found.height_ms.argmax() == 0
+    assert found.height_ms[0] == pytest.approx(20, abs=5)
+
+
+def test_vivaldi__tells_that_delays_without_a_geometry_fit_badly() -> None:
+    # a and b are 1 ms from c, yet 100 ms from each other
+    measured = [MeasuredDelay("a", "c", 1.0), MeasuredDelay("b", "c", 1.0), MeasuredDelay("a", "b", 100.0)]
+    assert vivaldi_coordinates(measured, np.random.default_rng(6)).relative_error.max() > 0.5
+
+
+def test_vivaldi__refuses_what_cannot_be_placed() -> None:
+    rng = np.random.default_rng(7)
+    with pytest.raises(ModelError, match="no delay was measured"):
+        vivaldi_coordinates([], rng)
+    with pytest.raises(ModelError, match="connect only 2 of 4 nodes"):
+        vivaldi_coordinates([MeasuredDelay("a", "b", 1.0), MeasuredDelay("c", "d", 1.0)], rng)
+    with pytest.raises(ModelError, match="connect only 2 of 3 nodes"):
+        vivaldi_coordinates([MeasuredDelay("a", "b", 1.0)], rng, nodes=["a", "b", "c"])
+
+
+@pytest.mark.parametrize("value", [0.0, -1.0, float("nan")])
+def test_delay__that_cannot_be_is_refused(value: float) -> None:
+    with pytest.raises(ModelError, match="delay_ms"):
+        MeasuredLink("a", "b", value)
+    with pytest.raises(ModelError, match="give two nodes"):
+        MeasuredLink("a", "a", 1.0)
+    with pytest.raises(ModelError, match="bandwidth_mbit_per_s"):
+        MeasuredLink("a", "b", 1.0, bandwidth_mbit_per_s=value)
+
+
+def test_network__refuses_matrices_that_do_not_fit() -> None:
+    zeros, none = np.zeros((2, 2)), np.zeros((2, 2), dtype=bool)
+    with pytest.raises(ModelError, match="delay_ms has shape"):
+        Network(("a",), zeros, zeros, zeros, none)
+    with pytest.raises(ModelError, match="differs by direction"):
+        Network(("a", "b"), np.array([[0.0, 1.0], [2.0, 0.0]]), zeros, zeros, none)
+    with pytest.raises(ModelError, match="negative number or NaN"):
+        Network(("a", "b"), zeros, zeros - 1, zeros, none)

@@ -136,10 +136,11 @@ def _judged(row: FleetRow) -> tuple[Cell, Cell]:
 
 
 def _deployed(row: FleetRow) -> Cell:
-    """Each name once, with the horizons that it is for where there are several."""
+    """The heaviest forecaster and how many there are beside it, with the horizons where they differ."""
     names: dict[str, list[int]] = {}
-    for horizon_s, name in sorted(row.forecaster.items()):
-        names.setdefault(name, []).append(horizon_s)
+    for horizon_s, every in sorted(row.forecaster.items()):
+        first, *others = every.split(" + ")
+        names.setdefault(f"{first} + {len(others)} more" if others else first, []).append(horizon_s)
     if len(names) < 2:
         return Cell(next(iter(names), "–"))
     return Cell(

@@ -96,6 +96,8 @@ def test_page__names_causes_and_alarms() -> None:
 def test_page__names_each_forecaster_with_its_horizons() -> None:
     mixed = {900: "persistence", 3600: "prophet", 86400: "prophet"}
     assert "persistence (15 min); prophet (1 h, 24 h)" in read([row("web", forecaster=mixed)])
+    several = {900: "prophet + persistence + day_naive", 3600: "prophet + time_of_week + day_naive", 86400: "prophet"}
+    assert "prophet + 2 more (15 min, 1 h); prophet (24 h)" in read([row("web", forecaster=several)])
 
 
 def test_page__of_nothing_says_what_to_do() -> None:

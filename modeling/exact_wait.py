@@ -13,7 +13,7 @@ from modeling.wait_distribution import waits
 SIZE = 2**13
 """Steps of a lattice: a solution takes some milliseconds."""
 
-LONGEST_GAP = 2**17 - SIZE
+LONGEST_GAP = 2**15 - SIZE
 """Steps that gaps between arrivals may span at most; longer ones are cut there, where hardly anything waits."""
 
 FEWEST_STEPS = 8.0

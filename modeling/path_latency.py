@@ -48,7 +48,7 @@ class Delay:
 
     @property
     def cv2(self) -> float:
-        return self.variance_s2 / self.mean_s**2 if self.mean_s > 0 else 0.0
+        return self.variance_s2 / self.mean_s / self.mean_s if self.mean_s > 0 else 0.0
 
 
 def buffer_timeout_delay(timeout_s: float) -> Delay:
@@ -211,7 +211,7 @@ def _longest_s(
         for stream in topology.inputs(name):
             delay = delays.get(stream.name, Delay())
             before = max(before, means[stream.upstream] + delay.mean_s)
-            tails.append(14 * tail_s(delay.mean_s, max(delay.cv2, 1.0)) if delay.cv2 > 0 else 0.0)
+            tails.append(14 * tail_s(delay.mean_s, max(delay.cv2, 1.0)) if delay.cv2 > 0 else delay.mean_s / 100)
         means[name] = before + wait_s + station.service_s
     # Tails that are independent add up as squares do; the largest has its say alone.
     return max(means.values()) + max(max(tails), float(np.sqrt(np.sum(np.square(tails))))) + 1e-9

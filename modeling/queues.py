@@ -16,6 +16,9 @@ from modeling.estimate import UNSTABLE
 
 Floats = npt.NDArray[np.float64]
 
+_ALMOST_0 = 1e-200
+"""Keeps exponents finite where nothing varies or nothing comes."""
+
 
 def kingman_wait_s(utilisation: float, service_s: float, ca2: float, cs2: float) -> float:
     """Mean G/G/1 queueing delay in seconds (Kingman 1961), a heavy-traffic approximation; exact for M/G/1.
@@ -82,12 +85,16 @@ def klb_waits_s(utilisation: npt.ArrayLike, service_s: npt.ArrayLike, ca2: npt.A
 
 def klb_factor(utilisation: Floats, ca2: Floats, cs2: Floats) -> Floats:
     """By what Kraemer and Langenbach-Belz lower Kingman's mean; 1 for Poisson arrivals and at saturation."""
-    rho = np.minimum(utilisation, 1.0)
-    tiny = np.finfo(float).tiny
-    even = -2 * (1 - rho) * (1 - ca2) ** 2 / np.maximum(3 * rho * (ca2 + cs2), tiny)
-    bursty = -(1 - rho) * (ca2 - 1) / np.maximum(ca2 + 4 * cs2, tiny)
     with np.errstate(under="ignore"):
-        return np.asarray(np.exp(np.where(ca2 == 1, 0.0, np.where(ca2 < 1, even, bursty))))
+        return np.asarray(np.exp(klb_exponent(utilisation, ca2, cs2)))
+
+
+def klb_exponent(utilisation: Floats, ca2: Floats, cs2: Floats) -> Floats:
+    """Logarithm of klb_factor."""
+    rho = np.minimum(utilisation, 1.0)
+    even = -2 * (1 - rho) * (1 - np.minimum(ca2, 1.0)) ** 2 / np.maximum(3 * rho * (ca2 + cs2), _ALMOST_0)
+    bursty = -(1 - rho) * (ca2 - 1) / np.maximum(ca2 + 4 * cs2, 1.0)  # of use where ca2 > 1
+    return np.where(ca2 == 1, 0.0, np.where(ca2 < 1, even, bursty))
 
 
 def allen_cunneen_waits_s(
@@ -146,12 +153,20 @@ def dealt_ca2(ca2: npt.ArrayLike, ways: npt.ArrayLike) -> Floats:
     return np.asarray(np.asarray(ca2, dtype=float) / np.asarray(ways, dtype=float))
 
 
-def merged_ca2(parts: Sequence[tuple[float, npt.ArrayLike]]) -> Floats:
-    """Squared variation of a superposition of (rate, ca2), weighted by rate (the asymptotic method of Whitt 1983)."""
+def merged_ca2(parts: Sequence[tuple[float, npt.ArrayLike]], utilisation: npt.ArrayLike = 1.0) -> Floats:
+    """Squared variation of a superposition of (rate, ca2) before a station of that utilisation.
+
+    Over long spans, which count near saturation, the variations weighed by rate; over short ones independent streams
+    together are near Poisson (the hybrid of Albin 1984, as in Whitt's QNA, 33).
+    """
     total = sum(rate for rate, _ in parts)
     if total <= 0:
         return np.asarray(1.0)
-    return np.asarray(sum(rate / total * np.asarray(ca2, dtype=float) for rate, ca2 in parts))
+    streams = 1 / sum((rate / total) ** 2 for rate, _ in parts)
+    idle = 1 - np.minimum(np.asarray(utilisation, dtype=float), 1.0)
+    long = 1 / (1 + 4 * idle**2 * (streams - 1))
+    weighed = sum((rate / total * np.asarray(ca2, dtype=float) for rate, ca2 in parts), start=np.asarray(0.0))
+    return np.asarray(long * weighed + 1 - long)
 
 
 def checked(*values: npt.ArrayLike) -> tuple[Floats, ...]:

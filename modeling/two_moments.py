@@ -61,6 +61,21 @@ def quantile_s(share: npt.ArrayLike, mean_s: npt.ArrayLike, cv2: npt.ArrayLike) 
     return np.where(np.isfinite(mean), found, np.inf)
 
 
+def transform(rate: npt.ArrayLike, mean: npt.ArrayLike, cv2: npt.ArrayLike) -> Floats:
+    """E[exp(−rate · T)], the Laplace-Stieltjes transform.
+
+    >>> float(transform(1.0, 1.0, 1.0))  # exponential: 1 / (1 + 1)
+    0.5
+    """
+    at, middle, spread = _arrays(rate, mean, cv2)
+    even = np.clip(spread, EVENEST, 1.0)
+    likely, fast, slow = _phases(np.ones_like(middle), np.maximum(spread, 1.0))
+    with np.errstate(under="ignore"):
+        gamma = np.exp(-np.log1p(at * middle * even) / even)
+        hyper = likely / (1 + at * middle / fast) + (1 - likely) / (1 + at * middle / slow)
+    return np.where(spread > 1, hyper, gamma)
+
+
 def tail_s(mean_s: float, cv2: float) -> float:
     """Seconds over which the tail falls by a factor of about e: the slow phase, or a gamma's scale."""
     if cv2 <= 1:

@@ -40,7 +40,9 @@ def instance_arrival_ca2(
                 elif stream.grouping is Grouping.FIELDS:
                     ca2 = thinned_ca2(ca2, shares)
                 parts.append((rates.stream_per_s[stream.name], ca2))
-            entering[name] = np.broadcast_to(merged_ca2(parts), instances.shape).copy()
+            entering[name] = np.broadcast_to(
+                merged_ca2(parts, instances * profiles[name].service_s), instances.shape
+            ).copy()
         busiest = int(instances.argmax())
         # Departures of all instances together, as the next operator sees them: many independent streams are near
         # Poisson.

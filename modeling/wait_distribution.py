@@ -13,7 +13,7 @@ import numpy.typing as npt
 from modeling import two_moments
 from modeling.estimate import UNSTABLE
 from modeling.queues import Floats, checked, klb_waits_s
-from modeling.shared_queue import shared_delay_probability, whitt_waits_s
+from modeling.shared_queue import shared_delay_probability, shared_waits_s
 
 
 @dataclass(frozen=True)
@@ -62,9 +62,10 @@ class Waits:
     def sojourn_quantile_s(self, share: float) -> Floats:
         """The wait and service that `share` of the tuples do not exceed: two moments through both together."""
         stable = np.isfinite(self.mean_s)
-        wait_s2 = np.where(stable, np.where(stable, self.mean_s, 0.0) * np.where(stable, self._excess_s, 0.0), 0.0)
         mean_s = np.where(stable, self.sojourn_s, 1.0)
-        spread = (wait_s2 + self.service_s**2 * self.service_cv2) / np.where(mean_s > 0, mean_s, 1.0) ** 2
+        by = np.where(mean_s > 0, mean_s, 1.0)
+        waited = np.where(stable, self.mean_s, 0.0) / by * (np.where(stable, self._excess_s, 0.0) / by)
+        spread = waited + (self.service_s / by) ** 2 * self.service_cv2
         return np.where(stable, two_moments.quantile_s(share, mean_s, spread), UNSTABLE)
 
 
@@ -75,7 +76,8 @@ def waits(
     cs2: npt.ArrayLike,
     servers: npt.ArrayLike = 1,
 ) -> Waits:
-    """Waits of G/G/1 (Kraemer and Langenbach-Belz) and, where servers > 1 share a queue, of G/G/c (Whitt 1993).
+    """Waits of G/G/1 (Kraemer and Langenbach-Belz) and, where servers > 1 share a queue, of G/G/c
+    (modeling/shared_queue.py).
 
     utilisation: per server. Anything that broadcasts. Raises ModelError for values that are negative or NaN.
     """
@@ -85,7 +87,7 @@ def waits(
     mean_s = np.where(
         alone,
         klb_waits_s(rho, service, arrivals, services),
-        whitt_waits_s(rho, service, c, arrivals, services),
+        shared_waits_s(rho, service, c, arrivals, services),
     )
     delayed = np.where(
         alone, delay_probability(rho, arrivals, services), shared_delay_probability(rho, c, arrivals, services)
@@ -97,9 +99,10 @@ def delay_probability(utilisation: npt.ArrayLike, ca2: npt.ArrayLike, cs2: npt.A
     """Share of the tuples that wait in G/G/1 (Kraemer and Langenbach-Belz 1976); exactly ρ for Poisson arrivals."""
     rho, _, arrivals, services = checked(utilisation, 0.0, ca2, cs2)
     rho = np.minimum(rho, 1.0)
-    tiny = np.finfo(float).tiny
-    even = (1 + arrivals + rho * services) / (1 + rho * (services - 1) + rho**2 * (4 * arrivals + services))
-    bursty = 4 * rho / np.maximum(arrivals + rho**2 * (4 * arrivals + services), tiny)
+    even = (1 + arrivals + rho * services) / np.maximum(
+        1 + rho * (services - 1) + rho**2 * (4 * arrivals + services), 1e-100
+    )
+    bursty = 4 * rho / np.maximum(arrivals + rho**2 * (4 * arrivals + services), 1e-100)
     moved = rho + (arrivals - 1) * rho * (1 - rho) * np.where(arrivals <= 1, even, bursty)
     return np.clip(moved, 0.0, 1.0)
 

@@ -5,7 +5,20 @@ import numpy as np
 import pytest
 
 from modeling.errors import ModelError
-from modeling.queues import allen_cunneen_wait_s, dealt_ca2, departure_ca2, erlang_c, kingman_wait_s, merged_ca2
+from modeling.queues import (
+    allen_cunneen_wait_s,
+    allen_cunneen_waits_s,
+    dealt_ca2,
+    departure_ca2,
+    erlang_c,
+    erlang_cs,
+    kingman_wait_s,
+    kingman_waits_s,
+    klb_wait_s,
+    klb_waits_s,
+    merged_ca2,
+    selected_ca2,
+)
 
 
 def test_kingman__is_exact_for_m_m_1() -> None:
@@ -33,6 +46,41 @@ def test_wait__is_refused_outside_stability_never_negative(utilisation: float) -
         kingman_wait_s(utilisation, 1.0, 1, 1)
 
 
+def test_waits__of_many_stations_are_those_of_each_and_unstable_from_1_on() -> None:
+    rho = np.array([[0.0, 0.8], [1.0, 7.0]])
+    # M/M/1 of 0.5 s at 0.8: 2 s
+    assert kingman_waits_s(rho, 0.5, 1, 1) == pytest.approx(np.array([[0, 2], [np.inf, np.inf]]))
+    assert klb_waits_s(rho, 0.5, 1, 1) == pytest.approx(np.array([[0, 2], [np.inf, np.inf]]))
+    assert allen_cunneen_waits_s(rho, 0.5, [1, 1], 1, 1) == pytest.approx(np.array([[0, 2], [np.inf, np.inf]]))
+
+
+def test_erlang_c__of_many_stations_at_once() -> None:
+    # by hand: one server waits with ρ; M/M/2 at one erlang 1/3; nobody is free at 3 erlangs on 3
+    assert erlang_cs([1, 2, 3], [0.4, 1.0, 3.0]) == pytest.approx([0.4, 1 / 3, 1.0])
+
+
+@pytest.mark.parametrize("values", [(-0.1, 1, 1, 1), (0.5, -1, 1, 1), (0.5, 1, np.nan, 1), ([0.5, 0.5], 1, 1, [1, -2])])
+def test_waits__of_values_that_cannot_be_are_refused(values: tuple[float, float, float, float]) -> None:
+    with pytest.raises(ModelError, match="negative or NaN"):
+        klb_waits_s(*values)
+
+
+def test_klb__lowers_kingman_by_hand_arithmetic() -> None:
+    # ρ = ½, ca² = ¼, cs² = 1: Kingman 1·(5/4)/2 = 0.625; exponent −2·½·(¾)²/(3·½·5/4) = −0.3
+    assert klb_wait_s(0.5, 1.0, 0.25, 1.0) == pytest.approx(0.625 * np.exp(-0.3))
+    # ca² = 4: Kingman 2.5; exponent −½·3/(4 + 4) = −0.1875
+    assert klb_wait_s(0.5, 1.0, 4.0, 1.0) == pytest.approx(2.5 * np.exp(-0.1875))
+
+
+def test_klb__says_that_nobody_waits_where_nothing_varies() -> None:
+    assert klb_wait_s(0.5, 1.0, 0.0, 0.0) == 0
+
+
+def test_selected__tuples_are_thinned_below_1_and_come_together_above() -> None:
+    # kept at random: 0.3·0.25 + 0.7; three at once vary threefold over long spans
+    assert selected_ca2([0.25, 0.25], [0.3, 3.0]) == pytest.approx([0.775, 0.75])
+
+
 def test_wait__grows_without_bound_towards_saturation() -> None:
     assert kingman_wait_s(1 - 1e-9, 1.0, 1, 1) > 1e8
 
@@ -50,6 +98,13 @@ def test_round_robin__makes_a_poisson_stream_erlang() -> None:
 def test_merging__weighs_by_rate() -> None:
     # (3·1 + 1·0) / 4
     assert merged_ca2([(3.0, 1.0), (1.0, 0.0)]) == pytest.approx(0.75)
+
+
+def test_merging__of_equal_streams_is_nearer_to_poisson_where_the_station_is_idle() -> None:
+    # two equal streams at ρ = ½: weight 1/(1 + 4·¼·(2 − 1)) = ½ of 0.2, the rest Poisson
+    assert merged_ca2([(1.0, 0.2), (1.0, 0.2)], 0.5) == pytest.approx(0.6)
+    # one stream is what it is
+    assert merged_ca2([(1.0, 0.2)], 0.5) == pytest.approx(0.2)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,398 @@
+"""The queueing model against theory and simulation: mean waits and p95 of waits, of sojourns and of whole ways.
+
+    python benchmarks/queueing.py [--replications 80] [--customers 20000] [--seed 1]
+
+1. Closed forms of M/M/1, M/D/1, M/H2/1, M/M/c and a tandem.
+2. Stations: G/G/c at 5 utilisations, 3 × 3 variations, 1 to 8 servers, by the recursion of Kiefer and Wolfowitz, all
+   replications at once; it is itself checked against Ciw. Arrivals and services with cv² 0.25 are Erlang, 1
+   exponential, 4 hyper-exponential with balanced means; once more with log-normal ones, since two moments do not tell
+   a distribution.
+3. Networks against Ciw: a tandem of three, a split, a merge, a diamond of unequal arms.
+
+Errors of waits are relative where a wait is at least a twentieth of the service time; below, nobody plans by them.
+One core, some four minutes.
+"""
+
+import argparse
+import itertools
+import sys
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import ciw
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import brentq
+
+# A script's own folder comes first; the packages lie beside it.
+sys.path.pop(0)
+
+from modeling.exact_wait import exact_wait
+from modeling.lattice import two_moment_lattice
+from modeling.operator_profile import OperatorProfile
+from modeling.path_latency import latency_distribution, stations
+from modeling.physical_plan import PhysicalPlan
+from modeling.queues import allen_cunneen_waits_s, erlang_c, kingman_waits_s
+from modeling.rates import arrival_rates
+from modeling.topology import Operator, Stream, Topology
+from modeling.wait_distribution import waits
+
+Floats = npt.NDArray[np.float64]
+Draw = Callable[[np.random.Generator, float, tuple[int, ...]], Floats]
+
+UTILISATIONS = (0.3, 0.5, 0.7, 0.8, 0.9)
+VARIATIONS = (0.25, 1.0, 4.0)
+SERVERS = (1, 2, 4, 8)
+TOLD_APART = 0.05
+"""Waits below this share of the service time are left out of relative errors."""
+KEPT_OF = 5
+"""Of the simulated customers every so manieth is kept for the percentiles."""
+
+
+def two_phase(rng: np.random.Generator, cv2: float, shape: tuple[int, ...]) -> Floats:
+    """Mean 1: Erlang up to cv² 1, hyper-exponential with balanced means above."""
+    if cv2 <= 1:
+        return rng.standard_gamma(1 / cv2, shape) * cv2
+    fast = (1 + np.sqrt((cv2 - 1) / (cv2 + 1))) / 2
+    means = np.where(rng.random(shape) < fast, 1 / (2 * fast), 1 / (2 * (1 - fast)))
+    return rng.standard_exponential(shape) * means
+
+
+def log_normal(rng: np.random.Generator, cv2: float, shape: tuple[int, ...]) -> Floats:
+    """Mean 1."""
+    variance = np.log1p(cv2)
+    return rng.lognormal(-variance / 2, np.sqrt(variance), shape)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One station: utilisation per server, mean service time 1."""
+
+    utilisation: float
+    ca2: float
+    cs2: float
+    servers: int
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """mean wait with its half-width of 95 % confidence, and p95 of wait and of wait + service."""
+
+    mean: float
+    half_width: float
+    wait_p95: float
+    sojourn_p95: float
+
+
+def simulated(cells: list[Cell], replications: int, customers: int, seed: int, draw: Draw) -> list[Simulated]:
+    """All replications of cells with the same number of servers at once; a fifth as many customers before are dropped.
+
+    Kiefer and Wolfowitz (1955): the work before each server, of which an arrival takes the least.
+    """
+    rng = np.random.default_rng(seed)
+    servers, rows, warm = cells[0].servers, len(cells) * replications, customers // 5
+    work = np.zeros((rows, servers))
+    total = np.zeros(rows)
+    kept_wait, kept_sojourn = (np.empty((customers // KEPT_OF, rows), dtype=np.float32) for _ in range(2))
+    every_row = np.arange(rows)
+    block = 400
+    for start in range(0, warm + customers, block):
+        gaps, services = (
+            np.concatenate([draw(rng, cv2, (block, replications)) / scale for cv2, scale in parts], axis=1)
+            for parts in (
+                [(cell.ca2, cell.utilisation * cell.servers) for cell in cells],
+                [(cell.cs2, 1.0) for cell in cells],
+            )
+        )
+        for k in range(min(block, warm + customers - start)):
+            least = work.argmin(axis=1) if servers > 1 else 0
+            wait = work[every_row, least]
+            work[every_row, least] += services[k]
+            done = start + k - warm
+            if done >= 0:
+                total += wait
+                if done % KEPT_OF == 0:
+                    kept_wait[done // KEPT_OF] = wait
+                    kept_sojourn[done // KEPT_OF] = wait + services[k]
+            work -= gaps[k][:, None]
+            np.maximum(work, 0.0, out=work)
+    means = (total / customers).reshape(len(cells), replications)
+    return [
+        Simulated(
+            float(mean.mean()),
+            float(1.96 * mean.std(ddof=1) / np.sqrt(replications)),
+            *(
+                float(np.quantile(kept[:, i * replications : (i + 1) * replications], 0.95))
+                for kept in (kept_wait, kept_sojourn)
+            ),
+        )
+        for i, mean in enumerate(means)
+    ]
+
+
+@dataclass(frozen=True)
+class Predicted:
+    mean: float
+    wait_p95: float
+    sojourn_p95: float
+
+
+def quick(cell: Cell) -> Predicted:
+    """By the closed forms."""
+    told = waits(cell.utilisation, 1.0, cell.ca2, cell.cs2, cell.servers)
+    return Predicted(float(told.mean_s), float(told.quantile_s(0.95)), float(told.sojourn_quantile_s(0.95)))
+
+
+def exact(cell: Cell) -> Predicted:
+    """By Lindley's equation on a lattice; one server."""
+    wait = exact_wait(cell.utilisation, 1.0, cell.ca2, cell.cs2)
+    service = two_moment_lattice(1.0, cell.cs2, wait.step_s, wait.mass.size)
+    sojourn = type(wait)(wait.step_s, np.convolve(wait.mass, service.mass)[: wait.mass.size])
+    return Predicted(wait.mean_s, wait.quantile_s(0.95), sojourn.quantile_s(0.95))
+
+
+def errors(cells: list[Cell], seen: list[Simulated], told: list[Predicted]) -> dict[str, dict[Cell, float]]:
+    """Relative errors in per cent by what is predicted."""
+    found: dict[str, dict[Cell, float]] = {"mean wait": {}, "wait p95": {}, "sojourn p95": {}}
+    for cell, saw, said in zip(cells, seen, told, strict=True):
+        pairs = {
+            "mean wait": (said.mean, saw.mean),
+            "wait p95": (said.wait_p95, saw.wait_p95),
+            "sojourn p95": (said.sojourn_p95, saw.sojourn_p95),
+        }
+        for what, (predicted, measured) in pairs.items():
+            if measured >= TOLD_APART:
+                found[what][cell] = 100 * (predicted / measured - 1)
+    return found
+
+
+def print_errors(title: str, found: dict[str, dict[Cell, float]]) -> None:
+    goals = {"mean wait": 10, "wait p95": 15, "sojourn p95": 15}
+    for what, by_cell in found.items():
+        if not by_cell:
+            continue
+        sizes = np.abs(list(by_cell.values()))
+        worst = max(by_cell, key=lambda cell: abs(by_cell[cell]))
+        within = np.mean(sizes <= goals[what])
+        print(
+            f"| {title} | {what} | {np.median(sizes):.1f} % | {by_cell[worst]:+.0f} % | ρ {worst.utilisation} "
+            f"ca² {worst.ca2:g} cs² {worst.cs2:g} | {within:.0%} of {len(by_cell)} within {goals[what]} % |",
+            flush=True,
+        )
+
+
+def stations_against_simulation(replications: int, customers: int, seed: int) -> None:
+    print("| station, method | what | median error | worst | where | goal |\n|---|---|---|---|---|---|")
+    for name, draw in (("", two_phase), ("log-normal, ", log_normal)):
+        for servers in SERVERS if draw is two_phase else (1, 4):
+            cells = [Cell(*values, servers) for values in itertools.product(UTILISATIONS, VARIATIONS, VARIATIONS)]
+            seen = simulated(cells, replications, customers, seed, draw)
+            rough = kingman_waits_s if servers == 1 else allen_cunneen_waits_s
+            label = f"{name}{servers} server{'s' * (servers > 1)}"
+            means = [
+                Predicted(
+                    float(rough(c.utilisation, 1.0, *([] if servers == 1 else [servers]), c.ca2, c.cs2)),  # type: ignore[arg-type,call-arg]
+                    np.nan,
+                    np.nan,
+                )
+                for c in cells
+            ]
+            only = {"mean wait": errors(cells, seen, means)["mean wait"]}
+            print_errors(f"{label}, {'Kingman' if servers == 1 else 'Allen–Cunneen'}", only)
+            print_errors(f"{label}, closed form", errors(cells, seen, [quick(cell) for cell in cells]))
+            if servers == 1:
+                print_errors(f"{label}, lattice", errors(cells, seen, [exact(cell) for cell in cells]))
+            noise = max(saw.half_width / saw.mean for saw in seen if saw.mean >= TOLD_APART)
+            print(f"| {label} | widest confidence of a simulated mean | | ±{100 * noise:.1f} % | | |", flush=True)
+
+
+def ciw_distribution(cv2: float, mean: float) -> object:
+    if cv2 <= 1:
+        return ciw.dists.Gamma(1 / cv2, mean * cv2)
+    fast = (1 + np.sqrt((cv2 - 1) / (cv2 + 1))) / 2
+    return ciw.dists.HyperExponential([2 * fast / mean, 2 * (1 - fast) / mean], [fast, 1 - fast])
+
+
+def ciw_totals(network: object, seed: int, until: float) -> Floats:
+    """Wait and service over all stations of every customer that came after a tenth of the time and long before the
+    end.
+    """
+    ciw.seed(seed)
+    simulation = ciw.Simulation(network)
+    simulation.simulate_until_max_time(until)
+    first: dict[int, float] = {}
+    total: dict[int, float] = {}
+    for record in simulation.get_all_records():
+        number = record.id_number
+        first[number] = min(first.get(number, np.inf), record.arrival_date)
+        total[number] = total.get(number, 0.0) + record.waiting_time + record.service_time
+    return np.array([total[number] for number, came in first.items() if 0.1 * until < came < 0.95 * until])
+
+
+def recursion_against_ciw(replications: int, customers: int, seed: int) -> None:
+    """The simulator of this file beside Ciw, in cells where both converge quickly."""
+    print("\n| cell | recursion: mean sojourn | Ciw |\n|---|---|---|")
+    for cell in (Cell(0.7, 0.25, 4.0, 1), Cell(0.8, 1.0, 0.25, 4)):
+        seen = simulated([cell], replications, customers, seed, two_phase)[0]
+        rate = cell.utilisation * cell.servers
+        network = ciw.create_network(
+            arrival_distributions=[ciw_distribution(cell.ca2, 1 / rate)],
+            service_distributions=[ciw_distribution(cell.cs2, 1.0)],
+            number_of_servers=[cell.servers],
+        )
+        means = np.array([ciw_totals(network, seed + k, 20_000 / rate).mean() for k in range(4)])
+        print(
+            f"| ρ {cell.utilisation} ca² {cell.ca2:g} cs² {cell.cs2:g}, {cell.servers} servers | {1 + seen.mean:.3f} ± "
+            f"{seen.half_width:.3f} | {means.mean():.3f} ± {3.18 * means.std(ddof=1) / 2:.3f} |",
+            flush=True,
+        )
+
+
+@dataclass(frozen=True)
+class Network:
+    """Stations of one server each. services: mean per operator. routes: where to, with which probability."""
+
+    name: str
+    services: dict[str, float]
+    routes: dict[str, dict[str, float]]
+    arrivals: dict[str, float]
+
+    def ciw(self, ca2: float, cs2: float) -> object:
+        names = list(self.services)
+        return ciw.create_network(
+            arrival_distributions=[
+                ciw_distribution(ca2, 1 / self.arrivals[n]) if n in self.arrivals else None for n in names
+            ],
+            service_distributions=[ciw_distribution(cs2, self.services[n]) for n in names],
+            number_of_servers=[1] * len(names),
+            routing=[[self.routes.get(a, {}).get(b, 0.0) for b in names] for a in names],
+        )
+
+    def predicted(self, ca2: float, cs2: float) -> tuple[float, float]:
+        """Mean and p95 of the end-to-end latency of tuples."""
+        streams = tuple(Stream(a, b) for a, ways in self.routes.items() for b in ways)
+        topology = Topology(self.name, tuple(Operator(name) for name in self.services), streams)
+        profiles = {
+            name: OperatorProfile(
+                name,
+                service,
+                {f"{name}->{b}": part for b, part in self.routes.get(name, {}).items()},
+                service_cv2=cs2,
+            )
+            for name, service in self.services.items()
+        }
+        plan = PhysicalPlan(self.name, dict.fromkeys(self.services, 1))
+        rates = arrival_rates(topology, profiles, plan, self.arrivals)
+        told = latency_distribution(topology, rates, stations(topology, profiles, plan, rates, ca2))
+        return told.of_tuples.mean_s, told.quantile_s(0.95)
+
+
+NETWORKS = (
+    Network("tandem of three", {"a": 0.5, "b": 0.8, "c": 0.6}, {"a": {"b": 1.0}, "b": {"c": 1.0}}, {"a": 1.0}),
+    Network("split", {"a": 0.6, "b": 2.0, "c": 1.0}, {"a": {"b": 0.3, "c": 0.7}}, {"a": 1.0}),
+    Network("merge", {"a": 1.4, "b": 1.2, "c": 0.8}, {"a": {"c": 1.0}, "b": {"c": 1.0}}, {"a": 0.5, "b": 0.5}),
+    Network(
+        "diamond",
+        {"s": 0.5, "x": 1.5, "y": 1.0, "z": 1.2, "j": 0.8},
+        {"s": {"x": 0.4, "y": 0.6}, "x": {"j": 1.0}, "y": {"z": 1.0}, "z": {"j": 1.0}},
+        {"s": 1.0},
+    ),
+)
+
+
+def networks_against_ciw(seed: int, replications: int = 4, until: float = 15_000.0) -> None:
+    print("\n| network | ca² | cs² | mean, Ciw | mean, error | p95, Ciw | p95, error |\n|---|---|---|---|---|---|---|")
+    sizes: list[tuple[float, float]] = []
+    for network in NETWORKS:
+        for ca2, cs2 in ((1.0, 1.0), (0.25, 0.25), (1.0, 4.0), (4.0, 1.0)):
+            runs = [ciw_totals(network.ciw(ca2, cs2), seed + k, until) for k in range(replications)]
+            means = np.array([run.mean() for run in runs])
+            highs = np.array([np.quantile(run, 0.95) for run in runs])
+            mean, high = network.predicted(ca2, cs2)
+            sizes.append((100 * (mean / means.mean() - 1), 100 * (high / highs.mean() - 1)))
+            half = 3.18 / np.sqrt(replications)
+            print(
+                f"| {network.name} | {ca2:g} | {cs2:g} | {means.mean():.2f} ± {half * means.std(ddof=1):.2f} | "
+                f"{sizes[-1][0]:+.1f} % | {highs.mean():.2f} ± {half * highs.std(ddof=1):.2f} | "
+                f"{sizes[-1][1]:+.1f} % |",
+                flush=True,
+            )
+    print_summary(sizes)
+
+
+def print_summary(sizes: Iterable[tuple[float, float]]) -> None:
+    means, highs = np.abs(np.array(list(sizes))).T
+    print(f"| all | | | median, worst | {np.median(means):.1f} %, {means.max():.0f} % ", end="")
+    print(f"| | {np.median(highs):.1f} %, {highs.max():.0f} % |", flush=True)
+
+
+def closed_forms() -> None:
+    """What is known exactly: relative errors of the closed form and of the lattice, mean and p95 of the wait."""
+    print("| queue | mean wait | closed form, lattice | p95 | closed form, lattice |\n|---|---|---|---|---|")
+    for rho in (0.5, 0.9):
+        for name, cs2 in (("M/M/1", 1.0), ("M/D/1", 0.0), ("M/H2/1", 4.0)):
+            cell = Cell(rho, 1.0, cs2, 1)
+            mean = rho / (1 - rho) * (1 + cs2) / 2
+            p95 = np.log(rho / 0.05) / (1 - rho) if cs2 == 1 else md1_p95(rho) if cs2 == 0 else mh21_p95(rho, cs2)
+            print_closed(f"{name}, ρ {rho}", mean, float(p95), [quick(cell), exact(cell)])
+        for servers in (2, 4, 8):
+            waiting = erlang_c(servers, rho * servers)
+            mean = waiting / (servers * (1 - rho))
+            p95 = max(0.0, np.log(waiting / 0.05) / (servers * (1 - rho)))
+            print_closed(f"M/M/{servers}, ρ {rho}", mean, float(p95), [quick(Cell(rho, 1.0, 1.0, servers))])
+    # Sojourns of M/M/1 in series are exponential and independent: rates 1/s − 1 are 1, 0.25 and 2/3.
+    means = (1.0, 4.0, 1.5)
+    weights = [np.prod([m / (m - other) for other in means if other != m]) for m in means]
+    p95 = brentq(lambda t: sum(w * np.exp(-t / m) for w, m in zip(weights, means, strict=True)) - 0.05, 0.1, 100.0)
+    mean, high = NETWORKS[0].predicted(1.0, 1.0)
+    print(
+        f"| tandem of M/M/1, latency | {sum(means):.3f} | {100 * (mean / 6.5 - 1):+.2f} % | {p95:.3f} "
+        f"| {100 * (high / p95 - 1):+.2f} % |\n"
+    )
+
+
+def print_closed(name: str, mean: float, p95: float, told: list[Predicted]) -> None:
+    by_mean = ", ".join(f"{100 * (said.mean / mean - 1):+.2f} %" for said in told)
+    by_p95 = ", ".join(f"{100 * (said.wait_p95 / p95 - 1):+.2f} %" if p95 else "0" for said in told)
+    print(f"| {name} | {mean:.3f} | {by_mean} | {p95:.3f} | {by_p95} |", flush=True)
+
+
+def md1_p95(rho: float) -> float:
+    """Erlang's sum for P(W <= t) of M/D/1 with services of 1."""
+
+    def below(t: float) -> float:
+        k = np.arange(int(t) + 1)
+        factorials = np.cumprod(np.concatenate([[1.0], k[1:].astype(float)]))
+        return float((1 - rho) * np.sum((-rho * (t - k)) ** k / factorials * np.exp(rho * (t - k))))
+
+    return float(brentq(lambda t: below(t) - 0.95, 0.01, 25.0))
+
+
+def mh21_p95(rho: float, cs2: float) -> float:
+    """The transform (1−ρ)s/(s − λ + λB(s)) of M/H2/1 has two poles: P(W > t) is a sum of two exponentials."""
+    fast = (1 + np.sqrt((cs2 - 1) / (cs2 + 1))) / 2
+    one, two = 2 * fast, 2 * (1 - fast)
+    # s − λ + λB(s) = s·(s² + (one + two − λ)s + one·two·(1 − ρ)) / ((s + one)(s + two))
+    poles = np.roots([1.0, one + two - rho, one * two * (1 - rho)])
+    residues = [(1 - rho) * (p + one) * (p + two) / (p - other) for p, other in zip(poles, poles[::-1], strict=True)]
+    above = lambda t: sum(-r / p * np.exp(p * t) for r, p in zip(residues, poles, strict=True))  # noqa: E731
+    return float(brentq(lambda t: above(t) - 0.05, 0.01, 500.0))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--replications", type=int, default=80, help="of each station")
+    parser.add_argument("--customers", type=int, default=20_000, help="a replication, after a fifth that is dropped")
+    parser.add_argument("--seed", type=int, default=1)
+    terms = parser.parse_args()
+    started = time.perf_counter()
+    closed_forms()
+    stations_against_simulation(terms.replications, terms.customers, terms.seed)
+    recursion_against_ciw(terms.replications, terms.customers, terms.seed)
+    networks_against_ciw(terms.seed)
+    print(f"\n{time.perf_counter() - started:.0f} s")
+
+
+if __name__ == "__main__":
+    main()

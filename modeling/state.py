@@ -22,7 +22,7 @@ Ints = npt.NDArray[np.int64]
 
 
 class Restored(StrEnum):
-    """What is read from the store of snapshots before processing goes on."""
+    """What is read from the store of checkpoints before processing goes on."""
 
     WHOLE_JOB = "whole job"
     """Flink's schedulers restart every task of a job that is connected all to all, so every state is read again."""

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from modeling.checkpoints import Checkpoints, barrier_s
 from modeling.errors import ModelError
 from modeling.key_assignment import flink_instance_of_key
 from modeling.physical_plan import PhysicalPlan
-from modeling.snapshots import Checkpoints, barrier_s
 from modeling.state import Restored, key_groups_fetched, key_groups_held, key_groups_moved, largest_share, state_move
 from modeling.topology import Engine, Grouping, Operator, Stream, Topology
 

@@ -1,4 +1,4 @@
-"""Snapshots: how long a checkpoint or savepoint takes, and how much is processed again after going back to one."""
+"""Checkpoints: how late their barriers are, and how much is processed again after going back to one."""
 
 from dataclasses import dataclass
 

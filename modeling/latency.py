@@ -25,7 +25,7 @@ def operator_waits_s(
     for name in topology.order:
         busiest = int(rates.instance_per_s[name].argmax())
         profile = profiles[name]
-        utilisation = float(rates.instance_per_s[name][busiest]) * profile.service_s
+        utilisation = float(rates.busy[name][busiest])
         waits[name] = float(klb_waits_s(utilisation, profile.service_s, entering[name][busiest], profile.service_cv2))
     return waits
 

@@ -132,13 +132,19 @@ def stations(
     return {
         name: Station(
             weights=rates.instance_per_s[name],
-            utilisation=rates.instance_per_s[name] * profiles[name].service_s,
+            utilisation=rates.busy[name],
             ca2=entering[name],
-            service_s=profiles[name].service_s,
+            service_s=_mean_service_s(profiles[name].service_s, rates, name),
             service_cv2=profiles[name].service_cv2,
         )
         for name in topology.order
     }
+
+
+def _mean_service_s(declared_s: float, rates: Rates, name: str) -> float:
+    """Over the operator's streams, of which each may have a service time of its own."""
+    total = rates.operator_per_s(name)
+    return float(rates.busy[name].sum()) / total if total > 0 else declared_s
 
 
 def latency_distribution(

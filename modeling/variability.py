@@ -33,20 +33,19 @@ def instance_arrival_ca2(
         else:
             parts: list[tuple[float, Floats]] = []
             for stream in topology.inputs(name):
-                made = profiles[stream.upstream].selectivity.get(stream.name, 1.0)
+                taken = rates.operator_per_s(stream.upstream)
+                made = rates.stream_per_s[stream.name] / taken if taken > 0 else 1.0
                 ca2 = np.full(parallelism, float(selected_ca2(leaving[stream.upstream], made)))
                 if stream.grouping in (Grouping.SHUFFLE, Grouping.FORWARD):
                     ca2 = dealt_ca2(ca2, parallelism)
                 elif stream.grouping is Grouping.FIELDS:
                     ca2 = thinned_ca2(ca2, shares)
                 parts.append((rates.stream_per_s[stream.name], ca2))
-            entering[name] = np.broadcast_to(
-                merged_ca2(parts, instances * profiles[name].service_s), instances.shape
-            ).copy()
+            entering[name] = np.broadcast_to(merged_ca2(parts, rates.busy[name]), instances.shape).copy()
         busiest = int(instances.argmax())
         # Departures of all instances together, as the next operator sees them: many independent streams are near
         # Poisson.
-        utilisation = float(instances[busiest]) * profiles[name].service_s
+        utilisation = float(rates.busy[name][busiest])
         one = float(departure_ca2(utilisation, entering[name][busiest], profiles[name].service_cv2))
         leaving[name] = one if parallelism == 1 else 1 + (one - 1) / parallelism**0.5
     return entering

@@ -23,7 +23,10 @@ PATHS = 100
 
 def surprised(fitted: Mapping[str, FittedForecaster], recent: ArrivalSeries, seed: int) -> bool:
     """Whether every known rate of the last hour (of the last three steps where they are longer) lies above the p99 that
-    was to be said of it before. By chance alone that does not happen in a lifetime of hours.
+    was to be said of it before.
+
+    Errors of one hour hang together, so that chance alone may do it now and then, once in a hundred hours at most; it
+    then costs an hour of persistence.
     """
     name = next((name for name in ASKED if name in fitted), None)
     steps = max(FEWEST_STEPS, SPAN_S // recent.window_s)

@@ -7,7 +7,7 @@ from pathlib import Path
 import forecasting
 
 CODE = Path(__file__).with_name("pyfunc_model.py")
-NEEDED = ("mlflow", "numpy", "pandas", "pyarrow", "pydantic")
+NEEDED = ("mlflow", "numpy", "pandas", "pyarrow", "pydantic", "scipy")
 
 
 def save_model(trained: Path, folder: Path) -> None:

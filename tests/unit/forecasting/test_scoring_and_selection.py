@@ -101,7 +101,7 @@ def test_three_origins__are_too_few_to_judge_by_and_what_is_usual_decides() -> N
 
 def test_what_lost_so_far__is_held_back_and_the_naive_stands_in() -> None:
     # a wins by itself, but what was deployed said 11.5 where persistence said 11 and 10 came: half the trust in a ratio
-    # of 1.5, half in the usual 0.85 give 1/2 log 1.5 + 1/2 log 0.85 = 0.12 > 0.
+    # of 1.5, half in the usual 0.83 give 1/2 log 1.5 + 1/2 log 0.83 = 0.11 > 0.
     turns = Turns(table({"a": 10.9, "persistence": 11.0}))
     turns.calibrated_per_s[:] = 11.5
     turn = turns.take(12, {"a", "persistence"})

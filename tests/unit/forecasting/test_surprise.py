@@ -42,7 +42,7 @@ def test_a_load_that_has_tripled__is_forecast_where_it_is_after_an_hour() -> Non
 def test_a_usual_hour__is_no_surprise() -> None:
     series = web_requests(days=21)
     fitted = {"time_of_week": TimeOfWeekForecaster().fit(series.between(series.start, series.end - timedelta(days=3)))}
-    # 72 looks at four steps each, of which chance puts all above their p99 once in 10^8.
+    # Three days of looks at the hours of a load that goes on as ever.
     looks = [series.end - timedelta(hours=hour) for hour in range(72)]
     assert not any(surprised(fitted, series.between(series.start, at), 7) for at in looks)
 

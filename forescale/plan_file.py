@@ -18,11 +18,12 @@ class _ContainerEntry(BaseModel):
     model_config = ConfigDict(extra="forbid")
     id: int
     instances: list[tuple[str, int]]
+    node: str = ""
 
 
 class PlanEntry(BaseModel):
     """A physical plan: instances per operator, and, where the scheduler chooses, which container holds which of them
-    (as pairs of operator and index, counted from 0).
+    (as pairs of operator and index, counted from 0) on which node.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -38,7 +39,9 @@ def read_plan_file(path: Path, topology: Topology) -> PhysicalPlan:
         plan = PhysicalPlan(
             entry.topology,
             entry.parallelism,
-            tuple(Container(c.id, tuple(Instance(name, i) for name, i in c.instances)) for c in entry.containers),
+            tuple(
+                Container(c.id, tuple(Instance(name, i) for name, i in c.instances), c.node) for c in entry.containers
+            ),
         )
         plan.check(topology)
     except (OSError, UnicodeDecodeError) as error:

@@ -1,5 +1,6 @@
 """Operator profiles as a JSON file, written by calibration and read by the planner and `forescale evaluate`."""
 
+from dataclasses import asdict
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -7,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from modeling.errors import ModelError
 from modeling.key_histogram import KeyHistogram
 from modeling.operator_profile import OperatorProfile
+from modeling.scale_efficiency import ScaleEfficiency
 from modeling.windowed_output import WindowedOutput, WindowKind
 
 
@@ -25,6 +27,17 @@ class _WindowedEntry(BaseModel):
     key_shares: dict[str, float] | None = None
 
 
+class _EfficiencyEntry(BaseModel):
+    """How the service time grows with the parallelism: see docs/modeling.md."""
+
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+    exponent: float = 1.0
+    coordination_s: float = 0.0
+    measured_at: int = 1
+    exponent_error: float = 0.0
+    coordination_error_s: float = 0.0
+
+
 class _ProfileEntry(BaseModel):
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
     service_s: float
@@ -37,6 +50,16 @@ class _ProfileEntry(BaseModel):
     stream_service_s: dict[str, float] = {}
     input_selectivity: dict[str, dict[str, float]] = {}
     windowed: dict[str, _WindowedEntry] = {}
+    service_cv2_interval: tuple[float, float] | None = None
+    selectivity_error: dict[str, float] = {}
+    efficiency: _EfficiencyEntry = _EfficiencyEntry()
+    cpu_s: float | None = None
+    cpu_s_error: float = 0.0
+    memory_mib: float | None = None
+    memory_mib_s: float = 0.0
+    state_gib: float = 0.0
+    state_in_memory: bool = True
+    gc_share: float = 0.0
     samples: int = 0
 
 
@@ -99,6 +122,16 @@ def _profile(name: str, entry: _ProfileEntry) -> OperatorProfile:
             )
             for stream, window in entry.windowed.items()
         },
+        entry.service_cv2_interval,
+        entry.selectivity_error,
+        ScaleEfficiency(**entry.efficiency.model_dump()),
+        entry.cpu_s,
+        entry.cpu_s_error,
+        entry.memory_mib,
+        entry.memory_mib_s,
+        entry.state_gib,
+        entry.state_in_memory,
+        entry.gc_share,
     )
 
 
@@ -123,5 +156,15 @@ def _entry(profile: OperatorProfile) -> _ProfileEntry:
             )
             for stream, window in profile.windowed.items()
         },
+        service_cv2_interval=profile.service_cv2_interval,
+        selectivity_error=dict(profile.selectivity_error),
+        efficiency=_EfficiencyEntry(**asdict(profile.efficiency)),
+        cpu_s=profile.cpu_s,
+        cpu_s_error=profile.cpu_s_error,
+        memory_mib=profile.memory_mib,
+        memory_mib_s=profile.memory_mib_s,
+        state_gib=profile.state_gib,
+        state_in_memory=profile.state_in_memory,
+        gc_share=profile.gc_share,
         samples=profile.samples,
     )

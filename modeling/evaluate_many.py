@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from modeling.errors import ModelError
-from modeling.operator_profile import Profiles
+from modeling.operator_profile import OperatorProfile, Profiles
 from modeling.physical_plan import PhysicalPlan
 from modeling.rates import arrival_rates, check_load
 from modeling.routing import POINTWISE, instance_shares
@@ -118,7 +118,8 @@ def _busy_per_load(topology: Topology, profiles: Profiles, plans: Sequence[Physi
         if name in topology.sources:
             unit = np.broadcast_to(sources[topology.sources.index(name)], (len(plans), sources.shape[0]))
             entering[name] = {"": unit}
-            rows = unit * profile.service_s_of("") / count[:, None]
+            service_s = _service_s(profile, "", count)
+            rows = unit * (service_s / count)[:, None]
             busy[name] = [(np.arange(len(plans)), rows[:, None, :])]
             continue
         streams = {
@@ -127,13 +128,21 @@ def _busy_per_load(topology: Topology, profiles: Profiles, plans: Sequence[Physi
         }
         copies = {stream: count if stream.grouping is Grouping.ALL else np.ones_like(count) for stream in streams}
         entering[name] = {stream.name: rate * copies[stream][:, None] for stream, rate in streams.items()}
-        costs = np.stack([rate * profile.service_s_of(stream.name) for stream, rate in streams.items()], axis=1)
+        costs = np.stack(
+            [rate * _service_s(profile, stream.name, count)[:, None] for stream, rate in streams.items()], axis=1
+        )
         busy[name] = []
         for each in np.unique(count):
             of = np.flatnonzero(count == each)
             shares = _different_shares(topology, profiles, list(streams), int(each), known)
             busy[name].append((of, np.einsum("kj,pks->pjs", shares, costs[of])))
     return busy
+
+
+def _service_s(profile: OperatorProfile, stream: str, count: Ints) -> Floats:
+    """Per plan, of an operator of so many instances there."""
+    different, where = np.unique(count, return_inverse=True)
+    return np.array([profile.service_s_of(stream, int(each)) for each in different])[where]
 
 
 def _different_shares(

@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from modeling.errors import ModelError
 from modeling.key_histogram import KeyHistogram
+from modeling.scale_efficiency import LINEAR, ScaleEfficiency
 from modeling.windowed_output import WindowedOutput
 
 Floats = npt.NDArray[np.float64]
@@ -24,6 +25,12 @@ class OperatorProfile:
     but for those that stream_keys names by `a->b`. stream_service_s, input_selectivity: where streams that enter are
     not alike: service time per tuple of each, and per stream that leaves the tuples out per tuple in of each. windowed:
     streams whose output follows time and keys instead.
+
+    service_cv2_interval: where service_cv2 lies with 95 %, None where nobody knows. selectivity_error: standard errors.
+    efficiency: what becomes of the service time at other parallelisms. cpu_s: CPU seconds per tuple, None where not
+    known: an instance is then taken to compute as long as it is busy. memory_mib: of an instance without load;
+    memory_mib_s: MiB more per tuple a second. state_gib: keyed state of the whole operator, which lies in the memory
+    of its instances where state_in_memory. gc_share: part of the time spent in garbage collection when measured.
     """
 
     operator: str
@@ -37,10 +44,20 @@ class OperatorProfile:
     stream_service_s: Mapping[str, float] = field(default_factory=dict)
     input_selectivity: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     windowed: Mapping[str, WindowedOutput] = field(default_factory=dict)
+    service_cv2_interval: tuple[float, float] | None = None
+    selectivity_error: Mapping[str, float] = field(default_factory=dict)
+    efficiency: ScaleEfficiency = LINEAR
+    cpu_s: float | None = None
+    cpu_s_error: float = 0.0
+    memory_mib: float | None = None
+    memory_mib_s: float = 0.0
+    state_gib: float = 0.0
+    state_in_memory: bool = True
+    gc_share: float = 0.0
 
-    def service_s_of(self, stream: str) -> float:
-        """Mean busy seconds per tuple of one stream that enters the operator."""
-        return self.stream_service_s.get(stream, self.service_s)
+    def service_s_of(self, stream: str, parallelism: int) -> float:
+        """Mean busy seconds per tuple of one stream that enters an operator of so many instances."""
+        return self.efficiency.service_s(self.stream_service_s.get(stream, self.service_s), parallelism)
 
     def given_per_s(self, stream: str, entering_per_s: Mapping[str, Floats]) -> Floats:
         """Tuples per second that go out on a stream, of what enters on each stream (of each instance, or in all)."""
@@ -71,6 +88,10 @@ class OperatorProfile:
                 raise ModelError(
                     f"{where}: service time {service_s} s of stream {stream}; give a finite number, not < 0"
                 )
+        for name in ("service_s_error", "cpu_s", "cpu_s_error", "memory_mib", "memory_mib_s", "state_gib", "gc_share"):
+            value = getattr(self, name)
+            if value is not None and not (np.isfinite(value) and value >= 0):
+                raise ModelError(f"{where}: {name} {value}; give a finite number, not negative")
         by_input = {
             f"{out} per {entering}": r for out, of in self.input_selectivity.items() for entering, r in of.items()
         }

@@ -1,7 +1,7 @@
 """One measurement of one instance over a span, in the words every engine can answer in."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -14,6 +14,12 @@ class OperatorSample:
 
     busy_s, backpressured_s: seconds of the span spent working, and waiting for room downstream.
     records_in: tuples taken in (for a source: polled). records_out: tuples given out, per stream name (`a->b`).
+
+    What follows not every engine tells; it is None or empty then. began_s: when the span began, on any clock that all
+    samples share. age_s: how long the instance had run then. records_in_by, busy_s_by: of records_in and busy_s, what
+    each stream that enters brought. service_second_moment_s2: mean square of the service times of single tuples.
+    parallelism: instances of the operator at that time. cpu_s: CPU seconds used in the span. memory_mib: in use at its
+    end. gc_s: seconds of the span spent in garbage collection. state_gib: keyed state of the instance.
     """
 
     operator: str
@@ -23,6 +29,16 @@ class OperatorSample:
     backpressured_s: float
     records_in: float
     records_out: Mapping[str, float]
+    began_s: float | None = None
+    age_s: float | None = None
+    records_in_by: Mapping[str, float] = field(default_factory=dict)
+    busy_s_by: Mapping[str, float] = field(default_factory=dict)
+    service_second_moment_s2: float | None = None
+    parallelism: int | None = None
+    cpu_s: float | None = None
+    memory_mib: float | None = None
+    gc_s: float | None = None
+    state_gib: float | None = None
 
     def __post_init__(self) -> None:
         where = f"sample of instance {self.index} of operator {self.operator!r}"
@@ -32,9 +48,15 @@ class OperatorSample:
             "backpressured_s": self.backpressured_s,
             "records_in": self.records_in,
             **{f"records_out[{stream}]": count for stream, count in self.records_out.items()},
+            **{f"records_in_by[{stream}]": count for stream, count in self.records_in_by.items()},
+            **{f"busy_s_by[{stream}]": spent_s for stream, spent_s in self.busy_s_by.items()},
         }
+        told = ("age_s", "service_second_moment_s2", "parallelism", "cpu_s", "memory_mib", "gc_s", "state_gib")
+        numbers |= {name: getattr(self, name) for name in told if getattr(self, name) is not None}
         for name, value in numbers.items():
             if not np.isfinite(value) or value < 0:
                 raise ModelError(f"{where}: {name} is {value}; drop the sample, or give a finite number not below 0")
         if self.span_s == 0:
             raise ModelError(f"{where}: span_s is 0; measure over some seconds")
+        if self.began_s is not None and not np.isfinite(self.began_s):
+            raise ModelError(f"{where}: began_s is {self.began_s}; give finite seconds, or leave it out")

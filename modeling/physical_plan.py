@@ -19,10 +19,13 @@ class Instance:
 
 @dataclass(frozen=True)
 class Container:
-    """A task manager (Flink), worker (Storm) or container (Heron), and the instances it holds."""
+    """A task manager (Flink), worker (Storm) or container (Heron), and the instances it holds. node: the machine that
+    it runs on, empty where nobody says.
+    """
 
     id: int
     instances: tuple[Instance, ...]
+    node: str = ""
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,10 @@ class PhysicalPlan:
         placed = [instance for container in self.packing for instance in container.instances]
         if twice := sorted({instance for instance in placed if placed.count(instance) > 1}):
             raise ModelError(f"plan of topology {self.topology!r} places {twice[0]} twice; place each instance once")
+        if twice_id := sorted({c.id for c in self.packing if sum(c.id == other.id for other in self.packing) > 1}):
+            raise ModelError(
+                f"plan of topology {self.topology!r} has two containers {twice_id[0]}; give each its own id"
+            )
         wanted = {Instance(operator, i) for operator, count in self.parallelism.items() for i in range(count)}
         if lost := sorted(wanted - set(placed)):
             raise ModelError(f"plan of topology {self.topology!r} does not place {lost[0]}; place each instance once")
@@ -79,11 +86,13 @@ class PhysicalPlan:
     @property
     def plan_id(self) -> str:
         """Twelve hex digits that are the same for equal plans."""
-        body = {
+        body: dict[str, object] = {
             "topology": self.topology,
             "parallelism": dict(sorted(self.parallelism.items())),
             "packing": [[c.id, sorted((i.operator, i.index) for i in c.instances)] for c in self.packing],
         }
+        if any(c.node for c in self.packing):
+            body["nodes"] = [[c.id, c.node] for c in self.packing]
         return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()[:12]
 
     def same_parallelism(self, other: "PhysicalPlan") -> bool:

@@ -64,7 +64,9 @@ def arrival_rates(topology: Topology, profiles: Profiles, plan: PhysicalPlan, lo
                 if not dealt.exact:
                     bounds.append(stream.name)
         instances[name] = np.asarray(sum(entering[name].values()))
-        busy[name] = np.asarray(sum(rate * profile.service_s_of(of) for of, rate in entering[name].items()))
+        busy[name] = np.asarray(
+            sum(rate * profile.service_s_of(of, parallelism) for of, rate in entering[name].items())
+        )
     return Rates(streams, instances, busy, tuple(bounds))
 
 

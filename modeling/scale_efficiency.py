@@ -1,0 +1,44 @@
+"""How much of its promise each further instance of an operator keeps: p instances do the work of fewer than p."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from modeling.errors import ModelError
+
+
+@dataclass(frozen=True)
+class ScaleEfficiency:
+    """Service time at p instances, given that at `measured_at`: s(p) = s · (p/measured_at)^(1 − exponent) +
+    coordination_s · (p − measured_at), never below 0.
+
+    exponent: β of a throughput that grows as p^β; 1 is linear, below 1 every instance takes longer the more there are.
+    coordination_s: what each further instance adds to the service time of a tuple (Gunther's coherency).
+
+    >>> ScaleEfficiency(exponent=0.5).service_s(1.0, 4)  # twice the throughput of one
+    2.0
+    """
+
+    exponent: float = 1.0
+    coordination_s: float = 0.0
+    measured_at: int = 1
+    exponent_error: float = 0.0
+    coordination_error_s: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.exponent) and 0 < self.exponent <= 2):
+            raise ModelError(f"scale exponent {self.exponent}; give a number above 0, at most 2")
+        if not (np.isfinite(self.coordination_s) and self.coordination_s >= 0):
+            raise ModelError(f"coordination_s {self.coordination_s}; give finite seconds, not below 0")
+        if self.measured_at < 1:
+            raise ModelError(f"scale efficiency measured at {self.measured_at} instances; give at least 1")
+
+    def service_s(self, service_s: float, parallelism: int) -> float:
+        """Seconds per tuple of one of `parallelism` instances. service_s: at `measured_at` instances."""
+        if self == LINEAR:
+            return service_s
+        scaled = service_s * float((parallelism / self.measured_at) ** (1 - self.exponent))
+        return max(0.0, scaled + self.coordination_s * (parallelism - self.measured_at))
+
+
+LINEAR = ScaleEfficiency()

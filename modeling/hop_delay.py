@@ -4,7 +4,7 @@ Exact from where instances sit and which share of the stream each sends and rece
 `modeling.latency` says of waits and services.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +14,8 @@ from modeling.errors import ModelError
 from modeling.network import Network
 from modeling.operator_profile import Profiles
 from modeling.physical_plan import PhysicalPlan
-from modeling.rates import Rates, containers_of, stream_dealing
+from modeling.placement import containers_of, instance_nodes
+from modeling.rates import Rates, stream_dealing
 from modeling.topology import Grouping, Stream, Topology
 
 Floats = npt.NDArray[np.float64]
@@ -151,19 +152,3 @@ def _places(
     nodes = {operator: network.of(placed) for operator, placed in instance_nodes(plan, node_of_container).items()}
     containers = {operator: np.array(placed, dtype=np.int64) for operator, placed in containers_of(plan).items()}
     return containers, nodes
-
-
-def instance_nodes(plan: PhysicalPlan, node_of_container: Mapping[int, str]) -> dict[str, Sequence[str]]:
-    """Per operator the node of each instance, by index.
-
-    Raises ModelError for a plan without a packing and for a container without a node.
-    """
-    if not plan.packing:
-        raise ModelError(f"plan of topology {plan.topology!r} has no packing; say which container each instance is in")
-    nodes: dict[str, list[str]] = {name: [""] * count for name, count in plan.parallelism.items()}
-    for container in plan.packing:
-        if container.id not in node_of_container:
-            raise ModelError(f"container {container.id} has no node; name the node of every container")
-        for instance in container.instances:
-            nodes[instance.operator][instance.index] = node_of_container[container.id]
-    return dict(nodes)

@@ -1,4 +1,7 @@
-"""Nodes of different speed: how long an instance takes on the node where it sits, and when it saturates there."""
+"""Nodes of different speed: how much longer an instance takes on the node where it sits.
+
+A shuffle gives every instance as much, so the slowest node holds all up: n instances sustain n times what it does.
+"""
 
 from collections.abc import Mapping
 
@@ -6,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from modeling.errors import ModelError
-from modeling.hop_delay import instance_nodes
 from modeling.physical_plan import PhysicalPlan
-from modeling.rates import Rates
+from modeling.placement import instance_nodes, node_of_container, places_nodes
+from modeling.site import Site
 
 Floats = npt.NDArray[np.float64]
 
@@ -31,10 +34,8 @@ def instance_factors(
     }
 
 
-def saturation_scale_on_nodes(rates: Rates, factors: Mapping[str, Floats]) -> float:
-    """By what factor the load could grow until the first instance is busy all the time, each on its own node.
-
-    A shuffle gives every instance as much, so the slowest node holds all up: n instances sustain n times what it does.
-    """
-    busiest = max(float((rates.busy[operator] * factor).max()) for operator, factor in factors.items())
-    return 1 / busiest if busiest > 0 else float("inf")
+def node_factors(plan: PhysicalPlan, site: Site) -> dict[str, Floats]:
+    """instance_factors of the nodes that the plan names; empty where the site or the plan tells nothing of nodes."""
+    if not site.service_factor or not places_nodes(plan):
+        return {}
+    return instance_factors(plan, node_of_container(plan), site.service_factor)

@@ -7,9 +7,12 @@ import numpy as np
 import numpy.typing as npt
 
 from modeling.errors import ModelError
+from modeling.node_speeds import node_factors
 from modeling.operator_profile import Profiles
-from modeling.physical_plan import Instance, PhysicalPlan
+from modeling.physical_plan import PhysicalPlan
+from modeling.placement import containers_of
 from modeling.routing import Dealing, dealing, instance_shares
+from modeling.site import NOWHERE, Site
 from modeling.topology import Stream, Topology
 
 Floats = npt.NDArray[np.float64]
@@ -34,9 +37,16 @@ class Rates:
         return float(self.instance_per_s[operator].sum())
 
 
-def arrival_rates(topology: Topology, profiles: Profiles, plan: PhysicalPlan, load_per_s: Mapping[str, float]) -> Rates:
+def arrival_rates(
+    topology: Topology,
+    profiles: Profiles,
+    plan: PhysicalPlan,
+    load_per_s: Mapping[str, float],
+    site: Site = NOWHERE,
+) -> Rates:
     """Rates that a load per source brings to every stream and instance: λ(out) = selectivity · λ(in), summed over
-    inputs, in topological order, so that all that enters an operator is known before it is computed.
+    inputs, in topological order, so that all that enters an operator is known before it is computed. Instances on nodes
+    of another speed (site) are busy for so much longer.
 
     Raises ModelError for a load that is negative, not finite, lacks a source or names an unknown one, and for an
     operator without a profile.
@@ -50,6 +60,7 @@ def arrival_rates(topology: Topology, profiles: Profiles, plan: PhysicalPlan, lo
     # Per operator what enters each instance, by stream; a source is entered by what is offered to it.
     entering: dict[str, dict[str, Floats]] = {}
     bounds: list[str] = []
+    slower = node_factors(plan, site)
     for name in topology.order:
         parallelism, profile = plan.parallelism[name], profiles[name]
         if name in topology.sources:
@@ -66,7 +77,7 @@ def arrival_rates(topology: Topology, profiles: Profiles, plan: PhysicalPlan, lo
         instances[name] = np.asarray(sum(entering[name].values()))
         busy[name] = np.asarray(
             sum(rate * profile.service_s_of(of, parallelism) for of, rate in entering[name].items())
-        )
+        ) * slower.get(name, 1.0)
     return Rates(streams, instances, busy, tuple(bounds))
 
 
@@ -89,17 +100,6 @@ def stream_dealing(
         shares=stream.shares or None,
         containers=None if where[0] is None or where[1] is None else (where[0], where[1]),
     )
-
-
-def containers_of(plan: PhysicalPlan) -> dict[str, tuple[int, ...]]:
-    """The container of each instance, by operator in the order of their indices; empty without a packing."""
-    placed = {instance: container.id for container in plan.packing for instance in container.instances}
-    if not placed:
-        return {}
-    return {
-        operator: tuple(placed[Instance(operator, index)] for index in range(count))
-        for operator, count in plan.parallelism.items()
-    }
 
 
 def instance_rates(

@@ -1,6 +1,7 @@
 """Networks with pairs that were not measured, delays of streams under a packing, and nodes of different speed."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,10 +15,12 @@ from modeling.hop_delay import (
     path_delay_ms,
 )
 from modeling.network import MeasuredLink, Network, measured_network
-from modeling.node_speeds import instance_factors, saturation_scale_on_nodes
+from modeling.node_speeds import instance_factors
 from modeling.operator_profile import OperatorProfile
 from modeling.physical_plan import Container, Instance, PhysicalPlan
 from modeling.rates import arrival_rates
+from modeling.site import Site
+from modeling.throughput import saturation
 from modeling.topology import Grouping, Operator, Stream, Topology
 from modeling.vivaldi import MeasuredDelay, vivaldi_coordinates
 
@@ -109,11 +112,12 @@ def test_mean_hop_delay__of_many_packings_is_that_of_each() -> None:
 
 def test_a_slow_node__holds_a_shuffle_up() -> None:
     topology, profiles, plan = _job(Grouping.SHUFFLE)
-    rates = arrival_rates(topology, profiles, plan, {"source": 100.0})
-    factors = instance_factors(plan, NODE_OF, {"far": 8.0, "near": 0.5})
-    assert factors["work"].tolist() == [1, 0.5, 0.5, 8]
+    speeds = {"far": 8.0, "near": 0.5}
+    assert instance_factors(plan, NODE_OF, speeds)["work"].tolist() == [1, 0.5, 0.5, 8]
+    placed = replace(plan, packing=tuple(replace(each, node=NODE_OF[each.id]) for each in plan.packing))
+    rates = arrival_rates(topology, profiles, placed, {"source": 100.0}, Site(service_factor=speeds))
     # far: 25/s · 8 ms = 0.2; the source: 100/s · 1 ms = 0.1
-    assert saturation_scale_on_nodes(rates, factors) == pytest.approx(5)
+    assert saturation(topology, rates).scale == pytest.approx(5)
     with pytest.raises(ModelError, match=r"service factor 0\.0 of node 'far'"):
         instance_factors(plan, NODE_OF, {"far": 0.0})
 

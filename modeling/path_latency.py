@@ -14,7 +14,7 @@ import numpy.typing as npt
 from modeling.errors import ModelError
 from modeling.exact_wait import exact_wait
 from modeling.lattice import Lattice, mixture, two_moment_lattice
-from modeling.operator_profile import Profiles
+from modeling.operator_profile import OperatorProfile, Profiles
 from modeling.physical_plan import PhysicalPlan
 from modeling.rates import Rates
 from modeling.topology import Topology
@@ -79,29 +79,39 @@ def batch_fill_delay(tuples: int, rate_per_s: float) -> Delay:
 class Station:
     """One operator as a place to wait and be served: per instance, shape (parallelism,), what decides its wait.
 
-    weights: tuples per second into each instance.
+    weights: tuples per second into each instance. service_s: mean seconds per tuple; instances differ where their nodes
+    do, or what they are given by which stream. service_cv2: of single tuples, in all instances alike.
     """
 
     weights: npt.NDArray[np.float64]
     utilisation: npt.NDArray[np.float64]
     ca2: npt.NDArray[np.float64]
-    service_s: float
+    service_s: npt.NDArray[np.float64]
     service_cv2: float
 
-    def wait(self, step_s: float = 0.0, size: int = 0) -> list[tuple[float, Lattice]]:
-        """The waits of the instances by weight, those that are alike once; on the lattice given, or each on its own."""
-        kinds: dict[tuple[float, float], float] = {}
-        for weight, utilisation, ca2 in zip(
-            self.weights.tolist(), self.utilisation.tolist(), self.ca2.tolist(), strict=True
+    @property
+    def mean_service_s(self) -> float:
+        """Over tuples."""
+        total = float(self.weights.sum())
+        return float(self.weights @ self.service_s) / total if total > 0 else float(self.service_s.mean())
+
+    def waits(self) -> list[tuple[float, float, Lattice]]:
+        """Weight, service time and wait of the instances, those that are alike once."""
+        kinds: dict[tuple[float, float, float], float] = {}
+        for weight, utilisation, ca2, service_s in zip(
+            *(each.tolist() for each in (self.weights, self.utilisation, self.ca2, self.service_s)), strict=True
         ):
             # Alike to six digits: round robin's instances differ by rounding alone.
-            kind = (float(f"{utilisation:.6g}") if utilisation < 1 else utilisation, float(f"{ca2:.6g}"))
+            kind = (
+                float(f"{utilisation:.6g}") if utilisation < 1 else utilisation,
+                float(f"{ca2:.6g}"),
+                float(f"{service_s:.6g}"),
+            )
             kinds[kind] = kinds.get(kind, 0.0) + weight
-        waits = [
-            (weight, exact_wait(utilisation, self.service_s, ca2, self.service_cv2))
-            for (utilisation, ca2), weight in kinds.items()
+        return [
+            (weight, service_s, exact_wait(utilisation, service_s, ca2, self.service_cv2))
+            for (utilisation, ca2, service_s), weight in kinds.items()
         ]
-        return [(weight, wait.on(step_s, size)) for weight, wait in waits] if size else waits
 
 
 @dataclass(frozen=True)
@@ -129,22 +139,29 @@ def stations(
 ) -> dict[str, Station]:
     """Every operator's instances under these rates. arrival_cv2: of the arrivals to each source; 1 is Poisson."""
     entering = instance_arrival_ca2(topology, profiles, plan, rates, arrival_cv2)
-    return {
-        name: Station(
-            weights=rates.instance_per_s[name],
-            utilisation=rates.busy[name],
-            ca2=entering[name],
-            service_s=_mean_service_s(profiles[name].service_s, rates, name),
-            service_cv2=profiles[name].service_cv2,
+    found: dict[str, Station] = {}
+    for name in topology.order:
+        taken, profile = rates.instance_per_s[name], profiles[name]
+        idle_s = profile.service_s_of("", plan.parallelism[name])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            service_s = np.where(taken > 0, rates.busy[name] / taken, idle_s)
+        found[name] = Station(
+            taken, rates.busy[name], entering[name], service_s, _service_cv2(topology, profile, plan, rates)
         )
-        for name in topology.order
-    }
+    return found
 
 
-def _mean_service_s(declared_s: float, rates: Rates, name: str) -> float:
-    """Over the operator's streams, of which each may have a service time of its own."""
-    total = rates.operator_per_s(name)
-    return float(rates.busy[name].sum()) / total if total > 0 else declared_s
+def _service_cv2(topology: Topology, profile: OperatorProfile, plan: PhysicalPlan, rates: Rates) -> float:
+    """Of a tuple of any stream: where streams take differently long, what they differ by comes on top."""
+    streams = topology.inputs(profile.operator)
+    if not profile.stream_service_s or len(streams) < 2:
+        return profile.service_cv2
+    weight = np.array([rates.stream_per_s[stream.name] for stream in streams])
+    each_s = np.array([profile.service_s_of(stream.name, plan.parallelism[profile.operator]) for stream in streams])
+    mean_s = float(weight @ each_s)
+    if mean_s == 0:
+        return profile.service_cv2
+    return float((1 + profile.service_cv2) * (weight @ each_s**2) * weight.sum() / mean_s**2) - 1
 
 
 def latency_distribution(
@@ -163,25 +180,28 @@ def latency_distribution(
     added = dict(delays or {})
     if unknown := sorted(set(added) - {stream.name for stream in topology.streams}):
         raise ModelError(f"delay of the unknown stream {unknown[0]}; streams are named `a->b`")
-    own = {name: operators[name].wait() for name in topology.order}
+    own = {name: operators[name].waits() for name in topology.order}
     step_s = _longest_s(topology, operators, own, added) / SIZE
     reached: dict[str, Transform] = {}
     for name in topology.order:
         station = operators[name]
-        waited = mixture([(weight, wait.on(step_s, SIZE)) for weight, wait in own[name]])
-        served = two_moment_lattice(station.service_s, station.service_cv2, step_s, SIZE)
         before = [
             (rates.stream_per_s[stream.name], _delayed(reached[stream.upstream], added.get(stream.name), step_s))
             for stream in topology.inputs(name)
         ]
-        reached[name] = _mixed(before) * np.fft.rfft(waited.mass) * np.fft.rfft(served.mass)
+        # An instance that is slower makes tuples wait longer and serves them longer.
+        passed: list[tuple[float, Transform]] = []
+        for weight, service_s, wait in own[name]:
+            served = two_moment_lattice(service_s, station.service_cv2, step_s, SIZE)
+            passed.append((weight, np.fft.rfft(wait.on(step_s, SIZE).mass) * np.fft.rfft(served.mass)))
+        reached[name] = _mixed(before) * _mixed(passed)
     sinks = [name for name in topology.order if not topology.outputs(name)]
     at_sink = {name: Lattice(step_s, np.maximum(np.fft.irfft(reached[name], SIZE), 0.0)) for name in sinks}
     return LatencyDistribution(mixture([(rates.operator_per_s(name), at_sink[name]) for name in sinks]), at_sink)
 
 
 def _mixed(before: Sequence[tuple[float, Transform]]) -> Transform:
-    """The streams into an operator, weighed by rate; 1, no time at all, before a source."""
+    """Streams, or instances, weighed by rate; 1, no time at all, where there are none."""
     if not before:
         return np.ones(SIZE // 2 + 1, dtype=complex)
     total = sum(rate for rate, _ in before)
@@ -198,7 +218,7 @@ def _delayed(way: Transform, delay: Delay | None, step_s: float) -> Transform:
 def _longest_s(
     topology: Topology,
     operators: Mapping[str, Station],
-    waits: Mapping[str, list[tuple[float, Lattice]]],
+    waits: Mapping[str, list[tuple[float, float, Lattice]]],
     delays: Mapping[str, Delay],
 ) -> float:
     """Seconds that hold all but some millionth of the slowest path: its means, and the tail of its longest part.
@@ -209,15 +229,16 @@ def _longest_s(
     tails: list[float] = []
     for name in topology.order:
         station = operators[name]
-        stable = [wait for _, wait in waits[name] if not wait.lost]
+        stable = [wait for _, _, wait in waits[name] if not wait.lost]
+        longest_s = max(service_s for _, service_s, _ in waits[name])
         wait_s = max((wait.mean_s for wait in stable), default=0.0)
         tails += [wait.quantile_s(1 - 1e-6) - wait.mean_s for wait in stable]
-        tails.append(14 * tail_s(station.service_s, max(station.service_cv2, 1.0)))
+        tails.append(14 * tail_s(longest_s, max(station.service_cv2, 1.0)))
         before = 0.0
         for stream in topology.inputs(name):
             delay = delays.get(stream.name, Delay())
             before = max(before, means[stream.upstream] + delay.mean_s)
             tails.append(14 * tail_s(delay.mean_s, max(delay.cv2, 1.0)) if delay.cv2 > 0 else delay.mean_s / 100)
-        means[name] = before + wait_s + station.service_s
+        means[name] = before + wait_s + longest_s
     # Tails that are independent add up as squares do; the largest has its say alone.
     return max(means.values()) + max(max(tails), float(np.sqrt(np.sum(np.square(tails))))) + 1e-9

@@ -106,5 +106,5 @@ def test_mean_of_a_way__is_the_sum_of_its_means(parts: list[tuple[float, float]]
     rates = arrival_rates(topology, profiles, plan, {"o0": 1.0})
     operators = stations(topology, profiles, plan, rates)
     told = latency_distribution(topology, rates, operators, {streams[0].name: Delay(delay_s, delay_s**2)})
-    parts_s = sum(operators[name].wait()[0][1].mean_s + operators[name].service_s for name in names) + delay_s
+    parts_s = sum(operators[name].waits()[0][2].mean_s + operators[name].mean_service_s for name in names) + delay_s
     assert told.of_tuples.mean_s == pytest.approx(parts_s, rel=2e-3)

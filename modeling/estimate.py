@@ -1,10 +1,14 @@
 """What the model says a plan would do under a load."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
+
+from modeling.plan_change import RescaleEstimate
+from modeling.recovery import newest_wait_s, time_to_violation_s
+from modeling.resources import Resources
 
 Floats = npt.NDArray[np.float64]
 
@@ -35,14 +39,33 @@ class OperatorEstimate:
 
 
 @dataclass(frozen=True)
+class LatencyEstimate:
+    """Seconds from arrival to the last service at a sink, with queues and what the site adds: of tuples at any sink,
+    and the p95 at the sink where that is longest. UNSTABLE where that share never arrives.
+    """
+
+    mean_s: float
+    p50_s: float
+    p95_s: float
+    p99_s: float
+    slowest_sink: str
+    slowest_p95_s: float
+
+
+@dataclass(frozen=True)
 class Estimate:
     """What a plan would do under a load.
 
     throughput_per_s: what each source would really take in. mst_per_s: maximum sustainable throughput per source, at
-    the load's mix of sources. bottleneck: the operator that saturates first. saturation_scale: mst / load.
-    latency_s: mean end-to-end seconds from arrival to the slowest sink, UNSTABLE above saturation.
+    the load's mix of sources. bottleneck: what saturates first, an operator, else a container (`container 3`) or a link
+    (`network a → b`). saturation_scale: mst / load.
+    latency_s: mean end-to-end seconds from arrival to the slowest sink, UNSTABLE above saturation. latency: with
+    percentiles, where they were asked for.
     excess_per_s: per source, how fast its backlog grows (0 when stable). bounds: keyed streams of which nobody knows
     the keys, or what the engine does with them: their busiest instance is only bounded.
+    resources: of instances and containers. other_limits: by what factor the load could grow until each container's
+    cores, or the fullest link, are used up. rescale: what replacing the running plan costs, where that was given.
+    notes: what is not in the numbers.
     """
 
     plan_id: str
@@ -54,7 +77,12 @@ class Estimate:
     operators: Mapping[str, OperatorEstimate]
     latency_s: float
     excess_per_s: Mapping[str, float]
+    resources: Resources
     bounds: tuple[str, ...] = ()
+    latency: LatencyEstimate | None = None
+    other_limits: Mapping[str, float] = field(default_factory=dict)
+    rescale: RescaleEstimate | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def stable(self) -> bool:
@@ -63,3 +91,31 @@ class Estimate:
     @property
     def utilisation(self) -> float:
         return max(operator.utilisation for operator in self.operators.values())
+
+    def time_to_violation_s(self, max_lag_s: float, backlog: Mapping[str, float] | None = None) -> float:
+        """Seconds until a tuple comes that will wait longer than max_lag_s at its source; infinite while none does.
+
+        backlog: tuples that wait at each source already.
+        """
+        waiting = backlog or {}
+        return min(
+            float(
+                time_to_violation_s(
+                    self.load_per_s[source], self._capacity_per_s(source), max_lag_s, backlog=waiting.get(source, 0.0)
+                )
+            )
+            for source in self.load_per_s
+        )
+
+    def drain_wait_s(self, backlog: Mapping[str, float]) -> float:
+        """What a tuple waits that comes now, behind that many at each source: the longest of them. It adds to the
+        latency until the backlog is gone.
+        """
+        return max(
+            float(newest_wait_s(backlog.get(source, 0.0), self._capacity_per_s(source))) for source in self.load_per_s
+        )
+
+    def _capacity_per_s(self, source: str) -> float:
+        # A source that is held back takes in what it does, whatever its own operators could.
+        mst = self.throughput_per_s[source] if self.excess_per_s[source] > 0 else self.mst_per_s[source]
+        return min(mst, 1e15)

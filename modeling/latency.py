@@ -21,19 +21,30 @@ def operator_waits_s(
     source; 1 is Poisson. Below saturation only: no backpressure here.
     """
     entering = instance_arrival_ca2(topology, profiles, plan, rates, arrival_cv2)
+    services_s = busiest_service_s(topology, profiles, plan, rates)
     waits: dict[str, float] = {}
     for name in topology.order:
-        busiest = int(rates.instance_per_s[name].argmax())
-        profile = profiles[name]
-        utilisation = float(rates.busy[name][busiest])
-        waits[name] = float(klb_waits_s(utilisation, profile.service_s, entering[name][busiest], profile.service_cv2))
+        busiest = int(rates.busy[name].argmax())
+        utilisation, ca2 = float(rates.busy[name][busiest]), entering[name][busiest]
+        waits[name] = float(klb_waits_s(utilisation, services_s[name], ca2, profiles[name].service_cv2))
     return waits
 
 
-def end_to_end_latency_s(topology: Topology, profiles: Profiles, waits_s: Mapping[str, float]) -> float:
+def busiest_service_s(topology: Topology, profiles: Profiles, plan: PhysicalPlan, rates: Rates) -> dict[str, float]:
+    """Mean seconds per tuple at the busiest instance of each operator: over its streams, on its node."""
+    services: dict[str, float] = {}
+    for name in topology.order:
+        busiest = int(rates.busy[name].argmax())
+        taken = float(rates.instance_per_s[name][busiest])
+        idle_s = profiles[name].service_s_of("", plan.parallelism[name])
+        services[name] = float(rates.busy[name][busiest]) / taken if taken > 0 else idle_s
+    return services
+
+
+def end_to_end_latency_s(topology: Topology, services_s: Mapping[str, float], waits_s: Mapping[str, float]) -> float:
     """Mean seconds from arrival to the slowest sink: the longest path by wait + service, by dynamic programming."""
     reached: dict[str, float] = {}
     for name in topology.order:
         before = max((reached[stream.upstream] for stream in topology.inputs(name)), default=0.0)
-        reached[name] = before + waits_s[name] + profiles[name].service_s
+        reached[name] = before + waits_s[name] + services_s[name]
     return max(reached.values())

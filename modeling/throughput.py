@@ -9,6 +9,7 @@ from scipy.optimize import brentq
 from modeling.operator_profile import Profiles
 from modeling.physical_plan import PhysicalPlan
 from modeling.rates import Rates, arrival_rates
+from modeling.site import NOWHERE, Site
 from modeling.topology import Engine, Topology
 
 LARGEST_SCALE = 1e6
@@ -39,7 +40,12 @@ def saturation(topology: Topology, rates: Rates) -> Saturation:
 
 
 def saturation_of(
-    topology: Topology, profiles: Profiles, plan: PhysicalPlan, load_per_s: Mapping[str, float], rates: Rates
+    topology: Topology,
+    profiles: Profiles,
+    plan: PhysicalPlan,
+    load_per_s: Mapping[str, float],
+    rates: Rates,
+    site: Site = NOWHERE,
 ) -> Saturation:
     """The saturation of a plan at the mix of a load. rates: those that the load brings.
 
@@ -51,7 +57,7 @@ def saturation_of(
 
     def used(scale: float) -> dict[str, float]:
         scaled = {source: rate * scale for source, rate in load_per_s.items()}
-        busy = arrival_rates(topology, profiles, plan, scaled).busy
+        busy = arrival_rates(topology, profiles, plan, scaled, site).busy
         return {name: float(each.max()) for name, each in busy.items()}
 
     low = min(1.0, 0.5 / max(max(used(1.0).values()), 0.5))
@@ -70,7 +76,11 @@ def saturation_of(
 
 
 def throughput_per_s(
-    topology: Topology, profiles: Profiles, plan: PhysicalPlan, load_per_s: Mapping[str, float]
+    topology: Topology,
+    profiles: Profiles,
+    plan: PhysicalPlan,
+    load_per_s: Mapping[str, float],
+    site: Site = NOWHERE,
 ) -> dict[str, float]:
     """What each source takes in under backpressure: the fixed point at which no instance is more than fully busy.
 
@@ -83,8 +93,8 @@ def throughput_per_s(
     graph.add_edges_from((stream.upstream, stream.downstream) for stream in topology.streams)
     taken = dict(load_per_s)
     for _ in topology.order:
-        rates = arrival_rates(topology, profiles, plan, taken)
-        worst = saturation_of(topology, profiles, plan, taken, rates)
+        rates = arrival_rates(topology, profiles, plan, taken, site)
+        worst = saturation_of(topology, profiles, plan, taken, rates, site)
         if worst.scale >= 1 - 1e-12:
             break
         feeding = nx.ancestors(graph, worst.bottleneck) | {worst.bottleneck}

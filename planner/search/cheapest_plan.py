@@ -28,13 +28,15 @@ def cheapest_plan(
     parallelism = dict.fromkeys(topology.order, 1)
     streams: dict[str, float] = {}
     for name in topology.order:
-        service_s, allowed = profiles[name].service_s, _most(topology, limits, name)
+        allowed = _most(topology, limits, name)
+        # Service times go up or down with the parallelism, never both.
+        one_s = min(profiles[name].service_s_of("", count) for count in (1, allowed))
         # Evenly dealt, the load needs this many; any other grouping loads some instance more, so fewer cannot do.
-        fewest = floor(_entering(topology, name, streams, load_per_s) * service_s / limits.max_utilisation)
+        fewest = floor(_entering(topology, name, streams, load_per_s) * one_s / limits.max_utilisation)
         for count in range(min(max(1, fewest), allowed), allowed + 1):
             parallelism[name] = count
             rates = instance_rates(topology, profiles, name, count, streams, load_per_s)
-            utilisation = float(rates.max()) * service_s
+            utilisation = float(rates.max()) * profiles[name].service_s_of("", count)
             if utilisation <= limits.max_utilisation * (1 + 1e-9):
                 break
         else:

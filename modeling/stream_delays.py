@@ -1,0 +1,72 @@
+"""What a site adds to a tuple's way: network, buffers, serialisation of every stream; and when its links are full."""
+
+import numpy as np
+
+from modeling.hop_delay import hop_delays, node_traffic_mbit_per_s
+from modeling.operator_profile import Profiles
+from modeling.path_latency import Delay, buffer_timeout_delay
+from modeling.physical_plan import PhysicalPlan
+from modeling.placement import node_of_container, places_nodes
+from modeling.rates import Rates
+from modeling.routing import POINTWISE
+from modeling.site import Site
+from modeling.topology import Topology
+
+BUFFER_BYTES = 32 * 1024
+"""Of Flink's network buffers, by default: one that is full leaves before its time-out."""
+
+
+def stream_delays(
+    topology: Topology, profiles: Profiles, plan: PhysicalPlan, rates: Rates, site: Site
+) -> dict[str, Delay]:
+    """The delay of every stream that has any, by its name.
+
+    A buffer leaves after buffer_timeout_s, or as soon as it is full where bytes_per_tuple tell when that is: a tuple
+    waits evenly between nothing and that. Operators that the engine chains have no buffer between them, which a plan
+    does not tell.
+    """
+    delays: dict[str, Delay] = {}
+    hops = (
+        hop_delays(topology, profiles, plan, rates, node_of_container(plan), site.network)
+        if site.network is not None and places_nodes(plan)
+        else {}
+    )
+    for stream in topology.streams:
+        delay = Delay(site.serialisation_s.get(stream.name, 0.0))
+        if stream.name in hops:
+            hop = hops[stream.name]
+            delay += Delay(hop.mean_ms / 1e3, (hop.jitter_ms / 1e3) ** 2)
+        if site.buffer_timeout_s > 0:
+            senders, receivers = plan.parallelism[stream.upstream], plan.parallelism[stream.downstream]
+            channels = max(senders, receivers) if stream.grouping in POINTWISE else senders * receivers
+            bytes_per_s = rates.stream_per_s[stream.name] * site.bytes_per_tuple.get(stream.name, 0.0) / channels
+            full_s = BUFFER_BYTES / bytes_per_s if bytes_per_s > 0 else float("inf")
+            delay += buffer_timeout_delay(min(site.buffer_timeout_s, full_s))
+        if delay.mean_s > 0:
+            delays[stream.name] = delay
+    return delays
+
+
+def link_saturation(
+    topology: Topology, profiles: Profiles, plan: PhysicalPlan, rates: Rates, site: Site
+) -> dict[str, float]:
+    """By what factor the load could grow until the fullest link between two nodes is full, by its name; empty where
+    nodes, network or the size of tuples are not told, and where nothing crosses.
+
+    Each direction has its bandwidth to itself, and pairs do not share links: where they do, this lies high.
+    """
+    if (
+        site.network is None
+        or not places_nodes(plan)
+        or any(s.name not in site.bytes_per_tuple for s in topology.streams)
+    ):
+        return {}
+    places = node_of_container(plan)
+    traffic = node_traffic_mbit_per_s(topology, profiles, plan, rates, places, site.network, site.bytes_per_tuple)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        room = np.where(traffic > 0, site.network.bandwidth_mbit_per_s / traffic, np.inf)
+    first, second = np.unravel_index(int(room.argmin()), room.shape)
+    if not np.isfinite(room[first, second]):
+        return {}
+    nodes = site.network.nodes
+    return {f"network {nodes[first]} → {nodes[second]}": float(room[first, second])}

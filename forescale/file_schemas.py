@@ -1,4 +1,4 @@
-"""JSON schemas of the files that others write and read: topology, plan and profile."""
+"""JSON schemas of the files that others write and read: topology, plan, profile and site."""
 
 from typing import Any
 
@@ -6,9 +6,15 @@ from pydantic import BaseModel
 
 from forescale.plan_file import PlanEntry
 from forescale.profile_file import ProfilesEntry
+from forescale.site_file import SiteEntry
 from forescale.topology_file import TopologyConfig
 
-KINDS: dict[str, type[BaseModel]] = {"topology": TopologyConfig, "plan": PlanEntry, "profile": ProfilesEntry}
+KINDS: dict[str, type[BaseModel]] = {
+    "topology": TopologyConfig,
+    "plan": PlanEntry,
+    "profile": ProfilesEntry,
+    "site": SiteEntry,
+}
 
 
 def file_schema(kind: str) -> dict[str, Any]:

@@ -89,7 +89,7 @@ def evaluate(
             sum(load_per_s.values()),
             sum(mst_per_s.values()),
         ),
-        notes=(*needs.notes, *_notes(topology, plan, site)),
+        notes=(*(needs.notes if plan.packing or site != NOWHERE else ()), *_notes(topology, plan, site)),
     )
 
 

@@ -89,3 +89,30 @@ def _calibration(forecast: Forecast, quantile: float, ends_s: npt.NDArray[np.int
         if raw > 0:
             factors[ends_s <= horizon_s] = forecast.peak_quantile_per_s(horizon_s, quantile) / raw
     return factors
+
+
+def demand_paths(forecasts: Mapping[str, Forecast]) -> dict[str, Floats]:
+    """Sample paths of the demand per source, shape (paths, steps), brought to the calibrated peaks.
+
+    Each path is scaled by calibrated over raw quantile of the peak at its own rank, per horizon: the peaks of all paths
+    have the calibrated quantiles then. Paths of different sources are paired as they come, since sources are forecast
+    each by itself. Raises PlanError when forecasts disagree on their grid.
+    """
+    grids = {(f.start, f.step_s, f.paths_per_s.shape[1]) for f in forecasts.values()}
+    if len(grids) > 1:
+        raise PlanError(f"forecasts of {', '.join(sorted(forecasts))} are on different grids; forecast them together")
+    count = min((forecast.paths_per_s.shape[0] for forecast in forecasts.values()), default=0)
+    if count == 0:
+        raise PlanError("no forecast with sample paths; run `forescale forecast` first")
+    found = {}
+    for source, forecast in forecasts.items():
+        factors = np.ones_like(forecast.paths_per_s)
+        for horizon_s in sorted(forecast.peak_per_s, reverse=True):
+            within = horizon_s // forecast.step_s
+            peaks = forecast.paths_per_s[:, :within].max(axis=1)
+            raw = np.quantile(peaks, forecast.quantiles)
+            ratio = np.where(raw > 0, forecast.peak_per_s[horizon_s] / np.where(raw > 0, raw, 1.0), 1.0)
+            ranks = (peaks.argsort().argsort() + 0.5) / peaks.size
+            factors[:, :within] = np.interp(ranks, forecast.quantiles, ratio)[:, None]
+        found[source] = (forecast.paths_per_s * factors)[:count]
+    return found

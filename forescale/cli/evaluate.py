@@ -1,102 +1,82 @@
 """`forescale evaluate`: what plans would do under a load, side by side."""
 
-import math
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from forescale.cli.output import AsJson, console, plain, say_json, table
+from forescale.cli.evaluation_tables import show_comparison, show_estimate
+from forescale.cli.output import AsJson, plain, say_json
+from forescale.evaluation_json import estimate_fields
 from forescale.plan_file import read_plan_file
 from forescale.profile_file import read_profile_file
 from forescale.settings import Settings
+from forescale.site_file import no_site, read_site_file
 from forescale.wiring import topology_config
 from modeling.errors import ModelError
-from modeling.estimate import Estimate
 from modeling.evaluate import evaluate as evaluated
+from modeling.plan_change import PlanChange
 
 
 def evaluate(
     topology: Annotated[str, typer.Option(help="Topology file, or its name in the folder of topology files.")],
     plan: Annotated[list[Path], typer.Option(help="Plan file (YAML); give several to compare them.")],
-    load: Annotated[list[str], typer.Option(help="SOURCE=EVENTS_PER_SECOND, one for each source.")],
+    load: Annotated[
+        list[str],
+        typer.Option(
+            help="SOURCE=EVENTS_PER_SECOND for each source; or `forecast`, the newest one; or a forecast's folder."
+        ),
+    ],
     profile: Annotated[Path | None, typer.Option(help="Measured profiles (JSON); the file's own where absent.")] = None,
+    site: Annotated[
+        Path | None, typer.Option(help="Site file (YAML): containers, nodes, network, checkpoints.")
+    ] = None,
+    current: Annotated[
+        Path | None, typer.Option("--from", help="Plan that runs now: tells downtime and recovery of the change.")
+    ] = None,
+    arrival_cv2: Annotated[
+        float, typer.Option(min=0.0, help="Squared coefficient of variation of the gaps between arrivals; 1: Poisson.")
+    ] = 1.0,
+    quantile: Annotated[float, typer.Option(help="Of a forecast's peak.")] = 0.95,
+    within_s: Annotated[
+        int | None, typer.Option("--within", help="Seconds within which the forecast's peak is; its longest if absent.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Throughput, bottleneck, utilisation and waits of physical plans under a load, before anything is deployed."""
-    config = topology_config(topology, Settings())
+    """Throughput, bottleneck, latency, resources and recovery of plans under a load, before any is deployed."""
+    # Reading forecasts takes Arrow and the ledger, which rates on the command line do not need.
+    from forescale.jobs.evaluation_load import evaluated_load
+
+    settings = Settings()
+    config = topology_config(topology, settings)
     shape = config.as_topology()
     profiles = config.declared_profiles() | (read_profile_file(profile) if profile else {})
-    loads = dict(_load(text) for text in load)
-    estimates = {str(path): evaluated(shape, profiles, read_plan_file(path, shape), loads) for path in plan}
-    if as_json:
-        say_json({name: as_dict(estimate) for name, estimate in estimates.items()})
-        return
-    for name, estimate in estimates.items():
-        _show(name, estimate)
-
-
-def as_dict(estimate: Estimate) -> dict[str, Any]:
-    """Every number of an estimate; waits and latencies are null where the plan is unstable."""
-    return {
-        "plan_id": estimate.plan_id,
-        "stable": estimate.stable,
-        "load_per_s": dict(estimate.load_per_s),
-        "throughput_per_s": dict(estimate.throughput_per_s),
-        "mst_per_s": dict(estimate.mst_per_s),
-        "saturation_scale": estimate.saturation_scale,
-        "bottleneck": estimate.bottleneck,
-        "latency_s": estimate.latency_s,
-        "excess_per_s": dict(estimate.excess_per_s),
-        "bounds": list(estimate.bounds),
-        "operators": {
-            name: {
-                "parallelism": operator.parallelism,
-                "arrival_rate_per_s": operator.arrival_rate_per_s,
-                "utilisation": operator.utilisation,
-                "instance_utilisation": operator.instance_utilisation.tolist(),
-                "wait_s": operator.wait_s,
-                "saturation_scale": operator.saturation_scale,
-            }
-            for name, operator in estimate.operators.items()
-        },
-    }
-
-
-def _load(text: str) -> tuple[str, float]:
-    source, equals, rate = text.partition("=")
-    try:
-        if not (source and equals):
-            raise ValueError
-        return source, float(rate)
-    except ValueError:
-        raise ModelError(f"--load {text!r} is not SOURCE=RATE; give it like --load 'ingest=1.2'") from None
-
-
-def _show(name: str, estimate: Estimate) -> None:
-    rows = []
-    for operator in estimate.operators.values():
-        wait = f"{operator.wait_s:.3g} s" if math.isfinite(operator.wait_s) else "unstable"
-        mark = " ← bottleneck" if operator.operator == estimate.bottleneck else ""
-        rows.append(
-            (
-                operator.operator + mark,
-                operator.parallelism,
-                f"{operator.arrival_rate_per_s:.4g}/s",
-                f"{operator.utilisation:.0%}",
-                wait,
-            )
-        )
-    console.print(table(name, ["operator", "instances", "arrivals", "busiest instance", "mean wait"], rows))
-    for source, mst_per_s in estimate.mst_per_s.items():
-        offered, taken = estimate.load_per_s[source], estimate.throughput_per_s[source]
-        plain(f"{source}: offered {offered:.4g}/s, processed {taken:.4g}/s, at most {mst_per_s:.4g}/s")
-    plain(
-        f"mean latency {estimate.latency_s:.3g} s"
-        if estimate.stable
-        else f"unstable: raise the parallelism of {estimate.bottleneck}"
+    where = read_site_file(site, shape) if site else no_site(shape.engine)
+    under = evaluated_load(load, config, settings, quantile, within_s)
+    running = read_plan_file(current, shape) if current else None
+    if repeated := sorted({str(path) for path in plan if plan.count(path) > 1}):
+        raise ModelError(f"--plan {repeated[0]} is given twice; give each plan once")
+    change = (
+        PlanChange(running, where.rescale, where.checkpoints, where.with_savepoint, where.restored) if running else None
     )
-    for stream in estimate.bounds:
-        plain(
-            f"{stream}: its keys are not known well enough to tell how even it is dealt; declare or measure key_shares"
+    estimates = {
+        str(path): evaluated(
+            shape,
+            profiles,
+            read_plan_file(path, shape),
+            under.rate_per_s,
+            arrival_cv2=arrival_cv2,
+            site=where.site,
+            change=change,
+            percentiles=True,
         )
+        for path in plan
+    }
+    if as_json:
+        say_json({name: estimate_fields(estimate) for name, estimate in estimates.items()})
+        return
+    plain(f"load: {', '.join(f'{s} {rate:.4g}/s' for s, rate in under.rate_per_s.items())} ({under.origin})")
+    for name, estimate in estimates.items():
+        show_estimate(name, estimate)
+    if len(estimates) > 1:
+        show_comparison(estimates)

@@ -1,0 +1,132 @@
+"""Estimates of plans for people: a table of operators and one of containers each, and all plans side by side."""
+
+import math
+from collections.abc import Mapping
+
+from forescale.cli.output import console, plain, table
+from modeling.estimate import Estimate
+
+
+def show_estimate(name: str, estimate: Estimate) -> None:
+    """One plan: operators, containers, what it carries, how long tuples take, and what is in the way."""
+    console.print(
+        table(
+            name,
+            ["operator", "instances", "arrivals", "busiest instance", "mean wait", "cores", "memory"],
+            [
+                (
+                    operator.operator + (" ← bottleneck" if operator.operator == estimate.bottleneck else ""),
+                    operator.parallelism,
+                    f"{operator.arrival_rate_per_s:.4g}/s",
+                    f"{operator.utilisation:.0%}",
+                    seconds(operator.wait_s),
+                    f"{estimate.resources.cores[operator.operator].sum():.3g}",
+                    _memory(estimate, operator.operator),
+                )
+                for operator in estimate.operators.values()
+            ],
+        )
+    )
+    if estimate.resources.containers:
+        _show_containers(name, estimate)
+    for source, mst_per_s in estimate.mst_per_s.items():
+        offered, taken = estimate.load_per_s[source], estimate.throughput_per_s[source]
+        plain(f"{source}: offered {offered:.4g}/s, processed {taken:.4g}/s, at most {mst_per_s:.4g}/s")
+    if estimate.stable:
+        plain(_latency(estimate))
+    else:
+        growth = ", ".join(f"{source} {rate:.4g}/s" for source, rate in estimate.excess_per_s.items() if rate > 0)
+        plain(f"unstable: {_remedy(estimate)}" + (f"; the backlog grows by {growth}" if growth else ""))
+    if estimate.rescale is not None and estimate.rescale.current_plan_id == estimate.plan_id:
+        plain("this is the plan that runs")
+    elif estimate.rescale is not None:
+        change = estimate.rescale
+        plain(
+            f"change from the running plan: {seconds(change.downtime_s)} down (p95 {seconds(change.downtime_p95_s)}), "
+            f"{change.restored_gib:.3g} GiB read again, {change.backlog:.4g} tuples behind, caught up after "
+            f"{seconds(change.catch_up_s)}, longest lag {seconds(change.peak_lag_s)}"
+        )
+    for pressure in estimate.resources.over:
+        plain(pressure.text)
+    for stream in estimate.bounds:
+        plain(
+            f"{stream}: its keys are not known well enough to tell how even it is dealt; declare or measure key_shares"
+        )
+    for note in estimate.notes:
+        plain(f"note: {note}")
+
+
+def show_comparison(estimates: Mapping[str, Estimate]) -> None:
+    """Plans side by side, one a row."""
+    console.print(
+        table(
+            "side by side",
+            ["plan", "instances", "headroom", "bottleneck", "busiest", "p50", "p95", "p99", "cores", "recovery"],
+            [
+                (
+                    name,
+                    sum(operator.parallelism for operator in each.operators.values()),
+                    f"{each.saturation_scale - 1:+.0%}" if math.isfinite(each.saturation_scale) else "no bound",
+                    each.bottleneck,
+                    f"{each.utilisation:.0%}",
+                    *(
+                        ("", "", "")
+                        if each.latency is None
+                        else (seconds(each.latency.p50_s), seconds(each.latency.p95_s), seconds(each.latency.p99_s))
+                    ),
+                    f"{each.resources.total_cores:.3g}",
+                    "" if each.rescale is None else seconds(each.rescale.recovery_s),
+                )
+                for name, each in estimates.items()
+            ],
+        )
+    )
+
+
+def seconds(value_s: float) -> str:
+    """For people: milliseconds below one second, `unstable` without end."""
+    if not math.isfinite(value_s):
+        return "unstable"
+    return f"{value_s * 1e3:.3g} ms" if 0 < value_s < 1 else f"{value_s:.3g} s"
+
+
+def _latency(estimate: Estimate) -> str:
+    mean = f"mean latency {seconds(estimate.latency_s)} to the slowest sink"
+    if estimate.latency is None:
+        return mean
+    of = estimate.latency
+    return (
+        f"{mean}; of all tuples p50 {seconds(of.p50_s)}, p95 {seconds(of.p95_s)}, p99 {seconds(of.p99_s)}; "
+        f"p95 at {of.slowest_sink} {seconds(of.slowest_p95_s)}"
+    )
+
+
+def _remedy(estimate: Estimate) -> str:
+    if estimate.bottleneck in estimate.operators:
+        return f"raise the parallelism of {estimate.bottleneck}"
+    return f"{estimate.bottleneck} is full; spread its instances over more containers, or give it more"
+
+
+def _memory(estimate: Estimate, operator: str) -> str:
+    needed = estimate.resources.memory_mib[operator]
+    return "" if needed is None else f"{needed.sum():.4g} MiB"
+
+
+def _show_containers(name: str, estimate: Estimate) -> None:
+    console.print(
+        table(
+            f"{name}: containers",
+            ["container", "node", "cores", "of", "memory", "of "],
+            [
+                (
+                    each.id,
+                    each.node,
+                    f"{each.cores:.3g}",
+                    "" if each.cores_limit is None else f"{each.cores_limit:.3g}",
+                    "" if each.memory_mib is None else f"{each.memory_mib:.4g} MiB",
+                    "" if each.memory_limit_mib is None else f"{each.memory_limit_mib:.4g} MiB",
+                )
+                for each in estimate.resources.containers.values()
+            ],
+        )
+    )

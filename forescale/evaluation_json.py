@@ -1,0 +1,60 @@
+"""An estimate as plain fields for JSON: every number of it, infinite ones as they are."""
+
+from dataclasses import asdict
+from typing import Any
+
+from modeling.estimate import Estimate
+
+
+def estimate_fields(estimate: Estimate) -> dict[str, Any]:
+    """Waits and latencies of an unstable plan are infinite; the command line writes null for that."""
+    needs = estimate.resources
+    return {
+        "plan_id": estimate.plan_id,
+        "stable": estimate.stable,
+        "load_per_s": dict(estimate.load_per_s),
+        "throughput_per_s": dict(estimate.throughput_per_s),
+        "mst_per_s": dict(estimate.mst_per_s),
+        "saturation_scale": estimate.saturation_scale,
+        "bottleneck": estimate.bottleneck,
+        "other_limits": dict(estimate.other_limits),
+        "latency_s": estimate.latency_s,
+        "latency": None if estimate.latency is None else asdict(estimate.latency),
+        "excess_per_s": dict(estimate.excess_per_s),
+        "bounds": list(estimate.bounds),
+        "operators": {
+            name: {
+                "parallelism": operator.parallelism,
+                "arrival_rate_per_s": operator.arrival_rate_per_s,
+                "utilisation": operator.utilisation,
+                "instance_utilisation": operator.instance_utilisation.tolist(),
+                "wait_s": operator.wait_s,
+                "saturation_scale": operator.saturation_scale,
+                "instance_cores": needs.cores[name].tolist(),
+                "instance_memory_mib": None if (memory := needs.memory_mib[name]) is None else memory.tolist(),
+            }
+            for name, operator in estimate.operators.items()
+        },
+        "cores": needs.total_cores,
+        "memory_mib": needs.total_memory_mib,
+        "containers": {
+            str(id): {
+                "node": container.node,
+                "cores": container.cores,
+                "cores_error": container.cores_error,
+                "cores_limit": container.cores_limit,
+                "memory_mib": container.memory_mib,
+                "memory_limit_mib": container.memory_limit_mib,
+                "saturation_scale": container.saturation_scale,
+            }
+            for id, container in needs.containers.items()
+        },
+        "over": [
+            {"where": one.where, "resource": one.resource, "needed": one.needed, "limit": one.limit, "text": one.text}
+            for one in needs.over
+        ],
+        "rescale": None
+        if estimate.rescale is None
+        else asdict(estimate.rescale) | {"recovery_s": estimate.rescale.recovery_s},
+        "notes": list(estimate.notes),
+    }

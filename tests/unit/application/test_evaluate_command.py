@@ -1,0 +1,165 @@
+"""`forescale evaluate` with a site, a running plan and a forecast."""
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from forecasting.forecast import Forecast
+from forecasting.forecast_file import write_forecast
+from forescale.cli import main
+
+TOPOLOGY = """
+topology: pair
+operators:
+  read: {service_s: 0.001}
+  count: {service_s: 0.004}
+streams:
+  - {from: read, to: count}
+arrivals: {kind: events, path: events, columns: {time: at}, source: read}
+cluster: {kind: simulator, truth: truth, parallelism: {read: 1, count: 2}}
+"""
+
+PLAN = """
+topology: pair
+parallelism: {read: 1, count: 2}
+containers:
+  - {id: 1, node: near, instances: [[read, 0], [count, 0]]}
+  - {id: 2, node: far, instances: [[count, 1]]}
+"""
+
+SITE = """
+containers: {cores: 1, memory_mib: 1024}
+nodes: {far: {service_factor: 2}}
+links: [{from: near, to: far, delay_ms: 10, jitter_ms: 1, bandwidth_mbit_per_s: 100}]
+streams: {read->count: {bytes_per_tuple: 1000}}
+checkpoints: {interval_s: 60, duration_s: 5}
+rescale: {restart_s: 12}
+"""
+
+
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    monkeypatch.setenv("FORESCALE_HOME", str(tmp_path / "home"))
+    written = {}
+    for name, text in {"topology": TOPOLOGY, "plan": PLAN, "site": SITE}.items():
+        path = tmp_path / f"{name}.yaml"
+        path.write_text(text)
+        written[name] = str(path)
+    running = tmp_path / "running.yaml"
+    running.write_text("topology: pair\nparallelism: {read: 1, count: 1}\n")
+    return written | {"running": str(running)}
+
+
+def run(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as ended:
+        main(["evaluate", *arguments])
+    assert isinstance(ended.value.code, int)
+    return ended.value.code
+
+
+def answer(capsys: pytest.CaptureFixture[str], files: dict[str, str], *more: str) -> dict:
+    assert run("--topology", files["topology"], "--plan", files["plan"], *more, "--json") == 0
+    told = json.loads(capsys.readouterr().out)[files["plan"]]
+    assert isinstance(told, dict)
+    return told
+
+
+def test_a_site__slows_what_is_far_and_names_the_container_that_is_full(
+    capsys: pytest.CaptureFixture[str], files: dict[str, str]
+) -> None:
+    told = answer(capsys, files, "--site", files["site"], "--load", "read=100")
+    # count gets 50/s each: 4 ms on the near node, 8 ms on the far one
+    assert told["operators"]["count"]["instance_utilisation"] == pytest.approx([0.2, 0.4])
+    # container 1 computes 100 · 1 ms + 50 · 4 ms of one core
+    assert told["containers"]["1"]["cores"] == pytest.approx(0.3)
+    assert told["other_limits"]["container 1"] == pytest.approx(1 / 0.3)
+    # half the stream crosses: 50/s · 8000 bits of 100 Mbit/s
+    assert told["other_limits"]["network near → far"] == pytest.approx(100e6 / (50 * 8000))
+    # of the two the far instance saturates first, at 100 / 0.4, as does its container
+    assert told["mst_per_s"]["read"] == pytest.approx(250)
+    # 10 ms on half of the ways, in the mean at least 5 ms and two services
+    assert told["latency"]["mean_s"] > 0.005 + 0.001 + 0.006
+    assert told["latency"]["p50_s"] < told["latency"]["p95_s"] < told["latency"]["p99_s"]
+
+
+def test_a_running_plan__tells_downtime_backlog_and_recovery(
+    capsys: pytest.CaptureFixture[str], files: dict[str, str]
+) -> None:
+    told = answer(capsys, files, "--site", files["site"], "--load", "read=100", "--from", files["running"])
+    change = told["rescale"]
+    # 12 s down; on average 5 + 60 / 2 s are processed again
+    assert (change["downtime_s"], change["replayed_s"]) == pytest.approx((12, 35))
+    # 47 s of 100/s, drained at 250 − 100
+    assert change["backlog"] == pytest.approx(4700)
+    assert change["catch_up_s"] == pytest.approx(4700 / 150)
+    assert change["recovery_s"] == pytest.approx(12 + 4700 / 150)
+
+
+def test_a_forecast__is_evaluated_at_the_quantile_of_its_peak(
+    capsys: pytest.CaptureFixture[str], files: dict[str, str], tmp_path: Path
+) -> None:
+    folder = tmp_path / "source=read"
+    write_forecast(_forecast(), folder)
+    at_95 = answer(capsys, files, "--load", str(folder))
+    assert at_95["load_per_s"]["read"] == pytest.approx(150)
+    at_50 = answer(capsys, files, "--load", str(folder), "--quantile", "0.5")
+    assert at_50["load_per_s"]["read"] == pytest.approx(100)
+
+
+def test_a_load__that_is_nothing_of_the_three_is_refused(
+    capsys: pytest.CaptureFixture[str], files: dict[str, str]
+) -> None:
+    assert run("--topology", files["topology"], "--plan", files["plan"], "--load", "forecasts/none") == 1
+    assert "SOURCE=RATE, a folder of a forecast or 'forecast'" in capsys.readouterr().err
+    assert run("--topology", files["topology"], "--plan", files["plan"], "--load", "forecast") == 1
+    assert "has no forecast of source 'read'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("nodes: {far: {service_factor: 0}}", "nodes.far.service_factor"),
+        ("links: [{from: a, to: b, delay_ms: .nan}]", "links.0.delay_ms"),
+        ("streams: {a->b: {bytes_per_tuple: 1}}", "streams.a->b is no stream"),
+        ("checkpoints: {interval_s: -1, duration_s: 1}", "checkpoints.interval_s"),
+        ("containers: {core: 1}", "containers.core is not a known field"),
+        ("[1, 2]", "site file"),
+        ("rescale: {measured: [{downtime_s: -3}]}", "rescale.measured.0.downtime_s"),
+    ],
+)
+def test_a_site_file__that_cannot_be_is_refused_by_field(
+    capsys: pytest.CaptureFixture[str], files: dict[str, str], tmp_path: Path, text: str, message: str
+) -> None:
+    bad = tmp_path / "bad.yaml"
+    bad.write_text(text)
+    more = ("--site", str(bad), "--load", "read=1")
+    assert run("--topology", files["topology"], "--plan", files["plan"], *more) == 1
+    error = capsys.readouterr().err
+    assert "bad.yaml" in error
+    assert message in error
+    assert "Traceback" not in error
+
+
+def _forecast() -> Forecast:
+    """Two steps of five minutes; the peak's p50 is 100/s and its p95 150/s."""
+    quantiles = (0.5, 0.9, 0.95, 0.99)
+    peak = np.array([100.0, 140.0, 150.0, 200.0])
+    return Forecast(
+        issued_at=datetime(2026, 3, 2, 8, tzinfo=UTC),
+        topology="pair",
+        source="read",
+        start=datetime(2026, 3, 2, 8, tzinfo=UTC),
+        step_s=300,
+        quantiles=quantiles,
+        rate_per_s=np.tile(peak, (2, 1)),
+        peak_per_s={600: peak},
+        paths_per_s=np.repeat(np.linspace(50, 200, 200), 2).reshape(200, 2),
+        forecaster={600: "persistence"},
+        trained_from=datetime(2026, 3, 1, tzinfo=UTC),
+        trained_to=datetime(2026, 3, 2, 8, tzinfo=UTC),
+        history_digest="",
+        seed=7,
+    )

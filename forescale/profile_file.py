@@ -60,6 +60,7 @@ class _ProfileEntry(BaseModel):
     state_gib: float = 0.0
     state_in_memory: bool = True
     gc_share: float = 0.0
+    intervals: dict[str, tuple[float, float]] = {}
     samples: int = 0
 
 
@@ -132,6 +133,7 @@ def _profile(name: str, entry: _ProfileEntry) -> OperatorProfile:
         entry.state_gib,
         entry.state_in_memory,
         entry.gc_share,
+        entry.intervals,
     )
 
 
@@ -166,5 +168,6 @@ def _entry(profile: OperatorProfile) -> _ProfileEntry:
         state_gib=profile.state_gib,
         state_in_memory=profile.state_in_memory,
         gc_share=profile.gc_share,
+        intervals=dict(profile.intervals),
         samples=profile.samples,
     )

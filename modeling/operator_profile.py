@@ -31,6 +31,8 @@ class OperatorProfile:
     known: an instance is then taken to compute as long as it is busy. memory_mib: of an instance without load;
     memory_mib_s: MiB more per tuple a second. state_gib: keyed state of the whole operator, which lies in the memory
     of its instances where state_in_memory. gc_share: part of the time spent in garbage collection when measured.
+    intervals: where each parameter that was measured lies with 95 %, by its name: `service_s`,
+    `stream_service_s[a->b]`, `selectivity[b->c]`, `input_selectivity[b->c][a->b]`, `efficiency.exponent` and so on.
     """
 
     operator: str
@@ -54,6 +56,7 @@ class OperatorProfile:
     state_gib: float = 0.0
     state_in_memory: bool = True
     gc_share: float = 0.0
+    intervals: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     def service_s_of(self, stream: str, parallelism: int) -> float:
         """Mean busy seconds per tuple of one stream that enters an operator of so many instances."""
@@ -92,6 +95,11 @@ class OperatorProfile:
             value = getattr(self, name)
             if value is not None and not (np.isfinite(value) and value >= 0):
                 raise ModelError(f"{where}: {name} {value}; give a finite number, not negative")
+        for name, (low, high) in self.intervals.items():
+            if not (np.isfinite(low) and np.isfinite(high) and low <= high):
+                raise ModelError(
+                    f"{where}: interval {low} to {high} of {name}; give two finite numbers, the lower first"
+                )
         by_input = {
             f"{out} per {entering}": r for out, of in self.input_selectivity.items() for entering, r in of.items()
         }

@@ -72,6 +72,11 @@ def variance_from_means(means_s: Sequence[float], tuples: Sequence[float]) -> Se
     return ServiceVariance(cv2, *_interval(cv2, means.size - 1))
 
 
+def variance_from_spread(cv2: float, freedom: float) -> ServiceVariance:
+    """From an estimate that rests on so many degrees of freedom."""
+    return ServiceVariance(cv2, *_interval(cv2, freedom))
+
+
 def _interval(cv2: float, freedom: float) -> tuple[float, float]:
     tail = (1 - LEVEL) / 2
     return float(cv2 * freedom / chi2.ppf(1 - tail, freedom)), float(cv2 * freedom / chi2.ppf(tail, freedom))

@@ -1,0 +1,23 @@
+"""Calibration: operator profiles from counters measured on instances, each parameter with its interval.
+
+`calibrated` estimates, `drifts` compares with the calibration before.
+"""
+
+from modeling.calibration.calibrated import Calibrated, CalibratedOperator, calibrated, calibrated_profiles
+from modeling.calibration.drift import Drift, drifts
+from modeling.calibration.measured import ratio_with_error
+from modeling.calibration.service_time import FEWEST_TUPLES
+from modeling.calibration.sifting import WARM_S, Marked
+
+__all__ = [
+    "FEWEST_TUPLES",
+    "WARM_S",
+    "Calibrated",
+    "CalibratedOperator",
+    "Drift",
+    "Marked",
+    "calibrated",
+    "calibrated_profiles",
+    "drifts",
+    "ratio_with_error",
+]

@@ -1,0 +1,210 @@
+"""Operator profiles from samples, with what each parameter rests on."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from modeling.calibration.measured import Measured
+from modeling.calibration.offered import offered_loads
+from modeling.calibration.output_ratios import OutputRatios, output_ratios
+from modeling.calibration.parameters import parameters
+from modeling.calibration.resources import OperatorResources, operator_resources
+from modeling.calibration.service_spread import ServiceSpread, service_spread
+from modeling.calibration.service_time import FEWEST_TUPLES, ServiceTimes, service_times
+from modeling.calibration.sifting import WARM_S, Marked, Sifted, sifted
+from modeling.errors import ModelError
+from modeling.offered_load import OfferedLoad
+from modeling.operator_profile import OperatorProfile, Profiles
+from modeling.operator_sample import OperatorSample
+from modeling.topology import Topology
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class CalibratedOperator:
+    """One operator. used: how many samples the profile rests on, 0 where it is what was known before. dropped: samples
+    not used. censored: of the used, those whose throughput is a lower bound. notes: what could not be told, and why.
+    """
+
+    profile: OperatorProfile
+    used: int
+    dropped: tuple[Marked, ...] = ()
+    censored: tuple[Marked, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Calibrated:
+    """Operators by name, and per source what was offered to it while the samples were taken."""
+
+    operators: Mapping[str, CalibratedOperator]
+    offered: Mapping[str, OfferedLoad]
+
+    @property
+    def profiles(self) -> dict[str, OperatorProfile]:
+        return {name: operator.profile for name, operator in self.operators.items()}
+
+
+def calibrated_profiles(
+    topology: Topology, samples: Sequence[OperatorSample], declared: Profiles
+) -> dict[str, OperatorProfile]:
+    """The profiles of `calibrated` alone."""
+    return calibrated(topology, samples, declared).profiles
+
+
+def calibrated(
+    topology: Topology, samples: Sequence[OperatorSample], declared: Profiles, *, warm_s: float = WARM_S
+) -> Calibrated:
+    """Profiles measured as far as the samples tell, and from `declared` (or an earlier calibration) beyond that.
+
+    Every parameter is estimated over instances and spans together, each sample one draw; intervals are Student's t with
+    95 %. Service time is busy seconds over tuples: time spent backpressured is not busy, so that samples under
+    backpressure keep it true, and their throughput is never taken for demand. Sources count what they give out, since
+    engines report no input for them: arrivals are that over the declared selectivity, which for a source is never
+    measured. An operator that worked on fewer than FEWEST_TUPLES keeps its declared profile. The order of samples makes
+    no difference. Raises ModelError for a sample of an unknown operator or stream.
+    """
+    _check(topology, samples)
+    by_operator = {name: [sample for sample in samples if sample.operator == name] for name in topology.order}
+    sets = {name: sifted(of, warm_s) for name, of in by_operator.items()}
+    tuples = {
+        name: np.array([_tuples(topology, sample, declared[name]) for sample in kept.used])
+        for name, kept in sets.items()
+    }
+    offered = offered_loads(
+        {source: sets[source].used for source in topology.sources},
+        {source: tuples[source].tolist() for source in topology.sources},
+    )
+    return Calibrated(
+        {name: _calibrated(topology, sets[name], tuples[name], declared[name]) for name in topology.order}, offered
+    )
+
+
+def _check(topology: Topology, samples: Sequence[OperatorSample]) -> None:
+    known = {operator.name for operator in topology.operators}
+    streams = {stream.name for stream in topology.streams}
+    for sample in samples:
+        if sample.operator not in known:
+            raise ModelError(
+                f"sample of the unknown operator {sample.operator!r}; known are {', '.join(sorted(known))}"
+            )
+        if unknown := set(sample.records_out) - streams:
+            raise ModelError(
+                f"sample of operator {sample.operator!r} names the unknown stream {min(unknown)}; "
+                f"known are {', '.join(sorted(streams))}"
+            )
+        entering = {stream.name for stream in topology.inputs(sample.operator)}
+        if unknown := (set(sample.records_in_by) | set(sample.busy_s_by)) - entering:
+            raise ModelError(
+                f"sample of operator {sample.operator!r} names {min(unknown)}, which does not enter it; those that do "
+                f"are {', '.join(sorted(entering)) or 'none'}"
+            )
+
+
+def _tuples(topology: Topology, sample: OperatorSample, declared: OperatorProfile) -> float:
+    """What the operator worked on. A source works on each arrival once, however many tuples and streams it makes of
+    it.
+    """
+    if sample.operator not in topology.sources:
+        return sample.records_in
+    per_arrival = sum(declared.selectivity.get(stream, 1.0) for stream in sample.records_out)
+    return sum(sample.records_out.values()) / per_arrival if per_arrival > 0 else sample.records_in
+
+
+def _calibrated(topology: Topology, kept: Sifted, tuples: Floats, declared: OperatorProfile) -> CalibratedOperator:
+    if tuples.sum() < FEWEST_TUPLES:
+        why = f"{tuples.sum():.0f} tuples in {len(kept.used)} samples, at least {FEWEST_TUPLES} are needed"
+        return CalibratedOperator(declared, 0, kept.dropped, kept.censored, (f"not measured: {why}",))
+    name = declared.operator
+    inputs = [stream.name for stream in topology.inputs(name)]
+    outputs = [] if name in topology.sources else [stream.name for stream in topology.outputs(name)]
+    times = service_times(kept.used, tuples, declared, inputs)
+    spread = service_spread(kept.used, tuples, times.to_anchor, declared)
+    ratios = output_ratios(kept.used, tuples, declared, inputs, outputs)
+    needs = operator_resources(kept.used, tuples, declared)
+    profile = replace(
+        _with_resources(_with_service(declared, times, spread), needs),
+        selectivity={**declared.selectivity, **{stream: ratio.value for stream, ratio in ratios.pooled.items()}},
+        selectivity_error={**declared.selectivity_error, **{s: ratio.error for s, ratio in ratios.pooled.items()}},
+        input_selectivity=_by_input(declared, ratios, inputs),
+        intervals={**declared.intervals, **_intervals(times, spread, ratios, needs)},
+        samples=len(kept.used),
+    )
+    # What was known of a parameter that the profile no longer has is no longer so.
+    still = parameters(profile)
+    profile = replace(profile, intervals={key: ends for key, ends in profile.intervals.items() if key in still})
+    notes = [*times.notes, *ratios.notes, *needs.notes]
+    if spread is not None and spread.note:
+        notes.append(spread.note)
+    return CalibratedOperator(profile, len(kept.used), kept.dropped, kept.censored, tuple(notes))
+
+
+def _with_service(declared: OperatorProfile, times: ServiceTimes, spread: ServiceSpread | None) -> OperatorProfile:
+    by_stream = {} if times.alike else declared.stream_service_s
+    return replace(
+        declared,
+        service_s=times.service.value,
+        service_s_error=times.service.error,
+        stream_service_s={**by_stream, **{stream: ratio.value for stream, ratio in times.by_stream.items()}},
+        efficiency=times.efficiency,
+        service_cv2=declared.service_cv2 if spread is None else spread.cv2,
+        service_cv2_interval=declared.service_cv2_interval
+        if spread is None or not np.isfinite(spread.high)
+        else (spread.low, spread.high),
+    )
+
+
+def _with_resources(profile: OperatorProfile, needs: OperatorResources) -> OperatorProfile:
+    if needs.cpu_s is not None:
+        profile = replace(profile, cpu_s=needs.cpu_s.value, cpu_s_error=needs.cpu_s.error)
+    if needs.memory_mib is not None:
+        rise = profile.memory_mib_s if needs.memory_mib_s is None else needs.memory_mib_s.value
+        profile = replace(profile, memory_mib=needs.memory_mib.value, memory_mib_s=rise)
+    if needs.state_gib is not None:
+        profile = replace(profile, state_gib=needs.state_gib.value)
+    if needs.gc_share is not None:
+        profile = replace(profile, gc_share=needs.gc_share.value)
+    return profile
+
+
+def _by_input(declared: OperatorProfile, ratios: OutputRatios, inputs: Sequence[str]) -> dict[str, Mapping[str, float]]:
+    """Ratios of all inputs of each output: of one that was silent what was known before, else that of all together."""
+    found = dict(declared.input_selectivity)
+    for stream, of_inputs in ratios.by_input.items():
+        if not of_inputs:
+            found.pop(stream, None)
+            continue
+        before = declared.input_selectivity.get(stream, {})
+        pooled = ratios.pooled[stream].value
+        found[stream] = {
+            name: of_inputs[name].value if name in of_inputs else before.get(name, pooled) for name in inputs
+        }
+    return found
+
+
+def _intervals(
+    times: ServiceTimes, spread: ServiceSpread | None, ratios: OutputRatios, needs: OperatorResources
+) -> dict[str, tuple[float, float]]:
+    told: dict[str, Measured | None] = {
+        "service_s": times.service,
+        **{f"stream_service_s[{stream}]": ratio for stream, ratio in times.by_stream.items()},
+        **times.scale,
+        **{f"selectivity[{stream}]": ratio for stream, ratio in ratios.pooled.items()},
+        **{
+            f"input_selectivity[{stream}][{name}]": ratio
+            for stream, of_inputs in ratios.by_input.items()
+            for name, ratio in of_inputs.items()
+        },
+        "cpu_s": needs.cpu_s,
+        "memory_mib": needs.memory_mib,
+        "memory_mib_s": needs.memory_mib_s,
+        "state_gib": needs.state_gib,
+        "gc_share": needs.gc_share,
+    }
+    found = {name: (one.low, one.high) for name, one in told.items() if one is not None and np.isfinite(one.high)}
+    if spread is not None and np.isfinite(spread.high):
+        found["service_cv2"] = (spread.low, spread.high)
+    return found

@@ -1,0 +1,123 @@
+"""Drift: parameters that differ from the last calibration by more than both errors explain, and enough to matter."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.stats import norm, t
+
+from modeling.calibration.parameters import Parameter, parameters
+from modeling.operator_profile import OperatorProfile, Profiles
+
+SIGNIFICANT = 0.05
+MATTERS = 0.05
+"""Relative change below which a plan would hardly be another one."""
+
+
+@dataclass(frozen=True)
+class Drift:
+    """One parameter that has changed. p: chance of so large a difference if it had not, corrected for how many
+    parameters were compared. relative_change: new over old, less one; infinite where the old one was 0. remedy: what to
+    do.
+    """
+
+    operator: str
+    parameter: str
+    old: float
+    new: float
+    p: float
+    relative_change: float
+    remedy: str
+
+    def __str__(self) -> str:
+        change = f"{self.relative_change:+.0%}" if np.isfinite(self.relative_change) else "from nothing"
+        return (
+            f"{self.operator}: {self.parameter} was {self.old:.4g}, is {self.new:.4g} ({change}, p {self.p:.1g}); "
+            f"{self.remedy}"
+        )
+
+
+def drifts(old: Profiles, new: Profiles, *, matters: float = MATTERS) -> list[Drift]:
+    """What has changed between two calibrations, the surest first.
+
+    Compared are parameters whose errors both tell, at the same parallelism, by Welch's test, with Holm's correction for
+    their number (Holm 1979): 5 % is the chance that any drift at all is told of profiles that have none. What is
+    declared is no measurement and does not drift. matters: least relative change.
+    """
+    compared = [
+        (name, parameter, before, after, _chance(before, after, old[name].samples, new[name].samples))
+        for name in new
+        if name in old and old[name].samples > 0 and new[name].samples > 0
+        for parameter, before, after in _pairs(_as_measured_at(old[name], new[name]), new[name])
+    ]
+    compared.sort(key=lambda one: (one[-1], one[0], one[1]))
+    found, adjusted = [], 0.0
+    for rank, (name, parameter, before, after, p) in enumerate(compared):
+        adjusted = max(adjusted, min(1.0, p * (len(compared) - rank)))
+        change = _relative_change(before.value, after.value)
+        if adjusted < SIGNIFICANT and abs(change) >= matters:
+            remedy = _remedy(parameter, after.value > before.value)
+            found.append(Drift(name, parameter, before.value, after.value, adjusted, change, remedy))
+    return found
+
+
+def _pairs(old: OperatorProfile, new: OperatorProfile) -> Sequence[tuple[str, Parameter, Parameter]]:
+    before, after = parameters(old), parameters(new)
+    return [
+        (name, before[name], after[name])
+        for name in after
+        if name in before and before[name].error is not None and after[name].error is not None
+    ]
+
+
+def _as_measured_at(old: OperatorProfile, new: OperatorProfile) -> OperatorProfile:
+    """The old profile with service times at the parallelism of the new one."""
+    at = new.efficiency.measured_at
+    if old.efficiency.measured_at == at or old.service_s == 0:
+        return old
+    factor = old.efficiency.service_s(old.service_s, at) / old.service_s
+    return replace(
+        old,
+        service_s=old.service_s * factor,
+        service_s_error=old.service_s_error * factor,
+        stream_service_s={stream: service_s * factor for stream, service_s in old.stream_service_s.items()},
+        efficiency=replace(old.efficiency, measured_at=at),
+    )
+
+
+def _chance(old: Parameter, new: Parameter, old_samples: int, new_samples: int) -> float:
+    """Two-sided p of the difference, by Welch and Satterthwaite; one sample tells its error by what it assumes."""
+    variances = np.array([old.error or 0.0, new.error or 0.0]) ** 2
+    difference = abs(new.value - old.value)
+    if variances.sum() == 0:
+        return float(difference <= 1e-9 * max(abs(old.value), abs(new.value)))
+    z = difference / float(np.sqrt(variances.sum()))
+    freedoms = np.array([old_samples - 1, new_samples - 1], dtype=np.float64)
+    known = freedoms > 0
+    shares = (variances[known] ** 2 / freedoms[known]).sum()
+    if shares == 0:
+        return float(2 * norm.sf(z))
+    return float(2 * t.sf(z, float(variances.sum()) ** 2 / float(shares)))
+
+
+def _relative_change(old: float, new: float) -> float:
+    if old == 0:
+        return 0.0 if new == 0 else np.inf
+    return new / old - 1
+
+
+def _remedy(parameter: str, more: bool) -> str:
+    kind = parameter.partition("[")[0]
+    if kind in ("service_s", "stream_service_s", "cpu_s"):
+        if more:
+            return "plan again, instances carry less; see what changed: version, data, nodes, neighbours"
+        return "plan again, fewer instances may do"
+    if kind in ("selectivity", "input_selectivity"):
+        return f"plan again, operators behind it get {'more' if more else 'less'} than was planned for"
+    if kind == "service_cv2":
+        return "look at the latency of plans again; throughput stays as it is"
+    if kind.startswith("efficiency."):
+        return "plan again before the parallelism changes by much: instances pay off differently than was assumed"
+    if kind == "gc_share" and more:
+        return "give its containers more memory, or look for what fills them"
+    return "check containers and downtime against it" if more else "containers may be smaller"

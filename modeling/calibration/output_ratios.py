@@ -1,0 +1,54 @@
+"""Tuples out per tuple in: of all that enters, and of each stream that enters."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from modeling.calibration.by_input import told_apart
+from modeling.calibration.measured import Measured, measured_ratio
+from modeling.calibration.service_time import counts_by
+from modeling.operator_profile import OperatorProfile
+from modeling.operator_sample import OperatorSample
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class OutputRatios:
+    """pooled: per stream that leaves. by_input: per stream that leaves, of each that enters; a stream of which data
+    show no difference between inputs is in it without any, one that nobody can tell is not in it.
+    """
+
+    pooled: Mapping[str, Measured]
+    by_input: Mapping[str, Mapping[str, Measured]]
+    notes: tuple[str, ...]
+
+
+def output_ratios(
+    samples: Sequence[OperatorSample],
+    tuples: Floats,
+    known: OperatorProfile,
+    inputs: Sequence[str],
+    outputs: Sequence[str],
+) -> OutputRatios:
+    """Of one operator that is no source. Streams whose output follows windows have a pooled ratio only."""
+    pooled: dict[str, Measured] = {}
+    by_input: dict[str, Mapping[str, Measured]] = {}
+    notes = []
+    counted = [at for at, sample in enumerate(samples) if sample.records_in_by]
+    for stream in outputs:
+        if not any(stream in sample.records_out for sample in samples):
+            continue
+        out = np.array([sample.records_out.get(stream, 0.0) for sample in samples])
+        # One sample tells no spread: its count is taken as Poisson's.
+        pooled[stream] = measured_ratio(out, tuples, float(1 / np.sqrt(max(1.0, out.sum()))))
+        if len(inputs) < 2 or not counted or stream in known.windowed:
+            continue
+        apart = told_apart(counts_by(samples, counted, inputs), out[counted])
+        if apart.ratio or apart.alike:
+            by_input[stream] = apart.ratio
+        elif apart.why:
+            notes.append(f"what goes out on {stream} cannot be told apart by input: {apart.why}")
+    return OutputRatios(pooled, by_input, tuple(notes))

@@ -1,0 +1,147 @@
+"""CPU, memory, state and garbage collection of one operator's instances."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from modeling.calibration.measured import Measured, measured, measured_ratio, unbounded
+from modeling.operator_profile import OperatorProfile
+from modeling.operator_sample import OperatorSample
+
+Floats = npt.NDArray[np.float64]
+
+FEWEST_SAMPLES = 4
+LEAST_SPREAD = 0.05
+"""Standard deviation of the rates over their mean, below which they do not tell what a higher rate would take."""
+MIB_PER_GIB = 1024.0
+
+
+@dataclass(frozen=True)
+class OperatorResources:
+    """What samples tell, None where they do not. cpu_s: per tuple. memory_mib: of an instance without load and without
+    its state, where that lies in memory; memory_mib_s: more per tuple a second. state_gib: of all instances together.
+    """
+
+    cpu_s: Measured | None = None
+    memory_mib: Measured | None = None
+    memory_mib_s: Measured | None = None
+    state_gib: Measured | None = None
+    gc_share: Measured | None = None
+    notes: tuple[str, ...] = ()
+
+
+def operator_resources(samples: Sequence[OperatorSample], tuples: Floats, known: OperatorProfile) -> OperatorResources:
+    """Of the used samples of one operator. tuples: what each worked on."""
+    notes: list[str] = []
+    memory_mib, memory_mib_s = _memory(samples, tuples, known)
+    return OperatorResources(
+        _cpu_s(samples, tuples, notes),
+        memory_mib,
+        memory_mib_s,
+        _state_gib(samples, notes),
+        _gc_share(samples),
+        tuple(notes),
+    )
+
+
+def _cpu_s(samples: Sequence[OperatorSample], tuples: Floats, notes: list[str]) -> Measured | None:
+    told = [at for at, sample in enumerate(samples) if sample.cpu_s is not None]
+    if not told or tuples[told].sum() <= 0:
+        return None
+    cpu_s, counts = np.array([samples[at].cpu_s or 0.0 for at in told]), tuples[told]
+    spans_s = np.array([samples[at].span_s for at in told])
+    line = _line(counts / spans_s, cpu_s / spans_s)
+    if line is not None and line.start.low > 0 and line.slope.low > 0:
+        notes.append(
+            f"an idle instance uses {line.start.value:.2g} cores, which are not in cpu_s: leave them free in its "
+            "container"
+        )
+        return line.slope
+    return measured_ratio(cpu_s, counts, float(1 / np.sqrt(counts.sum())))
+
+
+def _memory(
+    samples: Sequence[OperatorSample], tuples: Floats, known: OperatorProfile
+) -> tuple[Measured | None, Measured | None]:
+    told = [at for at, sample in enumerate(samples) if sample.memory_mib is not None]
+    if not told:
+        return None, None
+    used_mib = np.array([samples[at].memory_mib or 0.0 for at in told])
+    if known.state_in_memory:
+        # The model adds the state to what instances need besides.
+        used_mib = np.maximum(0.0, used_mib - MIB_PER_GIB * np.array([samples[at].state_gib or 0.0 for at in told]))
+    rates_per_s = tuples[told] / np.array([samples[at].span_s for at in told])
+    line = _line(rates_per_s, used_mib)
+    if line is not None and line.slope.low > 0 and line.start.value >= 0:
+        return line.start, line.slope
+    # Rates that are alike do not tell what a higher one takes: that stays as it was known before.
+    used_mib = np.maximum(0.0, used_mib - known.memory_mib_s * rates_per_s)
+    n = used_mib.size
+    if n < 2:
+        return unbounded(float(used_mib[0])), None
+    return measured(float(used_mib.mean()), float(used_mib.std(ddof=1) / np.sqrt(n)), n - 1), None
+
+
+@dataclass(frozen=True)
+class _Line:
+    start: Measured
+    slope: Measured
+
+
+def _line(rates_per_s: Floats, used: Floats) -> _Line | None:
+    """Least squares of what is used on the rate; None where samples are few or rates alike."""
+    n = rates_per_s.size
+    if n < FEWEST_SAMPLES or rates_per_s.std() <= LEAST_SPREAD * rates_per_s.mean():
+        return None
+    mean = float(rates_per_s.mean())
+    spread = float(((rates_per_s - mean) ** 2).sum())
+    slope = float(((rates_per_s - mean) * used).sum()) / spread
+    start = float(used.mean()) - slope * mean
+    variance = float(((used - start - slope * rates_per_s) ** 2).sum()) / (n - 2)
+    # Perfect lines have residuals of rounding alone.
+    start = 0.0 if abs(start) < 1e-12 * float(np.abs(used).max()) else start
+    return _Line(
+        measured(start, float(np.sqrt(variance * (1 / n + mean**2 / spread))), n - 2),
+        measured(slope, float(np.sqrt(variance / spread)), n - 2),
+    )
+
+
+def _state_gib(samples: Sequence[OperatorSample], notes: list[str]) -> Measured | None:
+    """Of all instances at the last span. Its error is what it changes by from span to span: it may be that much off."""
+    told = [sample for sample in samples if sample.state_gib is not None]
+    if not told:
+        return None
+    totals: dict[float, float] = defaultdict(float)
+    if all(sample.began_s is not None for sample in told):
+        latest = max(sample.began_s or 0.0 for sample in told)
+        last = [sample for sample in told if sample.began_s == latest]
+        for sample in told:
+            totals[sample.began_s or 0.0] += sample.state_gib or 0.0
+    else:
+        largest: dict[int, OperatorSample] = {}
+        for sample in told:
+            if sample.index not in largest or (sample.state_gib or 0.0) > (largest[sample.index].state_gib or 0.0):
+                largest[sample.index] = sample
+        last = list(largest.values())
+    total = sum(sample.state_gib or 0.0 for sample in last)
+    parallelism = max((sample.parallelism or 0 for sample in last), default=0)
+    if len(last) < parallelism:
+        notes.append(f"state is told of {len(last)} of {parallelism} instances: the others are taken to hold as much")
+        total *= parallelism / len(last)
+    steps = np.diff([totals[began_s] for began_s in sorted(totals)])
+    if steps.size < 2:
+        return unbounded(total)
+    return measured(total, float(np.sqrt((steps**2).mean())), steps.size)
+
+
+def _gc_share(samples: Sequence[OperatorSample]) -> Measured | None:
+    told = [sample for sample in samples if sample.gc_s is not None]
+    if not told:
+        return None
+    spent_s, spans_s = np.array([sample.gc_s or 0.0 for sample in told]), np.array([sample.span_s for sample in told])
+    if len(told) < 2:
+        return unbounded(float(spent_s[0] / spans_s[0]))
+    return measured_ratio(spent_s, spans_s, 0.0)

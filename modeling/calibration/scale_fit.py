@@ -1,0 +1,124 @@
+"""What becomes of the service time when an operator has more instances: fitted where data show it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.stats import f
+
+from modeling.calibration.measured import Measured, measured
+from modeling.scale_efficiency import ScaleEfficiency
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+SIGNIFICANT = 0.01
+"""A wrong exponent is extrapolated to parallelisms that nobody measured: adopted by mistake once in a hundred times."""
+FEWEST_SAMPLES = 4
+CLEARLY_BETTER = 2.0
+"""By how much the information criterion of the second shape must be lower."""
+LEAST_EXPONENT, LARGEST_EXPONENT = 0.01, 2.0
+
+
+@dataclass(frozen=True)
+class ScaleFit:
+    """parameter: the one that was fitted (`efficiency.exponent` or `efficiency.coordination_s`) and its value.
+    anchor_error: relative error of the service time at measured_at that comes from the shape.
+    """
+
+    efficiency: ScaleEfficiency
+    parameter: str
+    found: Measured
+    anchor_error: float
+    p: float
+
+
+@dataclass(frozen=True)
+class _Shape:
+    left: float
+    slope: float
+    slope_error: float
+    away: float
+
+
+def fitted_scale(
+    busy_s: Floats, expected_s: Floats, tuples: Floats, parallelism: Ints, shape: Callable[[int], float]
+) -> ScaleFit | None:
+    """The shape that fits better than `shape`, which was taken so far, or None where data do not show one.
+
+    busy_s, expected_s: of each sample, and what it would be at one and the same parallelism, whichever. shape: relative
+    service time at a parallelism, as known so far (1 everywhere: linear scaling).
+
+    Log service time is regressed on log parallelism (slope 1 − exponent), and service time on parallelism
+    (coordination_s), weighed by tuples; adopted by an F-test against `shape`, the second shape only where Akaike's
+    criterion says so clearly (Burnham & Anderson 2002). Samples are taken as independent of each other: what slows
+    a whole cluster while one parallelism is measured is taken for scale.
+    """
+    telling = (busy_s > 0) & (expected_s > 0) & (tuples > 0)
+    busy_s, expected_s, tuples = busy_s[telling], expected_s[telling], tuples[telling]
+    parallelism = parallelism[telling]
+    if busy_s.size < FEWEST_SAMPLES or np.unique(parallelism).size < 2:
+        return None
+    relative = busy_s / expected_s
+    weights = tuples / tuples.mean()
+    anchor = anchor_of(tuples, parallelism)
+    known = np.array([shape(int(p)) for p in parallelism])
+    flat = np.log(relative) - np.log(known)
+    left_flat = float((weights * (flat - np.average(flat, weights=weights)) ** 2).sum())
+    if left_flat <= 1e-18 * busy_s.size:
+        return None
+    mean_s = float(expected_s.sum() / tuples.sum())
+    power = _power(relative, parallelism, weights, anchor)
+    added = _added(relative, parallelism, weights, anchor)
+    freedom = busy_s.size - 2
+    chosen = power
+    # Both have two parameters, so that penalties cancel and the criteria differ by n · log of what is left.
+    if added is not None and busy_s.size * np.log(max(added.left, 1e-300) / max(power.left, 1e-300)) < -CLEARLY_BETTER:
+        chosen = added
+    spread = chosen.left / freedom
+    p = float(f.sf((left_flat - chosen.left) / spread, 1, freedom)) if spread > 1e-24 else 0.0
+    if p > SIGNIFICANT or left_flat <= chosen.left:
+        return None
+    if chosen is power:
+        exponent = float(np.clip(1 - power.slope, LEAST_EXPONENT, LARGEST_EXPONENT))
+        found = measured(exponent, power.slope_error, freedom)
+        efficiency = ScaleEfficiency(exponent, 0.0, anchor, power.slope_error, 0.0)
+        return ScaleFit(efficiency, "efficiency.exponent", found, power.slope_error * abs(power.away), p)
+    found = measured(chosen.slope * mean_s, chosen.slope_error * mean_s, freedom)
+    efficiency = ScaleEfficiency(1.0, found.value, anchor, 0.0, found.error)
+    return ScaleFit(efficiency, "efficiency.coordination_s", found, chosen.slope_error * abs(chosen.away), p)
+
+
+def anchor_of(tuples: Floats, parallelism: Ints) -> int:
+    """The parallelism at which most tuples were measured, the larger one of equals: the service time is told for it."""
+    counts = {int(p): float(tuples[parallelism == p].sum()) for p in np.unique(parallelism)}
+    return max(counts, key=lambda p: (counts[p], p))
+
+
+def _power(relative: Floats, parallelism: Ints, weights: Floats, anchor: int) -> _Shape:
+    """log s = a + slope · log p."""
+    x, y = np.log(parallelism.astype(np.float64)), np.log(relative)
+    slope, error, left, away = _line(x, y, weights, float(np.log(anchor)))
+    return _Shape(left, slope, error, away)
+
+
+def _added(relative: Floats, parallelism: Ints, weights: Floats, anchor: int) -> _Shape | None:
+    """s = a + slope · p, weighed so that residuals count relative to s; None where it would fall with p."""
+    x = parallelism.astype(np.float64)
+    slope, error, _, away = _line(x, relative, weights / relative**2, float(anchor))
+    at_mean = float(np.average(relative, weights=weights / relative**2))
+    fitted = at_mean + slope * (x - float(np.average(x, weights=weights / relative**2)))
+    if slope <= 0 or (fitted <= 0).any():
+        return None
+    left = float((weights * (np.log(relative) - np.log(fitted)) ** 2).sum())
+    return _Shape(left, slope, error, away)
+
+
+def _line(x: Floats, y: Floats, weights: Floats, anchor: float) -> tuple[float, float, float, float]:
+    """Weighted line: slope, its standard error, sum of squares left, and how far the anchor lies from the mean of x."""
+    mean_x, mean_y = float(np.average(x, weights=weights)), float(np.average(y, weights=weights))
+    spread = float((weights * (x - mean_x) ** 2).sum())
+    slope = float((weights * (x - mean_x) * (y - mean_y)).sum()) / spread
+    left = float((weights * (y - mean_y - slope * (x - mean_x)) ** 2).sum())
+    return slope, float(np.sqrt(left / (x.size - 2) / spread)), left, anchor - mean_x

@@ -1,0 +1,128 @@
+"""Busy seconds of an instance per tuple: of all that enters, of each stream, and at one parallelism."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from modeling.calibration.by_input import ByInput, told_apart
+from modeling.calibration.measured import Measured, measured, measured_ratio
+from modeling.calibration.scale_fit import anchor_of, fitted_scale
+from modeling.operator_profile import OperatorProfile
+from modeling.operator_sample import OperatorSample
+from modeling.scale_efficiency import LINEAR, ScaleEfficiency
+
+Floats = npt.NDArray[np.float64]
+
+FEWEST_TUPLES = 100
+"""Fewer tuples say too little of a mean, whose error is then above 10 % for exponential service times."""
+
+
+@dataclass(frozen=True)
+class ServiceTimes:
+    """service, by_stream: at efficiency.measured_at instances. scale: the parameter of the efficiency that was fitted
+    now, by its name. alike: whether streams that can be told apart take equally long. to_anchor: by what factor the
+    busy seconds of each sample go to that parallelism.
+    """
+
+    service: Measured
+    by_stream: Mapping[str, Measured]
+    efficiency: ScaleEfficiency
+    scale: Mapping[str, Measured]
+    alike: bool
+    to_anchor: Floats
+    notes: tuple[str, ...]
+
+
+def service_times(
+    samples: Sequence[OperatorSample], tuples: Floats, known: OperatorProfile, inputs: Sequence[str]
+) -> ServiceTimes:
+    """Of one operator. tuples: what each sample worked on. inputs: names of the streams that enter it."""
+    busy_s = np.array([sample.busy_s for sample in samples])
+    notes: list[str] = []
+    apart = _by_input(samples, busy_s, inputs)
+    expected_s = _expected_s(samples, tuples, float(busy_s.sum() / tuples.sum()), apart)
+    efficiency, scale, to_anchor, anchor_error = known.efficiency, {}, np.ones(len(samples)), 0.0
+    counts = [sample.parallelism for sample in samples if sample.parallelism is not None]
+    if len(counts) == len(samples):
+        parallelism = np.array(counts)
+        fit = fitted_scale(busy_s, expected_s, tuples, parallelism, lambda p: _shape(known, p))
+        if fit is not None:
+            efficiency, scale, anchor_error = fit.efficiency, {fit.parameter: fit.found}, fit.anchor_error
+            notes.append(
+                f"instances take longer or shorter the more there are: {fit.parameter} {fit.found.value:.3g} fits "
+                f"better than what was assumed (p = {fit.p:.1g})"
+            )
+        elif known.efficiency != LINEAR:
+            efficiency = replace(known.efficiency, measured_at=anchor_of(tuples, parallelism))
+        if efficiency != LINEAR:
+            at_p = replace(known, efficiency=efficiency, service_s=_at_anchor(busy_s, tuples, parallelism, efficiency))
+            to_anchor = np.array([1 / _shape(at_p, int(p)) for p in parallelism])
+            apart = _by_input(samples, busy_s * to_anchor, inputs)
+    elif known.efficiency != LINEAR:
+        notes.append(
+            "samples do not tell the parallelism: the service time is taken as that of "
+            f"{known.efficiency.measured_at} instances"
+        )
+    service = measured_ratio(busy_s * to_anchor, tuples, float(np.sqrt(known.service_cv2 / tuples.sum())))
+    if anchor_error:
+        error = float(np.hypot(service.error, service.value * anchor_error))
+        service = measured(service.value, error, max(1.0, len(samples) - 2.0))
+    if apart.why:
+        notes.append(f"service times of its inputs cannot be told apart: {apart.why}")
+    return ServiceTimes(service, apart.ratio, efficiency, scale, apart.alike, to_anchor, tuple(notes))
+
+
+def _by_input(samples: Sequence[OperatorSample], busy_s: Floats, inputs: Sequence[str]) -> ByInput:
+    if len(inputs) < 2:
+        return ByInput({})
+    told = [at for at, sample in enumerate(samples) if sample.records_in_by and sample.busy_s_by]
+    if told:
+        ratio = {}
+        share = np.array([busy_s[at] / samples[at].busy_s if samples[at].busy_s > 0 else 1.0 for at in told])
+        for name in inputs:
+            counts = np.array([samples[at].records_in_by.get(name, 0.0) for at in told])
+            spent_s = share * np.array([samples[at].busy_s_by.get(name, 0.0) for at in told])
+            if counts.sum() >= FEWEST_TUPLES:
+                ratio[name] = measured_ratio(spent_s, counts, float(1 / np.sqrt(counts.sum())))
+        return ByInput(ratio)
+    counted = [at for at, sample in enumerate(samples) if sample.records_in_by]
+    if not counted:
+        return ByInput({}, why="samples do not tell what came in by each")
+    return told_apart(counts_by(samples, counted, inputs), busy_s[counted])
+
+
+def counts_by(samples: Sequence[OperatorSample], at: Sequence[int], inputs: Sequence[str]) -> dict[str, Floats]:
+    """Tuples that came in by each stream, one number for each of the samples at those places."""
+    return {name: np.array([samples[number].records_in_by.get(name, 0.0) for number in at]) for name in inputs}
+
+
+def _expected_s(samples: Sequence[OperatorSample], tuples: Floats, service_s: float, apart: ByInput) -> Floats:
+    """Busy seconds that each sample would have, if only the mix of its inputs made a difference."""
+    if not apart.ratio:
+        return service_s * tuples
+    of_mix = [
+        sum(ratio.value * sample.records_in_by.get(name, 0.0) for name, ratio in apart.ratio.items())
+        + service_s * sum(n for name, n in sample.records_in_by.items() if name not in apart.ratio)
+        for sample in samples
+    ]
+    return np.where(np.array(of_mix) > 0, np.array(of_mix), service_s * tuples)
+
+
+def _shape(profile: OperatorProfile, parallelism: int) -> float:
+    """Service time at a parallelism, as a part of that at which it was measured."""
+    if profile.service_s <= 0:
+        return 1.0
+    return max(1e-6, profile.efficiency.service_s(profile.service_s, parallelism) / profile.service_s)
+
+
+def _at_anchor(
+    busy_s: Floats, tuples: Floats, parallelism: npt.NDArray[np.int64], efficiency: ScaleEfficiency
+) -> float:
+    """The service time at the anchor that explains all busy seconds: it is in proportion to them but for what
+    coordination adds.
+    """
+    grown = (parallelism / efficiency.measured_at) ** (1 - efficiency.exponent)
+    added_s = efficiency.coordination_s * (parallelism - efficiency.measured_at)
+    return max(1e-12, float((busy_s.sum() - (added_s * tuples).sum()) / (grown * tuples).sum()))

@@ -1,0 +1,323 @@
+"""Calibration: what samples tell of each parameter, which of them count, and how sure it is."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from modeling.calibration import calibrated
+from modeling.errors import ModelError
+from modeling.operator_profile import OperatorProfile
+from modeling.operator_sample import OperatorSample
+from modeling.scale_efficiency import LINEAR, ScaleEfficiency
+from modeling.topology import Operator, Stream, Topology
+
+JOIN = Topology("join", tuple(Operator(n) for n in "abjk"), (Stream("a", "j"), Stream("b", "j"), Stream("j", "k")))
+DECLARED = {name: OperatorProfile(name, 0.5, {"j->k": 7.0} if name == "j" else {}) for name in "abjk"}
+
+
+def sample(busy_s: float, records_in: float, index: int = 0, **told: object) -> OperatorSample:
+    """60 s of an instance of k."""
+    plain = OperatorSample("k", index, 60.0, busy_s, 0.0, records_in, {})
+    return replace(plain, **told)  # type: ignore[arg-type]
+
+
+def joined(of_a: float, of_b: float, busy_s: float, out: float, **told: object) -> OperatorSample:
+    """60 s of an instance of j."""
+    by = {"a->j": of_a, "b->j": of_b}
+    plain = OperatorSample("j", 0, 60.0, busy_s, 0.0, of_a + of_b, {"j->k": out}, records_in_by=by)
+    return replace(plain, **told)  # type: ignore[arg-type]
+
+
+def profile_of(*samples: OperatorSample, known: Mapping[str, OperatorProfile] = DECLARED) -> OperatorProfile:
+    return calibrated(JOIN, samples, known).operators[samples[0].operator].profile
+
+
+def test_interval__is_student_s_over_instances_and_spans() -> None:
+    profile = profile_of(sample(9, 1000), sample(10, 1000, 1), sample(11, 1000))
+    # mean 10 ms, standard deviation of the three 1 ms: error 1/√3 ms, t(0.975, 2) = 4.303
+    assert profile.service_s_error == pytest.approx(0.001 / 3**0.5)
+    low, high = profile.intervals["service_s"]
+    assert (low, high) == (
+        pytest.approx(0.010 - 4.303 * 0.001 / 3**0.5, rel=1e-3),
+        pytest.approx(0.010 + 4.303 * 0.001 / 3**0.5, rel=1e-3),
+    )
+
+
+def test_one_sample__is_as_sure_as_its_tuples_make_it() -> None:
+    profile = profile_of(sample(10, 10_000))
+    # declared cv² 1: 1 ms / √10,000
+    assert profile.service_s_error == pytest.approx(1e-5)
+
+
+def test_warm_up__is_dropped_and_counted() -> None:
+    young = sample(50, 1000, age_s=5.0, began_s=0.0)
+    warm = sample(10, 1000, age_s=65.0, began_s=60.0)
+    made = calibrated(JOIN, [young, warm], DECLARED).operators["k"]
+    assert made.profile.service_s == pytest.approx(0.010)
+    assert made.used == 1
+    assert [one.why for one in made.dropped] == ["started 5 s before, less than 20 s"]
+
+
+def test_busy_without_a_tuple__is_a_start_unless_the_instance_worked_before() -> None:
+    restoring = sample(60, 0, began_s=0.0)
+    assert calibrated(JOIN, [restoring, sample(10, 1000, began_s=60.0)], DECLARED).operators["k"].used == 1
+    # The other way round it is work that lasts longer than a span: (10 + 60) s / 1000.
+    long_work = calibrated(JOIN, [sample(10, 1000, began_s=0.0), sample(60, 0, began_s=60.0)], DECLARED)
+    assert long_work.operators["k"].profile.service_s == pytest.approx(0.070)
+
+
+def test_backpressure__censors_the_throughput_and_keeps_the_service_time() -> None:
+    source = [
+        OperatorSample("a", 0, 60, 6, backpressured_s=54, records_in=600, records_out={"a->j": 600}, began_s=0.0),
+        OperatorSample("a", 0, 60, 12, backpressured_s=0, records_in=1200, records_out={"a->j": 1200}, began_s=60.0),
+    ]
+    made = calibrated(JOIN, source, DECLARED)
+    assert made.operators["a"].profile.service_s == pytest.approx(0.010)
+    assert [(one.began_s, one.why) for one in made.operators["a"].censored] == [
+        (0.0, "backpressured for 90% of its span")
+    ]
+    # Only the free span tells what was offered: 1200 / 60 s.
+    assert made.offered["a"].rate_per_s == pytest.approx(20)
+    assert not made.offered["a"].censored
+    held = calibrated(JOIN, source[:1], DECLARED).offered["a"]
+    assert (held.rate_per_s, held.censored, held.spans) == (10, True, (0, 1))
+
+
+def test_saturated_instance__is_censored_too() -> None:
+    made = calibrated(JOIN, [sample(58.5, 1000)], DECLARED).operators["k"]
+    assert [one.why for one in made.censored] == ["busy for 98% of its span"]
+
+
+def test_offered_load__adds_up_instances_of_a_span() -> None:
+    samples = [
+        OperatorSample("a", index, 60, 6, 0, 600, {"a->j": 600}, began_s=began_s)
+        for began_s in (0.0, 60.0)
+        for index in (0, 1)
+    ]
+    # 2 instances at 10/s, in both spans
+    assert calibrated(JOIN, samples, DECLARED).offered["a"].rate_per_s == pytest.approx(20)
+    untimed = [replace(one, began_s=None) for one in samples]
+    assert calibrated(JOIN, untimed, DECLARED).offered["a"].rate_per_s == pytest.approx(20)
+
+
+MIXES = [(1000.0, 200.0), (300.0, 900.0), (700.0, 700.0), (1200.0, 100.0), (100.0, 1500.0)]
+
+
+def test_inputs__that_differ_are_told_apart_by_their_mix() -> None:
+    # a tuple of a takes 1 ms and makes 1, one of b takes 5 ms and makes 3
+    profile = profile_of(*(joined(a, b, 0.001 * a + 0.005 * b, a + 3 * b) for a, b in MIXES))
+    assert profile.stream_service_s == {"a->j": pytest.approx(0.001), "b->j": pytest.approx(0.005)}
+    assert profile.input_selectivity == {"j->k": {"a->j": pytest.approx(1), "b->j": pytest.approx(3)}}
+    # Of all together: a 3300, b 3400. 3.3 s + 17 s, and 3300 + 10,200, over 6700
+    assert profile.service_s == pytest.approx(20.3 / 6700)
+    assert profile.selectivity["j->k"] == pytest.approx(13_500 / 6700)
+    assert "stream_service_s[b->j]" in profile.intervals
+    assert "input_selectivity[j->k][a->j]" in profile.intervals
+
+
+def test_inputs__that_do_not_differ_have_one_ratio() -> None:
+    rng = np.random.default_rng(1)
+    samples = [joined(a, b, 0.002 * (a + b) * rng.normal(1, 0.05), 2 * (a + b) * rng.normal(1, 0.05)) for a, b in MIXES]
+    known = {**DECLARED, "j": replace(DECLARED["j"], stream_service_s={"a->j": 0.3}, intervals={"x": (0.0, 1.0)})}
+    made = calibrated(JOIN, samples, known).operators["j"]
+    assert (made.profile.stream_service_s, made.profile.input_selectivity, made.notes) == ({}, {}, ())
+    assert "x" not in made.profile.intervals
+
+
+def test_inputs__that_go_up_and_down_together_are_pooled_with_a_note() -> None:
+    made = calibrated(JOIN, [joined(n, 2 * n, 0.01 * n, n) for n in (100, 200, 300, 400, 500)], DECLARED).operators["j"]
+    assert made.profile.stream_service_s == {}
+    assert made.profile.service_s == pytest.approx(0.01 / 3)
+    assert "go up and down together" in made.notes[0]
+
+
+def test_busy_seconds_by_input__are_taken_as_told() -> None:
+    told = [
+        joined(n, 2 * n, 0.011 * n, n, busy_s_by={"a->j": 0.001 * n, "b->j": 0.010 * n}) for n in (100.0, 200.0, 300.0)
+    ]
+    # 1 ms a tuple of a; 10 ms over 2 tuples of b
+    assert profile_of(*told).stream_service_s == {"a->j": pytest.approx(0.001), "b->j": pytest.approx(0.005)}
+
+
+def test_silent_input__keeps_the_ratio_that_was_known() -> None:
+    three = Topology("three", tuple(Operator(n) for n in "abcjk"), (*JOIN.streams, Stream("c", "j")))
+    known = {**DECLARED, "c": OperatorProfile("c", 0.1)}
+    known["j"] = replace(known["j"], input_selectivity={"j->k": {"c->j": 9.0}})
+    samples = [joined(a, b, 0.001 * a + 0.005 * b, a + 3 * b) for a, b in MIXES]
+    found = calibrated(three, samples, known).operators["j"].profile.input_selectivity["j->k"]
+    assert found == {"a->j": pytest.approx(1), "b->j": pytest.approx(3), "c->j": 9.0}
+
+
+def test_second_moments__tell_the_spread_of_single_tuples() -> None:
+    # Exponential services of 10 ms: E[s²] = 2 · (10 ms)²
+    profile = profile_of(*(sample(10, 1000, service_second_moment_s2=2e-4) for _ in range(3)))
+    assert profile.service_cv2 == pytest.approx(1.0)
+    assert profile.service_cv2_interval is not None
+    low, high = profile.service_cv2_interval
+    # χ² of 2999 degrees of freedom: ± 1.96 · √(2 / 2999)
+    assert (low, high) == (pytest.approx(0.951, abs=0.002), pytest.approx(1.053, abs=0.002))
+
+
+def test_second_moment_that_cannot_be__is_named_and_not_used() -> None:
+    made = calibrated(JOIN, [sample(10, 1000, service_second_moment_s2=1e-6)], DECLARED).operators["k"]
+    assert made.profile.service_cv2 == 1.0
+    assert made.profile.service_cv2_interval is None
+    assert "check the units of both" in made.notes[0]
+
+
+def test_spread_of_means__bounds_the_spread_of_single_tuples() -> None:
+    # Means of 9.9 and 10.1 ms over 1000 tuples: variance of the means 0.02 ms², times 1000, over 100 ms²: 0.2
+    profile = profile_of(sample(9.9, 1000, began_s=0.0), sample(10.1, 1000, began_s=60.0))
+    # 1 degree of freedom: up to 0.2 / χ²(0.025, 1) = 0.2 / 0.000982; what was declared is below and stands
+    assert profile.service_cv2 == 1.0
+    assert profile.service_cv2_interval == (0.0, pytest.approx(0.2 / 0.000982, rel=1e-2))
+    many = [sample(9.9 + 0.2 * (n % 2), 1000, began_s=60.0 * n) for n in range(40)]
+    # 40 such means: 40 · 0.01 ms² / 39 · 1000 / 100 ms² = 0.1026; χ²(0.025, 39) = 23.65, so at most 0.169 < 1
+    bounded = profile_of(*many)
+    assert bounded.service_cv2 == pytest.approx(0.1026, rel=1e-2)
+    assert bounded.service_cv2_interval == (0.0, pytest.approx(0.1026 * 39 / 23.65, rel=1e-2))
+
+
+def test_slow_and_fast_instances__are_no_spread_of_tuples() -> None:
+    alike = [sample(busy_s, 1000, index, began_s=60.0 * n) for index, busy_s in enumerate((5, 15)) for n in range(20)]
+    assert profile_of(*alike).service_cv2_interval == (0.0, pytest.approx(0.0, abs=1e-9))
+
+
+def scaled(p: int, service_s: float, rng: np.random.Generator, count: int = 4) -> list[OperatorSample]:
+    return [sample(1000 * service_s * rng.normal(1, 0.01), 1000, index % p, parallelism=p) for index in range(count)]
+
+
+def test_scale__is_fitted_where_two_parallelisms_show_it() -> None:
+    rng = np.random.default_rng(2)
+    # s(p) = 10 ms · p^0.2: 10 ms alone, 10 ms · 4^0.2 = 13.2 ms of four
+    profile = profile_of(*scaled(1, 0.010, rng), *scaled(4, 0.010 * 4**0.2, rng, 8))
+    assert profile.efficiency.measured_at == 4
+    assert profile.efficiency.exponent == pytest.approx(0.8, abs=0.03)
+    assert profile.service_s == pytest.approx(0.010 * 4**0.2, rel=0.02)
+    assert profile.service_s_of("", 1) == pytest.approx(0.010, rel=0.02)
+    low, high = profile.intervals["efficiency.exponent"]
+    assert low < 0.8 < high < 1
+
+
+def test_scale__is_coordination_where_that_fits_clearly_better() -> None:
+    rng = np.random.default_rng(3)
+    samples = [one for p in (1, 2, 4, 8, 16) for one in scaled(p, 0.010 + 0.002 * (p - 1), rng)]
+    profile = profile_of(*samples)
+    # 2 ms more for each further instance; told at 16, of equally many tuples the largest
+    assert profile.efficiency.exponent == 1.0
+    assert profile.efficiency.coordination_s == pytest.approx(0.002, rel=0.05)
+    assert profile.service_s == pytest.approx(0.040, rel=0.02)
+    assert profile.service_s_of("", 2) == pytest.approx(0.012, rel=0.05)
+
+
+def test_scale__stays_linear_where_data_do_not_show_otherwise() -> None:
+    wrong = 0
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        wrong += profile_of(*scaled(1, 0.010, rng), *scaled(4, 0.010, rng, 8)).efficiency != LINEAR
+    # Adopted by chance once in a hundred: of 200 more than 8 come with a probability below 1 in 4000 (Poisson of 2).
+    assert wrong <= 8
+
+
+def test_scale__known_from_before_moves_to_the_parallelism_of_now() -> None:
+    known = {**DECLARED, "k": replace(DECLARED["k"], efficiency=ScaleEfficiency(0.5, measured_at=1))}
+    made = profile_of(*(sample(10, 1000, parallelism=4) for _ in range(3)), known=known)
+    assert made.efficiency == ScaleEfficiency(0.5, measured_at=4)
+    assert made.service_s == pytest.approx(0.010)
+    # Alone an instance takes half as long: (1/4)^0.5
+    assert made.service_s_of("", 1) == pytest.approx(0.005)
+    untold = calibrated(JOIN, [sample(10, 1000)], known).operators["k"]
+    assert untold.profile.efficiency == known["k"].efficiency
+    assert "do not tell the parallelism" in untold.notes[0]
+
+
+def test_memory_and_cpu__rise_with_the_rate_from_what_an_idle_instance_uses() -> None:
+    # 256 MiB + 2 MiB per tuple a second + 512 MiB of state; 0.1 cores + 3 ms CPU a tuple; 1 % of the time collecting
+    samples = [
+        sample(
+            0.01 * rate * 60,
+            rate * 60,
+            index,
+            memory_mib=256 + 2 * rate + 512,
+            state_gib=0.5,
+            cpu_s=60 * (0.1 + 0.003 * rate),
+            gc_s=0.6,
+            began_s=0.0,
+        )
+        for index, rate in enumerate((10, 20, 30, 40))
+    ]
+    made = calibrated(JOIN, samples, DECLARED).operators["k"]
+    assert made.profile.memory_mib == pytest.approx(256)
+    assert made.profile.memory_mib_s == pytest.approx(2)
+    assert made.profile.cpu_s == pytest.approx(0.003)
+    assert made.profile.gc_share == pytest.approx(0.01)
+    # four instances of half a GiB
+    assert made.profile.state_gib == pytest.approx(2.0)
+    assert "0.1 cores" in made.notes[0]
+
+
+def test_memory__of_rates_that_are_alike_is_all_idle() -> None:
+    profile = profile_of(*(sample(10, 1000, memory_mib=mib, cpu_s=5.0) for mib in (290, 300, 310, 300)))
+    assert (profile.memory_mib, profile.memory_mib_s) == (pytest.approx(300), 0.0)
+    assert profile.cpu_s == pytest.approx(0.005)
+
+
+def test_state__is_that_of_the_last_span() -> None:
+    samples = [
+        sample(10, 1000, index, began_s=60.0 * span, state_gib=1.0 + span, parallelism=3)
+        for span in range(4)
+        for index in (0, 1)
+    ]
+    made = calibrated(JOIN, samples, DECLARED).operators["k"]
+    # 4 GiB in each of two instances that tell, as much in the third
+    assert made.profile.state_gib == pytest.approx(12.0)
+    assert "2 of 3 instances" in made.notes[0]
+    low, high = made.profile.intervals["state_gib"]
+    assert low < 12.0 < high
+
+
+def test_what_samples_do_not_tell__stays_as_it_was_known() -> None:
+    known = {**DECLARED, "k": replace(DECLARED["k"], cpu_s=0.1, memory_mib=64.0, state_gib=3.0, service_cv2=2.0)}
+    made = profile_of(sample(10, 1000), known=known)
+    assert (made.cpu_s, made.memory_mib, made.state_gib, made.service_cv2) == (0.1, 64.0, 3.0, 2.0)
+
+
+def test_too_few_tuples__are_said_to_be_too_few() -> None:
+    made = calibrated(JOIN, [sample(0.5, 99)], DECLARED).operators["k"]
+    assert made.profile == DECLARED["k"]
+    assert made.notes == ("not measured: 99 tuples in all its samples, at least 100 are needed",)
+
+
+def test_stream_that_does_not_enter__is_refused() -> None:
+    with pytest.raises(ModelError, match="names j->k, which does not enter it; those that do are a->j, b->j"):
+        calibrated(JOIN, [joined(1, 1, 1, 1, records_in_by={"j->k": 2.0})], DECLARED)
+
+
+def _exponential(rng: np.random.Generator, spans: int) -> list[OperatorSample]:
+    """Spans of 400 exponential services of 10 ms: their sum is a gamma, and its mean square near 2 · (10 ms)²."""
+    services = rng.exponential(0.010, (spans, 400))
+    return [
+        sample(float(row.sum()), 400, began_s=60.0 * n, service_second_moment_s2=float((row**2).mean()))
+        for n, row in enumerate(services)
+    ]
+
+
+def test_intervals__hold_the_truth_as_often_as_they_say() -> None:
+    rng = np.random.default_rng(11)
+    held = {"service_s": 0, "service_cv2": 0, "selectivity[j->k]": 0}
+    runs = 400
+    for _ in range(runs):
+        intervals = dict(profile_of(*_exponential(rng, 6)).intervals)
+        counts = rng.poisson(300, 6)
+        tuples = [joined(n, 0, 1.0, float(rng.poisson(2.0 * n))) for n in counts]
+        intervals |= {name: ends for name, ends in profile_of(*tuples).intervals.items() if name.startswith("sel")}
+        for name, truth in (("service_s", 0.010), ("service_cv2", 1.0), ("selectivity[j->k]", 2.0)):
+            low, high = intervals[name]
+            held[name] += low <= truth <= high
+    # 95 % of 400 with 3 standard errors of √(0.95 · 0.05 / 400) = 1.1 %: 91.7 to 98.3 %. Heavy tails of squares take
+    # some points from the interval of cv².
+    assert 0.917 <= held["service_s"] / runs <= 0.983
+    assert 0.917 <= held["selectivity[j->k]"] / runs <= 0.983
+    assert held["service_cv2"] / runs >= 0.87

@@ -1,0 +1,82 @@
+"""Drift between two calibrations: told where both errors cannot explain a difference that matters."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from modeling.calibration import calibrated_profiles, drifts
+from modeling.operator_profile import OperatorProfile
+from modeling.operator_sample import OperatorSample
+from modeling.scale_efficiency import ScaleEfficiency
+from modeling.topology import Operator, Topology
+
+ALONE = Topology("alone", (Operator("k"),), ())
+OLD = OperatorProfile("k", 0.010, {"k->l": 2.0}, 0.0001, samples=12, selectivity_error={"k->l": 0.01})
+
+
+def test_larger_service_time__is_told_with_what_to_do() -> None:
+    new = replace(OLD, service_s=0.012)
+    (found,) = drifts({"k": OLD}, {"k": new})
+    # 2 ms apart with 0.14 ms of error
+    assert (found.operator, found.parameter, found.old, found.new) == ("k", "service_s", 0.010, 0.012)
+    assert found.relative_change == pytest.approx(0.2)
+    assert found.p < 1e-6
+    assert "plan again, instances carry less" in str(found)
+    assert "+20%" in str(found)
+
+
+def test_difference_within_the_errors__is_none() -> None:
+    # 6 % apart, but known to 5 % each
+    old, new = replace(OLD, service_s_error=0.0005), replace(OLD, service_s=0.0106, service_s_error=0.0005)
+    assert drifts({"k": old}, {"k": new}) == []
+
+
+def test_difference_too_small_to_matter__is_none_however_sure() -> None:
+    assert drifts({"k": OLD}, {"k": replace(OLD, service_s=0.0104, service_s_error=1e-6)}) == []
+
+
+def test_chance__is_welch_s_corrected_for_the_number_of_parameters() -> None:
+    new = replace(OLD, service_s=0.0105, samples=7)
+    (found,) = drifts({"k": OLD}, {"k": new}, matters=0.01)
+    # t = 0.5 / √(0.1² + 0.1²) = 3.536 of 4/(1/11 + 1/6) = 15.53 degrees of freedom: p 0.0028, times two parameters
+    assert found.p == pytest.approx(2 * 0.0028, rel=0.05)
+
+
+def test_declared_profiles__do_not_drift() -> None:
+    assert drifts({"k": replace(OLD, samples=0)}, {"k": replace(OLD, service_s=1.0)}) == []
+    assert drifts({}, {"k": OLD}) == []
+
+
+def test_service_times__are_compared_at_one_parallelism() -> None:
+    # 10 ms alone and 20 ms of four, under an exponent of a half, are the same
+    old = replace(OLD, efficiency=ScaleEfficiency(0.5, measured_at=1))
+    new = replace(OLD, service_s=0.020, efficiency=ScaleEfficiency(0.5, measured_at=4))
+    assert drifts({"k": old}, {"k": new}) == []
+
+
+def test_parameters_without_an_error_of_their_own__are_compared_by_their_intervals() -> None:
+    old = replace(OLD, memory_mib=100.0, intervals={"memory_mib": (98.0, 102.0)})
+    new = replace(OLD, memory_mib=150.0, intervals={"memory_mib": (148.0, 152.0)})
+    assert [found.parameter for found in drifts({"k": old}, {"k": new})] == ["memory_mib"]
+    assert drifts({"k": replace(old, intervals={})}, {"k": new}) == []
+
+
+def _measured(rng: np.random.Generator, service_s: float) -> dict[str, OperatorProfile]:
+    samples = [
+        OperatorSample("k", 0, 60, float(rng.gamma(400, service_s)), 0, 400, {}, began_s=60.0 * span, cpu_s=cpu_s)
+        for span, cpu_s in enumerate(rng.normal(3, 0.1, 8))
+    ]
+    return calibrated_profiles(ALONE, samples, {"k": OperatorProfile("k", 0.010)})
+
+
+def test_alarms__are_rare_without_drift_and_sure_with_it() -> None:
+    rng = np.random.default_rng(5)
+    false = sum(bool(drifts(_measured(rng, 0.010), _measured(rng, 0.010), matters=0.0)) for _ in range(300))
+    # 5 % of 300 is 15; 3 standard deviations of √(300 · 0.05 · 0.95) = 3.8 above it
+    assert false <= 15 + 3 * 3.8
+    # 20 % more, known to 5 % / √8 each
+    true = sum(
+        any(d.parameter == "service_s" for d in drifts(_measured(rng, 0.010), _measured(rng, 0.012))) for _ in range(50)
+    )
+    assert true >= 48

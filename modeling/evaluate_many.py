@@ -1,37 +1,52 @@
-"""evaluate_many(): throughput and utilisation of many plans under many loads at once.
+"""evaluate_many(): throughput, utilisation and latency of many plans under many loads at once.
 
-Rates are linear in the load. So what each instance is busy with per unit of each source's load is worked out once per
-operator and parallelism; all plans and loads are then matrix products. Instances with the same shares count once.
+Loops run over operators only; plans, loads and draws of parameters are axes of arrays (modeling/many_rates.py,
+modeling/many_latencies.py). Use modeling/evaluate.py for all that is to be known of one plan under one load.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import networkx as nx
 import numpy as np
 import numpy.typing as npt
 
 from modeling.errors import ModelError
-from modeling.operator_profile import OperatorProfile, Profiles
+from modeling.excuse import Excuse, unfit
+from modeling.many_latencies import LatencyRecursion, ManyLatencies
+from modeling.many_rates import KnownShares, OperatorRates, Scenarios, many_rates
+from modeling.operator_profile import Profiles
+from modeling.parameter_draws import ParameterDraws
+from modeling.path_latency import Delay
 from modeling.physical_plan import PhysicalPlan
-from modeling.rates import arrival_rates, check_load
-from modeling.routing import POINTWISE, instance_shares
-from modeling.topology import Engine, Grouping, Stream, Topology
+from modeling.rates import check_load
+from modeling.site import NOWHERE, Site
+from modeling.throughput import LARGEST_SCALE, SEARCH_STEP
+from modeling.topology import Engine, Topology
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
+CELLS = 2**15
+"""Plans x scenarios that are worked on at once."""
+
+SCENARIOS = 2**12
+"""Of them at most so many scenarios."""
 
 _FULL = 1 - 1e-12
+_HALVINGS = 40
 
 
 @dataclass(frozen=True)
 class ManyEstimates:
-    """Estimates of plans (first axis) under loads (second axis).
+    """Estimates of plans (first axis) under loads (second axis); of draws, these are an axis before both.
 
     utilisation: of the busiest instance of each operator, shape (plans, loads, operators), under the offered load.
     saturation_scale: by what factor the load could grow; bottleneck: number of the operator that saturates first; both
-    of shape (plans, loads). throughput_per_s: what each source takes in, shape (plans, loads, sources). excuses: why
-    a plan could not be evaluated, by its number; its numbers are NaN.
+    of shape (plans, loads). throughput_per_s: what each source takes in, shape (plans, loads, sources). latency: None
+    where it was left out. excuses: why a plan could not be evaluated, by its number; its numbers are NaN.
     """
 
     operators: tuple[str, ...]
@@ -40,54 +55,99 @@ class ManyEstimates:
     saturation_scale: Floats
     bottleneck: Ints
     throughput_per_s: Floats
-    excuses: Mapping[int, str]
+    excuses: Mapping[int, Excuse]
+    latency: ManyLatencies | None = None
 
     @property
-    def stable(self) -> npt.NDArray[np.bool_]:
+    def stable(self) -> Flags:
         """Whether each plan carries each load, shape (plans, loads)."""
         return self.saturation_scale > 1.0
 
 
-def evaluate_many(
-    topology: Topology, profiles: Profiles, plans: Sequence[PhysicalPlan], loads_per_s: Mapping[str, npt.ArrayLike]
-) -> ManyEstimates:
-    """What each plan would do under each load, as `evaluate` says it of one of each.
+@dataclass(frozen=True)
+class _Asked:
+    latency: bool
+    arrival_cv2: float
+    delays: Mapping[str, Delay]
+    site: Site
 
-    loads_per_s: per source one rate for each load, shape (loads,). Raises ModelError for loads or profiles that do not
-    fit the topology; a plan that does not fit is excused.
+
+def evaluate_many(
+    topology: Topology,
+    profiles: Profiles,
+    plans: Sequence[PhysicalPlan],
+    loads_per_s: Mapping[str, npt.ArrayLike],
+    *,
+    latency: bool = True,
+    arrival_cv2: float = 1.0,
+    delays: Mapping[str, Delay] | None = None,
+    site: Site = NOWHERE,
+) -> ManyEstimates:
+    """What each plan would do under each load, as `evaluate` says it of one of each; latency by three moments.
+
+    loads_per_s: per source one rate for each load, shape (loads,). latency: False leaves it out. arrival_cv2: squared
+    variation of the times between arrivals to each source; 1 is Poisson. delays: what streams add beside queue and
+    service, by `a->b`. site: how fast the nodes are that plans with a packing name. Raises ModelError for loads,
+    profiles or delays that do not fit the topology; a plan that does not fit is excused.
     """
     loads = _checked_loads(topology, profiles, loads_per_s)
-    if windowed := [name for name in topology.order if profiles[name].windowed]:
-        raise ModelError(
-            f"operator {windowed[0]!r} gives out by windows, so that rates are not linear in the load; use evaluate, "
-            "one plan and load at a time"
-        )
-    excuses: dict[int, str] = {}
-    for number, plan in enumerate(plans):
-        try:
-            plan.check(topology)
-        except ModelError as error:
-            excuses[number] = str(error)
-    good = [number for number in range(len(plans)) if number not in excuses]
-    # Per operator what keeps each of its different instances busy, by plan.
-    busy = _busy_per_load(topology, profiles, [plans[number] for number in good]) if good else {}
-    shape = (len(plans), loads.shape[0])
-    utilisation = np.full((*shape, len(topology.order)), np.nan)
-    taken = np.full((*shape, loads.shape[1]), np.nan)
-    offered = np.broadcast_to(loads, (len(good), *loads.shape))
-    utilisation[good] = _utilisation(topology, busy, offered)
-    taken[good] = _taken(topology, busy, offered)
-    busiest = np.where(np.isnan(utilisation), -np.inf, utilisation).max(axis=2)
-    with np.errstate(over="ignore"):
-        scale = np.where(busiest > 0, 1 / np.where(busiest > 0, busiest, 1.0), np.inf)
-    scale[list(excuses)] = np.nan
-    bottleneck = np.where(np.isnan(utilisation), -np.inf, utilisation).argmax(axis=2)
-    return ManyEstimates(topology.order, topology.sources, utilisation, scale, bottleneck, taken, excuses)
+    asked = _Asked(latency, arrival_cv2, delays or {}, site)
+    return _estimates(topology, profiles, plans, Scenarios(loads), asked)
 
 
-Busy = dict[str, list[tuple[Ints, Floats]]]
-"""Per operator: numbers of plans, and busy seconds per second per unit of each source's load of its different
-instances, shape (those plans, instances, sources)."""
+def evaluate_draws(
+    topology: Topology,
+    profiles: Profiles,
+    plans: Sequence[PhysicalPlan],
+    loads_per_s: Mapping[str, npt.ArrayLike],
+    draws: ParameterDraws,
+    *,
+    latency: bool = True,
+    arrival_cv2: float = 1.0,
+    delays: Mapping[str, Delay] | None = None,
+    site: Site = NOWHERE,
+) -> ManyEstimates:
+    """evaluate_many for each draw of the parameters: arrays of shape (draws, plans, loads), the last axis as there."""
+    loads = _checked_loads(topology, profiles, loads_per_s)
+    asked = _Asked(latency, arrival_cv2, delays or {}, site)
+    told = _estimates(topology, profiles, plans, draws.scenarios(loads), asked)
+    return _folded(told, draws.count, loads.shape[0])
+
+
+def evaluate_scenarios(
+    topology: Topology,
+    profiles: Profiles,
+    plans: Sequence[PhysicalPlan],
+    scenarios: Scenarios,
+    *,
+    latency: bool = True,
+    arrival_cv2: float = 1.0,
+    delays: Mapping[str, Delay] | None = None,
+    site: Site = NOWHERE,
+) -> ManyEstimates:
+    """evaluate_many where each load has parameters of its own; scenarios instead of loads in all shapes."""
+    _checked_loads(topology, profiles, dict(zip(topology.sources, scenarios.loads_per_s.T, strict=True)))
+    asked = _Asked(latency, arrival_cv2, delays or {}, site)
+    return _estimates(topology, profiles, plans, scenarios, asked)
+
+
+def _folded(told: ManyEstimates, draws: int, loads: int) -> ManyEstimates:
+    """Draws apart from loads."""
+
+    def folded(each: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        return np.moveaxis(each.reshape(each.shape[0], draws, loads, *each.shape[2:]), 1, 0)
+
+    latency = told.latency
+    return ManyEstimates(
+        told.operators,
+        told.sources,
+        folded(told.utilisation),
+        folded(told.saturation_scale),
+        folded(told.bottleneck),
+        folded(told.throughput_per_s),
+        told.excuses,
+        None if latency is None else ManyLatencies(*(folded(each) for each in vars(latency).values())),
+    )
 
 
 def _checked_loads(topology: Topology, profiles: Profiles, loads_per_s: Mapping[str, npt.ArrayLike]) -> Floats:
@@ -96,129 +156,219 @@ def _checked_loads(topology: Topology, profiles: Profiles, loads_per_s: Mapping[
     lengths = {rates.size for rates in given.values()}
     if len(lengths) > 1 or any(rates.ndim != 1 for rates in given.values()):
         raise ModelError(f"loads of {sorted(lengths)} rates; give every source one rate for each load")
+    if 0 in lengths:
+        raise ModelError("no load at all; give every source at least one rate")
     # The extremes stand for all: a negative or infinite rate is one of them, NaN is both.
     for extreme in (np.min, np.max):
         check_load(topology, profiles, {source: float(extreme(rates)) for source, rates in given.items()})
     return np.stack([given[source] for source in topology.sources], axis=1)
 
 
-def _busy_per_load(topology: Topology, profiles: Profiles, plans: Sequence[PhysicalPlan]) -> Busy:
-    """Of plans without pointwise groupings by sharing what they have in common, of others one by one."""
-    if any(stream.grouping in POINTWISE for stream in topology.streams):
-        return _one_by_one(topology, profiles, plans)
-    sources = np.eye(len(topology.sources))
-    parallelism = {name: np.array([plan.parallelism[name] for plan in plans]) for name in topology.order}
-    # Tuples per second per unit of each source's load, shape (plans, sources): of each stream, and what enters by it.
-    entering: dict[str, dict[str, Floats]] = {}
-    busy: Busy = {}
-    known: dict[tuple[object, ...], Floats] = {}
-    for name in topology.order:
-        profile = profiles[name]
-        count = parallelism[name]
-        if name in topology.sources:
-            unit = np.broadcast_to(sources[topology.sources.index(name)], (len(plans), sources.shape[0]))
-            entering[name] = {"": unit}
-            service_s = _service_s(profile, "", count)
-            rows = unit * (service_s / count)[:, None]
-            busy[name] = [(np.arange(len(plans)), rows[:, None, :])]
-            continue
-        streams = {
-            stream: profiles[stream.upstream].given_per_s(stream.name, entering[stream.upstream])
-            for stream in topology.inputs(name)
-        }
-        copies = {stream: count if stream.grouping is Grouping.ALL else np.ones_like(count) for stream in streams}
-        entering[name] = {stream.name: rate * copies[stream][:, None] for stream, rate in streams.items()}
-        costs = np.stack(
-            [rate * _service_s(profile, stream.name, count)[:, None] for stream, rate in streams.items()], axis=1
-        )
-        busy[name] = []
-        for each in np.unique(count):
-            of = np.flatnonzero(count == each)
-            shares = _different_shares(topology, profiles, list(streams), int(each), known)
-            busy[name].append((of, np.einsum("kj,pks->pjs", shares, costs[of])))
-    return busy
-
-
-def _service_s(profile: OperatorProfile, stream: str, count: Ints) -> Floats:
-    """Per plan, of an operator of so many instances there."""
-    different, where = np.unique(count, return_inverse=True)
-    return np.array([profile.service_s_of(stream, int(each)) for each in different])[where]
-
-
-def _different_shares(
-    topology: Topology,
-    profiles: Profiles,
-    streams: Sequence[Stream],
-    parallelism: int,
-    known: dict[tuple[object, ...], Floats],
-) -> Floats:
-    """Shares of the instances of one operator, shape (streams, different instances).
-
-    known: what was worked out before; operators with the same groupings and the very same keys share it.
-    """
-    reader = topology.operator(streams[0].downstream)
-    keys = [profiles[reader.name].keys_of(stream.name) for stream in streams]
-    what = (
-        parallelism,
-        reader.max_parallelism,
-        *((s.grouping, s.shares) for s in streams),
-        *(id(each) for each in keys),
+def _estimates(
+    topology: Topology, profiles: Profiles, plans: Sequence[PhysicalPlan], scenarios: Scenarios, asked: _Asked
+) -> ManyEstimates:
+    if unknown := sorted(set(asked.delays) - {stream.name for stream in topology.streams}):
+        raise ModelError(f"delay of the unknown stream {unknown[0]}; streams are named `a->b`")
+    excuses = {number: why for number, plan in enumerate(plans) if (why := unfit(topology, plan)) is not None}
+    fitting = [number for number in range(len(plans)) if number not in excuses]
+    job = _Job(topology, profiles, asked)
+    shape = (len(plans), scenarios.count)
+    # Operators first: each writes a plane of its own.
+    utilisation = np.full((len(topology.order), *shape), np.nan)
+    scale, bottleneck = np.full(shape, np.nan), np.zeros(shape, dtype=np.int64)
+    taken = np.full((*shape, len(topology.sources)), np.nan)
+    latency = ManyLatencies(*(np.full(shape, np.nan) for _ in range(4))) if asked.latency else None
+    across = min(scenarios.count, SCENARIOS)
+    at_once = max(1, CELLS // across)
+    for begin in range(0, len(fitting), at_once):
+        chosen = fitting[begin : begin + at_once]
+        # Slices where they will do: they are no copies.
+        at = slice(chosen[0], chosen[-1] + 1) if chosen[-1] - chosen[0] + 1 == len(chosen) else chosen
+        these = [plans[number] for number in chosen]
+        for first in range(0, scenarios.count, across):
+            of = slice(first, min(scenarios.count, first + across))
+            told = job.estimated(these, scenarios.part(of.start, of.stop))
+            utilisation[:, at, of], scale[at, of], bottleneck[at, of] = told[:3]
+            taken[at, of] = told[3]
+            if latency is not None and told[4] is not None:
+                for whole, part in zip(vars(latency).values(), vars(told[4]).values(), strict=True):
+                    whole[at, of] = part
+    return ManyEstimates(
+        topology.order,
+        topology.sources,
+        np.moveaxis(utilisation, 0, 2),
+        scale,
+        bottleneck,
+        taken,
+        excuses,
+        latency,
     )
-    if what not in known:
-        shares = [
-            instance_shares(
-                stream.grouping,
-                parallelism,
-                engine=topology.engine,
-                max_parallelism=reader.max_parallelism,
-                keys=each,
-                shares=stream.shares or None,
+
+
+class _Job:
+    """A topology with its profiles, and what was worked out of it before."""
+
+    def __init__(self, topology: Topology, profiles: Profiles, asked: _Asked) -> None:
+        self._topology = topology
+        self._profiles = profiles
+        self._asked = asked
+        self._known = KnownShares(topology.engine)
+        self._windowed = any(profiles[name].windowed for name in topology.order)
+
+    def rates(
+        self, plans: Sequence[PhysicalPlan], scenarios: Scenarios, *, kinds: bool = False
+    ) -> Iterator[OperatorRates]:
+        return many_rates(
+            self._topology, self._profiles, plans, scenarios, self._known, kinds=kinds, site=self._asked.site
+        )
+
+    def estimated(
+        self, plans: Sequence[PhysicalPlan], scenarios: Scenarios
+    ) -> tuple[Floats, Floats, Ints, Floats, ManyLatencies | None]:
+        """Utilisation (operators, plans, scenarios), scale and bottleneck (plans, scenarios), what sources take in
+        (plans, scenarios, sources), latency.
+        """
+        shape = (len(plans), scenarios.count)
+        recursion = None
+        if self._asked.latency:
+            recursion = LatencyRecursion(
+                self._topology,
+                self._profiles,
+                shape,
+                self._asked.arrival_cv2,
+                self._asked.delays,
+                scenarios.service_cv2,
             )
-            for stream, each in zip(streams, keys, strict=True)
-        ]
-        known[what] = np.unique(np.stack(shares), axis=1)
-    return known[what]
+        used = np.empty((len(self._topology.order), *shape))
+        busiest, bottleneck = np.full(shape, -1.0), np.zeros(shape, dtype=np.int64)
+        for number, operator in enumerate(self.rates(plans, scenarios, kinds=recursion is not None)):
+            own = operator.busiest[operator.row]
+            used[number] = own
+            bottleneck[own > busiest] = number
+            np.maximum(busiest, own, out=busiest)
+            if recursion is not None:
+                recursion.take(operator)
+        with np.errstate(over="ignore", divide="ignore"):
+            scale = 1 / busiest
+        taken = np.broadcast_to(scenarios.loads_per_s, (*shape, scenarios.loads_per_s.shape[1])).copy()
+        if self._windowed:
+            self._solved(plans, scenarios, scale, bottleneck, taken)
+        elif (busiest > 1 / _FULL).any():
+            self._slow(plans, scenarios, busiest, bottleneck, taken)
+        latency = recursion.latencies(busiest < 1) if recursion is not None else None
+        return used, scale, bottleneck, taken, latency
 
+    @property
+    def _fed(self) -> Flags:
+        """Whether each operator, when full, slows each source, shape (operators, sources)."""
+        topology = self._topology
+        graph: nx.DiGraph[str] = nx.DiGraph()
+        graph.add_nodes_from(topology.order)
+        graph.add_edges_from((stream.upstream, stream.downstream) for stream in topology.streams)
+        feeds = np.ones((len(topology.order), len(topology.sources)), dtype=bool)
+        if topology.engine is not Engine.HERON:
+            for column, source in enumerate(topology.sources):
+                reached = nx.descendants(graph, source) | {source}
+                feeds[:, column] = [name in reached for name in topology.order]
+        return feeds
 
-def _one_by_one(topology: Topology, profiles: Profiles, plans: Sequence[PhysicalPlan]) -> Busy:
-    """Where what an instance gets depends on which one gave it, by a unit load of each source in turn."""
-    busy: Busy = {name: [] for name in topology.order}
-    for number, plan in enumerate(plans):
-        units = [
-            arrival_rates(topology, profiles, plan, {s: float(s == source) for s in topology.sources}).busy
-            for source in topology.sources
-        ]
-        for name in topology.order:
-            rows = np.unique(np.stack([unit[name] for unit in units], axis=1), axis=0)
-            busy[name].append((np.array([number]), rows[None]))
-    return busy
+    def _slow(
+        self, plans: Sequence[PhysicalPlan], scenarios: Scenarios, busiest: Floats, bottleneck: Ints, taken: Floats
+    ) -> None:
+        """What sources take in under backpressure, as throughput.throughput_per_s says it; changes `taken`."""
+        fed = self._fed
+        over = busiest > 1 / _FULL
+        slowed = over[:, :, None] & fed[bottleneck]
+        np.divide(taken, busiest[:, :, None], out=taken, where=slowed)
+        # Where every source that gives anything is slowed, all operators are brought down alike, and that was all.
+        again = over & ((~slowed) & (taken > 0)).any(axis=2)
+        if not again.any():
+            return
+        at, where = np.nonzero(again)
+        different, plan_of = np.unique(at, return_inverse=True)
+        busy = self._busy_per_unit([plans[number] for number in different], scenarios)
+        rates = taken[at, where]
+        for _ in self._topology.order:
+            used = np.stack([self._used(each, plan_of, where, rates) for each in busy], axis=1)
+            worst = used.argmax(axis=1)
+            most = np.take_along_axis(used, worst[:, None], 1)
+            if not (most > 1 / _FULL).any():
+                break
+            rates = np.where((most > 1 / _FULL) & fed[worst], rates / np.maximum(most, 1e-300), rates)
+        taken[at, where] = rates
 
+    def _busy_per_unit(self, plans: Sequence[PhysicalPlan], scenarios: Scenarios) -> list[tuple[Ints, Floats]]:
+        """Per operator the row of each plan, and what keeps its instances busy per unit of each source's load, shape
+        (rows, instances, scenarios or 1, sources).
+        """
+        sources = len(self._topology.sources)
+        alone = not (scenarios.service_factor or scenarios.selectivity_factor)
+        count = 1 if alone else scenarios.count
+        units = Scenarios(
+            np.tile(np.eye(sources), (count, 1)),
+            {name: np.repeat(each, sources) for name, each in scenarios.service_factor.items()},
+            {},
+            {name: np.repeat(each, sources) for name, each in scenarios.selectivity_factor.items()},
+        )
+        return [(of.row, of.busy.reshape(*of.busy.shape[:2], count, sources)) for of in self.rates(plans, units)]
 
-def _utilisation(topology: Topology, busy: Busy, loads: Floats) -> Floats:
-    """Of the busiest instance, shape (plans, loads, operators). loads: shape (plans, loads, sources)."""
-    used = np.zeros((*loads.shape[:2], len(topology.order)))
-    for column, name in enumerate(topology.order):
-        for of, rows in busy.get(name, []):
-            used[of, :, column] = np.max(loads[of] @ rows.transpose(0, 2, 1), axis=2)
-    return used
+    @staticmethod
+    def _used(busy: tuple[Ints, Floats], plan_of: Ints, where: Ints, rates: Floats) -> Floats:
+        """Of the busiest instance under rates of shape (cells, sources), for plans and scenarios of the cells."""
+        row, per_unit = busy
+        cell = per_unit[row[plan_of], :, where if per_unit.shape[2] > 1 else 0]
+        return np.asarray(np.einsum("cks,cs->ck", cell, rates).max(axis=1))
 
+    def _solved(
+        self, plans: Sequence[PhysicalPlan], scenarios: Scenarios, scale: Floats, bottleneck: Ints, taken: Floats
+    ) -> None:
+        """Where outputs follow windows: saturation is sought, as throughput.saturation_of does; plan by plan."""
+        fed = self._fed
+        for number, plan in enumerate(plans):
+            scale[number], bottleneck[number] = self._saturation(plan, scenarios)
+            at = np.arange(scenarios.count)
+            scales, worst = scale[number], bottleneck[number]
+            for _ in self._topology.order:
+                over = scales < _FULL
+                if not over.any():
+                    break
+                at, scales, worst = at[over], scales[over], worst[over]
+                taken[number, at] *= np.where(fed[worst], scales[:, None], 1.0)
+                now = Scenarios(
+                    taken[number, at],
+                    *(
+                        {name: each[at] for name, each in of.items()}
+                        for of in (scenarios.service_factor, scenarios.service_cv2, scenarios.selectivity_factor)
+                    ),
+                )
+                scales, worst = self._saturation(plan, now)
 
-def _taken(topology: Topology, busy: Busy, offered: Floats) -> Floats:
-    """What the sources take in under backpressure, as throughput.throughput_per_s says it of one plan and load."""
-    graph: nx.DiGraph[str] = nx.DiGraph()
-    graph.add_nodes_from(topology.order)
-    graph.add_edges_from((stream.upstream, stream.downstream) for stream in topology.streams)
-    feeds = np.zeros((len(topology.order), len(topology.sources)), dtype=bool)
-    for column, source in enumerate(topology.sources):
-        reached = nx.descendants(graph, source) | {source}
-        feeds[:, column] = [topology.engine is Engine.HERON or name in reached for name in topology.order]
-    taken = np.array(offered)
-    for _ in topology.order:
-        used = _utilisation(topology, busy, taken)
-        worst = used.argmax(axis=2)
-        most = np.take_along_axis(used, worst[:, :, None], axis=2)
-        if not (most > 1 / _FULL).any():
-            break
-        slowed = (most > 1 / _FULL) & feeds[worst]
-        taken = np.where(slowed, taken / np.maximum(most, 1e-300), taken)
-    return taken
+    def _saturation(self, plan: PhysicalPlan, scenarios: Scenarios) -> tuple[Floats, Ints]:
+        """Scale and bottleneck of each scenario: the first crossing of 1, upwards from where nothing saturates."""
+
+        def used(scales: Floats) -> Floats:
+            scaled = Scenarios(
+                scenarios.loads_per_s * scales[:, None],
+                scenarios.service_factor,
+                scenarios.service_cv2,
+                scenarios.selectivity_factor,
+            )
+            return np.stack([operator.busiest[0] for operator in self.rates([plan], scaled)])
+
+        busiest = used(np.ones(scenarios.count)).max(axis=0)
+        low = np.minimum(1.0, 0.5 / np.maximum(busiest, 0.5))
+        while (too_high := used(low).max(axis=0) >= 1).any():
+            low = np.where(too_high, low / 2, low)
+        begun, high = low, low
+        found = ~scenarios.loads_per_s.any(axis=1)
+        none = found.copy()
+        while not found.all() and (high < LARGEST_SCALE * begun).any():
+            low = np.where(found, low, high)
+            high = np.where(found, high, high * SEARCH_STEP)
+            found = found | (used(high).max(axis=0) >= 1)
+        crossing = found & ~none
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            above = used(middle).max(axis=0) >= 1
+            low, high = np.where(above, low, middle), np.where(above, middle, high)
+        return np.where(crossing, high, np.inf), used(np.where(crossing, high, 1.0)).argmax(axis=0)

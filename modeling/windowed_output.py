@@ -66,20 +66,23 @@ class WindowedOutput:
         >>> round(minute.given_per_s({"in": 1000.0}), 4)  # every key in every minute: 100 / 60
         1.6667
         """
+        return float(self.given_at_once_per_s({name: np.asarray(rate) for name, rate in entering_per_s.items()}))
+
+    def given_at_once_per_s(self, entering_per_s: Mapping[str, Floats]) -> Floats:
+        """given_per_s of many cases at once: what enters by each stream, and what goes out, have the same shape."""
+        shares, counts = self._shares()
         if self.kind is WindowKind.JOIN:
             if len(entering_per_s) != 2:
                 raise ModelError(f"a windowed join of {len(entering_per_s)} inputs; it has two")
             left, right = entering_per_s.values()
-            shares, counts = self._shares()
             # Pairs in a window: (left x share x window) x (right x share x window) per key, once per window.
-            return float((counts * shares**2).sum() * left * right * self.window_s)
-        shares, counts = self._shares()
-        per_key = shares * sum(entering_per_s.values())
-        if self.kind is WindowKind.SESSION:
-            # A tuple is the last of its session if none of its key follows within the gap.
-            return float((counts * per_key * np.exp(-per_key * self.window_s)).sum())
-        seen = counts * -np.expm1(-per_key * self.window_s)
-        return float(seen.sum() / (self.slide_s or self.window_s))
+            return np.asarray((counts * shares**2).sum() * left * right * self.window_s)
+        with np.errstate(under="ignore"):
+            per_key = shares * np.asarray(sum(entering_per_s.values()))[..., None]
+            if self.kind is WindowKind.SESSION:
+                # A tuple is the last of its session if none of its key follows within the gap.
+                return np.asarray((per_key * np.exp(-per_key * self.window_s)) @ counts)
+            return np.asarray(-np.expm1(-per_key * self.window_s) @ counts / (self.slide_s or self.window_s))
 
     def held(self, entering_per_s: Mapping[str, float]) -> float:
         """State that is held on average: accumulators (windows, one per key and open window), or tuples (joins).

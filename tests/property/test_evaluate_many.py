@@ -78,7 +78,7 @@ def test_a_plan_that_does_not_fit__is_excused_and_hurts_no_other() -> None:
     plans = [good, replace(good, parallelism={"web": 1, "app": 1, "join": 500}), good]
     many = evaluate_many(topology, profiles, plans, {"web": [400.0], "app": [400.0]})
     assert many.excuses.keys() == {1}
-    assert "parallelism 500 of operator 'join' > its max_parallelism 128" in many.excuses[1]
+    assert "parallelism 500 of operator 'join' > its max_parallelism 128" in str(many.excuses[1])
     assert np.isnan(many.utilisation[1]).all()
     assert not many.stable[1].any()
     # 200 + 200 a second into each of two, a millisecond each: 0.4.

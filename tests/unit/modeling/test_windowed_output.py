@@ -87,10 +87,22 @@ def test_evaluate__finds_where_a_topology_with_windows_saturates() -> None:
     assert evaluate(topology, profiles, plan, {"in": 4000.0}).throughput_per_s["in"] == pytest.approx(2000)
 
 
-def test_many_at_once__refuse_windows_in_words() -> None:
+def test_many_at_once__find_the_same_as_one_by_one() -> None:
     topology, profiles, plan = windowed()
-    with pytest.raises(ModelError, match=r"operator 'count' gives out by windows.*use evaluate"):
-        evaluate_many(topology, profiles, [plan], {"in": [1.0]})
+    wider = PhysicalPlan("t", {"in": 1, "count": 5, "sink": 1})
+    loads = [0.0, 10.0, 100.0, 1900.0, 2100.0, 9000.0]
+    many = evaluate_many(topology, profiles, [plan, wider], {"in": loads})
+    for row, each in enumerate((plan, wider)):
+        for column, load in enumerate(loads):
+            one = evaluate(topology, profiles, each, {"in": load})
+            assert many.utilisation[row, column].max() == pytest.approx(one.utilisation, rel=1e-9)
+            assert many.saturation_scale[row, column] == pytest.approx(one.saturation_scale, rel=1e-9)
+            assert many.throughput_per_s[row, column, 0] == pytest.approx(one.throughput_per_s["in"], rel=1e-8)
+            if load > 0:
+                assert topology.order[many.bottleneck[row, column]] == one.bottleneck
+    # Two counters of 1,000 a second saturate; five do not before their windows' output has long reached its most.
+    assert many.saturation_scale[0, 2] == pytest.approx(20)
+    assert many.saturation_scale[1, 2] == pytest.approx(50)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,77 @@
+"""Excuses: why a plan will not do, in a sentence for people and as a change that would mend it for the scheduler."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from modeling.physical_plan import PhysicalPlan
+from modeling.topology import Grouping, Topology
+
+
+@dataclass(frozen=True)
+class Excuse:
+    """One target that a plan misses, or one way in which it does not fit the topology.
+
+    target: what is missed: `fit`, `throughput`, `utilisation`, `latency` or `lag`. operator: where; empty for the whole
+    way. change: parallelism of the operators that would mend it, the others as they are; 0: leave it out; empty where
+    no parallelism does.
+    """
+
+    plan_id: str
+    target: str
+    operator: str
+    value: float
+    bound: float
+    reason: str
+    remedy: str
+    change: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def mendable(self) -> bool:
+        return bool(self.change)
+
+    def __str__(self) -> str:
+        return f"{self.reason}; {self.remedy}"
+
+
+def unfit(topology: Topology, plan: PhysicalPlan) -> Excuse | None:
+    """Why a plan does not fit the topology, with the nearest that does; None where it fits."""
+    known = {operator.name: operator for operator in topology.operators}
+    change: dict[str, int] = {}
+    found: list[tuple[str, float, float, str]] = []
+    for name, count in plan.parallelism.items():
+        if name not in known:
+            change[name] = 0
+            found.append(
+                (
+                    name,
+                    count,
+                    0,
+                    f"plan names the unknown operator {name!r}; topology {topology.name!r} has {', '.join(known)}",
+                )
+            )
+        elif count > (most := known[name].max_parallelism):
+            change[name] = most
+            found.append(
+                (name, count, most, f"plan: parallelism {count} of operator {name!r} > its max_parallelism {most}")
+            )
+    for name in known:
+        if name not in plan.parallelism:
+            change[name] = 1
+            found.append((name, 0, 1, f"plan gives no parallelism for operator {name!r}"))
+    for stream in topology.streams:
+        name, count = stream.downstream, len(stream.shares)
+        if stream.grouping is Grouping.CUSTOM and name in plan.parallelism and plan.parallelism[name] != count:
+            change[name] = count
+            reason = (
+                f"plan: parallelism {plan.parallelism[name]} of operator {name!r}, to whose instances stream "
+                f"{stream.name} gives {count} shares"
+            )
+            found.append((name, plan.parallelism[name], count, reason))
+    if not found:
+        return None
+    name, value, bound, reason = found[0]
+    parts = [f"leave out {of}" if count == 0 else f"give {of} {count}" for of, count in change.items()]
+    remedy = f"the nearest plan that fits: {', '.join(parts)}"
+    if any(of in known and plan.parallelism.get(of, 0) > known[of].max_parallelism for of in change):
+        remedy += ", or restart the job with a larger max_parallelism"
+    return Excuse(plan.plan_id, "fit", name, value, bound, reason, remedy, change)

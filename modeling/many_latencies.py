@@ -1,0 +1,304 @@
+"""End-to-end latency of many plans under many scenarios: three moments through the graph, percentiles from these.
+
+Quicker than modeling/path_latency.py by orders of magnitude, and less exact: the wait of an instance is the closed form
+of modeling/wait_distribution.py where that solves the queue, and a percentile is that of a distribution of three
+moments where that adds whole distributions. Variability passes from operator to operator as in modeling/variability.py.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from modeling.estimate import UNSTABLE
+from modeling.many_rates import ByPlan, OperatorRates
+from modeling.operator_profile import Profiles
+from modeling.path_latency import Delay
+from modeling.three_moments import quantile_s
+from modeling.topology import Grouping, Topology
+
+Floats = npt.NDArray[np.float64]
+
+CELLS = 2**15
+"""Plans x kinds of instances x scenarios that are worked on at once, so that they stay in a core's cache."""
+
+_NEARLY_FULL = 1 - 1e-9
+_SELDOM = 0.02
+"""The least share of the tuples that wait, of the utilisation: the closed form may come to 0 where some still wait."""
+
+
+@dataclass(frozen=True)
+class ManyLatencies:
+    """Seconds from arrival until the last service at a sink, of a tuple at any of them; UNSTABLE where an operator is.
+
+    All of one shape: that of utilisation without its last axis.
+    """
+
+    mean_s: Floats
+    p50_s: Floats
+    p95_s: Floats
+    p99_s: Floats
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Raw moments of a time: E[T], E[T²], E[T³]."""
+
+    first: Floats
+    second: Floats
+    third: Floats
+
+    def __add__(self, other: "Moments") -> "Moments":
+        """Of the sum of two independent times."""
+        return Moments(
+            self.first + other.first,
+            self.second + 2 * self.first * other.first + other.second,
+            self.third + 3 * (self.second * other.first + self.first * other.second) + other.third,
+        )
+
+    def __mul__(self, weight: Floats) -> "Moments":
+        """Weighed, so that weighed moments add up to those of a mixture."""
+        return Moments(self.first * weight, self.second * weight, self.third * weight)
+
+    def with_chance_of(self, other: "Moments") -> "Moments":
+        return Moments(self.first + other.first, self.second + other.second, self.third + other.third)
+
+    def quantile_s(self, share: float) -> Floats:
+        variance = np.maximum(self.second - self.first**2, (1e-7 * self.first) ** 2)
+        third = self.third - self.first * (3 * self.second - 2 * self.first**2)
+        deviation = np.sqrt(variance)
+        skewness = third / np.maximum(variance * deviation, 1e-300)
+        return quantile_s(share, self.first, deviation, skewness)
+
+
+def two_moment(mean_s: npt.ArrayLike, cv2: npt.ArrayLike) -> Moments:
+    """Of the distribution that modeling/two_moments.py lays through a mean and a squared variation."""
+    mean, spread = np.asarray(mean_s, dtype=np.float64), np.asarray(cv2, dtype=np.float64)
+    return Moments(mean, mean**2 * (1 + spread), mean**3 * _third(spread))
+
+
+def _third(cv2: Floats) -> Floats:
+    """E[T³] over E[T]³: of a gamma up to 1, of a hyper-exponential with balanced means above."""
+    return np.where(cv2 <= 1, (1 + cv2) * (1 + 2 * cv2), 3 * cv2 * (1 + cv2))
+
+
+class LatencyRecursion:
+    """Takes one operator after the other, in topological order, and keeps only what later ones need."""
+
+    def __init__(
+        self,
+        topology: Topology,
+        profiles: Profiles,
+        shape: tuple[int, int],
+        arrival_cv2: float,
+        delays: Mapping[str, Delay],
+        service_cv2: Mapping[str, Floats],
+    ) -> None:
+        self._topology = topology
+        self._profiles = profiles
+        self._shape = shape
+        self._arrival_cv2 = arrival_cv2
+        self._delays = delays
+        self._cv2 = service_cv2
+        self._leaving: dict[str, Floats] = {}
+        self._age: dict[str, Moments] = {}
+        self._taken: dict[str, ByPlan] = {}
+        self._readers = {name: len(topology.outputs(name)) for name in topology.order}
+        self._sinks: list[tuple[Floats, Moments]] = []
+
+    def take(self, operator: OperatorRates) -> None:
+        name = operator.name
+        waiting = _Waiting(operator, self._topology)
+        hashed, kept = self._arriving(operator, waiting)
+        waited = waiting.waited(hashed, kept, self._shape)
+        age = waited if not self._topology.inputs(name) else self._before(operator, waiting) + waited
+        taken = ByPlan(operator.row, operator.total_per_s)
+        if self._topology.outputs(name):
+            self._age[name], self._taken[name] = age, taken
+            self._leaving[name] = waiting.leaving(hashed, kept, self._cv2.get(name, self._profiles[name].service_cv2))
+        else:
+            self._sinks.append((taken.every(), age))
+        for stream in self._topology.inputs(name):
+            self._readers[stream.upstream] -= 1
+            if not self._readers[stream.upstream]:
+                del self._age[stream.upstream], self._taken[stream.upstream], self._leaving[stream.upstream]
+
+    def latencies(self, stable: npt.NDArray[np.bool_]) -> ManyLatencies:
+        """stable: shape (plans, scenarios)."""
+        total = np.asarray(sum(rate for rate, _ in self._sinks))
+        mixed: Moments | None = None
+        for rate, age in self._sinks:
+            part = age * np.where(total > 0, rate / np.where(total > 0, total, 1.0), 1 / len(self._sinks))
+            mixed = part if mixed is None else mixed.with_chance_of(part)
+        assert mixed is not None
+        told = (mixed.first, *(mixed.quantile_s(share) for share in (0.5, 0.95, 0.99)))
+        return ManyLatencies(*(np.where(stable, each, UNSTABLE) for each in told))
+
+    def _arriving(self, operator: OperatorRates, waiting: "_Waiting") -> tuple[Floats | None, Floats]:
+        """Of all streams together ca² − 1, in two parts: of hashed ones, as if all went to one instance, and of the
+        others at each instance. None where nothing is hashed.
+        """
+        streams = self._topology.inputs(operator.name)
+        if not streams:
+            return None, self._arrival_cv2 / waiting.parallelism - 1
+        hashed: Floats | None = None
+        kept: Floats = np.zeros((1, 1))
+        for stream in streams:
+            part = waiting.part(stream.name)
+            up, out = self._taken[stream.upstream].every(), waiting.by_plan(operator.stream_per_s[stream.name])
+            made = np.where(up > 0, out / np.where(up > 0, up, 1.0), 1.0)
+            leaving = self._leaving[stream.upstream]
+            # Below 1 each is kept at random; above, as many leave together.
+            selected = (
+                made * (leaving - 1)
+                if (made <= 1).all()
+                else np.where(made <= 1, made * (leaving - 1), made * leaving - 1)
+            )
+            match stream.grouping:
+                case Grouping.FIELDS:
+                    hashed = part * selected + (0.0 if hashed is None else hashed)
+                case Grouping.SHUFFLE | Grouping.FORWARD:
+                    kept = kept + part * ((selected + 1) / waiting.parallelism - 1)
+                case _:
+                    kept = kept + part * selected
+        return hashed, kept
+
+    def _before(self, operator: OperatorRates, waiting: "_Waiting") -> Moments:
+        """Age of the tuples that enter: the streams weighed by rate."""
+        mixed: Moments | None = None
+        streams = self._topology.inputs(operator.name)
+        for stream in streams:
+            way = self._age[stream.upstream]
+            if (delay := self._delays.get(stream.name)) is not None and delay.mean_s > 0:
+                way = way + two_moment(delay.mean_s, delay.cv2)
+            if len(streams) > 1:
+                way = way * waiting.part(stream.name)
+            mixed = way if mixed is None else mixed.with_chance_of(way)
+        assert mixed is not None
+        return mixed
+
+
+class _Waiting:
+    """What of one operator's waits does not depend on the variability of its arrivals: worked out once a row."""
+
+    def __init__(self, operator: OperatorRates, topology: Topology) -> None:
+        kinds = operator.kinds
+        assert kinds is not None
+        self._row = operator.row
+        self._source = not topology.inputs(operator.name)
+        total = operator.total_per_s[:, None]
+        some = np.where(total > 0, total, 1.0)
+        self._counts = operator.parallelism[:, None].astype(np.float64)
+        even = 1 / self._counts[:, :, None]
+        self._thin = np.where(total > 0, kinds.taken_per_s / some, even)
+        self._weight = kinds.number[:, :, None] * self._thin
+        self._busy = np.minimum(kinds.busy, _NEARLY_FULL)
+        given = np.stack([operator.stream_per_s[of] for of in operator.stream_per_s])
+        whole = given.sum(axis=0)
+        parts = np.where(whole > 0, given / np.where(whole > 0, whole, 1.0), 1 / len(given))
+        self._streams = dict(zip(operator.stream_per_s, parts, strict=True))
+        squares = (parts**2).sum(axis=0)
+        self._long: Floats | None = None
+        if len(self._streams) > 1:
+            # Over short spans independent streams together are near Poisson (the hybrid of Albin 1984).
+            several = 1 / squares - 1
+            self._long = (whole > 0)[:, None] / (1 + 4 * (1 - self._busy) ** 2 * several[:, None])
+        self._service_s = kinds.service_s
+        self._cv2 = np.broadcast_to(kinds.service_cv2, (len(self._counts), kinds.service_cv2.shape[1]))[:, None]
+        cs2 = self._cv2
+        idle = 1 - self._busy
+        # The wait of those that wait, as in M/G/1 (Whitt 1983, 53): its moments over those of the mean.
+        spread = np.maximum(
+            2 * self._busy - 1 + 4 * idle * np.where(cs2 >= 1, 3 * cs2, 1 + 2 * cs2) * (1 + cs2) / (3 * (1 + cs2) ** 2),
+            0.0,
+        )
+        self._second = 1 + spread
+        self._third_by_second = _third(spread) / self._second
+        self._half_wait_s = self._busy / idle * self._service_s / 2
+
+    @property
+    def parallelism(self) -> Floats:
+        """Of each plan, shape (plans, 1)."""
+        return self._counts[self._row]
+
+    def by_plan(self, rows: Floats) -> Floats:
+        return rows if rows.shape[0] == 1 else rows[self._row]
+
+    def part(self, stream: str) -> Floats:
+        """Of all that enters, by rate; shape (plans or 1, scenarios)."""
+        return self.by_plan(self._streams[stream])
+
+    def leaving(self, hashed: Floats | None, kept: Floats, cv2: npt.ArrayLike) -> Floats:
+        """Squared variation of the gaps between departures of all instances together, shape (plans, scenarios)."""
+        largest = self._thin.argmax(axis=1)[:, None]
+        thin, busy = (self.by_plan(np.take_along_axis(each, largest, 1)[:, 0]) for each in (self._thin, self._busy))
+        arriving = kept if hashed is None else kept + thin * hashed
+        if self._long is not None:
+            arriving = arriving * self.by_plan(np.take_along_axis(self._long, largest, 1)[:, 0])
+        busy2 = busy**2
+        # Many independent streams are near Poisson.
+        return np.asarray(1 + ((1 - busy2) * arriving + busy2 * (np.asarray(cv2) - 1)) / np.sqrt(self.parallelism))
+
+    def waited(self, hashed: Floats | None, kept: Floats, shape: tuple[int, int]) -> Moments:
+        """Moments of wait and service over instances, shape (plans, scenarios)."""
+        plans, scenarios = shape
+        found = np.empty((3, plans, scenarios))
+        kinds = self._thin.shape[1]
+        block = max(1, CELLS // (kinds * scenarios))
+        for begin in range(0, plans, block):
+            at = slice(begin, min(plans, begin + block))
+            row = self._row[at]
+            arriving = kept[at if kept.shape[0] > 1 else slice(None)][:, None]
+            if hashed is not None:
+                arriving = self._thin[row] * hashed[at if hashed.shape[0] > 1 else slice(None)][:, None] + arriving
+            if self._long is not None:
+                arriving = arriving * self._long[row]
+            self._waited(row, arriving, found[:, at])
+        waits = Moments(found[0], found[1], found[2])
+        if self._service_s.shape[1] > 1:
+            return waits
+        return waits + two_moment(self.by_plan(self._service_s[:, 0]), self.by_plan(self._cv2[:, 0]))
+
+    def _waited(self, row: npt.NDArray[np.int64], arriving: Floats, into: Floats) -> None:
+        """arriving: ca² − 1, shape (plans or 1, kinds or 1, scenarios or 1)."""
+        busy, weight, cs2 = self._busy[row], self._weight[row], self._cv2[row]
+        varying = np.maximum(arriving + (1 + cs2), 1e-200)
+        delayed, exponent = _even(busy, arriving, cs2, varying)
+        if (arriving > 0).any():
+            bursty = arriving > 0
+            delayed_too, exponent_too = _bursty(busy, arriving, cs2)
+            delayed, exponent = np.where(bursty, delayed_too, delayed), np.where(bursty, exponent_too, exponent)
+        with np.errstate(under="ignore"):
+            wait_s = self._half_wait_s[row] * varying * np.exp(exponent)
+        delayed = np.clip(delayed, np.maximum(_SELDOM * busy, 1e-300), 1.0)
+        of_delayed_s = wait_s / delayed
+        second = wait_s * of_delayed_s * self._second[row]
+        third = second * of_delayed_s * self._third_by_second[row]
+        if self._service_s.shape[1] > 1:
+            one = Moments(wait_s, second, third) + two_moment(self._service_s[row], cs2)
+            wait_s, second, third = one.first, one.second, one.third
+        for moment, each in zip(into, (wait_s, second, third), strict=True):
+            np.einsum("pkn,pkn->pn", weight, each, out=moment)
+
+
+def _even(busy: Floats, arriving: Floats, cs2: Floats, varying: Floats) -> tuple[Floats, Floats]:
+    """Share that waits, and the logarithm of what lowers Kingman's wait, where ca² <= 1."""
+    idle = 1 - busy
+    busy2 = busy * busy
+    least = busy2 * 4
+    spread = 1 + busy * (cs2 - 1) + least + busy2 * cs2
+    delayed = busy + arriving * busy * idle * (2 + busy * cs2 + arriving) / np.maximum(
+        spread + least * arriving, 1e-100
+    )
+    exponent = -2 / 3 * idle / np.maximum(busy, 1e-30) * (arriving * arriving / varying)
+    return delayed, exponent
+
+
+def _bursty(busy: Floats, arriving: Floats, cs2: Floats) -> tuple[Floats, Floats]:
+    """The same where ca² > 1."""
+    idle = 1 - busy
+    ca2 = np.maximum(arriving, 0.0) + 1
+    busy2 = busy * busy
+    delayed = busy + 4 * arriving * busy2 * idle / (ca2 + busy2 * (4 * ca2 + cs2))
+    return delayed, -idle * arriving / np.maximum(ca2 + 4 * cs2, 1.0)

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from modeling.errors import ModelError
 from modeling.key_histogram import KeyHistogram
 from modeling.operator_profile import OperatorProfile
+from modeling.polling import Polling
 from modeling.scale_efficiency import ScaleEfficiency
 from modeling.windowed_output import WindowedOutput, WindowKind
 
@@ -38,6 +39,14 @@ class _EfficiencyEntry(BaseModel):
     coordination_error_s: float = 0.0
 
 
+class _PollingEntry(BaseModel):
+    """A source that asks for its tuples: see docs/modeling.md."""
+
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+    interval_s: float
+    most_per_poll: int
+
+
 class _ProfileEntry(BaseModel):
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
     service_s: float
@@ -61,6 +70,7 @@ class _ProfileEntry(BaseModel):
     state_in_memory: bool = True
     gc_share: float = 0.0
     intervals: dict[str, tuple[float, float]] = {}
+    polling: _PollingEntry | None = None
     samples: int = 0
 
 
@@ -134,6 +144,7 @@ def _profile(name: str, entry: _ProfileEntry) -> OperatorProfile:
         entry.state_in_memory,
         entry.gc_share,
         entry.intervals,
+        None if entry.polling is None else Polling(entry.polling.interval_s, entry.polling.most_per_poll),
     )
 
 
@@ -169,5 +180,6 @@ def _entry(profile: OperatorProfile) -> _ProfileEntry:
         state_in_memory=profile.state_in_memory,
         gc_share=profile.gc_share,
         intervals=dict(profile.intervals),
+        polling=None if profile.polling is None else _PollingEntry(**asdict(profile.polling)),
         samples=profile.samples,
     )

@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from modeling.errors import ModelError
 from modeling.key_histogram import KeyHistogram
+from modeling.polling import Polling
 from modeling.scale_efficiency import LINEAR, ScaleEfficiency
 from modeling.windowed_output import WindowedOutput
 
@@ -33,6 +34,7 @@ class OperatorProfile:
     of its instances where state_in_memory. gc_share: part of the time spent in garbage collection when measured.
     intervals: where each parameter that was measured lies with 95 %, by its name: `service_s`,
     `stream_service_s[a->b]`, `selectivity[b->c]`, `input_selectivity[b->c][a->b]`, `efficiency.exponent` and so on.
+    polling: of a source that asks for its tuples; what it can ask for bounds what it takes in.
     """
 
     operator: str
@@ -57,10 +59,13 @@ class OperatorProfile:
     state_in_memory: bool = True
     gc_share: float = 0.0
     intervals: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    polling: Polling | None = None
 
     def service_s_of(self, stream: str, parallelism: int) -> float:
         """Mean busy seconds per tuple of one stream that enters an operator of so many instances."""
-        return self.efficiency.service_s(self.stream_service_s.get(stream, self.service_s), parallelism)
+        service_s = self.efficiency.service_s(self.stream_service_s.get(stream, self.service_s), parallelism)
+        # An instance that may not ask for more is as full as one that is busy.
+        return service_s if self.polling is None else max(service_s, self.polling.least_s)
 
     def given_per_s(self, stream: str, entering_per_s: Mapping[str, Floats]) -> Floats:
         """Tuples per second that go out on a stream, of what enters on each stream (of each instance, or in all)."""

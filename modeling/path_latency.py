@@ -170,7 +170,8 @@ def latency_distribution(
     operators: Mapping[str, Station],
     delays: Mapping[str, Delay] | None = None,
 ) -> LatencyDistribution:
-    """Distribution of the end-to-end latency. delays: by stream name (`a->b`), none where not given.
+    """Distribution of the end-to-end latency. delays: by stream name (`a->b`), or by source where
+    tuples wait before it; none where not given.
 
     A tuple that an operator makes of one carries that one's age on. Sojourns along a path are taken as independent:
     exact for Poisson arrivals and exponential services (Reich 1957), an approximation elsewhere. A wait is exact for
@@ -178,8 +179,8 @@ def latency_distribution(
     Raises ModelError for a delay of an unknown stream.
     """
     added = dict(delays or {})
-    if unknown := sorted(set(added) - {stream.name for stream in topology.streams}):
-        raise ModelError(f"delay of the unknown stream {unknown[0]}; streams are named `a->b`")
+    if unknown := sorted(set(added) - {stream.name for stream in topology.streams} - set(topology.sources)):
+        raise ModelError(f"delay of {unknown[0]}, which is no stream and no source; streams are named `a->b`")
     own = {name: operators[name].waits() for name in topology.order}
     step_s = _longest_s(topology, operators, own, added) / SIZE
     reached: dict[str, Transform] = {}
@@ -194,7 +195,7 @@ def latency_distribution(
         for weight, service_s, wait in own[name]:
             served = two_moment_lattice(service_s, station.service_cv2, step_s, SIZE)
             passed.append((weight, np.fft.rfft(wait.on(step_s, SIZE).mass) * np.fft.rfft(served.mass)))
-        reached[name] = _mixed(before) * _mixed(passed)
+        reached[name] = _delayed(_mixed(before), added.get(name), step_s) * _mixed(passed)
     sinks = [name for name in topology.order if not topology.outputs(name)]
     at_sink = {name: Lattice(step_s, np.maximum(np.fft.irfft(reached[name], SIZE), 0.0)) for name in sinks}
     return LatencyDistribution(mixture([(rates.operator_per_s(name), at_sink[name]) for name in sinks]), at_sink)
@@ -234,7 +235,9 @@ def _longest_s(
         wait_s = max((wait.mean_s for wait in stable), default=0.0)
         tails += [wait.quantile_s(1 - 1e-6) - wait.mean_s for wait in stable]
         tails.append(14 * tail_s(longest_s, max(station.service_cv2, 1.0)))
-        before = 0.0
+        own = delays.get(name, Delay())
+        before = own.mean_s
+        tails.append(14 * tail_s(own.mean_s, max(own.cv2, 1.0)))
         for stream in topology.inputs(name):
             delay = delays.get(stream.name, Delay())
             before = max(before, means[stream.upstream] + delay.mean_s)

@@ -19,7 +19,7 @@ BUFFER_BYTES = 32 * 1024
 def stream_delays(
     topology: Topology, profiles: Profiles, plan: PhysicalPlan, rates: Rates, site: Site
 ) -> dict[str, Delay]:
-    """The delay of every stream that has any, by its name.
+    """The delay of every stream that has any, by its name; and of sources that poll, by theirs.
 
     A buffer leaves after buffer_timeout_s, or as soon as it is full where bytes_per_tuple tell when that is: a tuple
     waits evenly between nothing and that. Operators that the engine chains have no buffer between them, which a plan
@@ -31,6 +31,10 @@ def stream_delays(
         if site.network is not None and places_nodes(plan)
         else {}
     )
+    for name in topology.sources:
+        polling = profiles[name].polling
+        if polling is not None and polling.interval_s > 0:
+            delays[name] = buffer_timeout_delay(polling.interval_s)
     for stream in topology.streams:
         delay = Delay(site.serialisation_s.get(stream.name, 0.0))
         if stream.name in hops:

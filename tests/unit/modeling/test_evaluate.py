@@ -1,5 +1,7 @@
 """evaluate() against hand arithmetic."""
 
+from dataclasses import replace
+
 import ciw
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ from modeling.estimate import UNSTABLE
 from modeling.evaluate import evaluate
 from modeling.operator_profile import OperatorProfile
 from modeling.physical_plan import PhysicalPlan
+from modeling.polling import Polling
 from modeling.rates import arrival_rates
 from modeling.throughput import throughput_per_s
 from modeling.topology import Engine, Grouping, Operator, Stream, Topology
@@ -138,3 +141,20 @@ def test_tandem_latency__agrees_with_simulation(chain: Topology) -> None:
     for record in simulation.get_all_records():
         total[record.id_number] = total.get(record.id_number, 0.0) + record.waiting_time + record.service_time
     assert estimate.latency_s == pytest.approx(np.mean(list(total.values())), rel=0.1)
+
+
+def test_a_source_that_polls__takes_in_what_it_may_ask_for_and_makes_tuples_wait(
+    chain: Topology, chain_profiles: dict[str, OperatorProfile]
+) -> None:
+    # 20 tuples every 0.5 s are 40/s an instance, far below the 1,000/s of its service time
+    profiles = {**chain_profiles, "a": replace(chain_profiles["a"], polling=Polling(0.5, 20))}
+    plan = PhysicalPlan("chain", {"a": 2, "b": 4, "c": 4})
+    polled, pushed = (evaluate(chain, each, plan, {"a": 40}, percentiles=True) for each in (profiles, chain_profiles))
+    assert polled.mst_per_s["a"] == pytest.approx(80)
+    assert polled.bottleneck == "a"
+    assert polled.latency is not None
+    assert pushed.latency is not None
+    # half of 0.5 s on average, beside what the fuller source adds
+    assert polled.latency.mean_s > pushed.latency.mean_s + 0.25
+    with pytest.raises(ModelError, match="at most 0 tuples"):
+        Polling(0.5, 0)

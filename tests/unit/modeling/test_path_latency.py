@@ -105,7 +105,7 @@ def test_batch__waits_for_those_behind() -> None:
 def test_delay__that_cannot_be_or_of_no_stream_is_refused(chain: Topology, chain_profiles: Profiles) -> None:
     with pytest.raises(ModelError, match="not negative"):
         Delay(-1.0)
-    with pytest.raises(ModelError, match="unknown stream a->c"):
+    with pytest.raises(ModelError, match="a->c, which is no stream"):
         latency(chain, chain_profiles, {"a": 1.0}, {"a->c": Delay(1.0)})
 
 

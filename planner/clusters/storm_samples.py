@@ -1,0 +1,269 @@
+"""Operator samples of a Storm topology, from what its UI shows of a window that ends now.
+
+Read in the REST documentation and the code of Storm 2 (UIHelpers, StatsUtil); not run against a real Storm.
+
+An executor, which holds one or more tasks, is an instance. Of it the UI tells what it executed, its mean execute
+latency (ms, as text with three digits), what it emitted in all, and its capacity: the share of the last ten minutes
+that it was busy. What came in by each stream, and went out on each, is told of all executors together: shared out here
+by what each executed and emitted, so that executors differ in their totals alone. Storm looks at one tuple in twenty
+(topology.stats.sample.rate) and counts it as twenty. It shows no backpressure, CPU, memory or garbage collection.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+from pydantic import SecretStr
+
+from modeling.operator_sample import OperatorSample
+from modeling.topology import Topology
+from planner.clusters.component_streams import Read, component_of_operator, streams_read
+from planner.clusters.json_rest import JsonRest
+from planner.errors import ClusterError
+
+WINDOWS_S = (600, 10800, 86400)
+"""The windows that Storm keeps, besides all time."""
+CAPACITY_S = 600.0
+ROUNDED = 0.0005
+"""Latencies and capacities are told to three digits."""
+FAR_APART = 0.5
+_SUMMARY = "/api/v1/topology/summary"
+
+
+def storm_operator_samples(
+    url: str,
+    *,
+    topology_name: str,
+    topology: Topology,
+    operators: Mapping[str, str] | None = None,
+    window_s: int = 600,
+    timeout_s: float = 10.0,
+    headers: Mapping[str, SecretStr] | None = None,
+    transport: httpx.BaseTransport | None = None,
+) -> Sequence[OperatorSample]:
+    """One sample per executor over the window, or over its uptime where that is less.
+
+    operators: operator → component, where their names differ. An executor of which Storm shows no uptime has not
+    reported yet and is left out. Nobody tells how long a spout is busy: busy_s of sources is 0. What a source took in
+    is what it emitted on the streams of the topology. backpressured_s is 0, since it is not told: look at busy_s and
+    at max.spout.pending before taking what came in for what was offered. Ticks and other tuples of Storm itself count
+    as busy, not as tuples. Samples of windows that overlap are not independent: ask again after window_s.
+
+    Raises ClusterError where the UI cannot be reached, does not know the topology or a component, answers in another
+    shape, or tells capacities that do not go with counts and latencies.
+    """
+    part = f"topology {topology_name}"
+    rest = JsonRest("Storm UI", url, part=part, timeout_s=timeout_s, headers=headers, transport=transport)
+    ui = _Ui(rest, str(window_s))
+    if window_s not in WINDOWS_S:
+        raise ClusterError(f"{ui.rest.place}: window_s {window_s}; Storm keeps windows of 600, 10800 and 86400 s")
+    topology_id = ui.topology_id(topology_name)
+    component_of = component_of_operator(ui.rest.place, topology, operators, ui.components(topology_id))
+    now_s = datetime.now(UTC).timestamp()
+    shown = {name: ui.component(topology_id, component) for name, component in component_of.items()}
+    reads = {name: [each.read for each in component.inputs] for name, component in shown.items()}
+    carried = streams_read(ui.rest.place, topology, component_of, reads)
+    samples: list[OperatorSample] = []
+    for name, component in shown.items():
+        flows = _flows(topology, name, component, component_of, carried)
+        parallelism = len(component.executors)
+        for index, executor in enumerate(component.executors):
+            if executor.uptime_s > 0:
+                busy_s = _busy_s(ui.rest.place, name, executor, window_s)
+                sample = _sample(name, flows, executor, busy_s, min(float(window_s), executor.uptime_s))
+                samples.append(replace(sample, index=index, parallelism=parallelism, began_s=now_s - sample.span_s))
+    return samples
+
+
+@dataclass(frozen=True)
+class _Input:
+    """What a component executed of one stream; latency_ms: mean."""
+
+    read: Read
+    executed: float
+    latency_ms: float
+
+
+@dataclass(frozen=True)
+class _Executor:
+    first_task: int
+    uptime_s: float
+    emitted: float
+    executed: float
+    latency_ms: float
+    capacity: float | None
+
+
+@dataclass(frozen=True)
+class _Component:
+    """emitted: per stream. executors: in the order of their tasks."""
+
+    inputs: tuple[_Input, ...]
+    emitted: Mapping[str, float]
+    executors: tuple[_Executor, ...]
+
+
+@dataclass(frozen=True)
+class _Ui:
+    rest: JsonRest
+    window: str
+
+    def topology_id(self, name: str) -> str:
+        summary = self._got(_SUMMARY)
+        try:
+            ids = {str(one["name"]): str(one["id"]) for one in summary["topologies"]}
+        except (KeyError, TypeError):
+            raise self.rest.surprise(_SUMMARY, summary) from None
+        if name not in ids:
+            known = ", ".join(sorted(ids)) or "none"
+            raise ClusterError(f"{self.rest.place} does not run; known are: {known}. Submit it, or correct its name")
+        return ids[name]
+
+    def components(self, topology_id: str) -> list[str]:
+        path = f"/api/v1/topology/{quote(topology_id, safe='')}"
+        page = self._got(path)
+        try:
+            return [str(one["spoutId"]) for one in page["spouts"]] + [str(one["boltId"]) for one in page["bolts"]]
+        except (KeyError, TypeError):
+            raise self.rest.surprise(path, page) from None
+
+    def component(self, topology_id: str, component: str) -> _Component:
+        path = f"/api/v1/topology/{quote(topology_id, safe='')}/component/{quote(component, safe='')}"
+        page = self._got(path)
+        try:
+            inputs = tuple(
+                _Input(
+                    (str(one["component"]), str(one["stream"])),
+                    _number(one["executed"]),
+                    _number(one["executeLatency"]),
+                )
+                for one in page.get("inputStats") or ()
+            )
+            emitted = {str(one["stream"]): _number(one["emitted"]) for one in page.get("outputStats") or ()}
+            executors = sorted((_executor(one) for one in page["executorStats"]), key=lambda one: one.first_task)
+        except (KeyError, TypeError, ValueError, AttributeError):
+            raise self.rest.surprise(path, page) from None
+        return _Component(inputs, emitted, tuple(executors))
+
+    def _got(self, path: str) -> dict[str, Any]:
+        status, body = self.rest.get(path, {"window": self.window})
+        if not isinstance(body, dict):
+            raise self.rest.surprise(path, body)
+        if status >= httpx.codes.BAD_REQUEST or "error" in body:
+            reason = " ".join(str(body.get("error") or f"HTTP {status}").split())[:200]
+            raise ClusterError(
+                f"{self.rest.place} fails {path}: {reason}; see the log of the UI and whether Nimbus runs"
+            )
+        return body
+
+
+def _number(told: object) -> float:
+    """Storm tells nothing, and text, where a number is meant. Raises ValueError for what is none, or below 0."""
+    number = float(str(told)) if told not in (None, "") else 0.0
+    if not 0 <= number < float("inf"):
+        raise ValueError(number)
+    return number
+
+
+def _executor(told: Mapping[str, Any]) -> _Executor:
+    """id: `[first task-last task]`. What a spout lacks is 0."""
+    capacity = told.get("capacity")
+    return _Executor(
+        first_task=int(str(told["id"]).strip("[]").partition("-")[0]),
+        uptime_s=_number(told["uptimeSeconds"]),
+        emitted=_number(told["emitted"]),
+        executed=_number(told.get("executed")),
+        latency_ms=_number(told.get("executeLatency")),
+        capacity=None if capacity is None else _number(capacity),
+    )
+
+
+@dataclass(frozen=True)
+class _Flows:
+    """What flowed through one operator in all. entered, spent_ms: per stream of the topology that enters it. left: per
+    stream that leaves it. executed, executed_ms, emitted: of all streams, Storm's own among them. polled: what a source
+    emitted on streams of the topology, each once however many read it; None where it is no source.
+    """
+
+    entered: Mapping[str, float]
+    spent_ms: Mapping[str, float]
+    left: Mapping[str, float]
+    executed: float
+    executed_ms: float
+    emitted: float
+    polled: float | None
+
+
+def _flows(
+    topology: Topology,
+    name: str,
+    component: _Component,
+    component_of: Mapping[str, str],
+    carried: Mapping[str, tuple[str, ...]],
+) -> _Flows:
+    entered = {stream.name: 0.0 for stream in topology.inputs(name)}
+    spent_ms = dict(entered)
+    for each in component.inputs:
+        for stream in topology.inputs(name):
+            if component_of[stream.upstream] == each.read[0] and each.read[1] in carried[stream.name]:
+                entered[stream.name] += each.executed
+                spent_ms[stream.name] += each.executed * each.latency_ms
+    given = {stream_id: count for stream_id, count in component.emitted.items() if not stream_id.startswith("__")}
+    # Of a stream that nobody has read yet nothing is shown: it can only be the one that there is.
+    ids = {
+        stream.name: set(carried[stream.name]) or (set(given) if len(given) == 1 else set())
+        for stream in topology.outputs(name)
+    }
+    polled = sum(given.get(stream_id, 0.0) for stream_id in set().union(*ids.values()))
+    return _Flows(
+        entered=entered,
+        spent_ms=spent_ms,
+        left={stream: sum(given.get(stream_id, 0.0) for stream_id in of) for stream, of in ids.items()},
+        executed=sum(each.executed for each in component.inputs),
+        executed_ms=sum(each.executed * each.latency_ms for each in component.inputs),
+        emitted=sum(given.values()),
+        polled=polled if name in topology.sources else None,
+    )
+
+
+def _sample(name: str, flows: _Flows, executor: _Executor, busy_s: float, span_s: float) -> OperatorSample:
+    """One executor's part of what flowed."""
+    share_in = executor.executed / flows.executed if flows.executed else 0.0
+    share_out = executor.emitted / flows.emitted if flows.emitted else 0.0
+    entered = {stream: share_in * count for stream, count in flows.entered.items()}
+    return OperatorSample(
+        operator=name,
+        index=0,
+        span_s=span_s,
+        busy_s=busy_s,
+        backpressured_s=0.0,
+        records_in=sum(entered.values()) if flows.polled is None else share_out * flows.polled,
+        records_out={stream: share_out * count for stream, count in flows.left.items()},
+        age_s=executor.uptime_s - span_s,
+        records_in_by=entered,
+        busy_s_by={
+            stream: busy_s * ms / flows.executed_ms if flows.executed_ms else 0.0
+            for stream, ms in flows.spent_ms.items()
+        },
+    )
+
+
+def _busy_s(place: str, name: str, executor: _Executor, window_s: int) -> float:
+    """Seconds that an executor spent in execute: tuples times mean latency or, over ten minutes, its capacity:
+    whichever is rounded less. Raises ClusterError where the two are far apart.
+    """
+    counted_s, counted_error_s = executor.executed * executor.latency_ms / 1000, executor.executed * ROUNDED / 1000
+    if executor.capacity is None or window_s != CAPACITY_S:
+        return counted_s
+    span_s = min(CAPACITY_S, executor.uptime_s)
+    shown_s, shown_error_s = executor.capacity * span_s, ROUNDED * span_s
+    apart_s = abs(counted_s - shown_s) - counted_error_s - shown_error_s
+    if apart_s > FAR_APART * max(counted_s, shown_s):
+        raise ClusterError(
+            f"{place} tells that the executor of {name!r} with task {executor.first_task} was busy for {counted_s:.1f} "
+            f"s by its tuples and latency, and for {shown_s:.1f} s by its capacity; check its version"
+        )
+    return counted_s if counted_error_s <= shown_error_s else shown_s

@@ -1,4 +1,4 @@
-"""JSON schemas of the files that others write and read: topology, plan, profile and site."""
+"""JSON schemas of the files that others write and read: topology, plan, profile, samples and site."""
 
 from typing import Any
 
@@ -6,6 +6,7 @@ from pydantic import BaseModel
 
 from forescale.plan_file import PlanEntry
 from forescale.profile_file import ProfilesEntry
+from forescale.sample_file import SamplesEntry
 from forescale.site_file import SiteEntry
 from forescale.topology_file import TopologyConfig
 
@@ -13,6 +14,7 @@ KINDS: dict[str, type[BaseModel]] = {
     "topology": TopologyConfig,
     "plan": PlanEntry,
     "profile": ProfilesEntry,
+    "samples": SamplesEntry,
     "site": SiteEntry,
 }
 

@@ -47,6 +47,7 @@ class Kind(StrEnum):
     TOPOLOGY = "topology"
     PLAN = "plan"
     PROFILE = "profile"
+    SAMPLES = "samples"
     SITE = "site"
 
 

@@ -121,12 +121,15 @@ def _calibrated(topology: Topology, kept: Sifted, tuples: Floats, declared: Oper
     name = declared.operator
     inputs = [stream.name for stream in topology.inputs(name)]
     outputs = [] if name in topology.sources else [stream.name for stream in topology.outputs(name)]
-    times = service_times(kept.used, tuples, declared, inputs)
-    spread = service_spread(kept.used, tuples, times.to_anchor, declared)
+    # Heron tells no busy time of its spouts: that is not a service time of 0.
+    timed = any(sample.busy_s > 0 for sample in kept.used)
+    times = service_times(kept.used, tuples, declared, inputs) if timed else None
+    spread = service_spread(kept.used, tuples, times.to_anchor, declared) if times is not None else None
     ratios = output_ratios(kept.used, tuples, declared, inputs, outputs)
     needs = operator_resources(kept.used, tuples, declared)
+    known = declared if times is None else _with_service(declared, times, spread)
     profile = replace(
-        _with_resources(_with_service(declared, times, spread), needs),
+        _with_resources(known, needs),
         selectivity={**declared.selectivity, **{stream: ratio.value for stream, ratio in ratios.pooled.items()}},
         selectivity_error={**declared.selectivity_error, **{s: ratio.error for s, ratio in ratios.pooled.items()}},
         input_selectivity=_by_input(declared, ratios, inputs),
@@ -136,7 +139,8 @@ def _calibrated(topology: Topology, kept: Sifted, tuples: Floats, declared: Oper
     # What was known of a parameter that the profile no longer has is no longer so.
     still = parameters(profile)
     profile = replace(profile, intervals={key: ends for key, ends in profile.intervals.items() if key in still})
-    notes = [*times.notes, *ratios.notes, *needs.notes]
+    untimed = ("samples tell no busy time: the service time stays as it was known",)
+    notes = [*(untimed if times is None else times.notes), *ratios.notes, *needs.notes]
     if spread is not None and spread.note:
         notes.append(spread.note)
     return CalibratedOperator(profile, len(kept.used), kept.dropped, kept.censored, tuple(notes))
@@ -186,12 +190,9 @@ def _by_input(declared: OperatorProfile, ratios: OutputRatios, inputs: Sequence[
 
 
 def _intervals(
-    times: ServiceTimes, spread: ServiceSpread | None, ratios: OutputRatios, needs: OperatorResources
+    times: ServiceTimes | None, spread: ServiceSpread | None, ratios: OutputRatios, needs: OperatorResources
 ) -> dict[str, tuple[float, float]]:
     told: dict[str, Measured | None] = {
-        "service_s": times.service,
-        **{f"stream_service_s[{stream}]": ratio for stream, ratio in times.by_stream.items()},
-        **times.scale,
         **{f"selectivity[{stream}]": ratio for stream, ratio in ratios.pooled.items()},
         **{
             f"input_selectivity[{stream}][{name}]": ratio
@@ -204,6 +205,9 @@ def _intervals(
         "state_gib": needs.state_gib,
         "gc_share": needs.gc_share,
     }
+    if times is not None:
+        told |= {"service_s": times.service, **times.scale}
+        told |= {f"stream_service_s[{stream}]": ratio for stream, ratio in times.by_stream.items()}
     found = {name: (one.low, one.high) for name, one in told.items() if one is not None and np.isfinite(one.high)}
     if spread is not None and np.isfinite(spread.high):
         found["service_cv2"] = (spread.low, spread.high)

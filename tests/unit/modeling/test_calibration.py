@@ -284,6 +284,12 @@ def test_what_samples_do_not_tell__stays_as_it_was_known() -> None:
     assert (made.cpu_s, made.memory_mib, made.state_gib, made.service_cv2) == (0.1, 64.0, 3.0, 2.0)
 
 
+def test_no_busy_time_at_all__is_not_a_service_time_of_nothing() -> None:
+    made = calibrated(JOIN, [sample(0.0, 1000, cpu_s=2.0)], DECLARED).operators["k"]
+    assert (made.profile.service_s, made.profile.cpu_s, made.profile.samples) == (0.5, 0.002, 1)
+    assert "tell no busy time" in made.notes[0]
+
+
 def test_too_few_tuples__are_said_to_be_too_few() -> None:
     made = calibrated(JOIN, [sample(0.5, 99)], DECLARED).operators["k"]
     assert made.profile == DECLARED["k"]

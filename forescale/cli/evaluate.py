@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from forescale.cli.evaluation_tables import show_comparison, show_estimate
+from forescale.cli.evaluation_tables import show_comparison, show_estimate, show_lag
 from forescale.cli.output import AsJson, plain, say_json
 from forescale.evaluation_json import estimate_fields
 from forescale.plan_file import read_plan_file
@@ -41,11 +41,12 @@ def evaluate(
     within_s: Annotated[
         int | None, typer.Option("--within", help="Seconds within which the forecast's peak is; its longest if absent.")
     ] = None,
+    backlog: Annotated[list[str] | None, typer.Option(help="SOURCE=TUPLES that wait at a source already.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Throughput, bottleneck, latency, resources and recovery of plans under a load, before any is deployed."""
     # Reading forecasts takes Arrow and the ledger, which rates on the command line do not need.
-    from forescale.jobs.evaluation_load import evaluated_load
+    from forescale.jobs.evaluation_load import evaluated_load, source_number
 
     settings = Settings()
     config = topology_config(topology, settings)
@@ -72,11 +73,26 @@ def evaluate(
         )
         for path in plan
     }
+    waiting = dict(source_number("--backlog", text) for text in backlog or [])
+    if unknown := sorted(set(waiting) - set(shape.sources)):
+        raise ModelError(f"--backlog names {unknown[0]!r}, which is no source; they are {', '.join(shape.sources)}")
+    max_lag_s = config.planning.max_lag_s
     if as_json:
-        say_json({name: estimate_fields(estimate) for name, estimate in estimates.items()})
+        say_json(
+            {
+                name: estimate_fields(estimate)
+                | {
+                    "max_lag_s": max_lag_s,
+                    "time_to_violation_s": estimate.time_to_violation_s(max_lag_s, waiting),
+                    "drain_wait_s": estimate.drain_wait_s(waiting),
+                }
+                for name, estimate in estimates.items()
+            }
+        )
         return
     plain(f"load: {', '.join(f'{s} {rate:.4g}/s' for s, rate in under.rate_per_s.items())} ({under.origin})")
     for name, estimate in estimates.items():
         show_estimate(name, estimate)
+        show_lag(estimate, max_lag_s, waiting)
     if len(estimates) > 1:
         show_comparison(estimates)

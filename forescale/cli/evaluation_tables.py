@@ -56,6 +56,15 @@ def show_estimate(name: str, estimate: Estimate) -> None:
         plain(f"note: {note}")
 
 
+def show_lag(estimate: Estimate, max_lag_s: float, backlog: Mapping[str, float]) -> None:
+    """When the lag passes its target, and what a tuple waits behind what waits already; nothing where neither is."""
+    within_s = estimate.time_to_violation_s(max_lag_s, backlog)
+    if math.isfinite(within_s):
+        plain(f"lag passes {max_lag_s:g} s " + (f"after {seconds(within_s)}" if within_s > 0 else "already"))
+    if any(backlog.values()):
+        plain(f"a tuple that comes now waits {seconds(estimate.drain_wait_s(backlog))} behind the backlog")
+
+
 def show_comparison(estimates: Mapping[str, Estimate]) -> None:
     """Plans side by side, one a row."""
     console.print(

@@ -56,7 +56,7 @@ def evaluated_load(
                 )
             forecasts[forecast.source] = forecast
         else:
-            source, rate = _rate(text)
+            source, rate = source_number("--load", text, f", a folder of a forecast or {NEWEST!r}")
             rates[source] = rate
     forecasts = {source: forecast for source, forecast in forecasts.items() if source not in rates}
     if not forecasts:
@@ -78,14 +78,14 @@ def evaluated_load(
     )
 
 
-def _rate(text: str) -> tuple[str, float]:
-    source, equals, rate = text.rpartition("=")
+def source_number(option: str, text: str, otherwise: str = "") -> tuple[str, float]:
+    """A source and its number, of `SOURCE=NUMBER`. otherwise: what else the option takes. Raises ModelError."""
+    source, equals, number = text.rpartition("=")
     try:
         if not (source and equals):
             raise ValueError
-        return source, float(rate)
+        return source, float(number)
     except ValueError:
         raise ModelError(
-            f"--load {text!r} is not SOURCE=RATE, a folder of a forecast or {NEWEST!r}; "
-            "give it like --load 'ingest=1.2'"
+            f"{option} {text!r} is not SOURCE=NUMBER{otherwise}; give it like {option} 'ingest=1.2'"
         ) from None

@@ -74,7 +74,7 @@ def test_evaluate__refuses_an_unknown_operator_in_a_plan(capsys: pytest.CaptureF
 
 @pytest.mark.parametrize(
     ("load", "message"),
-    [("ingest=-1", "not below 0"), ("ingest=nan", "finite"), ("ingest", "SOURCE=RATE"), ("calls=1", "'calls'")],
+    [("ingest=-1", "not below 0"), ("ingest=nan", "finite"), ("ingest", "SOURCE=NUMBER"), ("calls=1", "'calls'")],
 )
 def test_evaluate__refuses_a_load_that_cannot_be(capsys: pytest.CaptureFixture[str], load: str, message: str) -> None:
     assert message in fails(capsys, "evaluate", "--topology", TOPOLOGY, "--plan", BUSY, "--load", load)

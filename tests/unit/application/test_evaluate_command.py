@@ -109,11 +109,24 @@ def test_a_forecast__is_evaluated_at_the_quantile_of_its_peak(
     assert at_50["load_per_s"]["read"] == pytest.approx(100)
 
 
+def test_a_backlog__and_an_overload_tell_when_the_lag_passes_its_target(
+    capsys: pytest.CaptureFixture[str], files: dict[str, str]
+) -> None:
+    # 600/s come, 500/s are processed: 180 s of lag are 90,000 tuples; 10,000 wait already
+    told = answer(capsys, files, "--load", "read=600", "--backlog", "read=10000")
+    assert told["time_to_violation_s"] == pytest.approx(800)
+    assert told["drain_wait_s"] == pytest.approx(20)
+    assert answer(capsys, files, "--load", "read=400")["time_to_violation_s"] is None
+    more = ("--load", "read=600", "--backlog", "write=1")
+    assert run("--topology", files["topology"], "--plan", files["plan"], *more) == 1
+    assert "--backlog names 'write', which is no source" in capsys.readouterr().err
+
+
 def test_a_load__that_is_nothing_of_the_three_is_refused(
     capsys: pytest.CaptureFixture[str], files: dict[str, str]
 ) -> None:
     assert run("--topology", files["topology"], "--plan", files["plan"], "--load", "forecasts/none") == 1
-    assert "SOURCE=RATE, a folder of a forecast or 'forecast'" in capsys.readouterr().err
+    assert "SOURCE=NUMBER, a folder of a forecast or 'forecast'" in capsys.readouterr().err
     assert run("--topology", files["topology"], "--plan", files["plan"], "--load", "forecast") == 1
     assert "has no forecast of source 'read'" in capsys.readouterr().err
 

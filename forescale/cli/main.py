@@ -9,6 +9,7 @@ from pydantic import ValidationError
 from forecasting.errors import ForecastError, HistoryError, TrackingError
 from forescale.cli import (
     backtest,
+    calibrate,
     config,
     demo,
     deploy,
@@ -26,6 +27,7 @@ from forescale.jobs.deploy import DeploymentFailed
 from forescale.plan_file import PlanFileError
 from forescale.profile_file import ProfileFileError
 from forescale.report.decision import ReportError
+from forescale.sample_file import SampleFileError
 from forescale.services.errors import ServiceError
 from forescale.topology_file import TopologyFileError
 from modeling.errors import ModelError
@@ -43,6 +45,7 @@ EXPECTED = (
     PlanFileError,
     ProfileFileError,
     ReportError,
+    SampleFileError,
     ServiceError,
     TopologyFileError,
     TrackingError,
@@ -62,6 +65,7 @@ app.add_typer(config.app, name="config")
 app.command("forecast")(forecast.forecast)
 app.command("forecasts")(forecasts.forecasts)
 app.command("backtest")(backtest.backtest)
+app.command("calibrate")(calibrate.calibrate)
 app.command("evaluate")(evaluate.evaluate)
 app.command("plan")(plan.plan)
 app.command("report")(report.report)

@@ -1,13 +1,14 @@
 """Operator profiles of a topology: measured on its cluster where it can be, else what was measured last."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from forescale.known_profiles import known_profiles
 from forescale.profile_file import read_profile_file, write_profile_file
 from forescale.settings import Settings
 from forescale.topology_file import FlinkEntry, TopologyConfig
-from modeling.calibration import calibrated_profiles
+from modeling.calibration import Drift, calibrated, drifts
 from modeling.operator_profile import OperatorProfile
 from planner.clusters.cluster import Cluster
 from planner.errors import ClusterError
@@ -15,13 +16,19 @@ from planner.errors import ClusterError
 SIMULATED_SPAN_S = 3600.0
 """The simulator remembers its past, so as much of it is taken as there may be."""
 
+TOLD_DRIFTS = 3
+
 
 @dataclass(frozen=True)
 class Calibration:
-    """profiles: by operator. note: where they are not freshly measured, why."""
+    """profiles: by operator. note: where they are not freshly measured, why; and what has drifted. notes: what could
+    not be told of an operator. drifts: what has changed since the last calibration.
+    """
 
     profiles: dict[str, OperatorProfile]
     note: str = ""
+    notes: tuple[str, ...] = ()
+    drifts: tuple[Drift, ...] = ()
 
 
 def profile_path(config: TopologyConfig, settings: Settings) -> Path:
@@ -34,31 +41,26 @@ def calibrate(config: TopologyConfig, settings: Settings, cluster: Cluster, now:
     A cluster that does not tell its metrics leaves the last calibration, or else what the topology file declares.
     """
     path = profile_path(config, settings)
-    known = read_profile_file(path) if path.exists() else {}
-    base = {name: _known(profile, known.get(name)) for name, profile in config.declared_profiles().items()}
-    topology = config.as_topology()
+    earlier = read_profile_file(path) if path.exists() else {}
+    base = known_profiles(config, earlier)
     try:
         samples = cluster.operator_samples(_span_s(config))
     except ClusterError as error:
         return Calibration(base, f"not measured now: {error}")
-    profiles = calibrated_profiles(topology, samples, base)
-    write_profile_file(path, config.topology, profiles, now.isoformat())
+    made = calibrated(config.as_topology(), samples, base)
+    write_profile_file(path, config.topology, made.profiles, now.isoformat())
+    changed = drifts(base, made.profiles)
+    notes = [f"{name}: {note}" for name, operator in made.operators.items() for note in operator.notes]
+    return Calibration(made.profiles, _note(made.profiles, changed), tuple(notes), tuple(changed))
+
+
+def _note(profiles: dict[str, OperatorProfile], changed: list[Drift]) -> str:
     idle = [name for name in profiles if profiles[name].samples == 0]
-    return Calibration(profiles, f"never measured yet: {', '.join(idle)}" if idle else "")
-
-
-def _known(declared: OperatorProfile, measured: OperatorProfile | None) -> OperatorProfile:
-    """What was measured before, on top of what the topology file declares now: a correction there takes effect."""
-    if measured is None or measured.samples == 0:
-        return declared
-    selectivity = {name: measured.selectivity.get(name, ratio) for name, ratio in declared.selectivity.items()}
-    return replace(
-        declared,
-        service_s=measured.service_s,
-        service_s_error=measured.service_s_error,
-        selectivity=selectivity,
-        samples=measured.samples,
-    )
+    told = [f"never measured yet: {', '.join(idle)}"] if idle else []
+    if changed:
+        more = f" and {len(changed) - TOLD_DRIFTS} more" if len(changed) > TOLD_DRIFTS else ""
+        told.append(f"drifted: {'; '.join(map(str, changed[:TOLD_DRIFTS]))}{more}")
+    return "; ".join(told)
 
 
 def _span_s(config: TopologyConfig) -> float:

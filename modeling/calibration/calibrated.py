@@ -116,7 +116,11 @@ def _tuples(topology: Topology, sample: OperatorSample, declared: OperatorProfil
 
 def _calibrated(topology: Topology, kept: Sifted, tuples: Floats, declared: OperatorProfile) -> CalibratedOperator:
     if tuples.sum() < FEWEST_TUPLES:
-        why = f"{tuples.sum():.0f} tuples in all its samples, at least {FEWEST_TUPLES} are needed"
+        why = (
+            f"{tuples.sum():.0f} tuples in all its samples, at least {FEWEST_TUPLES} are needed"
+            if kept.used
+            else "no sample of it can be used"
+        )
         return CalibratedOperator(declared, 0, kept.dropped, kept.censored, (f"not measured: {why}",))
     name = declared.operator
     inputs = [stream.name for stream in topology.inputs(name)]

@@ -1,0 +1,68 @@
+"""A calibration as fields for JSON."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from modeling.calibration import Calibrated, CalibratedOperator, Drift, Marked
+
+
+def calibration_fields(topology: str, path: Path, made: Calibrated, changed: Sequence[Drift]) -> dict[str, Any]:
+    """All of it: per operator values, intervals and what became of samples; per source what was offered; drifts."""
+    return {
+        "topology": topology,
+        "profile_file": str(path),
+        "operators": {name: _operator(operator) for name, operator in made.operators.items()},
+        "offered": {
+            source: {
+                "rate_per_s": load.rate_per_s,
+                "censored": load.censored,
+                "free_spans": load.spans[0],
+                "spans": load.spans[1],
+            }
+            for source, load in made.offered.items()
+        },
+        "drifts": [
+            {
+                "operator": drift.operator,
+                "parameter": drift.parameter,
+                "old": drift.old,
+                "new": drift.new,
+                "p": drift.p,
+                "relative_change": drift.relative_change,
+                "remedy": drift.remedy,
+            }
+            for drift in changed
+        ],
+    }
+
+
+def _operator(made: CalibratedOperator) -> dict[str, Any]:
+    profile = made.profile
+    return {
+        "measured": made.used > 0,
+        "service_s": profile.service_s,
+        "stream_service_s": dict(profile.stream_service_s),
+        "service_cv2": profile.service_cv2,
+        "selectivity": dict(profile.selectivity),
+        "input_selectivity": {stream: dict(of) for stream, of in profile.input_selectivity.items()},
+        "efficiency": {
+            "exponent": profile.efficiency.exponent,
+            "coordination_s": profile.efficiency.coordination_s,
+            "measured_at": profile.efficiency.measured_at,
+        },
+        "cpu_s": profile.cpu_s,
+        "memory_mib": profile.memory_mib,
+        "memory_mib_s": profile.memory_mib_s,
+        "state_gib": profile.state_gib,
+        "gc_share": profile.gc_share,
+        "intervals": {name: list(ends) for name, ends in profile.intervals.items()},
+        "used": made.used,
+        "dropped": [_marked(one) for one in made.dropped],
+        "censored": [_marked(one) for one in made.censored],
+        "notes": list(made.notes),
+    }
+
+
+def _marked(one: Marked) -> dict[str, Any]:
+    return {"index": one.index, "began_s": one.began_s, "why": one.why}

@@ -1,0 +1,87 @@
+"""`forescale calibrate`: measure what the operators of a topology cost, and write it as a profile file."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from forescale.calibration_json import calibration_fields
+from forescale.cli.calibration_tables import show_calibration
+from forescale.cli.output import AsJson, console, plain, say_json
+from forescale.known_profiles import known_profiles
+from forescale.measured_samples import SampleSource, measured_samples
+from forescale.profile_file import read_profile_file, write_profile_file
+from forescale.settings import Settings
+from forescale.wiring import clock_of, topology_config
+from modeling.calibration import WARM_S, Calibrated, calibrated, drifts
+from modeling.errors import ModelError
+from modeling.operator_profile import OperatorProfile
+
+
+def calibrate(
+    topology: Annotated[str, typer.Option(help="Topology file, or its name in the folder of topology files.")],
+    samples: Annotated[Path | None, typer.Option(help="Operator samples as CSV, or JSON (*.json).")] = None,
+    flink: Annotated[str | None, typer.Option(help="Address of Flink's REST interface; with --job.")] = None,
+    heron_tracker: Annotated[
+        str | None, typer.Option(help="Address of Heron's tracker; with --cluster and --environ.")
+    ] = None,
+    storm_ui: Annotated[str | None, typer.Option(help="Address of Storm's UI.")] = None,
+    job: Annotated[str | None, typer.Option(help="Name of the job or topology in the cluster, where another.")] = None,
+    cluster: Annotated[str | None, typer.Option(help="Of Heron.")] = None,
+    environ: Annotated[str | None, typer.Option(help="Of Heron.")] = None,
+    role: Annotated[str | None, typer.Option(help="Of Heron.")] = None,
+    component: Annotated[
+        list[str] | None, typer.Option(help="OPERATOR=NAME in the cluster, where they differ; several times.")
+    ] = None,
+    span: Annotated[
+        float | None, typer.Option(min=1.0, help="Seconds of a span (Flink, 30), or back in time (Heron, Storm, 600).")
+    ] = None,
+    spans: Annotated[int, typer.Option(min=1, help="Spans for which Flink is watched.")] = 3,
+    warm: Annotated[float, typer.Option(min=0.0, help="Samples of younger instances (seconds) are dropped.")] = WARM_S,
+    out: Annotated[Path | None, typer.Option(help="Profile file to write; that of the planner if absent.")] = None,
+    against: Annotated[
+        Path | None, typer.Option(help="Calibration to build on and compare with; the planner's last if absent.")
+    ] = None,
+    afresh: Annotated[bool, typer.Option("--afresh", help="Build on what the topology file declares alone.")] = False,
+    track: Annotated[bool, typer.Option(help="Keep it as a model version in MLflow.")] = True,
+    as_json: AsJson = False,
+) -> None:
+    """Measure service times, selectivities and needs of every operator, each with its 95 % interval."""
+    settings = Settings()
+    config = topology_config(topology, settings)
+    components = dict(_component(text) for text in component or ())
+    source = SampleSource(samples, flink, heron_tracker, storm_ui, job, cluster, environ, role, components, span, spans)
+    path = out or settings.home / "profiles" / f"{config.topology}.json"
+    earlier: dict[str, OperatorProfile] = {}
+    before = against or settings.home / "profiles" / f"{config.topology}.json"
+    if not afresh and (against is not None or before.exists()):
+        earlier = read_profile_file(before)
+    with console.status(f"measuring {config.topology}"):
+        taken = measured_samples(source, config, settings)
+    known = known_profiles(config, earlier)
+    made = calibrated(config.as_topology(), taken, known, warm_s=warm)
+    if not any(operator.used for operator in made.operators.values()):
+        raise ModelError(
+            f"{len(taken)} samples, none of them of use ({'; '.join(_reasons(made))}); {path} is left as it is"
+        )
+    changed = drifts(known, made.profiles)
+    measured_at = clock_of(settings).now().isoformat()
+    write_profile_file(path, config.topology, made.profiles, measured_at)
+    if as_json:
+        say_json(calibration_fields(config.topology, path, made, changed))
+        return
+    show_calibration(made, changed)
+    plain(f"profiles: {path}")
+
+
+def _component(text: str) -> tuple[str, str]:
+    operator, equals, name = text.partition("=")
+    if not (operator and equals and name):
+        raise ModelError(f"--component {text!r} is not OPERATOR=NAME; give it like --component 'count=Count words'")
+    return operator, name
+
+
+def _reasons(made: Calibrated) -> list[str]:
+    told = [f"{name}: {note}" for name, operator in made.operators.items() for note in operator.notes]
+    dropped = [f"{one.operator}: {one.why}" for operator in made.operators.values() for one in operator.dropped]
+    return [*told[:2], *dropped[:1]]

@@ -1,0 +1,79 @@
+"""A calibration as tables and lines for people."""
+
+from collections.abc import Sequence
+
+from forescale.cli.output import console, plain, table
+from modeling.calibration import Calibrated, CalibratedOperator, Drift
+from modeling.operator_profile import OperatorProfile
+from modeling.scale_efficiency import LINEAR
+
+
+def show_calibration(made: Calibrated, changed: Sequence[Drift]) -> None:
+    rows = [
+        (
+            name,
+            _with_interval(operator.profile, "service_s", operator.profile.service_s, " s"),
+            _with_interval(operator.profile, "service_cv2", operator.profile.service_cv2),
+            ", ".join(
+                f"{stream} {_with_interval(operator.profile, f'selectivity[{stream}]', ratio)}"
+                for stream, ratio in operator.profile.selectivity.items()
+            ),
+            operator.used or ("earlier" if operator.profile.samples else "declared"),
+            len(operator.dropped),
+            len(operator.censored),
+        )
+        for name, operator in made.operators.items()
+    ]
+    columns = ["operator", "busy per tuple", "cv²", "tuples out per tuple in", "samples", "dropped", "censored"]
+    console.print(table("95 % intervals in brackets", columns, rows))
+    for operator in made.operators.values():
+        _show_more(operator)
+    for source, load in made.offered.items():
+        free, spans = load.spans
+        plain(
+            f"{source}: at least {load.rate_per_s:.4g}/s was offered; it was held back in all {spans} spans"
+            if load.censored
+            else f"{source}: {load.rate_per_s:.4g}/s was offered ({free} of {spans} spans not held back)"
+        )
+    for drift in changed:
+        plain(f"drift: {drift}")
+
+
+def _show_more(operator: CalibratedOperator) -> None:
+    """What the table has no column for."""
+    profile = operator.profile
+    name = profile.operator
+    for stream, service_s in profile.stream_service_s.items():
+        plain(
+            f"{name}: {_with_interval(profile, f'stream_service_s[{stream}]', service_s, ' s')} per tuple of {stream}"
+        )
+    for out, of_inputs in profile.input_selectivity.items():
+        for stream, ratio in of_inputs.items():
+            of_input = _with_interval(profile, f"input_selectivity[{out}][{stream}]", ratio)
+            plain(f"{name}: {of_input} on {out} per tuple of {stream}")
+    needs = {"cpu_s": " CPU s a tuple", "memory_mib": " MiB idle", "memory_mib_s": " MiB more per tuple a second"}
+    needs |= {"state_gib": " GiB of state", "gc_share": " of the time in garbage collection"}
+    told = [
+        _with_interval(profile, key, getattr(profile, key), unit)
+        for key, unit in needs.items()
+        if key in profile.intervals
+    ]
+    if told:
+        plain(f"{name}: {', '.join(told)}")
+    if profile.efficiency != LINEAR:
+        scale = profile.efficiency
+        grows = f"exponent {scale.exponent:.3g}, {scale.coordination_s:.3g} s more for each further instance"
+        plain(f"{name}: service time at {scale.measured_at} instances; {grows}")
+    for why in sorted({one.why for one in operator.dropped}):
+        plain(f"{name}: dropped {sum(one.why == why for one in operator.dropped)}: {why}")
+    for why in sorted({one.why for one in operator.censored}):
+        plain(f"{name}: censored {sum(one.why == why for one in operator.censored)}: {why}")
+    for note in operator.notes:
+        plain(f"{name}: {note}")
+
+
+def _with_interval(profile: OperatorProfile, parameter: str, value: float, unit: str = "") -> str:
+    if parameter not in profile.intervals:
+        return f"{value:.4g}{unit}"
+    low, high = profile.intervals[parameter]
+    return f"{value:.4g}{unit} [{low:.3g}, {high:.3g}]"

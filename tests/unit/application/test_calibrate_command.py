@@ -1,0 +1,222 @@
+"""`forescale calibrate`: from samples in files to the profile file, and one line where that cannot be."""
+
+import json
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+import yaml
+
+from forescale.cli import main
+from forescale.jobs.calibrate import calibrate, profile_path
+from forescale.known_profiles import known_profiles
+from forescale.profile_file import read_profile_file, write_profile_file
+from forescale.settings import Settings
+from forescale.topology_file import TopologyConfig, read_topology_file
+from modeling.operator_sample import OperatorSample
+from modeling.scale_efficiency import ScaleEfficiency
+from planner.errors import ClusterError
+
+HEADER = "operator,index,span_s,busy_s,backpressured_s,records_in,began_s,age_s,parallelism,records_out:split->count"
+
+
+@pytest.fixture(autouse=True)
+def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORESCALE_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("FORESCALE_MLRUNS", str(tmp_path / "mlruns"))
+
+
+@pytest.fixture
+def topology(tmp_path: Path) -> Path:
+    path = tmp_path / "words.yaml"
+    body = {
+        "topology": "words",
+        "operators": {"lines": {"service_s": 0.001}, "split": {"service_s": 0.5}, "count": {"service_s": 0.002}},
+        "streams": [{"from": "lines", "to": "split"}, {"from": "split", "to": "count", "selectivity": 9}],
+        "arrivals": {
+            "path": "events",
+            "format": "csv",
+            "columns": {"time": "t", "source": "s", "id": "i"},
+            "window_s": 60,
+        },
+        "cluster": {
+            "kind": "simulator",
+            "truth": "history",
+            "parallelism": {"lines": 1, "split": 2, "count": 2},
+        },
+    }
+    path.write_text(yaml.safe_dump(body))
+    return path
+
+
+def samples(folder: Path, service_s: float = 0.004, spans: Sequence[int] = range(6), held_s: float = 0.0) -> Path:
+    """Two instances of split, 1000 tuples a span, 5 words each; service times 1 % apart."""
+    path = folder / "samples.csv"
+    rows = [
+        f"split,{index},60,{1000 * service_s * (0.99 if (index + span) % 2 else 1.01)},{held_s},1000,{60 * span},"
+        f"{60 * span},2,5000"
+        for span in spans
+        for index in (0, 1)
+    ]
+    path.write_text("\n".join([HEADER, *rows]))
+    return path
+
+
+def run(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as ended:
+        main(["calibrate", *arguments])
+    assert isinstance(ended.value.code, int)
+    return ended.value.code
+
+
+def answer(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, object]:
+    assert run(*arguments, "--no-track", "--json") == 0
+    made = json.loads(capsys.readouterr().out)
+    assert isinstance(made, dict)
+    return made
+
+
+def fails(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert run(*arguments) == 1
+    written = capsys.readouterr()
+    assert written.err.startswith("forescale: ")
+    assert "Traceback" not in written.err
+    return written.err
+
+
+def test_calibrate__writes_the_profiles_with_their_intervals(
+    topology: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "m.json"
+    made = answer(capsys, "--topology", str(topology), "--samples", str(samples(tmp_path)), "--out", str(out))
+    split = made["operators"]["split"]  # type: ignore[index]
+    # The first span of both instances began at an age of 0: 10 of 12 samples are used.
+    assert (split["used"], len(split["dropped"]), split["censored"]) == (10, 2, [])
+    profile = read_profile_file(out)["split"]
+    assert profile.service_s == split["service_s"] == pytest.approx(0.004)
+    assert profile.selectivity == {"split->count": pytest.approx(5.0)}
+    low, high = profile.intervals["service_s"]
+    # ± t(0.975, 9) = 2.262 times 1 % · √(10/9) / √10 of 4 ms
+    assert (high - low) / 2 == pytest.approx(2.262 * 0.00004 / 3, rel=1e-3)
+    assert split["intervals"]["service_s"] == [low, high]
+    # What no sample tells of is as it was declared.
+    assert read_profile_file(out)["count"].service_s == 0.002
+    assert list(tmp_path.glob("*.new")) == []
+
+
+def test_calibrate__tells_people_what_it_used_and_what_not(
+    topology: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = str(samples(tmp_path, held_s=20.0))
+    assert run("--topology", str(topology), "--samples", given, "--no-track") == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "0.004 s [0.00397, 0.00403]" in shown
+    assert "split: dropped 2: started 0 s before, less than 20 s" in shown
+    assert "split: censored 10: backpressured for 33% of its span" in shown
+    assert "count: not measured: no sample of it can be used" in shown
+    assert f"profiles: {tmp_path / 'home' / 'profiles' / 'words.json'}" in shown
+
+
+def test_calibrate__tells_what_has_drifted_since_the_last_time(
+    topology: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    base = ("--topology", str(topology), "--samples")
+    assert answer(capsys, *base, str(samples(tmp_path)))["drifts"] == []
+    (drift,) = answer(capsys, *base, str(samples(tmp_path, 0.005)))["drifts"]  # type: ignore[misc]
+    assert (drift["operator"], drift["parameter"]) == ("split", "service_s")
+    assert drift["relative_change"] == pytest.approx(0.25)
+    assert "instances carry less" in drift["remedy"]
+    # Against the file that was just written there is none; afresh there is nothing to compare with.
+    last = tmp_path / "home" / "profiles" / "words.json"
+    assert answer(capsys, *base, str(samples(tmp_path, 0.005)), "--against", str(last))["drifts"] == []
+    assert answer(capsys, *base, str(samples(tmp_path, 0.001)), "--afresh")["drifts"] == []
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--samples", "none.csv"], "none.csv cannot be read"),
+        (["--samples", "a.csv", "--flink", "http://x:1"], "--samples and --flink are given; samples come from one"),
+        (["--flink", "http://x:1"], "--flink needs --job"),
+        (["--heron-tracker", "http://x:1"], "--heron-tracker needs --cluster and --environ"),
+        (["--samples", "a.csv", "--component", "split"], "--component 'split' is not OPERATOR=NAME"),
+        (["--samples", "a.csv", "--component", "q=x"], "--component names the unknown operator 'q'"),
+        (["--samples", "a.csv", "--against", "none.json"], "profile file none.json cannot be read"),
+        (["--flink", "http://127.0.0.1:9", "--job", "j"], "cannot be reached"),
+        (["--storm-ui", "http://127.0.0.1:9"], "cannot be reached"),
+        (["--heron-tracker", "http://127.0.0.1:9", "--cluster", "c", "--environ", "e"], "cannot be reached"),
+    ],
+)
+def test_calibrate__says_in_a_line_what_is_wrong_and_leaves_the_profiles(
+    topology: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str], said: str
+) -> None:
+    out = tmp_path / "m.json"
+    out.write_text("as it was")
+    assert said in fails(capsys, "--topology", str(topology), "--out", str(out), *options)
+    assert out.read_text() == "as it was"
+
+
+def test_calibrate__from_samples_that_are_of_no_use_leaves_the_profiles(
+    topology: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "m.json"
+    young = str(samples(tmp_path, spans=[0]))
+    error = fails(capsys, "--topology", str(topology), "--samples", young, "--out", str(out))
+    assert "2 samples, none of them of use" in error
+    assert "started 0 s before" in error
+    assert not out.exists()
+
+
+def test_nan_in_a_file__is_named_with_line_and_column(
+    topology: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = samples(tmp_path)
+    path.write_text(path.read_text().replace("1000,60,", "nan,60,", 1))
+    error = fails(capsys, "--topology", str(topology), "--samples", str(path))
+    assert "samples.csv: line 4: records_in: 'nan' is not finite" in error
+
+
+class Told:
+    """A cluster that tells those samples, or an error."""
+
+    def __init__(self, service_s: float | None) -> None:
+        self.service_s = service_s
+
+    def operator_samples(self, span_s: float) -> Sequence[OperatorSample]:
+        if self.service_s is None:
+            raise ClusterError("away")
+        return [
+            OperatorSample("split", index, 60, 1000 * self.service_s * wobble, 0, 1000, {"split->count": 5000.0})
+            for index, wobble in enumerate((0.99, 1.0, 1.01))
+        ]
+
+
+def _calibrate(config: TopologyConfig, service_s: float | None) -> tuple[str, float]:
+    made = calibrate(config, Settings(), Told(service_s), datetime(2026, 1, 5, tzinfo=UTC))  # type: ignore[arg-type]
+    return made.note, made.profiles["split"].service_s
+
+
+def test_job__notes_what_was_never_measured_and_what_has_drifted(topology: Path) -> None:
+    config = read_topology_file(topology)
+    assert _calibrate(config, 0.004) == ("never measured yet: lines, count", pytest.approx(0.004))
+    note, service_s = _calibrate(config, 0.006)
+    assert service_s == pytest.approx(0.006)
+    assert "drifted: split: service_s was 0.004, is 0.006 (+50%" in note
+    # Out of reach, the last calibration stands.
+    assert _calibrate(config, None) == ("not measured now: away", pytest.approx(0.006))
+
+
+def test_known_profiles__are_the_measured_ones_with_what_is_declared_now(topology: Path) -> None:
+    config = read_topology_file(topology)
+    _calibrate(config, 0.004)
+    path = profile_path(config, Settings())
+    kept = read_profile_file(path)
+    kept["split"] = kept["split"].__class__(
+        "split", 0.004, {"split->count": 5.0, "gone->away": 1.0}, samples=3, efficiency=ScaleEfficiency(0.8, 0.0, 2)
+    )
+    write_profile_file(path, "words", kept, "")
+    known = known_profiles(config, read_profile_file(path))
+    assert known["split"].efficiency == ScaleEfficiency(0.8, 0.0, 2)
+    assert known["split"].selectivity == {"split->count": 5.0}
+    assert known["lines"].service_s == 0.001

@@ -16,6 +16,9 @@ class Instance:
     operator: str
     index: int
 
+    def __str__(self) -> str:
+        return f"{self.operator}[{self.index}]"
+
 
 @dataclass(frozen=True)
 class Container:
@@ -60,7 +63,8 @@ class PhysicalPlan:
             raise ModelError(f"plan of topology {self.topology!r} does not place {lost[0]}; place each instance once")
         if extra := sorted(set(placed) - wanted):
             raise ModelError(
-                f"plan of topology {self.topology!r} places {extra[0]}, which its parallelism does not ask for"
+                f"plan of topology {self.topology!r} places {extra[0]}, which its parallelism does not ask for; "
+                "remove it, or raise the parallelism"
             )
 
     def check(self, topology: Topology) -> None:

@@ -106,7 +106,7 @@ class Topology:
                 if end not in names:
                     raise ModelError(
                         f"{where}: stream {stream.name} names the unknown operator {end!r}; "
-                        f"known are {', '.join(names)}"
+                        f"known are {', '.join(names)}; correct it, or add it"
                     )
         if len({stream.name for stream in self.streams}) < len(self.streams):
             raise ModelError(f"{where}: a stream is given twice; merge them into one, or give each a label of its own")
@@ -116,7 +116,7 @@ class Topology:
         except nx.NetworkXNoCycle:
             return
         path = " -> ".join([edge[0] for edge in cycle] + [cycle[-1][1]])
-        raise ModelError(f"{where} has the cycle {path}; streams must form a directed acyclic graph")
+        raise ModelError(f"{where} has the cycle {path}; remove one of these streams: they must form no cycle")
 
     @cached_property
     def order(self) -> tuple[str, ...]:

@@ -44,6 +44,14 @@ class _Seen:
         return {name: self.asked_by_vertex[vertex.id] for name, vertex in self.vertices.items()}
 
 
+@dataclass(frozen=True)
+class _Read:
+    """Counters, and when they were read (seconds since the epoch, by Flink's clock)."""
+
+    at_s: float
+    counters: Reading
+
+
 class FlinkCluster:
     """The `Cluster` of one Flink job. Where subtasks sit is Flink's choice: the packing of a plan is not used.
 
@@ -101,16 +109,22 @@ class FlinkCluster:
         deadline_s = span_s + _COUNTERS_LATE_S
         old = self._read()  # perhaps from when somebody asked last, perhaps before the plan was warm
         waited_s = 0.0
-        before: Reading | None = None
+        before: _Read | None = None
         while waited_s < deadline_s:
             self._clock.wait(_POLL_S)
             waited_s += _POLL_S
             reading = self._read()
             if before is None:
-                fresh = reading is not None and (old is None or shortest_span_s(old, reading) != 0)
+                fresh = reading is not None and (old is None or _moved_s(old, reading) != 0)
                 before = reading if fresh else None
-            elif reading is not None and (moved_s := shortest_span_s(before, reading)) >= span_s:
-                return operator_samples(self._declared, before, reading)
+            elif reading is not None and (moved_s := _moved_s(before, reading)) >= span_s:
+                return operator_samples(
+                    self._declared,
+                    before.counters,
+                    reading.counters,
+                    began_s=before.at_s,
+                    state_gib=self._state_gib(),
+                )
             elif reading is not None and moved_s < 0:
                 raise ClusterError(f"{self._where} was restarted while it was measured; measure again")
         raise ClusterError(
@@ -266,7 +280,14 @@ class FlinkCluster:
             f"{self._where} has not run for {self._warm_s:g} s after {waited_s:g} s of waiting; see what restarts it"
         )
 
-    def _read(self) -> Reading | None:
+    def _state_gib(self) -> Mapping[str, float]:
+        """Per operator in the last completed checkpoint; empty where nothing tells."""
+        job = self._rest.job(self._rest.find_job(self._job_name).jid)
+        written = self._rest.state_bytes(job.jid)
+        vertices = operator_vertices(job, self._declared, self._vertex_names)
+        return {name: written[vertex.id] / 2**30 for name, vertex in vertices.items() if vertex.id in written}
+
+    def _read(self) -> _Read | None:
         """Counters of all instances; None while Flink has not collected those of the present execution."""
         job = self._rest.job(self._rest.find_job(self._job_name).jid)
         reading = {}
@@ -280,7 +301,11 @@ class FlinkCluster:
                 if not counters.complete or too_old:
                     return None
                 reading[name, subtask.index] = counters
-        return reading
+        return _Read(job.now / 1000, reading)
+
+
+def _moved_s(before: _Read, after: _Read) -> float:
+    return shortest_span_s(before.counters, after.counters)
 
 
 def _brief(parallelism: Mapping[str, int]) -> str:

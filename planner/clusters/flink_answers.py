@@ -155,6 +155,32 @@ class TaskManagers(_Answer):
     taskmanagers: list[TaskManager]
 
 
+class CompletedCheckpoint(_Answer):
+    id: int
+
+
+class LatestCheckpoints(_Answer):
+    completed: CompletedCheckpoint | None = None
+
+
+class Checkpoints(_Answer):
+    """GET /jobs/:id/checkpoints."""
+
+    latest: LatestCheckpoints | None = None
+
+
+class TaskCheckpoint(_Answer):
+    """state_bytes: of all subtasks of a vertex, as it was written; all of it, incremental or not."""
+
+    state_bytes: Annotated[float, Field(alias="state_size", ge=0)] = 0.0
+
+
+class CheckpointDetails(_Answer):
+    """GET /jobs/:id/checkpoints/details/:checkpoint; by vertex id."""
+
+    tasks: dict[str, TaskCheckpoint] = {}
+
+
 class SchedulerState(_Answer):
     state: str
     left_ms: Annotated[Milliseconds | None, Field(alias="leaveTimestampInMillis")] = None

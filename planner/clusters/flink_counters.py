@@ -1,5 +1,6 @@
 """Samples from two reads of the counters that Flink accumulates per subtask."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from modeling.operator_sample import OperatorSample
@@ -17,8 +18,17 @@ def shortest_span_s(before: Reading, after: Reading) -> float:
     return min((after[at].elapsed_ms - before[at].elapsed_ms) / 1000 for at in before)
 
 
-def operator_samples(topology: Topology, before: Reading, after: Reading) -> Sequence[OperatorSample]:
+def operator_samples(
+    topology: Topology,
+    before: Reading,
+    after: Reading,
+    *,
+    began_s: float | None = None,
+    state_gib: Mapping[str, float] | None = None,
+) -> Sequence[OperatorSample]:
     """What every instance did between two reads.
+
+    began_s: when the first was taken. state_gib: per operator, of all its instances: key groups are dealt out evenly.
 
     The span is the sum of busy, idle and backpressured time, not the time between our two calls: Flink collects its
     counters every ten seconds or so, and all counters of one instance are collected together. An instance whose busy
@@ -28,6 +38,8 @@ def operator_samples(topology: Topology, before: Reading, after: Reading) -> Seq
     stream is counted there, and shared out by what the instances wrote; other outputs get even parts of the rest.
     """
     moved = {at: _difference(before[at], after[at]) for at in after}
+    parallelism = Counter(operator for operator, _ in after)
+    state = {name: held_gib / parallelism[name] for name, held_gib in (state_gib or {}).items() if parallelism[name]}
     return [
         OperatorSample(
             operator=operator,
@@ -38,6 +50,11 @@ def operator_samples(topology: Topology, before: Reading, after: Reading) -> Seq
             # A source's vertex reads nothing from upstream: what it gives out is what it polled.
             records_in=counters.records_read or (counters.records_written if operator in topology.sources else 0.0),
             records_out=_records_out(topology, operator, counters.records_written, moved),
+            began_s=began_s,
+            # Counters begin with the instance.
+            age_s=before[operator, index].elapsed_ms / 1000,
+            parallelism=parallelism[operator],
+            state_gib=state.get(operator),
         )
         for (operator, index), counters in moved.items()
         if counters.elapsed_ms > 0

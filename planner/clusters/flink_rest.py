@@ -9,6 +9,8 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from planner.clusters.flink_answers import (
     ENDED,
+    CheckpointDetails,
+    Checkpoints,
     Job,
     JobPlan,
     JobsOverview,
@@ -93,6 +95,19 @@ class FlinkRest:
             free += manager.free_slots
             held += sum(slot.job == jid for slot in manager.taken_slots)
         return free, held
+
+    def state_bytes(self, jid: str) -> Mapping[str, float]:
+        """State per vertex id in the last completed checkpoint; empty where there is none, or Flink keeps none."""
+        try:
+            path = f"/jobs/{jid}/checkpoints"
+            latest = self._checked(TypeAdapter(Checkpoints), self._call("GET", path), path).latest
+            if latest is None or latest.completed is None:
+                return {}
+            path = f"/jobs/{jid}/checkpoints/details/{latest.completed.id}"
+            details = self._checked(TypeAdapter(CheckpointDetails), self._call("GET", path), path)
+        except RequestRefusedError:
+            return {}
+        return {vertex_id: task.state_bytes for vertex_id, task in details.tasks.items()}
 
     def stopped_ms(self, jid: str, after_ms: int) -> int | None:
         """When the first rescale that began after that moment stopped the tasks.

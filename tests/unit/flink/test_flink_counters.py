@@ -136,6 +136,31 @@ def test_operator_samples__wait_until_the_plan_is_warm_and_the_counters_have_mov
     for sample in samples:
         assert sample.span_s == pytest.approx(20.0)
         assert sample.busy_s / sample.records_in == pytest.approx(0.004)
+        # 20 s after what was recorded 7 s after the start, or some seconds less: counters were collected before that.
+        assert sample.age_s is not None
+        assert 20 < sample.age_s <= 27
+        assert sample.parallelism == (1 if sample.operator == "sentences" else 2)
+        assert sample.state_gib is None
+    assert len({sample.began_s for sample in samples}) == 1
+
+
+def test_state__is_that_of_the_last_checkpoint_dealt_out_evenly() -> None:
+    flink = RunningFlink()
+    flink.bodies[f"/jobs/{JOB}/checkpoints"] = {"latest": {"completed": {"id": 17, "state_size": 2**30}}}
+    flink.bodies[f"/jobs/{JOB}/checkpoints/details/17"] = {"tasks": {COUNT: {"id": COUNT, "state_size": 2**30}}}
+    samples = measured(flink).operator_samples(15.0)
+    assert {(sample.operator, sample.state_gib) for sample in samples} == {
+        ("sentences", None),
+        ("split", None),
+        ("count", 0.5),
+    }
+
+
+@pytest.mark.parametrize("latest", [{}, {"latest": None}, {"latest": {"completed": None}}])
+def test_state__is_not_told_before_the_first_checkpoint(latest: dict[str, Any]) -> None:
+    flink = RunningFlink()
+    flink.bodies[f"/jobs/{JOB}/checkpoints"] = latest
+    assert {sample.state_gib for sample in measured(flink).operator_samples(15.0)} == {None}
 
 
 def test_operator_samples__do_not_use_counters_of_the_execution_before() -> None:

@@ -136,9 +136,9 @@ def test_operator_samples__wait_until_the_plan_is_warm_and_the_counters_have_mov
     for sample in samples:
         assert sample.span_s == pytest.approx(20.0)
         assert sample.busy_s / sample.records_in == pytest.approx(0.004)
-        # 20 s after what was recorded 7 s after the start, or some seconds less: counters were collected before that.
+        # 20 s after what was recorded 7 s after the start, at most: counters were collected before that.
         assert sample.age_s is not None
-        assert 20 < sample.age_s <= 27
+        assert 20 < sample.age_s < 27.2
         assert sample.parallelism == (1 if sample.operator == "sentences" else 2)
         assert sample.state_gib is None
     assert len({sample.began_s for sample in samples}) == 1

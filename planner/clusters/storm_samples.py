@@ -1,6 +1,7 @@
 """Operator samples of a Storm topology, from what its UI shows of a window that ends now.
 
-Read in the REST documentation and the code of Storm 2 (UIHelpers, StatsUtil); not run against a real Storm.
+Read in the REST documentation and the code of Storm 2 (UIHelpers, StatsUtil), and run against the UI of a real Storm
+1.2.4 (tests/integration/storm), whose pages have the same shape. It was not run against a Storm 2.
 
 An executor, which holds one or more tasks, is an instance. Of it the UI tells what it executed, its mean execute
 latency (ms, as text with three digits), what it emitted in all, and its capacity: the share of the last ten minutes

@@ -1,0 +1,20 @@
+"""One real Storm for all tests of this folder."""
+
+import os
+from collections.abc import Iterator
+
+import pytest
+from storm_cluster import StormCluster, StormError, storm_cluster, storm_jars
+
+
+@pytest.fixture(scope="session")
+def storm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StormCluster]:
+    """Without a Storm to start, tests are skipped with the reason, but fail where CI=true."""
+    try:
+        storm_jars()
+    except StormError as error:
+        if os.environ.get("CI") == "true":
+            raise
+        pytest.skip(str(error))
+    with storm_cluster(tmp_path_factory.mktemp("storm")) as running:
+        yield running

@@ -1,0 +1,94 @@
+"""Operator samples and arrivals from the UI of a real Storm, whose bolts work for known times (tests/storm/words.clj).
+
+One file, so that all of it shares one Storm.
+"""
+
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from storm_cluster import TOPOLOGY, StormCluster
+
+from forecasting.arrivals.sources.storm_ui import StormUi
+from modeling.operator_sample import OperatorSample
+from modeling.topology import Engine, Grouping, Operator, Stream, Topology
+from planner.clusters.storm_samples import storm_operator_samples
+from planner.errors import ClusterError
+
+pytestmark = [pytest.mark.storm, pytest.mark.slow]
+
+WORDS = Topology(
+    "words",
+    (Operator("lines"), Operator("split"), Operator("count", 5)),
+    (Stream("lines", "split"), Stream("split", "count", Grouping.FIELDS), Stream("lines", "count")),
+    Engine.STORM,
+)
+FEWEST = 500.0
+"""Tuples after which means are steady, and what the executors report a second apart hardly differs."""
+
+
+@pytest.fixture(scope="module")
+def samples(storm: StormCluster) -> Sequence[OperatorSample]:
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline:
+        found = storm_operator_samples(
+            storm.url, topology_name=TOPOLOGY, topology=WORDS, operators={"lines": "feed"}, timeout_s=30.0
+        )
+        if found[0].records_in >= FEWEST:
+            return found
+        time.sleep(1.0)
+    raise AssertionError(f"Storm told of {found[0].records_in} tuples in two minutes, not of {FEWEST}")
+
+
+def _of(samples: Sequence[OperatorSample], operator: str) -> list[OperatorSample]:
+    return [sample for sample in samples if sample.operator == operator]
+
+
+def test_executors__are_told_one_by_one(samples: Sequence[OperatorSample]) -> None:
+    assert [(each.operator, each.index, each.parallelism) for each in samples] == [
+        ("lines", 0, 1),
+        ("split", 0, 1),
+        ("count", 0, 2),
+        ("count", 1, 2),
+    ]
+    assert all(10 < each.span_s <= 600 and each.age_s == 0 for each in samples)
+
+
+def test_service_time__is_what_the_bolts_work(samples: Sequence[OperatorSample]) -> None:
+    """At least: processors may be taken from them, and calls around the work take their time."""
+    (split,) = _of(samples, "split")
+    assert split.busy_s / split.records_in >= 0.002 - 1e-6
+    assert split.busy_s <= 1.05 * split.span_s
+    counts = _of(samples, "count")
+    for stream, work_s in (("lines->count", 0.001), ("split->count", 0.0005)):
+        busy_s = sum(each.busy_s_by[stream] for each in counts)
+        # Latencies are told to half a microsecond.
+        assert busy_s / sum(each.records_in_by[stream] for each in counts) >= work_s - 2e-6
+
+
+def test_tuples__are_counted_by_stream_without_ticks(samples: Sequence[OperatorSample]) -> None:
+    (lines,), (split,), counts = (_of(samples, name) for name in ("lines", "split", "count"))
+    assert lines.records_out == {"lines->split": lines.records_in, "lines->count": lines.records_in}
+    assert split.records_out["split->count"] == pytest.approx(3 * split.records_in, rel=0.02)
+    by_lines = sum(each.records_in_by["lines->count"] for each in counts)
+    by_split = sum(each.records_in_by["split->count"] for each in counts)
+    # Executors report one after the other, every second.
+    assert by_lines == pytest.approx(lines.records_in, rel=0.2)
+    assert by_split == pytest.approx(3 * by_lines, rel=0.2)
+    assert sum(each.records_in for each in counts) == pytest.approx(by_lines + by_split)
+
+
+def test_what_does_not_run__is_told(storm: StormCluster) -> None:
+    with pytest.raises(ClusterError, match=r"topology clicks does not run; known are: words\. Submit it"):
+        storm_operator_samples(storm.url, topology_name="clicks", topology=WORDS)
+    with pytest.raises(ClusterError, match=r"no component 'lines' .* its components are count, feed, split"):
+        storm_operator_samples(storm.url, topology_name=TOPOLOGY, topology=WORDS)
+
+
+def test_arrivals__are_recorded_from_the_same_ui(storm: StormCluster, tmp_path: Path) -> None:
+    source = StormUi(storm.url, TOPOLOGY, {"lines": "feed"}, tmp_path / "log", timeout_s=30.0)
+    recorded = source.record(datetime.now(UTC))
+    assert recorded.added
+    assert int(recorded.line.partition("emitted feed ")[2].partition(",")[0]) > 0

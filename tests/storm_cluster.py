@@ -1,0 +1,135 @@
+"""A real Storm with its UI on loopback for tests: one process, our own, gone when the `with` block or the run ends."""
+
+import atexit
+import contextlib
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+
+from forescale.settings import PROJECT
+
+SCRIPT = PROJECT / "tests" / "storm" / "words.clj"
+POM = PROJECT / "tests" / "storm" / "pom.xml"
+CACHE = PROJECT / ".cache" / "storm"
+TOPOLOGY = "words"
+# The quickest start and the least CPU and memory; what Storm's libraries look into was open in the Java of their time.
+_JVM = [
+    "-XX:+UseSerialGC",
+    "-XX:TieredStopAtLevel=1",
+    "-Xmx384m",
+    "-Dzookeeper.sasl.client=false",
+    *(f"--add-opens=java.base/{name}=ALL-UNNAMED" for name in ("java.lang", "java.nio", "java.util", "sun.nio.ch")),
+]
+
+
+class StormError(RuntimeError):
+    """There is no Storm to start here, or it did not come up."""
+
+
+@dataclass(frozen=True)
+class StormCluster:
+    """A running Storm. url: of its UI."""
+
+    url: str
+    process: subprocess.Popen[bytes]
+
+    def stop(self, within_s: float = 10.0) -> None:
+        """End it. Nothing of its data is wanted, so it is not asked to tidy up."""
+        if self.process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait(within_s)
+
+
+def storm_jars() -> str:
+    """Storm's class path. Raises StormError where the jars or Java are lacking."""
+    found = re.search(r"<storm\.version>(.*)</storm\.version>", POM.read_text(encoding="utf-8"))
+    assert found is not None, f"{POM} names no storm.version"
+    home = CACHE / found[1]
+    if not home.is_dir():
+        raise StormError(f"no Storm in {home}; run: bash scripts/tools.sh storm")
+    if shutil.which("java") is None:
+        raise StormError("no java on PATH to run Storm with; run: make setup")
+    return f"{home}/*"
+
+
+@contextlib.contextmanager
+def storm_cluster(folder: Path, within_s: float = 120.0) -> Iterator[StormCluster]:
+    """Start a Storm that runs the topology `words`. Raises StormError when it does not within_s seconds."""
+    jars = storm_jars()
+    zookeeper_port, nimbus_port, ui_port = _free_ports(3)
+    settings = {
+        "nimbus.seeds": '["localhost"]',
+        "nimbus.thrift.port": nimbus_port,
+        "ui.host": "127.0.0.1",
+        "ui.port": ui_port,
+        "storm.local.hostname": "localhost",
+        "topology.stats.sample.rate": 1.0,
+        "task.heartbeat.frequency.secs": 1,
+        "nimbus.monitor.freq.secs": 2,
+        "supervisor.monitor.frequency.secs": 1,
+    }
+    (folder / "storm.yaml").write_text("".join(f"{name}: {value}\n" for name, value in settings.items()))
+    # ZooKeeper 3.4 looks up an address by what Java says of it, and Java says more of it since release 14.
+    hosts = folder / "hosts"
+    hosts.write_text(f"127.0.0.1 localhost localhost/<unresolved> {socket.gethostname()}\n")
+    java = ["java", *_JVM, f"-Djdk.net.hosts.file={hosts}", f"-Djava.io.tmpdir={folder}", f"-Dstorm.home={folder}"]
+    command = [*java, "-cp", f"{folder}:{jars}", "clojure.main", str(SCRIPT), str(zookeeper_port), str(nimbus_port)]
+    log = folder / "storm.log"
+    storm = StormCluster(f"http://127.0.0.1:{ui_port}", _started([*command, str(folder)], log, folder))
+    atexit.register(storm.stop)
+    try:
+        _wait_until_up(storm, log, within_s)
+        yield storm
+    finally:
+        storm.stop()
+        atexit.unregister(storm.stop)
+
+
+def _started(command: list[str], log: Path, folder: Path) -> subprocess.Popen[bytes]:
+    """In a process group of its own, and killed with us even where we are killed and can stop nothing."""
+    with_us = ["setpriv", "--pdeathsig", "KILL"] if shutil.which("setpriv") else []
+    with log.open("wb") as output:
+        return subprocess.Popen(
+            [*with_us, *command],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            process_group=0,
+            cwd=folder,
+        )
+
+
+def _wait_until_up(storm: StormCluster, log: Path, within_s: float) -> None:
+    """Until the UI shows the topology and all its executors have reported."""
+    deadline = time.monotonic() + within_s
+    told = ""
+    with httpx.Client(base_url=f"{storm.url}/api/v1/topology", trust_env=False, timeout=10.0) as ui:
+        while time.monotonic() < deadline and storm.process.poll() is None:
+            with contextlib.suppress(httpx.HTTPError, KeyError, IndexError, ValueError):
+                id = ui.get("/summary").json()["topologies"][0]["id"]
+                pages = [ui.get(f"/{id}/component/{name}").json() for name in ("feed", "split", "count")]
+                uptimes = [each["uptimeSeconds"] for page in pages for each in page["executorStats"]]
+                told = f"executors up for {uptimes} s"
+                if len(uptimes) == 4 and min(uptimes) > 0:
+                    return
+            time.sleep(0.5)
+    text = log.read_text(encoding="utf-8", errors="replace")
+    raise StormError(f"Storm at {storm.url} did not come up ({told}); the end of {log}:\n{text[-1500:]}")
+
+
+def _free_ports(number: int) -> list[int]:
+    with contextlib.ExitStack() as held:  # held together, so that they differ
+        probes = [held.enter_context(socket.socket()) for _ in range(number)]
+        for probe in probes:
+            probe.bind(("127.0.0.1", 0))
+        return [int(probe.getsockname()[1]) for probe in probes]

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Build the word count against Flink's own jars and print the path of its jar: examples/flink/build.sh [folder]
+# Build the jobs against Flink's own jars and print the path of their jar: examples/flink/build.sh [folder]
 set -euo pipefail
 folder=$(realpath -m "${1:-var/flink}")
 cd "$(dirname "$0")/../.."

@@ -1,4 +1,4 @@
-"""The example job's jar, compiled from `examples/flink` against Flink's own jars."""
+"""The jar of the example jobs, compiled from `examples/flink` against Flink's own jars."""
 
 import hashlib
 import subprocess
@@ -15,7 +15,7 @@ MAIN_CLASS = "wordcount.WordCount"
 
 
 def example_job(java: Java, distribution: FlinkDistribution, folder: Path, sources: Path = SOURCES) -> Path:
-    """The word count's jar in that folder, built if its sources have changed.
+    """The jar of all jobs in that folder, built if their sources have changed. Its main class is the word count's.
 
     Raises LocalFlinkError with the compiler's words when they do not compile.
     """
@@ -23,7 +23,7 @@ def example_job(java: Java, distribution: FlinkDistribution, folder: Path, sourc
     if not files:
         raise LocalFlinkError(f"no Java sources under {sources}; restore examples/flink")
     digest = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:12]
-    jar = folder / f"word-count-{digest}.jar"
+    jar = folder / f"example-jobs-{digest}.jar"
     if jar.exists():
         return jar
     folder.mkdir(parents=True, exist_ok=True)

@@ -12,10 +12,12 @@ from forescale.flink.errors import LocalFlinkError
 _Files = Mapping[str, tuple[str, BinaryIO, str]]
 
 
-def submit_job(url: str, jar: Path, arguments: Mapping[str, str], *, within_s: float = 60.0) -> str:
+def submit_job(
+    url: str, jar: Path, arguments: Mapping[str, str], *, main_class: str | None = None, within_s: float = 60.0
+) -> str:
     """Upload the jar, run it at parallelism 1 and wait until all its tasks run. Returns the job's id.
 
-    arguments: name → value, given to the job as `--name value`.
+    arguments: name → value, given to the job as `--name value`. main_class: where it is not the one the jar names.
     Raises LocalFlinkError when Flink refuses the job or it does not run within_s seconds.
     """
     words = [word for name, value in arguments.items() for word in (f"--{name}", value)]
@@ -23,7 +25,7 @@ def submit_job(url: str, jar: Path, arguments: Mapping[str, str], *, within_s: f
         with jar.open("rb") as body:
             files = {"jarfile": (jar.name, body, "application/java-archive")}
             uploaded = _call(client, "POST", "/jars/upload", files=files)
-        run = {"programArgsList": words, "parallelism": 1}
+        run = {"programArgsList": words, "parallelism": 1, **({"entryClass": main_class} if main_class else {})}
         jar_id = str(uploaded["filename"]).rsplit("/", 1)[-1]
         job_id = str(_call(client, "POST", f"/jars/{jar_id}/run", json=run)["jobid"])
         _wait_until_running(client, job_id, within_s)

@@ -1,14 +1,12 @@
 package wordcount;
 
-import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
 import org.apache.flink.api.connector.source.lib.NumberSequenceSource.NumberSequenceSplit;
 import org.apache.flink.api.connector.source.util.ratelimit.RateLimiter;
 import org.apache.flink.api.connector.source.util.ratelimit.RateLimiterStrategy;
+import paced.RateFile;
 
 /**
  * The rate of the whole source in sentences per second, shared evenly by its subtasks. Where a file is given, it is read
@@ -26,25 +24,20 @@ final class RateSchedule implements RateLimiterStrategy<NumberSequenceSplit> {
 
     @Override
     public RateLimiter<NumberSequenceSplit> createRateLimiter(int parallelism) {
-        return new Limiter(ratePerSecond, file.isEmpty() ? null : Path.of(file), parallelism);
+        return new Limiter(new RateFile(ratePerSecond, file), parallelism);
     }
 
     private static final class Limiter implements RateLimiter<NumberSequenceSplit> {
 
-        private static final long READ_EVERY_NANOS = 200_000_000;
         private static final long MOST_CREDIT_NANOS = 50_000_000; // what a late wake-up may catch up on
 
-        private final Path file;
+        private final RateFile rate;
         private final int parallelism;
-        private double ratePerSecond;
-        private long readAt;
         private long lastAt = System.nanoTime();
 
-        Limiter(double ratePerSecond, Path file, int parallelism) {
-            this.ratePerSecond = ratePerSecond;
-            this.file = file;
+        Limiter(RateFile rate, int parallelism) {
+            this.rate = rate;
             this.parallelism = parallelism;
-            this.readAt = System.nanoTime() - READ_EVERY_NANOS;
         }
 
         @Override
@@ -57,11 +50,7 @@ final class RateSchedule implements RateLimiterStrategy<NumberSequenceSplit> {
 
         private synchronized void grant(CompletableFuture<Void> granted, int records) {
             long now = System.nanoTime();
-            if (file != null && now - readAt >= READ_EVERY_NANOS) {
-                readAt = now;
-                ratePerSecond = read();
-            }
-            double intervalNanos = 1e9 * parallelism * records / ratePerSecond; // infinite while the rate is 0
+            double intervalNanos = 1e9 * parallelism * records / rate.perSecond(); // infinite while the rate is 0
             long nextAt = lastAt + (long) Math.min(intervalNanos, 1e15);
             if (nextAt <= now) {
                 lastAt = nextAt;
@@ -69,16 +58,8 @@ final class RateSchedule implements RateLimiterStrategy<NumberSequenceSplit> {
                 return;
             }
             // Not longer than until the next look into the file: the rate may have grown meanwhile.
-            long waitNanos = Math.min(nextAt - now, READ_EVERY_NANOS);
+            long waitNanos = Math.min(nextAt - now, RateFile.READ_EVERY_NANOS);
             CompletableFuture.delayedExecutor(waitNanos, TimeUnit.NANOSECONDS).execute(() -> grant(granted, records));
-        }
-
-        private double read() {
-            try {
-                return Math.max(0, Double.parseDouble(Files.readString(file).trim()));
-            } catch (IOException | NumberFormatException unreadable) {
-                return ratePerSecond;
-            }
         }
     }
 }

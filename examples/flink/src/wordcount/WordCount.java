@@ -12,6 +12,8 @@ import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 import org.apache.flink.streaming.api.functions.KeyedProcessFunction;
 import org.apache.flink.streaming.api.functions.ProcessFunction;
 import org.apache.flink.util.Collector;
+import paced.ManySplits;
+import paced.SteadyWork;
 
 /**
  * Sentences, split into words, counted per word. Every operator works a known time per record, so what a plan can carry

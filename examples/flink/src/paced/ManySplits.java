@@ -1,4 +1,4 @@
-package wordcount;
+package paced;
 
 import java.util.ArrayList;
 import java.util.Collection;
@@ -8,14 +8,14 @@ import org.apache.flink.api.connector.source.lib.NumberSequenceSource;
 import org.apache.flink.api.connector.source.lib.util.IteratorSourceEnumerator;
 
 /**
- * The numbers of the sentences, in 128 splits whatever the parallelism. The usual source makes one split per subtask of its
- * first start, and a source that is scaled up later would have idle subtasks.
+ * Numbers from 0 on, one for each record of a source, in 128 splits whatever the parallelism. The usual source makes one
+ * split per subtask of its first start, and a source that is scaled up later would have idle subtasks.
  */
-final class ManySplits extends NumberSequenceSource {
+public final class ManySplits extends NumberSequenceSource {
 
     private static final int SPLITS = 128;
 
-    ManySplits() {
+    public ManySplits() {
         super(0, Long.MAX_VALUE - 1);
     }
 

@@ -1,4 +1,4 @@
-package wordcount;
+package paced;
 
 import java.io.Serializable;
 import java.util.concurrent.locks.LockSupport;
@@ -11,7 +11,7 @@ import java.util.concurrent.locks.LockSupport;
  * to the following records, so the mean stays exact; and records are slept off in batches of a millisecond or more, because
  * every sleep costs some 10 µs of CPU.
  */
-final class SteadyWork implements Serializable {
+public final class SteadyWork implements Serializable {
 
     private static final long BATCH_NANOS = 1_000_000;
     private static final long MOST_CREDIT_NANOS = 50_000_000;
@@ -23,12 +23,22 @@ final class SteadyWork implements Serializable {
         this.perRecordNanos = perRecordNanos;
     }
 
-    static SteadyWork ofMillis(double millis) {
+    /** The same time for every record. */
+    public static SteadyWork ofMillis(double millis) {
         return new SteadyWork(Math.round(millis * 1_000_000));
     }
 
-    void perform() {
-        owedNanos += perRecordNanos;
+    /** A time that each record brings along, given to {@link #perform(long)}. */
+    public static SteadyWork ofEachRecord() {
+        return new SteadyWork(0);
+    }
+
+    public void perform() {
+        perform(perRecordNanos);
+    }
+
+    public void perform(long nanos) {
+        owedNanos += nanos;
         if (owedNanos < BATCH_NANOS) {
             return;
         }

@@ -1,0 +1,14 @@
+package modeled;
+
+import java.time.Instant;
+
+/** Microseconds since the epoch, on the machine's clock. */
+final class Clock {
+
+    private Clock() {}
+
+    static long micros() {
+        Instant now = Instant.now();
+        return now.getEpochSecond() * 1_000_000 + now.getNano() / 1_000;
+    }
+}

@@ -1,0 +1,77 @@
+package modeled;
+
+import java.io.IOException;
+import java.io.Serializable;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.SplittableRandom;
+import org.apache.flink.util.Collector;
+import org.apache.flink.util.OutputTag;
+import paced.SteadyWork;
+import paced.Zipf;
+
+/** What an instance of an operator does with an item: work for a time that is drawn, then give out items made of it. */
+final class Station implements Serializable {
+
+    /** Where items on a stream go: an output of their own, where the operator has several. */
+    interface Outlet {
+        void give(OutputTag<Item> tag, Item item);
+    }
+
+    private static final long SERVICE = 3;
+    private static final long COUNT = 4;
+
+    final Shape.Operator operator;
+
+    private final double[] serviceMillis;
+    private final List<Shape.Stream> outputs;
+    private final List<OutputTag<Item>> tags;
+    private final Zipf keys;
+    private final String latencies;
+    private final long salt;
+    private final SteadyWork work = SteadyWork.ofEachRecord();
+    private transient LatencyLog log;
+
+    /** latencies: folder of the logs that sinks write. */
+    Station(Shape shape, Shape.Operator operator, Zipf keys, String latencies) {
+        this.operator = operator;
+        this.serviceMillis = shape.serviceMillis(operator);
+        this.outputs = List.copyOf(shape.outputs(operator));
+        this.tags = outputs.stream().map(ModeledJob::tag).toList();
+        this.keys = keys;
+        this.latencies = latencies;
+        this.salt = operator.name().hashCode();
+    }
+
+    void open(int subtask) throws IOException {
+        if (outputs.isEmpty()) {
+            log = new LatencyLog(Path.of(latencies), operator.name(), subtask);
+        }
+    }
+
+    void perform(Item item, Collector<Item> out, Outlet outlet) throws IOException {
+        SplittableRandom service = Draws.of(item.id, salt + SERVICE);
+        work.perform((long) (1e6 * serviceMillis[item.stream] * Draws.erlang(service, operator.phases())));
+        if (log != null) {
+            log.add(item);
+        }
+        for (int i = 0; i < outputs.size(); i++) {
+            Shape.Stream stream = outputs.get(i);
+            int count = Draws.whole(Draws.of(item.id, stream.number() * 31L + COUNT), stream.selectivity());
+            for (int number = 0; number < count; number++) {
+                Item child = item.child(stream.number(), number, keys);
+                if (outputs.size() == 1) {
+                    out.collect(child);
+                } else {
+                    outlet.give(tags.get(i), child);
+                }
+            }
+        }
+    }
+
+    void close() throws IOException {
+        if (log != null) {
+            log.close();
+        }
+    }
+}

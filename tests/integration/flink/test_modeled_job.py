@@ -1,0 +1,68 @@
+"""The job of known service times does what the model is told that it does."""
+
+import time
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from forescale.demo.flink_measurement import bring_to, throughput_per_s
+from forescale.demo.modeled_job import ModeledJob, RunningModeledJob
+from forescale.flink.local_cluster import LocalFlink
+from modeling.calibration import calibrated
+from modeling.operator_profile import OperatorProfile
+from modeling.physical_plan import PhysicalPlan
+from modeling.topology import Grouping, Operator, Stream, Topology
+from planner.clock import RealClock
+from planner.clusters.flink import FlinkCluster
+
+pytestmark = [pytest.mark.flink, pytest.mark.slow]
+
+TOPOLOGY = Topology(
+    "modeled-under-test",
+    (Operator("orders"), Operator("clicks"), Operator("check"), Operator("settle")),
+    (
+        Stream("orders", "check"),
+        Stream("check", "settle", Grouping.FIELDS),
+        Stream("clicks", "settle", Grouping.FIELDS),
+    ),
+)
+TRUTH = {
+    "orders": OperatorProfile("orders", 0.0, {"orders->check": 1.0}, service_cv2=0.0),
+    "clicks": OperatorProfile("clicks", 0.0, {"clicks->settle": 1.0}, service_cv2=0.0),
+    "check": OperatorProfile("check", 0.008, {"check->settle": 1.5}, service_cv2=0.5),
+    "settle": OperatorProfile("settle", 0.004, service_cv2=0.5),
+}
+JOB = ModeledJob(TOPOLOGY, TRUTH, keys=1000)
+LOAD_PER_S = {"orders": 80.0, "clicks": 40.0}
+
+
+@pytest.fixture
+def running(flink: LocalFlink) -> Iterator[RunningModeledJob]:
+    job = JOB.start(flink, LOAD_PER_S)
+    yield job
+    job.cancel()
+
+
+def test_modeled_job__takes_the_times_and_gives_the_items_that_it_was_told_to(
+    flink: LocalFlink, running: RunningModeledJob
+) -> None:
+    plan = PhysicalPlan(TOPOLOGY.name, {"orders": 1, "clicks": 1, "check": 2, "settle": 1})
+    cluster = FlinkCluster(flink.url, TOPOLOGY.name, TOPOLOGY, warm_s=4.0)
+    bring_to(cluster, plan, RealClock())
+    since_s = time.time() + 4.0
+    samples = cluster.operator_samples(10.0)
+    latencies_s = running.latencies_s(since_s, time.time() - 1.0)
+    profiles = calibrated(TOPOLOGY, samples, JOB.declared_profiles(), warm_s=3.0).profiles
+    # 80 and 40 arrivals a second, for ten seconds or more: ±3.5 and ±5 % (one standard deviation) if Poisson.
+    assert throughput_per_s(samples, "orders") == pytest.approx(80, rel=0.14)
+    assert throughput_per_s(samples, "clicks") == pytest.approx(40, rel=0.2)
+    # ±2.5 and ±1.8 %, and what a loaded machine adds.
+    assert profiles["check"].service_s == pytest.approx(0.008, rel=0.2)
+    assert profiles["settle"].service_s == pytest.approx(0.004, rel=0.2)
+    assert profiles["check"].selectivity["check->settle"] == pytest.approx(1.5, rel=0.1)
+    # 120 orders and 40 clicks a second reach the sink. A click works 4 ms there, an order 8 ms before that: 10 ms on
+    # average without any wait. How much longer it takes is the machine's load, too.
+    assert latencies_s.size > 160 * 8
+    assert 0.009 < latencies_s.mean() < 1.0
+    assert float(np.quantile(latencies_s, 0.95)) > 1.5 * float(np.median(latencies_s))

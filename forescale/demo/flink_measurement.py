@@ -8,7 +8,7 @@ import numpy as np
 from forescale.demo.word_count import COUNT, SOURCE, SPLIT, WordCount
 from forescale.flink.errors import LocalFlinkError
 from forescale.flink.local_cluster import LocalFlink
-from modeling.calibration import calibrated_profiles
+from modeling.calibration import calibrated
 from modeling.estimate import Estimate
 from modeling.evaluate import evaluate
 from modeling.operator_profile import Profiles
@@ -93,15 +93,15 @@ def measure_word_count(
     moderate_per_s = MODERATE * evaluate(topology, declared, first, {SOURCE: 1.0}).mst_per_s[SOURCE]
     running = job.start(flink, moderate_per_s)
     try:
-        _bring_to(cluster, first, clock)
-        profiles = calibrated_profiles(topology, cluster.operator_samples(span_s), declared)
+        bring_to(cluster, first, clock)
+        profiles = calibrated(topology, cluster.operator_samples(span_s), declared, warm_s=warm_s / 2).profiles
         plans = [_plan(job, parallelism) for parallelism in unseen]
         predicted = [evaluate(topology, profiles, plan, {SOURCE: moderate_per_s}) for plan in plans]
         # Far beyond the largest: only then does backpressure tell who holds the others up.
         running.offer(3 * max(estimate.mst_per_s[SOURCE] for estimate in predicted))
         rows = []
         for plan, estimate in zip(plans, predicted, strict=True):
-            verified = _bring_to(cluster, plan, clock)
+            verified = bring_to(cluster, plan, clock)
             rows.append(_row(topology, plan, estimate, cluster.operator_samples(span_s), verified))
             progress(f"{plan.brief()}: {rows[-1].measured_per_s:.0f}/s, predicted {rows[-1].predicted_per_s:.0f}/s")
     finally:
@@ -149,7 +149,8 @@ def _plan(job: WordCount, parallelism: tuple[int, int, int]) -> PhysicalPlan:
     return PhysicalPlan(job.name, dict(zip((SOURCE, SPLIT, COUNT), parallelism, strict=True)))
 
 
-def _bring_to(cluster: FlinkCluster, plan: PhysicalPlan, clock: Clock, within_s: float = 60.0) -> Verified:
+def bring_to(cluster: FlinkCluster, plan: PhysicalPlan, clock: Clock, within_s: float = 60.0) -> Verified:
+    """Rescale the running job to a plan and wait until it runs. Raises LocalFlinkError when it does not."""
     accepted = cluster.apply(plan, expected=cluster.state().plan)
     if isinstance(accepted, Refusal):
         raise LocalFlinkError(accepted.reason)

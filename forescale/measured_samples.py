@@ -54,6 +54,14 @@ class SampleSource:
         if self.flink is not None and self.name is None:
             raise ClusterError("--flink needs --job, the name of the running job")
 
+    @property
+    def brief(self) -> str:
+        """In a few words, without addresses: they may hold passwords."""
+        if self.file is not None:
+            return self.file.name
+        kinds = {"Flink": self.flink, "Heron's tracker": self.heron_tracker, "Storm's UI": self.storm_ui}
+        return next((kind for kind, url in kinds.items() if url is not None), "the cluster of the topology file")
+
 
 def measured_samples(source: SampleSource, config: TopologyConfig, settings: Settings) -> Sequence[OperatorSample]:
     """Samples of the topology. Raises SampleFileError or ClusterError."""

@@ -1,5 +1,7 @@
 """`forescale calibrate`: measure what the operators of a topology cost, and write it as a profile file."""
 
+import importlib.util
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -12,8 +14,9 @@ from forescale.known_profiles import known_profiles
 from forescale.measured_samples import SampleSource, measured_samples
 from forescale.profile_file import read_profile_file, write_profile_file
 from forescale.settings import Settings
+from forescale.topology_file import TopologyConfig
 from forescale.wiring import clock_of, topology_config
-from modeling.calibration import WARM_S, Calibrated, calibrated, drifts
+from modeling.calibration import WARM_S, Calibrated, Drift, calibrated, drifts
 from modeling.errors import ModelError
 from modeling.operator_profile import OperatorProfile
 
@@ -65,13 +68,34 @@ def calibrate(
             f"{len(taken)} samples, none of them of use ({'; '.join(_reasons(made))}); {path} is left as it is"
         )
     changed = drifts(known, made.profiles)
-    measured_at = clock_of(settings).now().isoformat()
-    write_profile_file(path, config.topology, made.profiles, measured_at)
+    measured_at = clock_of(settings).now()
+    write_profile_file(path, config.topology, made.profiles, measured_at.isoformat())
+    version = _tracked(made, config, measured_at, source, changed, settings) if track else ""
     if as_json:
-        say_json(calibration_fields(config.topology, path, made, changed))
+        say_json(calibration_fields(config.topology, path, made, changed) | {"model_version": version})
         return
     show_calibration(made, changed)
     plain(f"profiles: {path}")
+    if version:
+        plain(f"MLflow model version models:/{version}")
+
+
+def _tracked(
+    made: Calibrated,
+    config: TopologyConfig,
+    measured_at: datetime,
+    source: SampleSource,
+    changed: list[Drift],
+    settings: Settings,
+) -> str:
+    """The model version; empty where nobody asked for a tracking server and MLflow is not installed."""
+    if settings.mlflow_uri is None and importlib.util.find_spec("mlflow") is None:
+        return ""
+    from forescale.tracking.calibration_versions import MadeCalibration, log_calibration
+
+    return log_calibration(
+        MadeCalibration(config.as_topology(), made.profiles, measured_at, source.brief, changed), settings
+    )
 
 
 def _component(text: str) -> tuple[str, str]:

@@ -1,0 +1,1 @@
+"""Calibrations as model versions in MLflow."""

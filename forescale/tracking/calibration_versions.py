@@ -1,0 +1,175 @@
+"""Calibrations in MLflow: each is a version of the model `calibration-TOPOLOGY`, the newest its champion.
+
+MLflow is imported when it is first used.
+"""
+
+import re
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from forecasting.errors import TrackingError
+from forecasting.tracking.batch import slug
+from forecasting.tracking.git_revision import git_revision
+from forecasting.tracking.mlflow_tracker import CHAMPION, MODEL, MlflowTracker, model_name
+from forecasting.tracking.store_access import connected_client, refused
+from forescale.profile_file import read_profile_file
+from forescale.settings import Settings
+from forescale.tracking.calibration_files import PROFILES_FILE, write_calibration
+from forescale.tracking.saved_calibration import save_calibration
+from modeling.calibration import Drift
+from modeling.operator_profile import OperatorProfile, Profiles
+from modeling.topology import Topology
+
+if TYPE_CHECKING:
+    from mlflow import MlflowClient
+
+PROFILES = f"{MODEL}/artifacts/calibration/{PROFILES_FILE}"
+LONGEST_TAG = 5000
+MOST_METRICS = 1000
+"""Of one request, as MLflow has it."""
+
+_VERSION = re.compile(r"models:/(?P<name>[^/@:]+)(?:/(?P<number>\d+)|@(?P<alias>[^/@:]+))")
+
+
+@dataclass(frozen=True)
+class MadeCalibration:
+    """What is to be a version. samples: where they came from; drifts: since the calibration before."""
+
+    topology: Topology
+    profiles: dict[str, OperatorProfile]
+    measured_at: datetime
+    samples: str
+    drifts: Sequence[Drift] = ()
+
+
+def calibration_model(topology: str) -> str:
+    """The registered model of a topology's calibrations."""
+    return f"calibration-{model_name(topology)}"
+
+
+def log_calibration(made: MadeCalibration, settings: Settings) -> str:
+    """Keep a calibration as a run and a model version, which becomes the champion. The version, as `name/number`.
+
+    Raises TrackingError, within seconds, where MLflow is not installed, the store does not answer, or refuses.
+    """
+    tracker = MlflowTracker(settings.tracking_uri, settings.artifact_root, settings.mlflow_ui)
+    client = connected_client(settings.tracking_uri)
+    experiment = tracker.experiment_id(made.topology.name)
+    with _errors(settings.tracking_uri, f"recording the calibration of {made.topology.name!r}"):
+        run_name = f"calibration {made.topology.name} {made.measured_at:%Y-%m-%d %H:%M}"
+        run_id = client.create_run(experiment, tags=_tags(made), run_name=run_name).info.run_id
+        try:
+            _log_values(client, run_id, made)
+            with TemporaryDirectory(prefix="forescale-") as scratch:
+                numbers, folder = Path(scratch) / "calibration", Path(scratch) / MODEL
+                write_calibration(numbers, made.topology, made.profiles, made.measured_at.isoformat())
+                save_calibration(made.topology, numbers, folder)
+                client.log_artifacts(run_id, str(folder), MODEL)
+            version = _registered(client, run_id, calibration_model(made.topology.name))
+        except BaseException:
+            client.set_terminated(run_id, "FAILED")
+            raise
+        client.set_terminated(run_id, "FINISHED")
+    return version
+
+
+def profiles_of_version(name: str, settings: Settings) -> dict[str, OperatorProfile]:
+    """Profiles by operator of a version, `models:/calibration-TOPOLOGY/3` or `models:/calibration-TOPOLOGY@champion`.
+
+    Raises TrackingError where there is no such version, or the store does not answer.
+    """
+    told = _VERSION.fullmatch(name)
+    if told is None:
+        raise TrackingError(
+            f"{name!r} is no calibration; give it like models:/calibration-TOPOLOGY/3, or "
+            f"models:/calibration-TOPOLOGY@{CHAMPION}"
+        )
+    client = connected_client(settings.tracking_uri)
+    with _errors(settings.tracking_uri, f"fetching {name}"), TemporaryDirectory(prefix="forescale-") as scratch:
+        found = (
+            client.get_model_version(told["name"], told["number"])
+            if told["number"]
+            else client.get_model_version_by_alias(told["name"], told["alias"])
+        )
+        return read_profile_file(Path(client.download_artifacts(found.run_id, PROFILES, scratch)))
+
+
+def _registered(client: "MlflowClient", run_id: str, name: str) -> str:
+    """A version of what the run holds, champion at once: its artifacts are there."""
+    from mlflow.exceptions import MlflowException
+
+    try:
+        client.create_registered_model(name)
+    except MlflowException as error:
+        if error.error_code != "RESOURCE_ALREADY_EXISTS":
+            raise
+    source = f"{client.get_run(run_id).info.artifact_uri}/{MODEL}"
+    number = str(client.create_model_version(name, source, run_id).version)
+    client.set_registered_model_alias(name, CHAMPION, number)
+    return f"{name}/{number}"
+
+
+def _tags(made: MadeCalibration) -> dict[str, str]:
+    revision = git_revision(Path(__file__).parent)
+    told = {f"drift {slug(drift.operator)} {slug(drift.parameter)}": str(drift)[:LONGEST_TAG] for drift in made.drifts}
+    return {
+        "topology": made.topology.name,
+        "kind": "calibration",
+        "git_revision": revision,
+        "mlflow.source.git.commit": revision,
+        **told,
+    }
+
+
+def _log_values(client: "MlflowClient", run_id: str, made: MadeCalibration) -> None:
+    from mlflow.entities import Metric, Param
+
+    params = {
+        "measured_at": made.measured_at.isoformat(),
+        "samples": made.samples,
+        "operators": str(len(made.profiles)),
+    }
+    client.log_batch(run_id, params=[Param(key, value[:LONGEST_TAG]) for key, value in params.items()])
+    now_ms = int(time.time() * 1000)
+    metrics = [Metric(name, value, now_ms, 0) for name, value in _metrics(made.profiles, made.drifts).items()]
+    for begin in range(0, len(metrics), MOST_METRICS):
+        client.log_batch(run_id, metrics=metrics[begin : begin + MOST_METRICS])
+
+
+def _metrics(profiles: Profiles, drifts: Sequence[Drift]) -> Mapping[str, float]:
+    """Per operator, as `operator/…`; all of it is in the profiles."""
+    found = {"drifts": float(len(drifts)), "measured": float(sum(p.samples > 0 for p in profiles.values()))}
+    for name, profile in profiles.items():
+        values: dict[str, float | None] = {
+            "service_s": profile.service_s,
+            "service_s_error": profile.service_s_error,
+            "service_cv2": profile.service_cv2,
+            "samples": float(profile.samples),
+            "cpu_s": profile.cpu_s,
+            "memory_mib": profile.memory_mib,
+            "state_gib": profile.state_gib,
+            "scale_exponent": profile.efficiency.exponent,
+        }
+        values |= {f"selectivity.{slug(stream)}": ratio for stream, ratio in profile.selectivity.items()}
+        found |= {f"{slug(name)}/{key}": value for key, value in values.items() if value is not None}
+    return {name: value for name, value in found.items() if np.isfinite(value)}
+
+
+@contextmanager
+def _errors(uri: str, doing: str) -> Iterator[None]:
+    from mlflow.exceptions import MlflowException
+    from requests.exceptions import RequestException
+    from sqlalchemy.exc import SQLAlchemyError
+
+    try:
+        yield
+    except (MlflowException, RequestException, SQLAlchemyError, OSError) as error:
+        raise refused(uri, doing, error) from error

@@ -25,7 +25,9 @@ FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', 'DejaVu
 
 @dataclass(frozen=True)
 class KeyEntry:
-    """One entry of the key under a figure. look: line, dash, dot, band or mark: how its swatch is drawn."""
+    """One entry of the key under a figure. look: how its swatch is drawn, a class of report.css: line, dash, dot, band,
+    point, mark, tick, ring or cross.
+    """
 
     label: str
     look: str
@@ -58,8 +60,8 @@ def plotly_times(moments: Sequence[datetime]) -> list[str]:
     return [plotly_time(at) for at in moments]
 
 
-def base_layout(start: datetime, end: datetime, y_title: str) -> go.Layout:
-    """What the figures have in common: little ink, few ticks, no title (the page has one)."""
+def bare_layout(y_title: str) -> go.Layout:
+    """What all figures have in common: little ink, few ticks, no title (the page has one)."""
     return go.Layout(
         template="none",
         font={"family": FONT, "size": 13, "color": INK},
@@ -70,18 +72,11 @@ def base_layout(start: datetime, end: datetime, y_title: str) -> go.Layout:
         dragmode=False,
         hoverlabel={"bgcolor": "white", "font": {"family": FONT, "size": 12}},
         xaxis={
-            "type": "date",
-            "range": [plotly_time(start), plotly_time(end)],
             "showgrid": False,
             "showline": True,
             "linecolor": "#999999",
             "ticks": "outside",
             "tickcolor": "#999999",
-            "tickformatstops": [
-                {"dtickrange": [None, 86399999], "value": "%H:%M\n%a %-d %b"},
-                {"dtickrange": [86400000, None], "value": "%a %-d %b"},
-            ],
-            "hoverformat": "%a %-d %b %H:%M UTC",
             "fixedrange": True,
         },
         yaxis={
@@ -94,6 +89,21 @@ def base_layout(start: datetime, end: datetime, y_title: str) -> go.Layout:
             "separatethousands": True,
             "fixedrange": True,
         },
+    )
+
+
+def base_layout(start: datetime, end: datetime, y_title: str) -> go.Layout:
+    """Of figures over time."""
+    return bare_layout(y_title).update(
+        xaxis={
+            "type": "date",
+            "range": [plotly_time(start), plotly_time(end)],
+            "tickformatstops": [
+                {"dtickrange": [None, 86399999], "value": "%H:%M\n%a %-d %b"},
+                {"dtickrange": [86400000, None], "value": "%a %-d %b"},
+            ],
+            "hoverformat": "%a %-d %b %H:%M UTC",
+        }
     )
 
 

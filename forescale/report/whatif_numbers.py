@@ -1,0 +1,185 @@
+"""Curves of plans over the load, in the mix of the one that was evaluated, and how many instances would be enough.
+
+One way for the whole page, so that its lines compare: `evaluate_many`, with what streams add at each load; but where
+sources poll, which it does not tell, `evaluate` itself at fewer loads.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from math import inf, isfinite
+
+import numpy as np
+import numpy.typing as npt
+
+from forescale.report.whatif import WhatIf
+from modeling.estimate import Estimate
+from modeling.evaluate import evaluate
+from modeling.evaluate_many import ManyEstimates, evaluate_many
+from modeling.path_latency import Delay
+from modeling.physical_plan import PhysicalPlan
+from modeling.rates import arrival_rates
+from modeling.stream_delays import stream_delays
+
+Floats = npt.NDArray[np.float64]
+
+MOST_DRAWN = 8
+BEYOND = 1.3
+"""Loads are drawn to so many times the largest that any plan sustains."""
+
+_QUICK_SHARES = np.concatenate([np.linspace(0.001, 0.9, 60), 1 - np.geomspace(0.1, 0.005, 41)[1:]])
+_EXACT_SHARES = np.array([0.02, 0.2, 0.4, 0.55, 0.68, 0.78, 0.85, 0.9, 0.94, 0.97, 0.985])
+_OFFERED = 41
+
+
+@dataclass(frozen=True)
+class PlanCurve:
+    """One plan; events a second of all sources together. mst_per_s: infinite where nothing fills up.
+
+    load_per_s, p95_s: below saturation. offered_per_s, taken_per_s: beyond it too.
+    """
+
+    mst_per_s: float
+    load_per_s: Floats
+    p95_s: Floats
+    offered_per_s: Floats
+    taken_per_s: Floats
+
+
+@dataclass(frozen=True)
+class Curves:
+    """By plan. exact: of `evaluate`, not of `evaluate_many`. end_per_s: where the drawing ends."""
+
+    plans: Mapping[str, PlanCurve]
+    exact: bool
+    end_per_s: float
+
+
+def drawn_names(whatif: WhatIf) -> tuple[str, ...]:
+    """In the order given, the first of many."""
+    return tuple(whatif.estimates)[:MOST_DRAWN]
+
+
+def curves(whatif: WhatIf) -> Curves:
+    """Of a load that is not zero: without one there is no mix of sources."""
+    names = drawn_names(whatif)
+    sustained = {name: whatif.total_per_s * whatif.estimates[name].saturation_scale for name in names}
+    end_per_s = max(
+        BEYOND * max((rate for rate in sustained.values() if isfinite(rate)), default=2 * whatif.total_per_s / BEYOND),
+        1.05 * max(whatif.total_per_s, *whatif.peak_per_s.values(), 0.0),
+    )
+    # evaluate_many knows no delays but those of streams.
+    exact = not set(_delays(whatif, names[0], 1.0)) <= {stream.name for stream in whatif.topology.streams}
+    p95_of = _exact_p95 if exact else _quick_p95
+    plans = {}
+    for name, mst_per_s in sustained.items():
+        offered_per_s = _offered(mst_per_s, end_per_s)
+        below = _known(*p95_of(whatif, name, min(mst_per_s, end_per_s)))
+        plans[name] = PlanCurve(mst_per_s, *below, offered_per_s, _taken(whatif, name, offered_per_s))
+    return Curves(plans, exact, end_per_s)
+
+
+def enough_instances(whatif: WhatIf, name: str) -> dict[str, int] | None:
+    """The fewest instances of each operator that is full, so that the plan carries the load; 0 where no number of them
+    does. None where that cannot be told: something else is full, or instances are on nodes of different speed.
+    """
+    estimate, plan = whatif.estimates[name], whatif.plans[name]
+    if estimate.bottleneck not in estimate.operators or (plan.packing and whatif.site.service_factor):
+        return None
+    raised, found = PhysicalPlan(plan.topology, dict(plan.parallelism)), {}
+    for number, operator in enumerate(whatif.topology.order):
+        if estimate.operators[operator].utilisation < 1:
+            continue
+        first, last = plan.parallelism[operator] + 1, whatif.topology.operator(operator).max_parallelism
+        tried = [replace(raised, parallelism={**raised.parallelism, operator: n}) for n in range(first, last + 1)]
+        used = _many(whatif, tried, np.ones(1)).utilisation[:, 0, number] if tried else np.empty(0)
+        enough = np.flatnonzero(used < 1)
+        found[operator] = int(first + enough[0]) if enough.size else 0
+        if enough.size:
+            raised = tried[int(enough[0])]
+    if all(found.values()) and not _many(whatif, [raised], np.ones(1)).stable[0, 0]:
+        return None
+    return found
+
+
+def _delays(whatif: WhatIf, name: str, scale: float) -> dict[str, Delay]:
+    """What streams, and sources that poll, add at a load."""
+    given = whatif.topology, whatif.profiles, whatif.plans[name]
+    load_per_s = {source: rate * scale for source, rate in whatif.load_per_s.items()}
+    return stream_delays(*given, arrival_rates(*given, load_per_s, whatif.site), whatif.site)
+
+
+def _many(
+    whatif: WhatIf,
+    plans: list[PhysicalPlan],
+    scales: Floats,
+    *,
+    latency: bool = False,
+    delays: Mapping[str, Delay] | None = None,
+) -> ManyEstimates:
+    return evaluate_many(
+        whatif.topology,
+        whatif.profiles,
+        plans,
+        {source: rate * scales for source, rate in whatif.load_per_s.items()},
+        latency=latency,
+        arrival_cv2=whatif.arrival_cv2,
+        delays=delays,
+        site=whatif.site,
+    )
+
+
+def _quick_p95(whatif: WhatIf, name: str, most_per_s: float) -> tuple[Floats, Floats]:
+    scales = _QUICK_SHARES * most_per_s / whatif.total_per_s
+    ends = [_delays(whatif, name, scale) for scale in scales[[0, -1]].tolist()]
+    # Buffers fill sooner under a larger load; then each load has delays of its own.
+    parts = [scales] if ends[0] == ends[1] else [np.array([scale]) for scale in scales[::2].tolist()]
+    p95_s = []
+    for part in parts:
+        delays = _delays(whatif, name, float(part[0]))
+        told = _many(whatif, [whatif.plans[name]], part, latency=True, delays=delays).latency
+        assert told is not None
+        p95_s.append(told.p95_s[0])
+    return np.concatenate(parts) * whatif.total_per_s, np.concatenate(p95_s)
+
+
+def _exact_p95(whatif: WhatIf, name: str, most_per_s: float) -> tuple[Floats, Floats]:
+    p95_s: dict[float, float] = {}
+    there = whatif.estimates[name]
+    for load_per_s in (_EXACT_SHARES * most_per_s).tolist():
+        told = _evaluated(whatif, name, load_per_s / whatif.total_per_s, percentiles=True).latency
+        p95_s[load_per_s] = inf if told is None else told.p95_s
+    if there.stable and there.latency is not None:
+        p95_s[whatif.total_per_s] = there.latency.p95_s
+    load = sorted(p95_s)
+    return np.array(load), np.array([p95_s[each] for each in load])
+
+
+def _taken(whatif: WhatIf, name: str, offered_per_s: Floats) -> Floats:
+    scales = offered_per_s / whatif.total_per_s
+    if not whatif.estimates[name].other_limits:
+        return np.asarray(_many(whatif, [whatif.plans[name]], scales).throughput_per_s[0].sum(axis=1))
+    return np.array([sum(_evaluated(whatif, name, scale).throughput_per_s.values()) for scale in scales.tolist()])
+
+
+def _evaluated(whatif: WhatIf, name: str, scale: float, *, percentiles: bool = False) -> Estimate:
+    return evaluate(
+        whatif.topology,
+        whatif.profiles,
+        whatif.plans[name],
+        {source: rate * scale for source, rate in whatif.load_per_s.items()},
+        arrival_cv2=whatif.arrival_cv2,
+        site=whatif.site,
+        percentiles=percentiles,
+    )
+
+
+def _offered(mst_per_s: float, end_per_s: float) -> Floats:
+    """With the corner at saturation among them."""
+    corner = [mst_per_s] if mst_per_s < end_per_s else []
+    return np.unique(np.concatenate([np.linspace(0, end_per_s, _OFFERED), corner]))
+
+
+def _known(load_per_s: Floats, p95_s: Floats) -> tuple[Floats, Floats]:
+    """A logarithmic axis has no place for what takes no time."""
+    shown = np.isfinite(p95_s) & (p95_s > 0)
+    return load_per_s[shown], p95_s[shown]

@@ -1,7 +1,5 @@
 """`forescale calibrate`: measure what the operators of a topology cost, and write it as a profile file."""
 
-import importlib.util
-from datetime import datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -10,13 +8,14 @@ import typer
 from forescale.calibration_json import calibration_fields
 from forescale.cli.calibration_tables import show_calibration
 from forescale.cli.output import AsJson, console, plain, say_json
+from forescale.jobs.calibrate import profile_path
+from forescale.jobs.calibrate import track as kept
 from forescale.known_profiles import known_profiles
 from forescale.measured_samples import SampleSource, measured_samples
 from forescale.profile_file import read_profile_file, write_profile_file
 from forescale.settings import Settings
-from forescale.topology_file import TopologyConfig
 from forescale.wiring import clock_of, topology_config
-from modeling.calibration import WARM_S, Calibrated, Drift, calibrated, drifts
+from modeling.calibration import WARM_S, Calibrated, calibrated, drifts
 from modeling.errors import ModelError
 from modeling.operator_profile import OperatorProfile
 
@@ -54,9 +53,9 @@ def calibrate(
     config = topology_config(topology, settings)
     components = dict(_component(text) for text in component or ())
     source = SampleSource(samples, flink, heron_tracker, storm_ui, job, cluster, environ, role, components, span, spans)
-    path = out or settings.home / "profiles" / f"{config.topology}.json"
+    path = out or profile_path(config, settings)
     earlier: dict[str, OperatorProfile] = {}
-    before = against or settings.home / "profiles" / f"{config.topology}.json"
+    before = against or profile_path(config, settings)
     if not afresh and (against is not None or before.exists()):
         earlier = read_profile_file(before)
     with console.status(f"measuring {config.topology}"):
@@ -70,7 +69,7 @@ def calibrate(
     changed = drifts(known, made.profiles)
     measured_at = clock_of(settings).now()
     write_profile_file(path, config.topology, made.profiles, measured_at.isoformat())
-    version = _tracked(made, config, measured_at, source, changed, settings) if track else ""
+    version = kept(config, settings, made, changed, measured_at, source.brief) if track else ""
     if as_json:
         say_json(calibration_fields(config.topology, path, made, changed) | {"model_version": version})
         return
@@ -78,24 +77,6 @@ def calibrate(
     plain(f"profiles: {path}")
     if version:
         plain(f"MLflow model version models:/{version}")
-
-
-def _tracked(
-    made: Calibrated,
-    config: TopologyConfig,
-    measured_at: datetime,
-    source: SampleSource,
-    changed: list[Drift],
-    settings: Settings,
-) -> str:
-    """The model version; empty where nobody asked for a tracking server and MLflow is not installed."""
-    if settings.mlflow_uri is None and importlib.util.find_spec("mlflow") is None:
-        return ""
-    from forescale.tracking.calibration_versions import MadeCalibration, log_calibration
-
-    return log_calibration(
-        MadeCalibration(config.as_topology(), made.profiles, measured_at, source.brief, changed), settings
-    )
 
 
 def _component(text: str) -> tuple[str, str]:

@@ -96,7 +96,8 @@ def _made_before(topology: str, derived_from: Mapping[str, str], ledger: Ledger)
 
 
 def _note(calibration: Calibration) -> dict[str, str]:
-    return {"calibration": calibration.note} if calibration.note else {}
+    told = {"calibration": calibration.note, "calibration version": calibration.model_version}
+    return {name: text for name, text in told.items() if text}
 
 
 def _track(

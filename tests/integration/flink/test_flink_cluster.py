@@ -8,7 +8,7 @@ import pytest
 
 from forescale.demo.word_count import COUNT, SOURCE, SPLIT, RunningWordCount, WordCount
 from forescale.flink.local_cluster import LocalFlink
-from modeling.calibration import calibrated_profiles
+from modeling.calibration import calibrated
 from modeling.physical_plan import PhysicalPlan
 from modeling.topology import Grouping
 from planner.clusters.cluster import Accepted, Failed, Pending, Refusal, Status, Verified
@@ -96,7 +96,7 @@ def test_samples__give_the_service_times_that_the_job_was_told_to_take(
     word_count.offer(200)
     samples = cluster.operator_samples(8.0)
     word_count.offer(100)
-    profiles = calibrated_profiles(JOB.topology, samples, JOB.declared_profiles())
+    profiles = calibrated(JOB.topology, samples, JOB.declared_profiles(), warm_s=3.0).profiles
     # Told: 4 ms a sentence, 1 ms a word, 5 words a sentence. A loaded machine adds to it, never takes from it.
     assert profiles[SPLIT].service_s == pytest.approx(0.004, rel=0.15)
     assert profiles[COUNT].service_s == pytest.approx(0.001, rel=0.15)

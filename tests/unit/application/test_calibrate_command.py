@@ -192,11 +192,18 @@ class Told:
         ]
 
 
+@pytest.fixture
+def _untracked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A store that does not answer: planning goes on without it."""
+    monkeypatch.setenv("FORESCALE_MLFLOW_URI", "http://127.0.0.1:9")
+
+
 def _calibrate(config: TopologyConfig, service_s: float | None) -> tuple[str, float]:
     made = calibrate(config, Settings(), Told(service_s), datetime(2026, 1, 5, tzinfo=UTC))  # type: ignore[arg-type]
     return made.note, made.profiles["split"].service_s
 
 
+@pytest.mark.usefixtures("_untracked")
 def test_job__notes_what_was_never_measured_and_what_has_drifted(topology: Path) -> None:
     config = read_topology_file(topology)
     assert _calibrate(config, 0.004) == ("never measured yet: lines, count", pytest.approx(0.004))
@@ -207,6 +214,7 @@ def test_job__notes_what_was_never_measured_and_what_has_drifted(topology: Path)
     assert _calibrate(config, None) == ("not measured now: away", pytest.approx(0.006))
 
 
+@pytest.mark.usefixtures("_untracked")
 def test_known_profiles__are_the_measured_ones_with_what_is_declared_now(topology: Path) -> None:
     config = read_topology_file(topology)
     _calibrate(config, 0.004)

@@ -110,7 +110,7 @@ def _started(command: list[str], log: Path, folder: Path) -> subprocess.Popen[by
 
 
 def _wait_until_up(storm: StormCluster, log: Path, within_s: float) -> None:
-    """Until the UI shows the topology and all its executors have reported."""
+    """Until the UI shows the topology, all its executors have reported, and its spout has emitted."""
     deadline = time.monotonic() + within_s
     told = ""
     with httpx.Client(base_url=f"{storm.url}/api/v1/topology", trust_env=False, timeout=10.0) as ui:
@@ -119,8 +119,9 @@ def _wait_until_up(storm: StormCluster, log: Path, within_s: float) -> None:
                 id = ui.get("/summary").json()["topologies"][0]["id"]
                 pages = [ui.get(f"/{id}/component/{name}").json() for name in ("feed", "split", "count")]
                 uptimes = [each["uptimeSeconds"] for page in pages for each in page["executorStats"]]
-                told = f"executors up for {uptimes} s"
-                if len(uptimes) == 4 and min(uptimes) > 0:
+                emitted = pages[0]["executorStats"][0]["emitted"]
+                told = f"executors up for {uptimes} s, {emitted} tuples emitted"
+                if len(uptimes) == 4 and min(uptimes) > 0 and emitted > 0:
                     return
             time.sleep(0.5)
     text = log.read_text(encoding="utf-8", errors="replace")

@@ -26,20 +26,25 @@ WORDS = Topology(
     Engine.STORM,
 )
 FEWEST = 500.0
-"""Tuples after which means are steady, and what the executors report a second apart hardly differs."""
+"""Tuples after which means are steady."""
 
 
 @pytest.fixture(scope="module")
 def samples(storm: StormCluster) -> Sequence[OperatorSample]:
+    """After enough tuples; read again while what one executor reported is far from what another one did: they report
+    every second, each for itself, and later where the machine is busy.
+    """
     deadline = time.monotonic() + 120
-    while time.monotonic() < deadline:
+    while True:
         found = storm_operator_samples(
             storm.url, topology_name=TOPOLOGY, topology=WORDS, operators={"lines": "feed"}, timeout_s=30.0
         )
-        if found[0].records_in >= FEWEST:
+        emitted = found[0].records_in
+        read = sum(each.records_in_by["lines->count"] for each in _of(found, "count"))
+        if emitted >= FEWEST and read == pytest.approx(emitted, rel=0.1):
             return found
+        assert time.monotonic() < deadline, f"Storm told of {emitted} tuples emitted and {read} read in two minutes"
         time.sleep(1.0)
-    raise AssertionError(f"Storm told of {found[0].records_in} tuples in two minutes, not of {FEWEST}")
 
 
 def _of(samples: Sequence[OperatorSample], operator: str) -> list[OperatorSample]:
@@ -74,9 +79,9 @@ def test_tuples__are_counted_by_stream_without_ticks(samples: Sequence[OperatorS
     assert split.records_out["split->count"] == pytest.approx(3 * split.records_in, rel=0.02)
     by_lines = sum(each.records_in_by["lines->count"] for each in counts)
     by_split = sum(each.records_in_by["split->count"] for each in counts)
-    # Executors report one after the other, every second.
-    assert by_lines == pytest.approx(lines.records_in, rel=0.2)
-    assert by_split == pytest.approx(3 * by_lines, rel=0.2)
+    assert by_lines == pytest.approx(lines.records_in, rel=0.1)
+    # Those of split may still wait.
+    assert 2 * by_lines < by_split <= 3.3 * by_lines
     assert sum(each.records_in for each in counts) == pytest.approx(by_lines + by_split)
 
 

@@ -1,7 +1,7 @@
 """End-to-end latency of many plans under many scenarios: three moments through the graph, percentiles from these.
 
 Quicker than modeling/path_latency.py by orders of magnitude, and less exact: the wait of an instance is the closed form
-of modeling/wait_distribution.py where that solves the queue, and a percentile is that of a distribution of three
+of modeling/queues.py and of ladder heights where that solves the queue, and a percentile is that of a distribution of three
 moments where that adds whole distributions. Variability passes from operator to operator as in modeling/variability.py.
 """
 
@@ -12,10 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from modeling.estimate import UNSTABLE
+from modeling.ladder_heights import even_heights, poisson_heights
 from modeling.many_rates import ByPlan, OperatorRates
 from modeling.operator_profile import Profiles
 from modeling.path_latency import Delay
-from modeling.three_moments import quantile_s
+from modeling.three_moments import ThreeMoments, mixture_quantile_s
 from modeling.topology import Grouping, Topology
 
 Floats = npt.NDArray[np.float64]
@@ -64,12 +65,11 @@ class Moments:
     def with_chance_of(self, other: "Moments") -> "Moments":
         return Moments(self.first + other.first, self.second + other.second, self.third + other.third)
 
-    def quantile_s(self, share: float) -> Floats:
+    def fitted(self) -> ThreeMoments:
         variance = np.maximum(self.second - self.first**2, (1e-7 * self.first) ** 2)
         third = self.third - self.first * (3 * self.second - 2 * self.first**2)
         deviation = np.sqrt(variance)
-        skewness = third / np.maximum(variance * deviation, 1e-300)
-        return quantile_s(share, self.first, deviation, skewness)
+        return ThreeMoments(self.first, deviation, third / np.maximum(variance * deviation, 1e-300))
 
 
 def two_moment(mean_s: npt.ArrayLike, cv2: npt.ArrayLike) -> Moments:
@@ -109,7 +109,7 @@ class LatencyRecursion:
 
     def take(self, operator: OperatorRates) -> None:
         name = operator.name
-        waiting = _Waiting(operator, self._topology)
+        waiting = _Waiting(operator)
         hashed, kept = self._arriving(operator, waiting)
         waited = waiting.waited(hashed, kept, self._shape)
         age = waited if not self._topology.inputs(name) else self._before(operator, waiting) + waited
@@ -127,12 +127,13 @@ class LatencyRecursion:
     def latencies(self, stable: npt.NDArray[np.bool_]) -> ManyLatencies:
         """stable: shape (plans, scenarios)."""
         total = np.asarray(sum(rate for rate, _ in self._sinks))
-        mixed: Moments | None = None
-        for rate, age in self._sinks:
-            part = age * np.where(total > 0, rate / np.where(total > 0, total, 1.0), 1 / len(self._sinks))
-            mixed = part if mixed is None else mixed.with_chance_of(part)
-        assert mixed is not None
-        told = (mixed.first, *(mixed.quantile_s(share) for share in (0.5, 0.95, 0.99)))
+        weights = [
+            np.where(total > 0, rate / np.where(total > 0, total, 1.0), 1 / len(self._sinks)) for rate, _ in self._sinks
+        ]
+        mean_s = sum(weight * age.first for weight, (_, age) in zip(weights, self._sinks, strict=True))
+        # Each sink keeps its shape: some sinks are often much slower than others.
+        parts = [(weight, age.fitted()) for weight, (_, age) in zip(weights, self._sinks, strict=True)]
+        told = (np.asarray(mean_s), *(mixture_quantile_s(share, parts) for share in (0.5, 0.95, 0.99)))
         return ManyLatencies(*(np.where(stable, each, UNSTABLE) for each in told))
 
     def _arriving(self, operator: OperatorRates, waiting: "_Waiting") -> tuple[Floats | None, Floats]:
@@ -182,11 +183,10 @@ class LatencyRecursion:
 class _Waiting:
     """What of one operator's waits does not depend on the variability of its arrivals: worked out once a row."""
 
-    def __init__(self, operator: OperatorRates, topology: Topology) -> None:
+    def __init__(self, operator: OperatorRates) -> None:
         kinds = operator.kinds
         assert kinds is not None
         self._row = operator.row
-        self._source = not topology.inputs(operator.name)
         total = operator.total_per_s[:, None]
         some = np.where(total > 0, total, 1.0)
         self._counts = operator.parallelism[:, None].astype(np.float64)
@@ -207,15 +207,12 @@ class _Waiting:
         self._service_s = kinds.service_s
         self._cv2 = np.broadcast_to(kinds.service_cv2, (len(self._counts), kinds.service_cv2.shape[1]))[:, None]
         cs2 = self._cv2
-        idle = 1 - self._busy
-        # The wait of those that wait, as in M/G/1 (Whitt 1983, 53): its moments over those of the mean.
-        spread = np.maximum(
-            2 * self._busy - 1 + 4 * idle * np.where(cs2 >= 1, 3 * cs2, 1 + 2 * cs2) * (1 + cs2) / (3 * (1 + cs2) ** 2),
-            0.0,
-        )
-        self._second = 1 + spread
-        self._third_by_second = _third(spread) / self._second
-        self._half_wait_s = self._busy / idle * self._service_s / 2
+        self._heights = poisson_heights(cs2)
+        self._evener: tuple[Floats, Floats] | None = None
+        if (cs2 > 1).any():
+            twice, thrice = even_heights(self._busy, cs2)
+            self._evener = (self._heights[0] - twice, self._heights[1] - thrice)
+        self._half_wait_s = self._busy / (1 - self._busy) * self._service_s / 2
 
     @property
     def parallelism(self) -> Floats:
@@ -272,9 +269,15 @@ class _Waiting:
         with np.errstate(under="ignore"):
             wait_s = self._half_wait_s[row] * varying * np.exp(exponent)
         delayed = np.clip(delayed, np.maximum(_SELDOM * busy, 1e-300), 1.0)
-        of_delayed_s = wait_s / delayed
-        second = wait_s * of_delayed_s * self._second[row]
-        third = second * of_delayed_s * self._third_by_second[row]
+        # Moments of a sum of ladder heights, as many as a geometric number of them.
+        height_s = wait_s * (1 - delayed) / delayed
+        twice, thrice = self._heights[0][row], self._heights[1][row]
+        if self._evener is not None:
+            even = np.clip(-arriving, 0.0, 1.0)
+            twice, thrice = twice - even * self._evener[0][row], thrice - even * self._evener[1][row]
+        spread = height_s * twice
+        second = wait_s * (spread + 2 * wait_s)
+        third = wait_s * (height_s * height_s * thrice + 3 * (spread * wait_s + second))
         if self._service_s.shape[1] > 1:
             one = Moments(wait_s, second, third) + two_moment(self._service_s[row], cs2)
             wait_s, second, third = one.first, one.second, one.third

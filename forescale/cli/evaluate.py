@@ -1,5 +1,6 @@
 """`forescale evaluate`: what plans would do under a load, side by side."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -42,12 +43,15 @@ def evaluate(
         int | None, typer.Option("--within", help="Seconds within which the forecast's peak is; its longest if absent.")
     ] = None,
     backlog: Annotated[list[str] | None, typer.Option(help="SOURCE=TUPLES that wait at a source already.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Write a page (.html) with the plans side by side, drawn.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Throughput, bottleneck, latency, resources and recovery of plans under a load, before any is deployed."""
     # Reading forecasts takes Arrow and the ledger, which rates on the command line do not need.
     from forescale.jobs.evaluation_load import evaluated_load, source_number
 
+    if plot is not None and plot.suffix.lower() not in (".html", ".htm"):
+        raise ModelError(f"--plot {plot} is no name of a page; give one that ends in .html")
     settings = Settings()
     config = topology_config(topology, settings)
     shape = config.as_topology()
@@ -60,23 +64,45 @@ def evaluate(
     change = (
         PlanChange(running, where.rescale, where.checkpoints, where.with_savepoint, where.restored) if running else None
     )
+    plans = {str(path): read_plan_file(path, shape) for path in plan}
     estimates = {
-        str(path): evaluated(
+        name: evaluated(
             shape,
             profiles,
-            read_plan_file(path, shape),
+            each,
             under.rate_per_s,
             arrival_cv2=arrival_cv2,
             site=where.site,
             change=change,
             percentiles=True,
         )
-        for path in plan
+        for name, each in plans.items()
     }
     waiting = dict(source_number("--backlog", text) for text in backlog or [])
     if unknown := sorted(set(waiting) - set(shape.sources)):
         raise ModelError(f"--backlog names {unknown[0]!r}, which is no source; they are {', '.join(shape.sources)}")
     max_lag_s = config.planning.max_lag_s
+    if plot is not None:
+        from forescale.report.whatif import WhatIf
+        from forescale.report.whatif_page import write_whatif_page
+
+        shown = shown_names(plan)
+        write_whatif_page(
+            WhatIf(
+                topology=shape,
+                profiles=profiles,
+                plans={shown[name]: each for name, each in plans.items()},
+                estimates={shown[name]: each for name, each in estimates.items()},
+                load_per_s=under.rate_per_s,
+                origin=under.origin,
+                site=where.site,
+                arrival_cv2=arrival_cv2,
+                peak_per_s=under.peak_per_s,
+                max_lag_s=max_lag_s,
+                backlog=waiting,
+            ),
+            plot,
+        )
     if as_json:
         say_json(
             {
@@ -96,3 +122,11 @@ def evaluate(
         show_lag(estimate, max_lag_s, waiting)
     if len(estimates) > 1:
         show_comparison(estimates)
+    if plot is not None:
+        plain(f"drawn in {plot}")
+
+
+def shown_names(paths: Sequence[Path]) -> dict[str, str]:
+    """What plans are called on a page, by their path: the file's name, or the path where two files have the same."""
+    names = [path.name for path in paths]
+    return {str(path): path.name if names.count(path.name) == 1 else str(path) for path in paths}

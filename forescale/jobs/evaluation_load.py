@@ -21,17 +21,22 @@ Floats = npt.NDArray[np.float64]
 NEWEST = "forecast"
 """As a load: the newest forecast of every source."""
 
+SPREAD = (0.5, 0.95, 0.99)
+"""Quantiles of a forecast's peak that tell how sure it is."""
+
 
 @dataclass(frozen=True)
 class EvaluatedLoad:
     """rate_per_s: per source. paths_per_s: of a forecast, per source, shape (paths, steps) of step_s seconds; empty
-    where rates were given. origin: where it comes from, for people.
+    where rates were given. origin: where it comes from, for people. peak_per_s: of a forecast, per quantile that tells
+    of its spread, the peaks of all sources added up.
     """
 
     rate_per_s: Mapping[str, float]
     origin: str
     paths_per_s: Mapping[str, Floats] = field(default_factory=dict)
     step_s: float = 0.0
+    peak_per_s: Mapping[float, float] = field(default_factory=dict)
 
 
 def evaluated_load(
@@ -62,20 +67,31 @@ def evaluated_load(
     if not forecasts:
         return EvaluatedLoad(rates, "as given")
     peaks = {
-        source: forecast.peak_quantile_per_s(max(forecast.peak_per_s) if within_s is None else within_s, quantile)
+        source: forecast.peak_quantile_per_s(_within_s(forecast, within_s), quantile)
         for source, forecast in forecasts.items()
+    }
+    known = [each for each in SPREAD if all(each in forecast.quantiles for forecast in forecasts.values())]
+    spread = {
+        each: sum(rates.values())
+        + sum(one.peak_quantile_per_s(_within_s(one, within_s), each) for one in forecasts.values())
+        for each in known
     }
     paths = demand_paths(forecasts)
     shape = next(iter(paths.values())).shape
     one = next(iter(forecasts.values()))
-    horizon_s = max(one.peak_per_s) if within_s is None else within_s
+    horizon_s = _within_s(one, within_s)
     issued = f"{one.issued_at:%Y-%m-%d %H:%M} UTC"
     return EvaluatedLoad(
         peaks | rates,
         f"p{quantile * 100:g} of the peak within {horizon_s / 3600:g} h, forecast at {issued}",
         paths | {source: np.full(shape, rate) for source, rate in rates.items()},
         one.step_s,
+        spread,
     )
+
+
+def _within_s(forecast: Forecast, within_s: int | None) -> int:
+    return max(forecast.peak_per_s) if within_s is None else within_s
 
 
 def source_number(option: str, text: str, otherwise: str = "") -> tuple[str, float]:

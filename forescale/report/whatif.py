@@ -17,8 +17,9 @@ class WhatIf:
     """plans, estimates: by the name that a plan is shown under. load_per_s: per source; origin: where it comes from.
 
     peak_per_s: per quantile, the forecast's peak over all sources together; empty where no forecast was given.
-    max_lag_s: the target, None where there is none. violation: per plan the probability that it misses a target, by the
-    target's name. Raises ReportError where plans and estimates are not of the same names, or there are none.
+    max_lag_s: the target, None where there is none. backlog: tuples that wait at each source already.
+    violation: per plan the probability that it misses a target, by the target's name. Raises ReportError where plans
+    and estimates are not of the same names, or there are none.
     """
 
     topology: Topology
@@ -31,6 +32,7 @@ class WhatIf:
     arrival_cv2: float = 1.0
     peak_per_s: Mapping[float, float] = field(default_factory=dict)
     max_lag_s: float | None = None
+    backlog: Mapping[str, float] = field(default_factory=dict)
     violation: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

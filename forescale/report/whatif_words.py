@@ -90,7 +90,9 @@ def _alone(whatif: WhatIf, load: str) -> str:
 def _load(whatif: WhatIf) -> str:
     rates = ", ".join(f"{source} {rate(per_s)}" for source, per_s in whatif.load_per_s.items())
     together = f"; together {rate(whatif.total_per_s)}" if len(whatif.load_per_s) > 1 else ""
-    return f"{rates} ({whatif.origin}){together}."
+    waiting = ", ".join(f"{number(count)} at {source}" for source, count in whatif.backlog.items() if count > 0)
+    behind = f" Waiting already: {waiting}." if waiting else ""
+    return f"{rates} ({whatif.origin}){together}.{behind}"
 
 
 def _plan(whatif: WhatIf, name: str) -> str:
@@ -125,7 +127,9 @@ def _refused(whatif: WhatIf, name: str) -> list[str]:
     if growth:
         an_hour = number(_HOUR_S * sum(growth.values()))
         lag = ""
-        if whatif.max_lag_s is not None and isfinite(after_s := estimate.time_to_violation_s(whatif.max_lag_s)):
+        if whatif.max_lag_s is not None and isfinite(
+            after_s := estimate.time_to_violation_s(whatif.max_lag_s, whatif.backlog)
+        ):
             lag = f", and the lag passes {duration(whatif.max_lag_s)} after {duration(after_s)}"
         told.append(f"The backlog grows by {_rates(growth)}: {an_hour} events in an hour{lag}.")
     return [*told, _help(whatif, name)]

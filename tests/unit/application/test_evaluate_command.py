@@ -10,6 +10,7 @@ import pytest
 from forecasting.forecast import Forecast
 from forecasting.forecast_file import write_forecast
 from forescale.cli import main
+from forescale.cli.evaluate import shown_names
 
 TOPOLOGY = """
 topology: pair
@@ -120,6 +121,43 @@ def test_a_backlog__and_an_overload_tell_when_the_lag_passes_its_target(
     more = ("--load", "read=600", "--backlog", "write=1")
     assert run("--topology", files["topology"], "--plan", files["plan"], *more) == 1
     assert "--backlog names 'write', which is no source" in capsys.readouterr().err
+
+
+def test_a_page__is_drawn_of_plans_beside_the_tables_and_beside_the_answer_for_machines(
+    capsys: pytest.CaptureFixture[str], files: dict[str, str], tmp_path: Path
+) -> None:
+    page, folder = tmp_path / "pages" / "plans.html", tmp_path / "source=read"
+    write_forecast(_forecast(), folder)
+    given = ("--topology", files["topology"], "--plan", files["plan"], "--load", str(folder), "--plot", str(page))
+    assert run(*given, "--plan", files["running"]) == 0
+    assert f"drawn in {page}" in " ".join(capsys.readouterr().out.split())
+    # 150/s on one instance that takes 250/s is 67 % more at most
+    text = page.read_text()
+    assert (
+        "Both plans carry read 150/s; running.yaml is the smallest of them, with 67\N{NO-BREAK SPACE}% headroom" in text
+    )
+    assert "forecast peak: p50 100/s, p95 150/s, p99 200/s" in text
+    page.unlink()
+    assert run(*given, "--json") == 0
+    assert list(json.loads(capsys.readouterr().out)) == [files["plan"]]
+    assert "plan.yaml carries read 150/s" in page.read_text()
+
+
+def test_a_page__that_cannot_be_written_is_an_error_in_one_line(
+    capsys: pytest.CaptureFixture[str], files: dict[str, str], tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("")
+    given = ("--topology", files["topology"], "--plan", files["plan"], "--load", "read=1")
+    for path, message in ((tmp_path / "file" / "page.html", "check the path"), ("page.pdf", "one that ends in .html")):
+        assert run(*given, "--plot", str(path)) == 1
+        error = capsys.readouterr().err
+        assert message in error
+        assert error.count("\n") == 1
+
+
+def test_plans__whose_files_are_called_the_same_are_named_by_their_paths() -> None:
+    named = shown_names([Path("a/busy.yaml"), Path("b/busy.yaml"), Path("b/night.yaml")])
+    assert list(named.values()) == ["a/busy.yaml", "b/busy.yaml", "night.yaml"]
 
 
 def test_a_load__that_is_nothing_of_the_three_is_refused(

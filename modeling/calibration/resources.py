@@ -16,6 +16,10 @@ Floats = npt.NDArray[np.float64]
 FEWEST_SAMPLES = 4
 LEAST_SPREAD = 0.05
 """Standard deviation of the rates over their mean, below which they do not tell what a higher rate would take."""
+AKAIKE = 2**0.5
+"""A term that is more than so many of its standard errors makes Akaike's criterion lower. To ask for more would leave
+what an idle instance uses in the ratio too often.
+"""
 MIB_PER_GIB = 1024.0
 
 
@@ -54,7 +58,7 @@ def _cpu_s(samples: Sequence[OperatorSample], tuples: Floats, notes: list[str]) 
     cpu_s, counts = np.array([samples[at].cpu_s or 0.0 for at in told]), tuples[told]
     spans_s = np.array([samples[at].span_s for at in told])
     line = _line(counts / spans_s, cpu_s / spans_s)
-    if line is not None and line.start.low > 0 and line.slope.low > 0:
+    if line is not None and line.start.value > AKAIKE * line.start.error and line.slope.low > 0:
         notes.append(
             f"an idle instance uses {line.start.value:.2g} cores, which are not in cpu_s: leave them free in its "
             "container"

@@ -53,11 +53,16 @@ def service_spread(
 
 
 def _from_moments(samples: Sequence[OperatorSample], tuples: Floats) -> ServiceSpread:
-    """The interval is the wider of two: of normal values, and by the spread of what the samples say."""
+    """The interval is the wider of two: as of gamma values, and by the spread of what the samples say.
+
+    Of n gamma values cv² has, to first order, a relative variance of 2 (1 + cv²)/n: twice that of normal ones for
+    exponential services.
+    """
     busy_s = np.array([sample.busy_s for sample in samples])
     squares = np.array([sample.service_second_moment_s2 or 0.0 for sample in samples]) * tuples
     mean_s, square_s2 = float(busy_s.sum() / tuples.sum()), float(squares.sum() / tuples.sum())
     found = variance_from_moments(mean_s, square_s2, float(tuples.sum()))
+    found = variance_from_spread(found.cv2, max(1.0, (float(tuples.sum()) - 1) / (1 + found.cv2)))
     low, high = found.low, found.high
     if len(samples) >= FEWEST_SPANS:
         # What each sample adds to E[s²]/E[s]², to first order.

@@ -1,8 +1,9 @@
 """End-to-end latency of many plans under many scenarios: three moments through the graph, percentiles from these.
 
 Quicker than modeling/path_latency.py by orders of magnitude, and less exact: the wait of an instance is the closed form
-of modeling/queues.py and of ladder heights where that solves the queue, and a percentile is that of a distribution of three
-moments where that adds whole distributions. Variability passes from operator to operator as in modeling/variability.py.
+of modeling/queues.py and a sum of ladder heights where that solves the queue, and a percentile is that of a
+distribution of three moments where that adds whole distributions. Variability passes from operator to operator as in
+modeling/variability.py.
 """
 
 from collections.abc import Mapping
@@ -16,7 +17,7 @@ from modeling.ladder_heights import even_heights, poisson_heights
 from modeling.many_rates import ByPlan, OperatorRates
 from modeling.operator_profile import Profiles
 from modeling.path_latency import Delay
-from modeling.three_moments import ThreeMoments, mixture_quantile_s
+from modeling.three_moments import TINY, ThreeMoments, mixture_quantile_s
 from modeling.topology import Grouping, Topology
 
 Floats = npt.NDArray[np.float64]
@@ -66,10 +67,13 @@ class Moments:
         return Moments(self.first + other.first, self.second + other.second, self.third + other.third)
 
     def fitted(self) -> ThreeMoments:
-        variance = np.maximum(self.second - self.first**2, (1e-7 * self.first) ** 2)
-        third = self.third - self.first * (3 * self.second - 2 * self.first**2)
+        mean = np.maximum(self.first, TINY)
+        relative = np.maximum(self.second / mean**2, 0.0)
+        variance = np.maximum(relative - 1, 1e-14)
+        third = self.third / mean**3 - 3 * relative + 2
         deviation = np.sqrt(variance)
-        return ThreeMoments(self.first, deviation, third / np.maximum(variance * deviation, 1e-300))
+        known = self.first > TINY
+        return ThreeMoments(self.first, np.where(known, deviation * mean, 0.0), third / (variance * deviation))
 
 
 def two_moment(mean_s: npt.ArrayLike, cv2: npt.ArrayLike) -> Moments:

@@ -25,6 +25,9 @@ SKEWS, LOWEST, HIGHEST, STEP = 256, -6.0, 24.0, 0.02
 VARIED = 1.5
 """Squared coefficient of variation from which on only the hyper-exponential counts."""
 
+TINY, LARGE = 1e-90, 1e4
+"""Times below, and variations and skewness above, are taken as these: cubes stay finite."""
+
 _STEPS = 8
 """Of regula falsi: to a thousandth or so of the span it starts from."""
 
@@ -70,7 +73,7 @@ class ThreeMoments:
     def _gamma_survival(self, time_s: Floats) -> Floats:
         table = _survivals()
         column = (_place(self.skewness) + _WIDEST) * ((SKEWS - 1) / (2 * _WIDEST))
-        deviations = (time_s - self.mean_s) / np.maximum(self.deviation_s, 1e-300)
+        deviations = (time_s - self.mean_s) / np.maximum(self.deviation_s, TINY)
         row = np.clip((deviations - LOWEST) * (1 / STEP), 0.0, table.shape[1] - 1.001)
         column = np.clip(column, 0.0, SKEWS - 1.001)
         left, low = column.astype(np.int64), row.astype(np.int64)
@@ -85,9 +88,9 @@ class ThreeMoments:
     def _varied(self) -> Floats:
         """How far the hyper-exponential counts, from 0 to 1; 0 where there is none of these moments."""
         mean, deviation, skewness = np.broadcast_arrays(self.mean_s, self.deviation_s, self.skewness)
-        cv = deviation / np.maximum(mean, 1e-300)
+        cv = np.minimum(deviation / np.maximum(mean, TINY), LARGE)
         # x and y of _phases, over powers of the mean.
-        third = skewness * cv**3 + 3 * cv**2 + 1
+        third = np.minimum(skewness, LARGE) * cv**3 + 3 * cv**2 + 1
         possible = (third > 1.5 * (1 + cv**2) ** 2 * (1 + 1e-9)) & (cv > 1 + 1e-6)
         return np.where(possible, np.clip((cv**2 - 1) / (VARIED - 1), 0.0, 1.0), 0.0)
 
@@ -95,8 +98,8 @@ class ThreeMoments:
         mean, deviation, skewness = (
             np.broadcast_to(each, at.shape)[at] for each in (self.mean_s, self.deviation_s, self.skewness)
         )
-        cv2 = (deviation / mean) ** 2
-        third = skewness * cv2**1.5 + 3 * cv2 + 1
+        cv2 = np.minimum(deviation / mean, LARGE) ** 2
+        third = np.minimum(skewness, LARGE) * cv2**1.5 + 3 * cv2 + 1
         x, y = third - 1.5 * (1 + cv2) ** 2, cv2 - 1
         middle, root = x + 1.5 * y**2 + 3 * y, np.sqrt((x + 1.5 * y**2 - 3 * y) ** 2 + 18 * y**3)
         slow, fast = (middle + root) / (6 * y), np.maximum((middle - root) / (6 * y), 0.0)

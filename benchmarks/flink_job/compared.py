@@ -1,0 +1,211 @@
+"""What the model said of a plan beside what the cluster did, and how far they are apart."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+from cases import CASES, Case
+from pydantic import TypeAdapter
+from rescales import Rescale
+
+from modeling.evaluate import evaluate
+from modeling.operator_profile import OperatorProfile, Profiles
+from modeling.path_latency import stations
+from modeling.physical_plan import PhysicalPlan
+from modeling.rates import arrival_rates
+
+Floats = npt.NDArray[np.float64]
+
+AS_BUSY = 1e-6
+"""Instances whose predicted utilisation is that near to the busiest count as equally busy."""
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """mst_per_s: of the driver, at the mix of the sources. The others are at the load that is offered: utilisation of
+    each operator's busiest instances (busiest tells which), and seconds of end-to-end latency.
+    """
+
+    mst_per_s: float
+    bottleneck: str
+    utilisation: Mapping[str, float]
+    busiest: Mapping[str, tuple[int, ...]]
+    mean_s: float
+    p95_s: float
+
+
+@dataclass(frozen=True)
+class Measured:
+    """throughput_per_s (by source) and bottleneck: far too much was offered. The others: at the load that was predicted
+    for. utilisation: mean of those instances that were predicted to be the busiest. p95_range_s: where the p95 lies
+    with 95 %, by tenths of the span.
+    """
+
+    throughput_per_s: Mapping[str, float]
+    bottleneck: str
+    utilisation: Mapping[str, float]
+    mean_s: float
+    p95_s: float
+    p95_range_s: tuple[float, float]
+    items: int
+
+
+@dataclass(frozen=True)
+class Found:
+    """Of one operator: mean service time of all that enters (at the mix of the sources), its squared coefficient of
+    variation, and what it gives out on each stream for each tuple in.
+    """
+
+    service_s: float
+    service_cv2: float
+    selectivity: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """By operator what was found, beside what is true."""
+
+    topology: str
+    found: Mapping[str, Found]
+    true: Mapping[str, Found]
+
+    def profiles(self, case: Case) -> dict[str, OperatorProfile]:
+        """What was found, as the model takes it."""
+        return {
+            name: replace(profile, **vars(self.found[name])) for name, profile in case.job.declared_profiles().items()
+        }
+
+
+def calibration(case: Case, profiles: Profiles) -> Calibration:
+    """Of these profiles."""
+    truth = case.job.true_profiles()
+    rates = arrival_rates(case.topology, truth, case.calibrated_at, case.load_per_s(1.0))
+    places = stations(case.topology, truth, case.calibrated_at, rates)
+    return Calibration(
+        topology=case.name,
+        found={
+            name: Found(each.service_s, each.service_cv2, dict(each.selectivity)) for name, each in profiles.items()
+        },
+        true={
+            name: Found(
+                float(rates.busy[name].sum()) / rates.operator_per_s(name),
+                float(places[name].service_cv2),
+                dict(truth[name].selectivity),
+            )
+            for name in case.topology.order
+        },
+    )
+
+
+@dataclass(frozen=True)
+class Row:
+    """One run of one plan. told: by calibrated profiles, known: by the service times that the job really has.
+
+    load_share: of the maximum that was predicted when it ran. load_per_s: by source. downtime_s: of the rescale to it.
+    repeats: it ran before.
+    """
+
+    topology: str
+    plan: PhysicalPlan
+    load_share: float
+    load_per_s: Mapping[str, float]
+    told: Predicted
+    known: Predicted
+    measured: Measured
+    driver: str
+    downtime_s: float | None
+    repeats: bool = False
+
+    @property
+    def throughput_per_s(self) -> float:
+        """Measured, of the driver."""
+        return self.measured.throughput_per_s[self.driver]
+
+    @property
+    def throughput_error(self) -> float:
+        return self.told.mst_per_s / self.throughput_per_s - 1
+
+    @property
+    def p95_error(self) -> float:
+        return self.told.p95_s / self.measured.p95_s - 1
+
+    @property
+    def bottleneck_right(self) -> bool:
+        return self.told.bottleneck == self.measured.bottleneck
+
+    def brief(self) -> str:
+        """One line for people."""
+        return (
+            f"{self.topology} {self.plan.brief()}: {self.throughput_per_s:.0f}/s, told {self.told.mst_per_s:.0f}/s, "
+            f"bottleneck {self.measured.bottleneck}, told {self.told.bottleneck}; p95 "
+            f"{1000 * self.measured.p95_s:.0f} ms, told {1000 * self.told.p95_s:.0f} ms"
+        )
+
+    def utilisation_points(self, of: Callable[["Row"], Predicted] = lambda row: row.told) -> tuple[str, float]:
+        """The operator whose utilisation was predicted worst, and by how many percentage points."""
+        points = {name: 100 * (used - self.measured.utilisation[name]) for name, used in of(self).utilisation.items()}
+        worst = max(points, key=lambda name: abs(points[name]))
+        return worst, points[worst]
+
+
+@dataclass(frozen=True)
+class Results:
+    """All that a run of the benchmark found, as it is written to its file."""
+
+    calibrations: Sequence[Calibration]
+    rows: Sequence[Row]
+    rescales: Sequence[Rescale]
+
+    def predicted_anew(self) -> "Results":
+        """The same measurements and calibrations beside what the model says of them now."""
+        cases = {one.topology: CASES[one.topology]() for one in self.calibrations}
+        profiles = {one.topology: one.profiles(cases[one.topology]) for one in self.calibrations}
+        return replace(
+            self,
+            rows=[
+                replace(
+                    row,
+                    told=predicted(cases[row.topology], profiles[row.topology], row.plan, row.load_per_s),
+                    known=predicted(
+                        cases[row.topology], cases[row.topology].job.true_profiles(), row.plan, row.load_per_s
+                    ),
+                )
+                for row in self.rows
+            ],
+        )
+
+
+RESULTS = TypeAdapter(Results)
+
+
+def predicted(case: Case, profiles: Profiles, plan: PhysicalPlan, load_per_s: Mapping[str, float]) -> Predicted:
+    """By the model; Poisson arrivals, no site: buffers leave at once and everything is in one place."""
+    estimate = evaluate(case.topology, profiles, plan, load_per_s, percentiles=True)
+    assert estimate.latency is not None
+    shares = {name: each.instance_utilisation for name, each in estimate.operators.items()}
+    return Predicted(
+        mst_per_s=estimate.mst_per_s[case.driver],
+        bottleneck=estimate.bottleneck,
+        utilisation={name: float(each.max()) for name, each in shares.items()},
+        busiest={name: tuple(np.flatnonzero(each >= each.max() - AS_BUSY).tolist()) for name, each in shares.items()},
+        mean_s=estimate.latency.mean_s,
+        p95_s=estimate.latency.p95_s,
+    )
+
+
+def quantile_range(latencies_s: Floats, share: float, parts: int = 10) -> tuple[float, float]:
+    """Where a quantile lies with 95 %, from its spread over consecutive parts of the span, which hold its dependence.
+
+    latencies_s: in the order in which items were due.
+    """
+    each = [float(np.quantile(part, share)) for part in np.array_split(latencies_s, parts) if part.size]
+    middle = float(np.quantile(latencies_s, share))
+    half = 2.26 * float(np.std(each, ddof=1)) / len(each) ** 0.5  # Student's t of 9 degrees of freedom
+    return middle - half, middle + half
+
+
+def spread_between(rows: Sequence[Row], of: Callable[[Row], float]) -> list[float]:
+    """Relative differences of repeated runs from the first run of the same plan."""
+    first = {(row.topology, row.plan.plan_id): of(row) for row in rows if not row.repeats}
+    return [of(row) / first[row.topology, row.plan.plan_id] - 1 for row in rows if row.repeats]

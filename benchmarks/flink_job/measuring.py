@@ -1,0 +1,135 @@
+"""One topology on the cluster: calibrated, brought to a plan, measured under a moderate load and under too much."""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from cases import Case
+from compared import Floats, Measured, Predicted, Row, predicted, quantile_range
+
+from forescale.demo.flink_measurement import bring_to, measured_bottleneck, throughput_per_s
+from forescale.flink.local_cluster import LocalFlink
+from modeling.calibration import calibrated
+from modeling.operator_profile import Profiles
+from modeling.operator_sample import OperatorSample
+from modeling.physical_plan import PhysicalPlan
+from planner.clock import RealClock
+from planner.clusters.flink import FlinkCluster
+
+WARM_S = 4.0
+"""After a rescale, before anything is measured."""
+SETTLED_S = 3.0
+"""After the load has become too much, until all queues are full."""
+CALIBRATION_SPANS = 4
+"""Parts in which calibration is measured: their spread is what its intervals rest on."""
+CALIBRATION_LENGTH = 1.6
+"""Of all parts together, in spans of a plan."""
+LATE_S = 1.0
+"""Items due that shortly before the end of a span may still be on their way."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """A plan that was predicted and now runs. downtime_s: of the rescale to it."""
+
+    plan: PhysicalPlan
+    load_share: float
+    load_per_s: Mapping[str, float]
+    told: Predicted
+    downtime_s: float | None
+
+
+@dataclass(frozen=True)
+class Moderate:
+    """What was seen at the load that was predicted for."""
+
+    samples: Sequence[OperatorSample]
+    latencies_s: Floats
+
+
+class Bench:
+    """A case that runs. span_s: how long is measured under the moderate load; full_span_s: under too much."""
+
+    def __init__(self, case: Case, flink: LocalFlink, span_s: float, full_span_s: float) -> None:
+        self.case = case
+        self.profiles: Profiles = case.job.declared_profiles()
+        self._span_s, self._full_span_s = span_s, full_span_s
+        self._clock = RealClock()
+        self._cluster = FlinkCluster(flink.url, case.name, case.topology, warm_s=WARM_S)
+        self._running = case.job.start(flink, case.load_per_s(case.calibration_per_s))
+        self._room_per_s = case.calibration_per_s
+
+    def calibrate(self) -> None:
+        """Measure service times and selectivities, of which nothing was declared, at one plan under a moderate load."""
+        bring_to(self._cluster, self.case.calibrated_at, self._clock)
+        self._clock.wait(3 * WARM_S)  # Java gets to know the job
+        samples = [
+            sample
+            for _ in range(CALIBRATION_SPANS)
+            for sample in self._cluster.operator_samples(CALIBRATION_LENGTH * self._span_s / CALIBRATION_SPANS)
+        ]
+        self.profiles = calibrated(self.case.topology, samples, self.profiles, warm_s=WARM_S).profiles
+
+    def bring(self, plan: PhysicalPlan, load_share: float) -> Step:
+        """Predict a plan, rescale to it, and offer that share of its predicted maximum."""
+        mst_per_s = predicted(self.case, self.profiles, plan, self.case.load_per_s(1.0)).mst_per_s
+        load_per_s = self.case.load_per_s(load_share * mst_per_s)
+        told = predicted(self.case, self.profiles, plan, load_per_s)
+        # What neither plan has trouble with: no queue is to be left from the one before.
+        self._running.offer(self.case.load_per_s(0.3 * min(mst_per_s, self._room_per_s)))
+        downtime_s = bring_to(self._cluster, plan, self._clock).downtime_s
+        self._running.offer(load_per_s)
+        self._room_per_s = mst_per_s
+        return Step(plan, load_share, load_per_s, told, downtime_s)
+
+    def moderate(self) -> Moderate:
+        """Utilisation and latency."""
+        self._clock.wait(WARM_S)
+        since_s = time.time()
+        samples = self._cluster.operator_samples(self._span_s)
+        return Moderate(samples, self._running.latencies_s(since_s, time.time() - LATE_S))
+
+    def full(self, step: Step, moderate: Moderate, *, repeats: bool) -> Row:
+        """Maximum throughput and bottleneck, under far too much load."""
+        self._running.offer(self.case.overload_per_s(step.told.mst_per_s))
+        self._clock.wait(SETTLED_S)
+        samples = self._cluster.operator_samples(self._full_span_s)
+        self._running.offer(self.case.load_per_s(0.3 * step.told.mst_per_s))
+        latencies_s = moderate.latencies_s
+        return Row(
+            topology=self.case.name,
+            plan=step.plan,
+            load_share=step.load_share,
+            load_per_s=step.load_per_s,
+            told=step.told,
+            known=predicted(self.case, self.case.job.true_profiles(), step.plan, step.load_per_s),
+            measured=Measured(
+                throughput_per_s={source: throughput_per_s(samples, source) for source in self.case.mix},
+                bottleneck=measured_bottleneck(self.case.topology, samples),
+                utilisation=used_by_busiest(moderate.samples, step.told),
+                mean_s=float(latencies_s.mean()),
+                p95_s=float(np.quantile(latencies_s, 0.95)),
+                p95_range_s=quantile_range(latencies_s, 0.95),
+                items=latencies_s.size,
+            ),
+            driver=self.case.driver,
+            downtime_s=step.downtime_s,
+            repeats=repeats,
+        )
+
+    def stop(self) -> None:
+        self._running.cancel()
+
+
+def used_by_busiest(samples: Sequence[OperatorSample], told: Predicted) -> dict[str, float]:
+    """Mean busy share of those instances that were predicted to be the busiest of their operator.
+
+    The largest measured one would be too high: of many alike, one is busiest by chance.
+    """
+    return {
+        name: float(
+            np.mean([s.busy_s / s.span_s for s in samples if s.operator == name and s.index in told.busiest[name]])
+        )
+        for name in told.busiest
+    }

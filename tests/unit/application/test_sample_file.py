@@ -142,3 +142,12 @@ def test_files__that_are_no_text_are_refused(tmp_path: Path) -> None:
         read_sample_file(tmp_path / "none.csv", SHOP)
     with pytest.raises(SampleFileError, match="cannot be read"):
         read_sample_file(tmp_path, SHOP)
+
+
+def test_the_documented_file__is_read(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[3] / "docs" / "topology-file.md").read_text()
+    example = page.partition("```csv\n")[2].partition("```")[0]
+    words = Topology("words", (Operator("split"), Operator("count")), (Stream("split", "count"),))
+    first, second = read_sample_file(written(tmp_path, example), words)
+    assert (first.index, second.index, first.parallelism) == (0, 1, 2)
+    assert first.records_out == {"split->count": 15010}

@@ -73,9 +73,10 @@ class ContainerEstimate:
 
     @property
     def slowdown(self) -> float:
-        """By what factor its instances take longer per tuple, 1 where cores are enough.
+        """By what factor its instances take longer per tuple, at least; 1 where cores are enough.
 
-        Of the mean demand: instances that happen to be busy at once contend a little before.
+        Of the mean demand: instances that happen to be busy at once contend before, and beyond saturation those that
+        fell behind are busy all the time and share the cores with more.
         """
         return 1.0 if self.cores_limit is None else max(1.0, self.cores / self.cores_limit)
 
@@ -183,8 +184,8 @@ def container_saturation(found: Resources) -> dict[int, float]:
 
 
 def instance_slowdown(plan: PhysicalPlan, found: Resources) -> dict[str, Floats]:
-    """By what factor each instance takes longer because its container lacks cores, shape (parallelism,); 1 without a
-    packing.
+    """By what factor each instance takes longer, at least, because its container lacks cores, shape (parallelism,); 1
+    without a packing.
     """
     placed = containers_of(plan)
     return {

@@ -1,8 +1,8 @@
 """Resources: the CPU and memory that a plan's instances and containers need, and what is over its container's size.
 
 CPU and memory go up in a line with the rate, so a container has a saturation point as an instance has one: the load at
-which its cores are all in use. Instances in a container smaller than their needs contend: each gets its part, and takes
-longer by what is lacking. Use it beside the rates of a plan, before trusting what they say of one with a packing.
+which its cores are all in use. Instances in a container smaller than their needs contend, and take longer by at
+least what is lacking. Use it beside the rates of a plan, before trusting what they say of one with a packing.
 """
 
 from collections.abc import Mapping, Sequence

@@ -36,9 +36,13 @@ def operator_samples(
 
     A vertex counts what it writes to all its outputs together. Where an output is the only input of what reads it, the
     stream is counted there, and shared out by what the instances wrote; other outputs get even parts of the rest.
+
+    A vertex counts what it reads of all its inputs together. Where each input is the only output of what writes it, the
+    mix of all instances is known, and taken for that of each: the mix differs from span to span, not within one.
     """
     moved = {at: _difference(before[at], after[at]) for at in after}
     parallelism = Counter(operator for operator, _ in after)
+    mixes = {operator.name: _mix(topology, operator.name, moved) for operator in topology.operators}
     state = {name: held_gib / parallelism[name] for name, held_gib in (state_gib or {}).items() if parallelism[name]}
     return [
         OperatorSample(
@@ -53,12 +57,28 @@ def operator_samples(
             began_s=began_s,
             # Counters begin with the instance.
             age_s=before[operator, index].elapsed_ms / 1000,
+            records_in_by={stream: part * counters.records_read for stream, part in mixes[operator].items()},
             parallelism=parallelism[operator],
             state_gib=state.get(operator),
         )
         for (operator, index), counters in moved.items()
         if counters.elapsed_ms > 0
     ]
+
+
+def _mix(topology: Topology, operator: str, moved: Reading) -> Mapping[str, float]:
+    """Part of what an operator reads that comes by each input; empty where it has one, or nobody can tell."""
+    inputs = topology.inputs(operator)
+    if len(inputs) < 2 or any(len(topology.outputs(stream.upstream)) > 1 for stream in inputs):
+        return {}
+    copies = {s.name: sum(name == operator for name, _ in moved) if s.grouping is Grouping.ALL else 1 for s in inputs}
+    written = {
+        stream.name: copies[stream.name]
+        * sum(counters.records_written for (name, _), counters in moved.items() if name == stream.upstream)
+        for stream in inputs
+    }
+    together = sum(written.values())
+    return {stream: count / together for stream, count in written.items()} if together > 0 else {}
 
 
 def _difference(before: Counters, after: Counters) -> Counters:

@@ -82,6 +82,36 @@ def test_samples__are_never_negative_and_cover_every_instance(written: list[int]
         assert all(count >= 0 and math.isfinite(count) for count in sample.records_out.values())
 
 
+JOIN = Topology(
+    "join",
+    tuple(Operator(name) for name in ("left", "right", "join")),
+    (Stream("left", "join"), Stream("right", "join", Grouping.ALL)),
+)
+
+
+def test_samples__share_what_a_join_reads_by_what_its_inputs_wrote() -> None:
+    after = {
+        ("left", 0): counters(written=600, idle=5000),
+        ("right", 0): counters(written=100, idle=5000),
+        ("join", 0): counters(read=500, idle=5000),
+        ("join", 1): counters(read=300, idle=5000),
+    }
+    samples = operator_samples(JOIN, {at: counters() for at in after}, after)
+    by = {(sample.operator, sample.index): sample.records_in_by for sample in samples}
+    # 600 of the left, and 100 of the right to both: 600 : 200
+    assert by["join", 0] == pytest.approx({"left->join": 375.0, "right->join": 125.0})
+    assert by["join", 1] == pytest.approx({"left->join": 225.0, "right->join": 75.0})
+    assert by["left", 0] == {}
+
+
+def test_samples__do_not_guess_the_mix_where_an_input_is_one_output_of_several() -> None:
+    after = {
+        (name, 0): counters(read=100, written=100, idle=5000) for name in ("source", "parse", "count", "alarm", "join")
+    }
+    samples = operator_samples(FORK, {at: counters() for at in after}, after)
+    assert all(sample.records_in_by == {} for sample in samples)
+
+
 def test_shortest_span__is_negative_across_a_restart() -> None:
     before = {("split", 0): counters(idle=9000), ("split", 1): counters(idle=9000)}
     assert shortest_span_s(before, {at: counters(idle=14000) for at in before}) == 5.0

@@ -7,7 +7,8 @@ Three topologies of examples/flink whose service times are known run beside each
 operators wait instead of computing. Each plan is predicted before it is run, then measured twice: at a moderate load
 (utilisation, and the latency from when an item was due until its last service) and under far too much (maximum
 throughput, bottleneck). Some plans are run a second time: how far two identical runs differ is the cluster's own noise,
-and chance. At the end, rescales with state of several sizes. Some twenty minutes; the quieter the machine the better.
+and chance. A simulation of the same jobs, without Flink, tells the model's errors from the cluster's. At the end,
+rescales with state of several sizes. Some twenty minutes; the quieter the machine the better.
 """
 
 import argparse
@@ -85,11 +86,11 @@ def main() -> None:
     if unknown := sorted(set(names) - set(CASES)):
         parser.error(f"unknown topology {unknown[0]!r}; known are {', '.join(CASES)}")
     if given.earlier:
-        results = RESULTS.validate_json(given.earlier.read_bytes()).predicted_anew()
+        results = RESULTS.validate_json(given.earlier.read_bytes())
     else:
         results = measured(names, partial(write, given.json), quick=given.quick, state=not given.no_state)
-    write(given.json, results)
-    print_tables(results)
+        write(given.json, results)
+    print_tables(results.predicted_anew())
 
 
 def write(file: Path | None, results: Results) -> None:

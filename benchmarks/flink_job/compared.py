@@ -8,6 +8,7 @@ import numpy.typing as npt
 from cases import CASES, Case
 from pydantic import TypeAdapter
 from rescales import Rescale
+from simulated import simulated_p95_s
 
 from modeling.evaluate import evaluate
 from modeling.operator_profile import OperatorProfile, Profiles
@@ -103,7 +104,8 @@ class Row:
     """One run of one plan. told: by calibrated profiles, known: by the service times that the job really has.
 
     load_share: of the maximum that was predicted when it ran. load_per_s: by source. downtime_s: of the rescale to it.
-    repeats: it ran before.
+    repeats: it ran before. simulated_p95_s: without Flink, with the service times that the job
+    really has; 0 until it is simulated.
     """
 
     topology: str
@@ -116,6 +118,7 @@ class Row:
     driver: str
     downtime_s: float | None
     repeats: bool = False
+    simulated_p95_s: float = 0.0
 
     @property
     def throughput_per_s(self) -> float:
@@ -158,22 +161,21 @@ class Results:
     rescales: Sequence[Rescale]
 
     def predicted_anew(self) -> "Results":
-        """The same measurements and calibrations beside what the model says of them now."""
+        """The same measurements and calibrations beside what the model says of them now, and a simulation."""
         cases = {one.topology: CASES[one.topology]() for one in self.calibrations}
         profiles = {one.topology: one.profiles(cases[one.topology]) for one in self.calibrations}
-        return replace(
-            self,
-            rows=[
+        rows = []
+        for row in self.rows:
+            case = cases[row.topology]
+            rows.append(
                 replace(
                     row,
-                    told=predicted(cases[row.topology], profiles[row.topology], row.plan, row.load_per_s),
-                    known=predicted(
-                        cases[row.topology], cases[row.topology].job.true_profiles(), row.plan, row.load_per_s
-                    ),
+                    told=predicted(case, profiles[case.name], row.plan, row.load_per_s),
+                    known=predicted(case, case.job.true_profiles(), row.plan, row.load_per_s),
+                    simulated_p95_s=simulated_p95_s(case, row.plan, row.load_per_s),
                 )
-                for row in self.rows
-            ],
-        )
+            )
+        return replace(self, rows=rows)
 
 
 RESULTS = TypeAdapter(Results)

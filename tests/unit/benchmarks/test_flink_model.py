@@ -9,9 +9,12 @@ from types import ModuleType
 import numpy as np
 import pytest
 
+from forescale.demo.modeled_job import ModeledJob
 from modeling.evaluate import evaluate
+from modeling.operator_profile import OperatorProfile
 from modeling.operator_sample import OperatorSample
 from modeling.physical_plan import PhysicalPlan
+from modeling.topology import Operator, Stream, Topology
 
 FOLDER = Path(__file__).resolve().parents[3] / "benchmarks" / "flink_job"
 
@@ -44,7 +47,9 @@ def row(compared: ModuleType, told: float, seen: float, *, repeats: bool = False
     predicted = compared.Predicted(told, "count", {"count": 0.7}, {"count": (1,)}, 0.02, 0.04)
     measured = compared.Measured({"lines": seen}, "count", {"count": 0.66}, 0.03, p95_s, (0.04, 0.06), 1000)
     plan = PhysicalPlan("words", {"lines": 1, "count": 4})
-    return compared.Row("words", plan, 0.6, {"lines": 60.0}, predicted, predicted, measured, "lines", 0.2, repeats)
+    return compared.Row(
+        "words", plan, 0.6, {"lines": 60.0}, predicted, predicted, measured, "lines", 0.2, repeats, 0.05
+    )
 
 
 @pytest.mark.parametrize("name", ["chain", "diamond", "skew"])
@@ -105,12 +110,14 @@ def test_utilisation__is_that_of_the_instances_told_to_be_busiest(compared: Modu
 def test_tables__show_each_run_and_leave_repeats_out_of_the_errors(compared: ModuleType, tables: ModuleType) -> None:
     rows = [row(compared, 102.0, 100.0), row(compared, 102.0, 85.0, repeats=True, p95_s=0.055)]
     each = tables.plans_table(rows).splitlines()
-    assert each[2].startswith("| 1·4 | 102 | 100 | +2.0 % | count | same | 60% | count +4.0 | 40 | 50 ±10 | -20.0 % |")
+    assert each[2].startswith(
+        "| 1·4 | 102 | 100 | +2.0 % | count | same | 60% | count +4.0 | 40 | 50 | 50 ±10 | -20.0 % |"
+    )
     assert each[3].startswith("| 1·4 again | 102 | 85 | +20.0 % |")
     (summary,) = tables.summary_table(rows).splitlines()[2:]
     assert summary == (
         "| words | 2.0 %, +2.0 % | 2.0 %, +2.0 % | -15.0 % | 1 of 1 | +4.0 points | 20.0 %, -20.0 % | "
-        "20.0 %, -20.0 % | +10.0 % |"
+        "20.0 %, -20.0 % | 0.0 %, +0.0 % | +10.0 % |"
     )
 
 
@@ -153,3 +160,15 @@ def test_results__come_back_from_their_file_and_are_predicted_anew(cases: Module
     # Three instances of 10 ms do 300 a second; calibrated with the truth, both predictions are the same.
     assert anew.told.mst_per_s == pytest.approx(300.0)
     assert anew.told == anew.known
+
+
+def test_simulation__of_one_queue_is_that_of_theory(cases: ModuleType) -> None:
+    simulated = __import__("simulated")
+    case = cases.CASES["chain"]()
+    # Exponential services of 4.5 ms alone, 100 a second: M/M/1, whose sojourn is exponential of mean 1/(222.2 − 100).
+    alone = Topology("alone", (Operator("arrivals"), Operator("parse")), (Stream("arrivals", "parse"),))
+    truth = {"arrivals": case.job.truth["arrivals"], "parse": OperatorProfile("parse", 0.0045, service_cv2=1.0)}
+    case = replace(case, job=ModeledJob(alone, truth))
+    plan = PhysicalPlan("alone", {"arrivals": 1, "parse": 1})
+    p95_s = simulated.simulated_p95_s(case, plan, {"arrivals": 100.0})
+    assert p95_s == pytest.approx(-np.log(0.05) / (1 / 0.0045 - 100), rel=0.03)

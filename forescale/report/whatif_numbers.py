@@ -78,6 +78,17 @@ def curves(whatif: WhatIf) -> Curves:
     return Curves(plans, exact, end_per_s)
 
 
+def off_the_table(whatif: WhatIf, found: Curves) -> float | None:
+    """By what share the lines pass beside the table's p95 at the load, at most; None where no plan carries it."""
+    told = {name: whatif.estimates[name].latency for name in found.plans if whatif.estimates[name].stable}
+    off = [
+        abs(float(np.interp(whatif.total_per_s, curve.load_per_s, curve.p95_s)) / latency.p95_s - 1)
+        for name, latency in told.items()
+        if latency is not None and latency.p95_s > 0 and (curve := found.plans[name]).p95_s.size
+    ]
+    return max(off, default=None)
+
+
 def enough_instances(whatif: WhatIf, name: str) -> dict[str, int] | None:
     """The fewest instances of each operator that is full, so that the plan carries the load; 0 where no number of them
     does. None where that cannot be told: something else is full, or instances are on nodes of different speed.

@@ -1,6 +1,6 @@
 """Evaluated plans as one self-contained page: which carry the load, and what is in the way of the others."""
 
-from math import isnan
+from math import ceil, isnan
 from pathlib import Path
 
 from forescale.report.figure import ReportFigure
@@ -15,7 +15,7 @@ from forescale.report.whatif_figure import (
     throughput_figure,
     utilisation_figure,
 )
-from forescale.report.whatif_numbers import Curves, curves, drawn_names
+from forescale.report.whatif_numbers import Curves, curves, drawn_names, off_the_table
 from forescale.report.whatif_words import headline, headroom, seconds, sentences
 from forescale.report.wording import count_of, duration, number, percent, shortened
 from modeling.estimate import Estimate
@@ -62,10 +62,16 @@ def _how(whatif: WhatIf, found: Curves) -> str:
             f"Lines join estimates of some loads{mix}, reckoned as those of the table: sources that poll are told "
             "in no other way."
         )
+    off = off_the_table(whatif, found)
+    how_far = "" if off is None else f"; at the load that lies within {_rounded_up(off)} of it"
     return (
-        f"Lines hold estimates of many loads{mix}, reckoned by three moments of the latency: they pass within a few "
-        "percent of the table, which has whole distributions. The points are the table's."
+        f"Lines hold estimates of many loads{mix}, reckoned by three moments of the latency where the table has whole "
+        f"distributions{how_far}. The points are the table's."
     )
+
+
+def _rounded_up(share: float) -> str:
+    return f"{max(1, ceil(100 * share - 1e-9))}\N{NO-BREAK SPACE}%"
 
 
 def _left_out(count: int, noun: str) -> str:

@@ -1,7 +1,7 @@
 """What the model said of a plan beside what the cluster did, and how far they are apart."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -55,12 +55,14 @@ class Measured:
 @dataclass(frozen=True)
 class Found:
     """Of one operator: mean service time of all that enters (at the mix of the sources), its squared coefficient of
-    variation, and what it gives out on each stream for each tuple in.
+    variation, and what it gives out on each stream for each tuple in; the last two where inputs were told apart.
     """
 
     service_s: float
     service_cv2: float
     selectivity: Mapping[str, float]
+    stream_service_s: Mapping[str, float] = field(default_factory=dict)
+    input_selectivity: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -86,13 +88,17 @@ def calibration(case: Case, profiles: Profiles) -> Calibration:
     return Calibration(
         topology=case.name,
         found={
-            name: Found(each.service_s, each.service_cv2, dict(each.selectivity)) for name, each in profiles.items()
+            name: Found(
+                each.service_s, each.service_cv2, each.selectivity, each.stream_service_s, each.input_selectivity
+            )
+            for name, each in profiles.items()
         },
         true={
             name: Found(
                 float(rates.busy[name].sum()) / rates.operator_per_s(name),
                 float(places[name].service_cv2),
-                dict(truth[name].selectivity),
+                truth[name].selectivity,
+                truth[name].stream_service_s,
             )
             for name in case.topology.order
         },
@@ -104,8 +110,8 @@ class Row:
     """One run of one plan. told: by calibrated profiles, known: by the service times that the job really has.
 
     load_share: of the maximum that was predicted when it ran. load_per_s: by source. downtime_s: of the rescale to it.
-    repeats: it ran before. simulated_p95_s: without Flink, with the service times that the job
-    really has; 0 until it is simulated.
+    repeats: it ran before. simulated_p95_s: without Flink, with the service times that the job really has; 0 until it
+    is simulated.
     """
 
     topology: str

@@ -21,6 +21,7 @@ from typing import Any
 import httpx
 from pydantic import SecretStr
 
+from modeling.errors import ModelError
 from modeling.operator_sample import OperatorSample
 from modeling.topology import Topology
 from planner.clusters.component_streams import Read, component_of_operator, streams_read
@@ -38,6 +39,7 @@ _UPTIME, _CPU, _MEMORY, _GC = (
     "__jvm-memory-used-mb",
     "__jvm-gc-collection-time-ms",
 )
+_COUNTED = (_EMITTED, _EXECUTED, _DESERIALISED)
 _PRESSURE, _MANAGERS = "__time_spent_back_pressure_by_compid/", "__stmgr__"
 _NAMES_PER_REQUEST = 40
 _SAME_MINUTE_S = 5
@@ -131,7 +133,7 @@ class _Tracker:
     def values(
         self, component: str, metrics: Sequence[str], since_s: int, until_s: int
     ) -> dict[str, dict[str, dict[int, float]]]:
-        """Instance, metric, stamp: value. Values that are no finite numbers are left out."""
+        """Instance, metric, stamp: value. What is no finite number is left out; a count below 0 is an error."""
         asked = {"component": component, "starttime": str(since_s), "endtime": str(until_s)}
         told: dict[str, dict[str, dict[int, float]]] = {}
         for first in range(0, len(metrics), _NAMES_PER_REQUEST):
@@ -142,6 +144,8 @@ class _Tracker:
                     for instance, values in by_instance.items():
                         numbers = {int(stamp): float(value) for stamp, value in values.items()}
                         finite = {stamp: value for stamp, value in numbers.items() if math.isfinite(value)}
+                        if metric.startswith(_COUNTED) and min(finite.values(), default=0.0) < 0:
+                            raise ValueError(metric)
                         told.setdefault(str(instance), {})[str(metric)] = finite
             except (TypeError, ValueError, AttributeError):
                 raise self.rest.surprise(_TIMELINE, answer) from None
@@ -240,7 +244,10 @@ def _operator_samples(
             if lacking := [key for key in flows.entering if minute.lacks_latency(key)]:
                 untimed.append(_LATENCY + lacking[0])
                 continue
-            sample = _sample(flows, index, len(ids), before, minute)
+            try:
+                sample = _sample(flows, index, len(ids), before, minute)
+            except ModelError as error:
+                raise ClusterError(f"{place} tells what cannot be: {error}") from None
             held_s = max((s for at, s in pressed_s.items() if abs(at - minute.began_s) <= _SAME_MINUTE_S), default=0.0)
             samples.append(replace(sample, backpressured_s=min(MINUTE_S, held_s)))
     if untimed and not samples:
@@ -263,14 +270,13 @@ class _Minute:
         told = {
             metric: [by_stamp[stamp] for stamp in stamps if stamp in by_stamp] for metric, by_stamp in values.items()
         }
-        summed = (_EMITTED, _EXECUTED, _DESERIALISED)
         return cls(
             stamps[0],
-            {metric: sum(all) if metric.startswith(summed) else all[-1] for metric, all in told.items() if all},
+            {metric: sum(all) if metric.startswith(_COUNTED) else all[-1] for metric, all in told.items() if all},
         )
 
     def count(self, metric: str) -> float:
-        return max(0.0, self.values.get(metric, 0.0))
+        return self.values.get(metric, 0.0)
 
     def told(self, metric: str) -> float | None:
         """None where it is not told: Java says so by a number below 0."""

@@ -19,6 +19,7 @@ from urllib.parse import quote
 import httpx
 from pydantic import SecretStr
 
+from modeling.errors import ModelError
 from modeling.operator_sample import OperatorSample
 from modeling.topology import Topology
 from planner.clusters.component_streams import Read, component_of_operator, streams_read
@@ -60,21 +61,24 @@ def storm_operator_samples(
     rest = JsonRest("Storm UI", url, part=part, timeout_s=timeout_s, headers=headers, transport=transport)
     ui = _Ui(rest, str(window_s))
     if window_s not in WINDOWS_S:
-        raise ClusterError(f"{ui.rest.place}: window_s {window_s}; Storm keeps windows of 600, 10800 and 86400 s")
+        raise ClusterError(f"{rest.place}: window_s {window_s}; Storm keeps windows of 600, 10800 and 86400 s")
     topology_id = ui.topology_id(topology_name)
-    component_of = component_of_operator(ui.rest.place, topology, operators, ui.components(topology_id))
+    component_of = component_of_operator(rest.place, topology, operators, ui.components(topology_id))
     now_s = datetime.now(UTC).timestamp()
     shown = {name: ui.component(topology_id, component) for name, component in component_of.items()}
     reads = {name: [each.read for each in component.inputs] for name, component in shown.items()}
-    carried = streams_read(ui.rest.place, topology, component_of, reads)
+    carried = streams_read(rest.place, topology, component_of, reads)
     samples: list[OperatorSample] = []
     for name, component in shown.items():
         flows = _flows(topology, name, component, component_of, carried)
         parallelism = len(component.executors)
         for index, executor in enumerate(component.executors):
             if executor.uptime_s > 0:
-                busy_s = _busy_s(ui.rest.place, name, executor, window_s)
-                sample = _sample(name, flows, executor, busy_s, min(float(window_s), executor.uptime_s))
+                busy_s = _busy_s(rest.place, name, executor, window_s)
+                try:
+                    sample = _sample(name, flows, executor, busy_s, min(float(window_s), executor.uptime_s))
+                except ModelError as error:
+                    raise ClusterError(f"{rest.place} tells what cannot be: {error}") from None
                 samples.append(replace(sample, index=index, parallelism=parallelism, began_s=now_s - sample.span_s))
     return samples
 

@@ -275,15 +275,16 @@ def test_notes__are_said_once_where_they_are_of_all_plans() -> None:
     assert "Note The plan does not tell the node of every container" in text
 
 
+@cache
+def named_page(name: str) -> ReportPage:
+    """The name wherever something from outside is shown."""
+    given = what_if({name: 1, "other": 2}, source=name, counter=f"{name}2", site=SIZED, packed=True, memory_mib=490.0)
+    return page_of(replace(given, origin=name, violation={name: {name: 0.5}}))
+
+
 @pytest.mark.parametrize("text", HOSTILE)
 def test_page__shows_hostile_text_as_text(text: str) -> None:
-    def whatif(name: str) -> WhatIf:
-        given = what_if(
-            {name: 1, "other": 2}, source=name, counter=f"{name}2", site=SIZED, packed=True, memory_mib=490.0
-        )
-        return replace(given, origin=name, violation={name: {name: 0.5}})
-
-    hostile, tame = page_of(whatif(text)), page_of(whatif("x"))
+    hostile, tame = named_page(text), named_page("x")
     assert hostile.elements == tame.elements
     assert {name for name, _ in hostile.attributes} == {name for name, _ in tame.attributes}
     assert " ".join(text.split()) in hostile.text

@@ -71,13 +71,12 @@ def measured_samples(source: SampleSource, config: TopologyConfig, settings: Set
         raise ClusterError(
             f"--component names the unknown operator {unknown[0]!r}; known are {', '.join(topology.order)}"
         )
-    components = dict(source.components) or (
-        dict(config.cluster.operators) if isinstance(config.cluster, FlinkEntry) else {}
-    )
+    components = dict(source.components)
     if source.file is not None:
         return read_sample_file(source.file, topology)
     if source.flink is not None:
-        return _watched(FlinkCluster(source.flink, name, topology, components), source)
+        vertices = dict(config.cluster.operators) if isinstance(config.cluster, FlinkEntry) else {}
+        return _watched(FlinkCluster(source.flink, name, topology, components or vertices), source)
     if source.heron_tracker is not None:
         from planner.clusters.heron_samples import heron_operator_samples
 

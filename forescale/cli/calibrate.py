@@ -69,13 +69,14 @@ def calibrate(
     changed = drifts(known, made.profiles)
     measured_at = clock_of(settings).now()
     write_profile_file(path, config.topology, made.profiles, measured_at.isoformat())
+    if not as_json:
+        # Before it is tracked: the file is there, whether or not the store answers.
+        show_calibration(made, changed)
+        plain(f"profiles: {path}")
     version = kept(config, settings, made, changed, measured_at, source.brief) if track else ""
     if as_json:
         say_json(calibration_fields(config.topology, path, made, changed) | {"model_version": version})
-        return
-    show_calibration(made, changed)
-    plain(f"profiles: {path}")
-    if version:
+    elif version:
         plain(f"MLflow model version models:/{version}")
 
 

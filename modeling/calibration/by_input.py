@@ -23,7 +23,7 @@ SIGNIFICANT = 0.05
 @dataclass(frozen=True)
 class ByInput:
     """ratio: per stream, empty where one ratio is to serve all. alike: whether data show no difference between streams
-    that can be told apart. why: what keeps them from being told apart.
+    that can be told apart, and none was known. why: what keeps them from being told apart.
     """
 
     ratio: Mapping[str, Measured]
@@ -31,34 +31,47 @@ class ByInput:
     why: str = ""
 
 
-def told_apart(counts_in: Mapping[str, Floats], amounts: Floats) -> ByInput:
-    """Amount per tuple of each stream. counts_in: per stream, and amounts, one number a sample."""
+def told_apart(counts_in: Mapping[str, Floats], amounts: Floats, known: Mapping[str, float] | None = None) -> ByInput:
+    """Amount per tuple of each stream. counts_in: per stream, and amounts, one number a sample. known: what each was
+    before: as long as data do not show otherwise, streams differ as they did, all of them by a factor more or less.
+    """
     active = {name: counts for name, counts in counts_in.items() if counts.sum() > 0}
     if len(active) < 2:
         return ByInput({})
-    together = np.sum(list(active.values()), axis=0)
-    telling = together > 0
+    telling = np.sum(list(active.values()), axis=0) > 0
     active = {name: counts[telling] for name, counts in active.items()}
-    amounts, together = amounts[telling], together[telling]
+    amounts = np.maximum(amounts[telling], 0.0)
+    shape = {name: known[name] for name in active} if known and all(known.get(name) for name in active) else {}
+    weight = 1 / np.sqrt(np.sum(list(active.values()), axis=0))
+    together = weight * _sum({name: shape.get(name, 1.0) for name in active}, active)
+    factor = float(together @ (weight * amounts) / (together @ together))
+    left_together = float(((weight * amounts - factor * together) ** 2).sum())
+    as_known = _scaled(shape, factor, left_together, together)
     freedom = amounts.size - len(active)
     try:
         # One sample more than the fit itself asks for: its residuals must tell their own size.
         if freedom < 2:
             raise ModelError(f"{amounts.size} samples for {len(active)} inputs; measure {len(active) + 2}")
-        fit = fitted_selectivity(
-            {name: counts.tolist() for name, counts in active.items()}, np.maximum(amounts, 0.0).tolist()
-        )
+        fit = fitted_selectivity({name: counts.tolist() for name, counts in active.items()}, amounts.tolist())
     except ModelError as error:
-        return ByInput({}, why=str(error).removeprefix("selectivity: "))
-    weight = 1 / np.sqrt(np.maximum(together, 1.0))
-    apart = weight * (amounts - np.sum([fit.ratio[name] * active[name] for name in active], axis=0))
-    pooled_ratio = float((weight**2 * together * amounts).sum() / (weight**2 * together**2).sum())
-    pooled = weight * (amounts - pooled_ratio * together)
-    left, left_pooled = float(apart @ apart), float(pooled @ pooled)
-    size = float((weight * amounts) @ (weight * amounts))
-    if left_pooled <= 1e-18 * size:
-        return ByInput({}, alike=True)
-    gained = (left_pooled - left) / (len(active) - 1)
-    if left > 1e-18 * size and f.sf(gained / (left / freedom), len(active) - 1, freedom) > SIGNIFICANT:
-        return ByInput({}, alike=True)
+        return ByInput(as_known, why=str(error).removeprefix("selectivity: "))
+    left = float(((weight * (amounts - _sum(fit.ratio, active))) ** 2).sum())
+    nothing = 1e-18 * float(((weight * amounts) ** 2).sum())
+    gained = (left_together - left) / (len(active) - 1)
+    if left_together <= nothing or (
+        left > nothing and f.sf(gained / (left / freedom), len(active) - 1, freedom) > SIGNIFICANT
+    ):
+        return ByInput(as_known, alike=not shape)
     return ByInput({name: measured(fit.ratio[name], fit.error[name], freedom) for name in active})
+
+
+def _sum(ratio: Mapping[str, float], counts: Mapping[str, Floats]) -> Floats:
+    return np.asarray(np.sum([ratio[name] * counts[name] for name in counts], axis=0))
+
+
+def _scaled(shape: Mapping[str, float], factor: float, left: float, together: Floats) -> dict[str, Measured]:
+    """What was known of each stream, by the factor that fits now."""
+    if together.size < 2:
+        return {}
+    error = float(np.sqrt(left / (together.size - 1) / (together @ together)))
+    return {name: measured(factor * ratio, error * ratio, together.size - 1) for name, ratio in shape.items()}

@@ -66,7 +66,11 @@ def _pairs(old: OperatorProfile, new: OperatorProfile) -> Sequence[tuple[str, Pa
     return [
         (name, before[name], after[name])
         for name in after
-        if name in before and before[name].error is not None and after[name].error is not None
+        # The very same number was not measured again.
+        if name in before
+        and before[name] != after[name]
+        and before[name].error is not None
+        and after[name].error is not None
     ]
 
 

@@ -46,9 +46,9 @@ def output_ratios(
         pooled[stream] = measured_ratio(out, tuples, float(1 / np.sqrt(max(1.0, out.sum()))))
         if len(inputs) < 2 or not counted or stream in known.windowed:
             continue
-        apart = told_apart(counts_by(samples, counted, inputs), out[counted])
+        apart = told_apart(counts_by(samples, counted, inputs), out[counted], known.input_selectivity.get(stream))
         if apart.ratio or apart.alike:
             by_input[stream] = apart.ratio
-        elif apart.why:
+        if apart.why:
             notes.append(f"what goes out on {stream} cannot be told apart by input: {apart.why}")
     return OutputRatios(pooled, by_input, tuple(notes))

@@ -41,7 +41,7 @@ def service_times(
     """Of one operator. tuples: what each sample worked on. inputs: names of the streams that enter it."""
     busy_s = np.array([sample.busy_s for sample in samples])
     notes: list[str] = []
-    apart = _by_input(samples, busy_s, inputs)
+    apart = _by_input(samples, busy_s, inputs, known)
     expected_s = _expected_s(samples, tuples, float(busy_s.sum() / tuples.sum()), apart)
     efficiency, scale, to_anchor, anchor_error = known.efficiency, {}, np.ones(len(samples)), 0.0
     counts = [sample.parallelism for sample in samples if sample.parallelism is not None]
@@ -59,7 +59,7 @@ def service_times(
         if efficiency != LINEAR:
             at_p = replace(known, efficiency=efficiency, service_s=_at_anchor(busy_s, tuples, parallelism, efficiency))
             to_anchor = np.array([1 / _shape(at_p, int(p)) for p in parallelism])
-            apart = _by_input(samples, busy_s * to_anchor, inputs)
+            apart = _by_input(samples, busy_s * to_anchor, inputs, known)
     elif known.efficiency != LINEAR:
         notes.append(
             "samples do not tell the parallelism: the service time is taken as that of "
@@ -74,7 +74,9 @@ def service_times(
     return ServiceTimes(service, apart.ratio, efficiency, scale, apart.alike, to_anchor, tuple(notes))
 
 
-def _by_input(samples: Sequence[OperatorSample], busy_s: Floats, inputs: Sequence[str]) -> ByInput:
+def _by_input(
+    samples: Sequence[OperatorSample], busy_s: Floats, inputs: Sequence[str], known: OperatorProfile
+) -> ByInput:
     if len(inputs) < 2:
         return ByInput({})
     told = [at for at, sample in enumerate(samples) if sample.records_in_by and sample.busy_s_by]
@@ -90,7 +92,7 @@ def _by_input(samples: Sequence[OperatorSample], busy_s: Floats, inputs: Sequenc
     counted = [at for at, sample in enumerate(samples) if sample.records_in_by]
     if not counted:
         return ByInput({}, why="samples do not tell what came in by each")
-    return told_apart(counts_by(samples, counted, inputs), busy_s[counted])
+    return told_apart(counts_by(samples, counted, inputs), busy_s[counted], known.stream_service_s)
 
 
 def counts_by(samples: Sequence[OperatorSample], at: Sequence[int], inputs: Sequence[str]) -> dict[str, Floats]:

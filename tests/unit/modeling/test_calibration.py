@@ -133,6 +133,24 @@ def test_inputs__that_go_up_and_down_together_are_pooled_with_a_note() -> None:
     assert "go up and down together" in made.notes[0]
 
 
+def test_inputs__that_were_known_to_differ_do_so_until_data_show_otherwise() -> None:
+    before = replace(
+        DECLARED["j"],
+        stream_service_s={"a->j": 0.001, "b->j": 0.005},
+        input_selectivity={"j->k": {"a->j": 1.0, "b->j": 3.0}},
+    )
+    known = {**DECLARED, "j": before}
+    # Collinear: a and twice as many of b, all of it half as much again as it was.
+    together = [joined(n, 2 * n, 1.5 * (0.001 * n + 0.005 * 2 * n), 1.5 * (n + 6 * n)) for n in (100, 200, 300, 400)]
+    profile = profile_of(*together, known=known)
+    assert profile.stream_service_s == {"a->j": pytest.approx(0.0015), "b->j": pytest.approx(0.0075)}
+    assert profile.input_selectivity == {"j->k": {"a->j": pytest.approx(1.5), "b->j": pytest.approx(4.5)}}
+    # Told apart, and the other way round: 5 ms and 1 ms, 3 and 1.
+    swapped = profile_of(*(joined(a, b, 0.005 * a + 0.001 * b, 3 * a + b) for a, b in MIXES), known=known)
+    assert swapped.stream_service_s == {"a->j": pytest.approx(0.005), "b->j": pytest.approx(0.001)}
+    assert swapped.input_selectivity == {"j->k": {"a->j": pytest.approx(3), "b->j": pytest.approx(1)}}
+
+
 def test_busy_seconds_by_input__are_taken_as_told() -> None:
     told = [
         joined(n, 2 * n, 0.011 * n, n, busy_s_by={"a->j": 0.001 * n, "b->j": 0.010 * n}) for n in (100.0, 200.0, 300.0)

@@ -37,7 +37,7 @@ def test_difference_too_small_to_matter__is_none_however_sure() -> None:
 
 
 def test_chance__is_welch_s_corrected_for_the_number_of_parameters() -> None:
-    new = replace(OLD, service_s=0.0105, samples=7)
+    new = replace(OLD, service_s=0.0105, selectivity={"k->l": 2.001}, samples=7)
     (found,) = drifts({"k": OLD}, {"k": new}, matters=0.01)
     # t = 0.5 / √(0.1² + 0.1²) = 3.536 of 4/(1/11 + 1/6) = 15.53 degrees of freedom: p 0.0028, times two parameters
     assert found.p == pytest.approx(2 * 0.0028, rel=0.05)

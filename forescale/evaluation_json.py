@@ -1,9 +1,25 @@
-"""An estimate as plain fields for JSON: every number of it, infinite ones as they are."""
+"""An evaluated plan as plain fields for JSON: every number of it, infinite ones as they are."""
 
 from dataclasses import asdict
 from typing import Any
 
+from forescale.jobs.evaluation import Evaluation
 from modeling.estimate import Estimate
+
+
+def evaluation_fields(evaluation: Evaluation) -> dict[str, Any]:
+    """An estimate with its intervals, the probabilities that targets are missed, and what would mend it."""
+    return estimate_fields(evaluation.estimate) | {
+        "max_lag_s": evaluation.max_lag_s,
+        "time_to_violation_s": evaluation.time_to_violation_s,
+        "drain_wait_s": evaluation.drain_wait_s,
+        "intervals": asdict(evaluation.intervals),
+        "violation": {
+            "horizon_s": evaluation.horizon_s,
+            "targets": {target: asdict(missed) for target, missed in evaluation.missed.items()},
+        },
+        "excuses": [asdict(excuse) for excuse in evaluation.excuses],
+    }
 
 
 def estimate_fields(estimate: Estimate) -> dict[str, Any]:

@@ -87,7 +87,7 @@ def evaluate_many(
 
     loads_per_s: per source one rate for each load, shape (loads,). latency: False leaves it out. arrival_cv2: squared
     variation of the times between arrivals to each source; 1 is Poisson. delays: what streams add beside queue and
-    service, by `a->b`. site: how fast the nodes are that plans with a packing name. Raises ModelError for loads,
+    service, by `a->b`, and what tuples wait before a source, by its name. site: how fast the nodes are that plans with a packing name. Raises ModelError for loads,
     profiles or delays that do not fit the topology; a plan that does not fit is excused.
     """
     loads = _checked_loads(topology, profiles, loads_per_s)
@@ -167,8 +167,8 @@ def _checked_loads(topology: Topology, profiles: Profiles, loads_per_s: Mapping[
 def _estimates(
     topology: Topology, profiles: Profiles, plans: Sequence[PhysicalPlan], scenarios: Scenarios, asked: _Asked
 ) -> ManyEstimates:
-    if unknown := sorted(set(asked.delays) - {stream.name for stream in topology.streams}):
-        raise ModelError(f"delay of the unknown stream {unknown[0]}; streams are named `a->b`")
+    if unknown := sorted(set(asked.delays) - {stream.name for stream in topology.streams} - set(topology.sources)):
+        raise ModelError(f"delay of {unknown[0]}, which is no stream and no source; streams are named `a->b`")
     excuses = {number: why for number, plan in enumerate(plans) if (why := unfit(topology, plan)) is not None}
     fitting = [number for number in range(len(plans)) if number not in excuses]
     job = _Job(topology, profiles, asked)

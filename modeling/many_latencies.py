@@ -116,7 +116,12 @@ class LatencyRecursion:
         waiting = _Waiting(operator)
         hashed, kept = self._arriving(operator, waiting)
         waited = waiting.waited(hashed, kept, self._shape)
-        age = waited if not self._topology.inputs(name) else self._before(operator, waiting) + waited
+        if self._topology.inputs(name):
+            age = self._before(operator, waiting) + waited
+        elif (before := self._delays.get(name)) is not None and before.mean_s > 0:
+            age = waited + two_moment(before.mean_s, before.cv2)
+        else:
+            age = waited
         taken = ByPlan(operator.row, operator.total_per_s)
         if self._topology.outputs(name):
             self._age[name], self._taken[name] = age, taken

@@ -12,6 +12,7 @@ from modeling.operator_profile import Profiles
 from modeling.parameter_draws import ParameterDraws
 from modeling.path_latency import Delay
 from modeling.physical_plan import PhysicalPlan
+from modeling.site import NOWHERE, Site
 from modeling.targets import Targets
 from modeling.topology import Topology
 
@@ -49,6 +50,7 @@ def violations(
     backlog_s: npt.ArrayLike = 0.0,
     arrival_cv2: float = 1.0,
     delays: Mapping[str, Delay] | None = None,
+    site: Site = NOWHERE,
 ) -> Violations:
     """Probability that each plan, held from time 0 on, misses each target.
 
@@ -59,7 +61,8 @@ def violations(
 
     The lag is that of a fluid queue, first come, first served (Reich 1958; modeling/drain.py): it grows by what the
     busiest operator is short of. That is exact for one source, or where one operator is the bottleneck throughout;
-    where bottlenecks take turns it is an upper bound. Raises ModelError for paths that disagree or are no rates.
+    where bottlenecks take turns it is an upper bound. site: how fast the nodes of a plan with a packing are; whether
+    its containers' cores suffice is not in it. Raises ModelError for paths that disagree or are no rates.
     """
     loads = _stacked(topology, paths_per_s, step_s)
     paths, steps, _ = loads.shape
@@ -83,6 +86,7 @@ def violations(
             latency=targets.max_latency_s is not None,
             arrival_cv2=arrival_cv2,
             delays=delays,
+            site=site,
         )
         shape = (at.stop - begin, samples, steps)
         with np.errstate(divide="ignore"):

@@ -4,11 +4,47 @@ import math
 from collections.abc import Mapping
 
 from forescale.cli.output import console, plain, table
+from forescale.jobs.evaluation import Evaluation
 from modeling.estimate import Estimate
+from modeling.estimate_intervals import Interval
 
 
-def show_estimate(name: str, estimate: Estimate) -> None:
-    """One plan: operators, containers, what it carries, how long tuples take, and what is in the way."""
+def show_evaluation(name: str, evaluation: Evaluation) -> None:
+    """One plan: operators, containers, what it carries, how long tuples take, how sure that is, what is in the way."""
+    _show_estimate(name, evaluation.estimate)
+    _show_uncertainty(evaluation)
+    _show_lag(evaluation)
+    by_remedy: dict[str, list[str]] = {}
+    for excuse in evaluation.excuses:
+        by_remedy.setdefault(excuse.remedy, []).append(excuse.reason)
+    for remedy, reasons in by_remedy.items():
+        plain(f"{', '.join(reasons)}: {remedy}")
+
+
+def show_comparison(evaluations: Mapping[str, Evaluation]) -> None:
+    """Plans side by side, one a row."""
+    rows = []
+    for name, evaluation in evaluations.items():
+        each = evaluation.estimate
+        took = each.latency
+        rows.append(
+            (
+                name,
+                sum(operator.parallelism for operator in each.operators.values()),
+                f"{each.saturation_scale - 1:+.0%}" if math.isfinite(each.saturation_scale) else "no bound",
+                each.bottleneck,
+                f"{each.utilisation:.0%}",
+                *(("",) * 3 if took is None else (seconds(took.p50_s), seconds(took.p95_s), seconds(took.p99_s))),
+                f"{each.resources.total_cores:.3g}",
+                "" if each.rescale is None else seconds(each.rescale.recovery_s),
+                f"{max((one.probability for one in evaluation.missed.values()), default=0.0):.0%}",
+            )
+        )
+    columns = ["plan", "instances", "headroom", "bottleneck", "busiest", "p50", "p95", "p99", "cores", "recovery"]
+    console.print(table("side by side", [*columns, "P(target missed)"], rows))
+
+
+def _show_estimate(name: str, estimate: Estimate) -> None:
     console.print(
         table(
             name,
@@ -56,40 +92,34 @@ def show_estimate(name: str, estimate: Estimate) -> None:
         plain(f"note: {note}")
 
 
-def show_lag(estimate: Estimate, max_lag_s: float, backlog: Mapping[str, float]) -> None:
+def _show_uncertainty(evaluation: Evaluation) -> None:
+    known = evaluation.intervals
+    widths = [high > low for low, high in known.mst_per_s.values()]
+    if any(widths):
+        share = f"{known.share:.0%}"
+        told = [f"at most {_interval(ends)}/s of {source}" for source, ends in known.mst_per_s.items()]
+        late = _interval_s(known.latency_p95_s)
+        plain(f"by the errors of the profiles ({share}): {', '.join(told)}, latency p95 {late}")
+    within = f"{evaluation.horizon_s / 3600:g} h"
+    parts = [f"{target} {missed.probability:.1%}" for target, missed in evaluation.missed.items()]
+    plain(f"probability that a target is missed within {within}: {', '.join(parts)}")
+
+
+def _show_lag(evaluation: Evaluation) -> None:
     """When the lag passes its target, and what a tuple waits behind what waits already; nothing where neither is."""
-    within_s = estimate.time_to_violation_s(max_lag_s, backlog)
+    within_s = evaluation.time_to_violation_s
     if math.isfinite(within_s):
-        plain(f"lag passes {max_lag_s:g} s " + (f"after {seconds(within_s)}" if within_s > 0 else "already"))
-    if any(backlog.values()):
-        plain(f"a tuple that comes now waits {seconds(estimate.drain_wait_s(backlog))} behind the backlog")
+        plain(f"lag passes {evaluation.max_lag_s:g} s " + (f"after {seconds(within_s)}" if within_s > 0 else "already"))
+    if evaluation.drain_wait_s > 0:
+        plain(f"a tuple that comes now waits {seconds(evaluation.drain_wait_s)} behind the backlog")
 
 
-def show_comparison(estimates: Mapping[str, Estimate]) -> None:
-    """Plans side by side, one a row."""
-    console.print(
-        table(
-            "side by side",
-            ["plan", "instances", "headroom", "bottleneck", "busiest", "p50", "p95", "p99", "cores", "recovery"],
-            [
-                (
-                    name,
-                    sum(operator.parallelism for operator in each.operators.values()),
-                    f"{each.saturation_scale - 1:+.0%}" if math.isfinite(each.saturation_scale) else "no bound",
-                    each.bottleneck,
-                    f"{each.utilisation:.0%}",
-                    *(
-                        ("", "", "")
-                        if each.latency is None
-                        else (seconds(each.latency.p50_s), seconds(each.latency.p95_s), seconds(each.latency.p99_s))
-                    ),
-                    f"{each.resources.total_cores:.3g}",
-                    "" if each.rescale is None else seconds(each.rescale.recovery_s),
-                )
-                for name, each in estimates.items()
-            ],
-        )
-    )
+def _interval(ends: Interval) -> str:
+    return f"{ends[0]:.4g} to {ends[1]:.4g}"
+
+
+def _interval_s(ends: Interval) -> str:
+    return f"{seconds(ends[0])} to {seconds(ends[1])}"
 
 
 def seconds(value_s: float) -> str:

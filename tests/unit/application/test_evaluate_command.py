@@ -160,6 +160,29 @@ def test_plans__whose_files_are_called_the_same_are_named_by_their_paths() -> No
     assert list(named.values()) == ["a/busy.yaml", "b/busy.yaml", "night.yaml"]
 
 
+def test_an_overload__is_excused_with_the_change_that_mends_it(
+    capsys: pytest.CaptureFixture[str], files: dict[str, str]
+) -> None:
+    told = answer(capsys, files, "--load", "read=600", "--max-lag", "60")
+    # 600/s · 4 ms are 2.4 instances of work, 2.82 at 85 %: 3
+    assert {excuse["target"] for excuse in told["excuses"]} == {"throughput", "lag", "utilisation"}
+    assert all(excuse["change"] == {"count": 3} for excuse in told["excuses"])
+    assert told["violation"]["targets"]["lag"] == {"probability": 1, "error": 0, "seconds": pytest.approx(3600 - 300)}
+
+
+def test_errors_of_the_profile__become_intervals_and_probabilities(
+    capsys: pytest.CaptureFixture[str], files: dict[str, str], tmp_path: Path
+) -> None:
+    profile = tmp_path / "profile.json"
+    profile.write_text('{"topology": "pair", "operators": {"count": {"service_s": 0.004, "service_s_error": 0.0004}}}')
+    told = answer(capsys, files, "--load", "read=500", "--profile", str(profile), "--draws", "2000")
+    # just full: half of the draws are above; 90 % of a log-normal of 10 % lie within about 1.645 · 10 %
+    assert told["violation"]["targets"]["throughput"]["probability"] == pytest.approx(0.48, abs=0.03)
+    low, high = told["intervals"]["mst_per_s"]["read"]
+    assert (low, high) == pytest.approx((500 / 1.173, 500 / 0.845), rel=0.02)
+    assert answer(capsys, files, "--load", "read=500")["intervals"]["mst_per_s"]["read"] == pytest.approx([500, 500])
+
+
 def test_a_load__that_is_nothing_of_the_three_is_refused(
     capsys: pytest.CaptureFixture[str], files: dict[str, str]
 ) -> None:

@@ -1,0 +1,144 @@
+"""Plans evaluated: what each would do, how sure that is, how likely it misses its targets, and what would mend it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from forescale.jobs.evaluation_load import EvaluatedLoad
+from forescale.site_file import SiteFile
+from modeling.estimate import Estimate
+from modeling.estimate_intervals import EstimateIntervals, estimate_intervals
+from modeling.evaluate import evaluate
+from modeling.excuse import Excuse
+from modeling.mending import excuses
+from modeling.operator_profile import Profiles
+from modeling.parameter_draws import parameter_draws
+from modeling.physical_plan import PhysicalPlan
+from modeling.plan_change import PlanChange
+from modeling.rates import arrival_rates
+from modeling.stream_delays import stream_delays
+from modeling.targets import Targets
+from modeling.topology import Topology
+from modeling.violation import violations
+
+STEADY_S = 3600.0
+"""How long a load that is given as a rate is taken to last, where it is asked how likely targets are missed."""
+
+
+@dataclass(frozen=True)
+class Missed:
+    """How likely a target is missed within horizon_s: probability with its standard error, expected seconds missed."""
+
+    probability: float
+    error: float
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """One plan. missed: by target. time_to_violation_s: until the lag passes its target, infinite where it never does.
+    drain_wait_s: what a tuple waits behind the backlog that was given.
+    """
+
+    estimate: Estimate
+    intervals: EstimateIntervals
+    missed: Mapping[str, Missed]
+    horizon_s: float
+    excuses: tuple[Excuse, ...]
+    max_lag_s: float
+    time_to_violation_s: float
+    drain_wait_s: float
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What plans are evaluated under. targets: their max_utilisation is headroom to keep, which excuses speak of,
+    and no violation. draws: of the parameters' errors; seed: reproduces them.
+    """
+
+    load: EvaluatedLoad
+    where: SiteFile
+    targets: Targets
+    running: PhysicalPlan | None = None
+    backlog: Mapping[str, float] = field(default_factory=dict)
+    arrival_cv2: float = 1.0
+    draws: int = 400
+    seed: int = 7
+
+
+def evaluation(topology: Topology, profiles: Profiles, plan: PhysicalPlan, terms: Terms) -> Evaluation:
+    """Of one plan. Raises ModelError where plan, load or profiles do not fit the topology."""
+    load, where = terms.load, terms.where
+    max_lag_s = float("inf") if terms.targets.max_lag_s is None else terms.targets.max_lag_s
+    change = (
+        None
+        if terms.running is None
+        else PlanChange(terms.running, where.rescale, where.checkpoints, where.with_savepoint, where.restored)
+    )
+    told = evaluate(
+        topology,
+        profiles,
+        plan,
+        load.rate_per_s,
+        arrival_cv2=terms.arrival_cv2,
+        site=where.site,
+        change=change,
+        percentiles=True,
+    )
+    rates = arrival_rates(topology, profiles, plan, load.rate_per_s, where.site)
+    delays = stream_delays(topology, profiles, plan, rates, where.site)
+    rng = np.random.default_rng(terms.seed)
+    paths = load.paths_per_s or {source: np.array([[rate]]) for source, rate in load.rate_per_s.items()}
+    step_s = load.step_s or STEADY_S
+    found = violations(
+        topology,
+        profiles,
+        [plan],
+        paths,
+        step_s,
+        parameter_draws(profiles, rng, terms.draws),
+        replace(terms.targets, max_utilisation=None),
+        downtime_s=0.0 if told.rescale is None else told.rescale.downtime_s,
+        backlog_s=_backlog_s(told, terms.backlog),
+        arrival_cv2=terms.arrival_cv2,
+        delays=delays,
+        site=where.site,
+    )
+    return Evaluation(
+        estimate=told,
+        intervals=estimate_intervals(
+            topology,
+            profiles,
+            plan,
+            load.rate_per_s,
+            rng,
+            terms.draws,
+            arrival_cv2=terms.arrival_cv2,
+            delays=delays,
+            site=where.site,
+        ),
+        missed={
+            target: Missed(*(float(each[target][0]) for each in (found.probability, found.error, found.seconds)))
+            for target in found.probability
+        },
+        horizon_s=step_s * next(iter(paths.values())).shape[1],
+        excuses=excuses(
+            topology,
+            profiles,
+            plan,
+            load.rate_per_s,
+            terms.targets,
+            arrival_cv2=terms.arrival_cv2,
+            delays=delays,
+        ),
+        max_lag_s=max_lag_s,
+        time_to_violation_s=told.time_to_violation_s(max_lag_s, terms.backlog),
+        drain_wait_s=told.drain_wait_s(terms.backlog),
+    )
+
+
+def _backlog_s(told: Estimate, backlog: Mapping[str, float]) -> float:
+    """In seconds of full work: a plan without bound has none to speak of."""
+    wait_s = told.drain_wait_s(backlog)
+    return wait_s if np.isfinite(wait_s) else 0.0

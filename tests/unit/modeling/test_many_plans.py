@@ -1,0 +1,340 @@
+"""Latency, draws, probabilities of violation and excuses of many plans: by hand, and against the slower way."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.special import gammaincinv
+
+from modeling import two_moments
+from modeling.drain import drained
+from modeling.errors import ModelError
+from modeling.estimate_intervals import estimate_intervals
+from modeling.evaluate_many import evaluate_draws, evaluate_many
+from modeling.exact_wait import exact_wait
+from modeling.excuse import unfit
+from modeling.key_histogram import KeyHistogram
+from modeling.ladder_heights import even_heights, poisson_heights
+from modeling.many_latencies import ManyLatencies, two_moment
+from modeling.mending import change_of, excuses
+from modeling.operator_profile import OperatorProfile
+from modeling.parameter_draws import ParameterDraws, parameter_draws
+from modeling.path_latency import Delay, buffer_timeout_delay
+from modeling.physical_plan import PhysicalPlan
+from modeling.targets import Targets
+from modeling.topology import Grouping, Operator, Stream, Topology
+from modeling.violation import lags_s, violations
+
+Profiles = dict[str, OperatorProfile]
+
+
+def told(many: object) -> ManyLatencies:
+    assert isinstance(many, ManyLatencies)
+    return many
+
+
+def chain_of(stations: int) -> tuple[Topology, Profiles, PhysicalPlan]:
+    """Single instances of a second a tuple, exponential."""
+    names = [f"o{i}" for i in range(stations)]
+    topology = Topology("chain", tuple(map(Operator, names)), tuple(map(Stream, names, names[1:])))
+    return topology, {n: OperatorProfile(n, 1.0) for n in names}, PhysicalPlan("chain", dict.fromkeys(names, 1))
+
+
+@pytest.mark.parametrize("stations", [1, 2, 5])
+def test_chain_of_m_m_1__takes_an_erlang_distributed_time(stations: int) -> None:
+    topology, profiles, plan = chain_of(stations)
+    latency = told(evaluate_many(topology, profiles, [plan], {"o0": [0.0, 0.5, 0.8]}).latency)
+    # sojourns are independent and exponential of mean 1/(1 − ρ) (Reich 1957), so their sum is Erlang's
+    for column, each_s in enumerate((1.0, 2.0, 5.0)):
+        assert latency.mean_s[0, column] == pytest.approx(stations * each_s)
+        for share, quantile_s in ((0.5, latency.p50_s), (0.95, latency.p95_s), (0.99, latency.p99_s)):
+            by_hand = gammaincinv(stations, share) * each_s
+            assert quantile_s[0, column] == pytest.approx(by_hand, rel=1e-3)
+
+
+def test_latency__is_infinite_where_an_operator_is_unstable_and_can_be_left_out() -> None:
+    topology, profiles, plan = chain_of(2)
+    many = evaluate_many(topology, profiles, [plan], {"o0": [0.999, 1.0, 3.0]})
+    assert np.isfinite(told(many.latency).p99_s[0]).tolist() == [True, False, False]
+    assert np.isposinf(told(many.latency).mean_s[0, 1:]).all()
+    assert evaluate_many(topology, profiles, [plan], {"o0": [0.5]}, latency=False).latency is None
+
+
+def test_delays_of_streams__add_their_mean_and_their_spread() -> None:
+    topology, profiles, plan = chain_of(2)
+    by = {"delays": {"o0->o1": Delay(3.0)}}
+    without, late = (told(evaluate_many(topology, profiles, [plan], {"o0": [0.5]}, **d).latency) for d in ({}, by))
+    for quick, slow in zip(vars(without).values(), vars(late).values(), strict=True):
+        assert slow[0, 0] == pytest.approx(quick[0, 0] + 3)
+    spread = told(evaluate_many(topology, profiles, [plan], {"o0": [0.5]}, delays={"o0->o1": Delay(3.0, 9.0)}).latency)
+    assert spread.mean_s[0, 0] == pytest.approx(late.mean_s[0, 0])
+    assert spread.p95_s[0, 0] > late.p95_s[0, 0]
+    with pytest.raises(ModelError, match="delay of o1->o0, which is no stream"):
+        evaluate_many(topology, profiles, [plan], {"o0": [0.5]}, delays={"o1->o0": Delay(3.0)})
+
+
+def test_sinks__keep_their_shape_in_the_percentiles() -> None:
+    topology = Topology("split", tuple(map(Operator, "afs")), (Stream("a", "f"), Stream("a", "s")))
+    profiles = {
+        "a": OperatorProfile("a", 0.0, {"a->f": 0.75, "a->s": 0.25}),
+        "f": OperatorProfile("f", 0.1),
+        "s": OperatorProfile("s", 2.0),
+    }
+    plan = PhysicalPlan("split", {"a": 1, "f": 1, "s": 1})
+    latency = told(evaluate_many(topology, profiles, [plan], {"a": [1.0]}).latency)
+    # f: 0.1/(1 − 0.075); s: 2/(1 − 0.5); a fifth of the slow quarter is beyond: 0.25·exp(−t/4) = 0.05
+    assert latency.mean_s[0, 0] == pytest.approx(0.75 * 0.1 / 0.925 + 0.25 * 4)
+    assert latency.p95_s[0, 0] == pytest.approx(4 * np.log(5), rel=0.005)
+
+
+def test_hyper_exponential_sojourns__are_met_by_their_three_moments() -> None:
+    # at next to no load there is only the service: balanced means, cv² 4, with p95 by bisection on its survival
+    fitted = two_moment(2.0, 4.0).fitted()
+    for share in (0.5, 0.95, 0.99):
+        assert float(fitted.quantile_s(share)) == pytest.approx(
+            float(two_moments.quantile_s(share, 2.0, 4.0)), rel=0.005
+        )
+
+
+@pytest.mark.parametrize(("ca2", "heights"), [(1.0, poisson_heights), (0.02, None)])
+def test_ladder_heights__are_those_that_the_solved_queue_has(ca2: float, heights: object) -> None:
+    # E[W²] = E[W](h₂/h₁ + 2 E[W]) for a geometric number of heights, h₁ = E[W](1 − P)/P
+    wait = exact_wait(0.5, 1.0, ca2, 4.0)
+    at = np.arange(wait.mass.size) * wait.step_s
+    first, second = float(wait.mass @ at), float(wait.mass @ at**2)
+    waits = 1 - float(wait.mass[0])
+    spread = (second / first - 2 * first) / (first * (1 - waits) / waits)
+    cs2 = np.array(4.0)
+    twice = poisson_heights(cs2)[0] if heights else even_heights(np.array(0.5), cs2)[0]
+    assert float(twice) == pytest.approx(spread, rel=0.02)
+
+
+# Draws
+
+
+def test_each_draw__says_what_its_profiles_say() -> None:
+    topology, profiles, plan = chain_of(3)
+    profiles["o1"] = OperatorProfile("o1", 0.5, {"o1->o2": 0.8}, service_cv2=2.0)
+    draws = ParameterDraws(
+        2,
+        {"o0": np.array([1.0, 0.5])},
+        {"o1": np.array([2.0, 3.0])},
+        {"o1->o2": np.array([0.5, 1.25])},
+    )
+    loads = {"o0": [0.1, 0.7, 4.0]}
+    many = evaluate_draws(topology, profiles, [plan, plan], loads, draws)
+    assert many.utilisation.shape == (2, 2, 3, 3)
+    drawn: Profiles = {
+        **profiles,
+        "o0": OperatorProfile("o0", 0.5),
+        "o1": OperatorProfile("o1", 0.5, {"o1->o2": 1.0}, service_cv2=3.0),
+    }
+    alone = evaluate_many(topology, drawn, [plan], loads)
+    assert np.allclose(many.utilisation[1, 1], alone.utilisation[0])
+    assert np.allclose(many.saturation_scale[1, 0], alone.saturation_scale[0])
+    assert np.allclose(many.throughput_per_s[1, 0], alone.throughput_per_s[0])
+    assert np.allclose(told(many.latency).p95_s[1, 1], told(alone.latency).p95_s[0])
+
+
+def test_draws__have_the_means_and_errors_of_the_profiles() -> None:
+    profile = OperatorProfile(
+        "o", 0.2, {"o->p": 0.5}, 0.02, 2.0, service_cv2_interval=(1.0, 4.0), selectivity_error={"o->p": 0.05}
+    )
+    draws = parameter_draws({"o": profile, "p": OperatorProfile("p", 0.1)}, np.random.default_rng(1), 2000)
+    assert draws.service_factor.keys() == {"o"}
+    assert draws.service_factor["o"].mean() == pytest.approx(1, abs=1e-3)
+    assert draws.service_factor["o"].std() == pytest.approx(0.1, rel=0.02)
+    assert draws.selectivity_factor["o->p"].std() == pytest.approx(0.1, rel=0.02)
+    # symmetric in the logarithm: 2.5 % below 1 and above 4
+    low, middle, high = np.quantile(draws.service_cv2["o"], [0.025, 0.5, 0.975])
+    assert (low, middle, high) == (pytest.approx(1, rel=0.01), pytest.approx(2, rel=0.01), pytest.approx(4, rel=0.01))
+    with pytest.raises(ModelError, match="0 draws"):
+        parameter_draws({}, np.random.default_rng(1), 0)
+
+
+def test_a_selectivity_that_may_be_0__is_never_drawn_below() -> None:
+    profile = OperatorProfile("o", 0.2, {"o->p": 0.1}, selectivity_error={"o->p": 0.2})
+    factor = parameter_draws({"o": profile}, np.random.default_rng(1), 500).selectivity_factor["o->p"]
+    assert factor.min() == 0
+    # normal of mean 1 and deviation 2: 31 % below 0
+    assert (factor == 0).mean() == pytest.approx(0.3085, abs=0.003)
+
+
+def test_interval_of_the_mst__is_that_of_the_service_time() -> None:
+    topology, profiles, plan = chain_of(1)
+    profiles["o0"] = OperatorProfile("o0", 0.01, service_s_error=0.001)
+    told_of = estimate_intervals(topology, profiles, plan, {"o0": 50.0}, np.random.default_rng(3), 4000)
+    # mst = 1/s with s log-normal of mean 10 ms and cv 0.1: ln s = ln 0.01 − 0.00498 ± 1.645 · 0.09975
+    low, high = 100 * np.exp(0.00498 - 1.645 * 0.09975), 100 * np.exp(0.00498 + 1.645 * 0.09975)
+    assert told_of.mst_per_s["o0"] == (pytest.approx(low, rel=0.005), pytest.approx(high, rel=0.005))
+    assert told_of.utilisation["o0"] == (pytest.approx(50 / high, rel=0.005), pytest.approx(50 / low, rel=0.005))
+    assert told_of.stable_share == 1
+    # sojourn s/(1 − 50 s), exponential: 3.0 times its mean is the p95
+    slowest = (1 / low) / (1 - 50 / low)
+    assert told_of.latency_p95_s[1] == pytest.approx(np.log(20) * slowest, rel=0.01)
+    near = estimate_intervals(topology, profiles, plan, {"o0": 100.0}, np.random.default_rng(3))
+    assert 0.3 < near.stable_share < 0.7
+    assert np.isinf(near.latency_p95_s[1])
+
+
+# Violations
+
+
+def no_draws() -> ParameterDraws:
+    return ParameterDraws(1)
+
+
+def test_lag__is_that_of_the_fluid_queue() -> None:
+    rates = [800.0, 1000.0, 1400.0, 1200.0, 100.0, 900.0]
+    for down_s in (0.0, 45.0, 700.0):
+        exact = drained(rates, 300.0, 1100.0, down_s)
+        mine = lags_s(np.array(rates) / 1100, 300.0, down_s)
+        assert mine.max() == pytest.approx(float(exact.peak_lag_s))
+    topology, _, plan = chain_of(1)
+    profiles = {"o0": OperatorProfile("o0", 1 / 1100)}
+    for bound_s in (20.0, 60.0, 100.0):
+        exact = drained(rates, 300.0, 1100.0, 45.0)
+        found = violations(
+            topology, profiles, [plan], {"o0": [rates]}, 300.0, no_draws(), Targets(max_lag_s=bound_s), downtime_s=45.0
+        )
+        assert found.seconds["lag"][0] == pytest.approx(float(exact.violation_s(bound_s)), abs=1e-6)
+
+
+def test_probability__counts_the_paths_that_are_over() -> None:
+    topology, _, plan = chain_of(1)
+    profiles = {"o0": OperatorProfile("o0", 0.01)}
+    # of four paths one is over 100 a second in one of two steps, another in both
+    paths = [[10.0, 20.0], [150.0, 20.0], [99.0, 50.0], [101.0, 300.0]]
+    unknown = PhysicalPlan("chain", {"o9": 1})
+    found = violations(topology, profiles, [plan, unknown], {"o0": paths}, 60.0, no_draws(), Targets())
+    assert found.probability["throughput"][0] == 0.5
+    assert found.seconds["throughput"][0] == pytest.approx(60 * 3 / 4)
+    assert found.error["throughput"][0] == pytest.approx(0.25)  # sqrt(0.5 · 0.5 / 4)
+    assert np.isnan(found.probability["throughput"][1])
+    assert found.samples == 4
+
+
+@pytest.mark.parametrize(
+    ("paths", "named"),
+    [
+        ({"o0": [1.0, 2.0]}, "paths x steps"),
+        ({"o1": [[1.0]]}, "paths of o1; give them of o0"),
+        ({"o0": [[1.0, -1.0]]}, "is -1"),
+    ],
+)
+def test_paths_that_are_no_rates__are_refused(paths: dict[str, list[float]], named: str) -> None:
+    topology, profiles, plan = chain_of(1)
+    with pytest.raises(ModelError, match=named):
+        violations(topology, profiles, [plan], paths, 60.0, no_draws(), Targets())
+
+
+def test_a_target_that_cannot_be__is_refused() -> None:
+    with pytest.raises(ModelError, match="target max_lag_s 0"):
+        Targets(max_lag_s=0.0)
+
+
+# Excuses
+
+
+def wide() -> tuple[Topology, Profiles, PhysicalPlan]:
+    topology = Topology(
+        "wide", (Operator("in"), Operator("map", 64), Operator("count")), (Stream("in", "map"), Stream("map", "count"))
+    )
+    profiles = {
+        "in": OperatorProfile("in", 0.0),
+        "map": OperatorProfile("map", 0.01),
+        "count": OperatorProfile("count", 0.002),
+    }
+    return topology, profiles, PhysicalPlan("wide", {"in": 1, "map": 4, "count": 1})
+
+
+def test_excuse__names_value_bound_and_the_least_change() -> None:
+    topology, profiles, plan = wide()
+    # 600 a second of 10 ms are 6 busy instances: 7.5, so 8, at 0.8; 1.2 of count: 2
+    found = excuses(topology, profiles, plan, {"in": 600.0}, Targets(max_utilisation=0.8))
+    assert [(e.target, e.operator) for e in found] == [
+        ("throughput", "map"), ("utilisation", "map"), ("throughput", "count"), ("utilisation", "count"),
+    ]  # fmt: skip
+    assert found[0].value == pytest.approx(1.5)
+    assert str(found[1]) == "utilisation 1.5 of map > 0.8; give map 8 instances instead of 4"
+    assert change_of(found) == {"map": 8, "count": 2}
+    mended = PhysicalPlan("wide", {**plan.parallelism, **change_of(found)})
+    assert excuses(topology, profiles, mended, {"in": 600.0}, Targets(max_utilisation=0.8)) == ()
+    assert found[0].plan_id == plan.plan_id
+
+
+def test_excuse__of_a_latency_adds_what_helps_and_no_more() -> None:
+    topology, profiles, plan = wide()
+    targets = Targets(max_latency_s=0.045)
+    found = excuses(topology, profiles, plan, {"in": 380.0}, targets)
+    assert [e.target for e in found] == ["latency"]
+    assert found[0].operator == "map"
+    change = found[0].change
+
+    def p95_s(parallelism: dict[str, int]) -> float:
+        each = PhysicalPlan("wide", parallelism)
+        return float(told(evaluate_many(topology, profiles, [each], {"in": [380.0]}).latency).p95_s[0, 0])
+
+    assert p95_s({**plan.parallelism, **change}) <= 0.045 < p95_s(dict(plan.parallelism))
+    for name, count in change.items():
+        assert p95_s({**plan.parallelism, **change, name: count - 1}) > 0.045
+    # services alone have a p95 of more than 10 ms · ln 20 = 30 ms
+    (hopeless,) = excuses(topology, profiles, plan, {"in": 380.0}, Targets(max_latency_s=0.02))
+    assert not hopeless.mendable
+    assert "no parallelism helps" in str(hopeless)
+    assert change_of([*found, hopeless]) == {}
+
+
+def test_excuse__of_skewed_keys_says_that_no_parallelism_helps() -> None:
+    topology = Topology("keyed", (Operator("in"), Operator("count")), (Stream("in", "count", Grouping.FIELDS),))
+    profiles = {
+        "in": OperatorProfile("in", 0.0),
+        "count": OperatorProfile("count", 0.01, keys=KeyHistogram({"one": 0.9})),
+    }
+    plan = PhysicalPlan("keyed", {"in": 1, "count": 2})
+    (found,) = excuses(topology, profiles, plan, {"in": 200.0}, Targets())
+    # nine tenths of 2 busy instances stay with one of them
+    assert found.value >= 1.8
+    assert "spread its heaviest key" in found.remedy
+    assert found.change == {}
+    (crowded,) = excuses(
+        replace(topology, operators=(Operator("in"), Operator("count", 4))),
+        {**profiles, "count": OperatorProfile("count", 0.01)},
+        plan,
+        {"in": 790.0},
+        Targets(),
+    )
+    assert crowded.remedy == "not even 4 instances do: raise its max_parallelism to 8 or more"
+
+
+def test_misfits__are_told_with_the_nearest_plan_that_fits() -> None:
+    topology, profiles, _ = wide()
+    plan = PhysicalPlan("wide", {"in": 1, "map": 100, "cuont": 2})
+    (found,) = excuses(topology, profiles, plan, {"in": 1.0}, Targets())
+    assert found.target == "fit"
+    assert found.change == {"map": 64, "cuont": 0, "count": 1}
+    assert "parallelism 100 of operator 'map' > its max_parallelism 64" in str(found)
+    fitted = {name: count for name, count in {**plan.parallelism, **found.change}.items() if count}
+    assert unfit(topology, PhysicalPlan("wide", fitted)) is None
+    assert evaluate_many(topology, profiles, [plan], {"in": [1.0]}).excuses[0] == found
+
+
+def test_a_custom_grouping__excuses_plans_of_another_parallelism() -> None:
+    stream = Stream("a", "b", Grouping.CUSTOM, shares=(0.25, 0.75))
+    topology = Topology("given", (Operator("a"), Operator("b")), (stream,))
+    profiles = {n: OperatorProfile(n, 0.01) for n in "ab"}
+    plans = [PhysicalPlan("given", {"a": 1, "b": count}) for count in (2, 3)]
+    many = evaluate_many(topology, profiles, plans, {"a": [40.0]})
+    assert many.utilisation[0, 0].tolist() == pytest.approx([0.4, 0.3])
+    assert many.excuses[1].change == {"b": 2}
+
+
+def test_a_delay_before_a_source__makes_all_tuples_older(
+    chain: Topology, chain_profiles: dict[str, OperatorProfile]
+) -> None:
+    plans, loads = [PhysicalPlan("chain", {"a": 1, "b": 2, "c": 3})], {"a": [50.0]}
+    at_once = evaluate_many(chain, chain_profiles, plans, loads).latency
+    polled = evaluate_many(chain, chain_profiles, plans, loads, delays={"a": buffer_timeout_delay(2.0)}).latency
+    assert at_once is not None
+    assert polled is not None
+    assert polled.mean_s == pytest.approx(at_once.mean_s + 1.0)

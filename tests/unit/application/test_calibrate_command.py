@@ -11,6 +11,7 @@ import yaml
 from forescale.cli import main
 from forescale.jobs.calibrate import calibrate, profile_path
 from forescale.known_profiles import known_profiles
+from forescale.measured_samples import SampleSource, measured_samples
 from forescale.profile_file import read_profile_file, write_profile_file
 from forescale.settings import Settings
 from forescale.topology_file import TopologyConfig, read_topology_file
@@ -228,3 +229,33 @@ def test_known_profiles__are_the_measured_ones_with_what_is_declared_now(topolog
     assert known["split"].efficiency == ScaleEfficiency(0.8, 0.0, 2)
     assert known["split"].selectivity == {"split->count": 5.0}
     assert known["lines"].service_s == 0.001
+
+
+def test_heron_and_storm__are_asked_for_what_the_options_say(topology: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[str, dict[str, object]]] = []
+
+    def heron(url: str, **options: object) -> Sequence[OperatorSample]:
+        asked.append((url, options))
+        return []
+
+    monkeypatch.setattr("planner.clusters.heron_samples.heron_operator_samples", heron)
+    monkeypatch.setattr("planner.clusters.storm_samples.storm_operator_samples", heron)
+    config = read_topology_file(topology)
+    tracker = SampleSource(
+        heron_tracker="http://t", name="T", cluster="c", environ="e", role="r", components={"split": "Split"}
+    )
+    measured_samples(tracker, config, Settings())
+    measured_samples(SampleSource(storm_ui="http://u", span_s=10_800.0), config, Settings())
+    heron_options, storm_options = (options for _, options in asked)
+    shape = config.as_topology()
+    assert [url for url, _ in asked] == ["http://t", "http://u"]
+    assert heron_options == {
+        "cluster": "c",
+        "environ": "e",
+        "role": "r",
+        "topology_name": "T",
+        "topology": shape,
+        "operators": {"split": "Split"},
+        "span_s": 600.0,
+    }
+    assert storm_options == {"topology_name": "words", "topology": shape, "operators": None, "window_s": 10_800}

@@ -8,6 +8,7 @@ import pytest
 from forescale.profile_file import ProfileFileError, read_profile_file, write_profile_file
 from modeling.key_histogram import KeyHistogram
 from modeling.operator_profile import OperatorProfile
+from modeling.scale_efficiency import ScaleEfficiency
 from modeling.windowed_output import WindowedOutput, WindowKind
 
 EVERYTHING = OperatorProfile(
@@ -22,6 +23,17 @@ EVERYTHING = OperatorProfile(
     {"b->join": 0.004},
     {"join->out": {"a->join": 1.0, "b->join": 3.0}},
     {"join->log": WindowedOutput(WindowKind.SLIDING, 60.0, 100, 10.0, KeyHistogram({"a": 0.5}))},
+    (0.0, 4.0),
+    {"join->out": 0.01},
+    ScaleEfficiency(0.9, 0.0, 4, 0.02),
+    0.0008,
+    0.0001,
+    256.0,
+    0.5,
+    12.0,
+    False,
+    0.02,
+    {"service_s": (0.0008, 0.0012), "selectivity[join->out]": (0.48, 0.52)},
 )
 
 
@@ -42,6 +54,10 @@ def test_a_profile__comes_back_as_it_was(tmp_path: Path) -> None:
         ({"key_shares": {"a": 0.7, "b": 0.7}}, "shares add up to 1.4"),
         ({"windowed": {"join->out": {"kind": "tumbling", "window_s": 0, "distinct_keys": 3}}}, "window of 0.0 s"),
         ({"windowed": {"join->out": {"kind": "odd", "window_s": 1, "distinct_keys": 3}}}, r"windowed\.join->out\.kind"),
+        ({"intervals": {"service_s": [2, 1]}}, "interval 2.0 to 1.0 of service_s; give two finite numbers"),
+        ({"intervals": {"service_s": [1]}}, r"operators\.join\.intervals\.service_s"),
+        ({"cpu_s": -1.0}, "cpu_s -1.0; give a finite number"),
+        ({"efficiency": {"exponent": 0}}, "scale exponent 0.0"),
         ({"colour": "red"}, r"operators\.join\.colour"),
     ],
 )

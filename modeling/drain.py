@@ -127,14 +127,24 @@ def _one(
     edges = np.arange(rates.size + 1) * step_s
     end_s = max(float(edges[-1]), downtime_s)
     times = np.sort(np.concatenate([[begun_s], edges, [downtime_s, end_s]]))
-    middles = (times[1:] + times[:-1]) / 2
-    widths = np.diff(times)
-    arriving = rates[np.clip(middles // step_s, 0, rates.size - 1).astype(np.int64)] * widths
-    serving = np.where(middles > downtime_s, capacity_per_s, 0.0) * widths
     start = 0.0 if known else before
-    served = np.concatenate([[0.0], np.cumsum(serving)])
-    free = start + np.concatenate([[0.0], np.cumsum(arriving)]) - served
-    backlog = free - np.minimum(0.0, np.minimum.accumulate(free))
+
+    def filled(times: Floats) -> tuple[Floats, Floats, Floats]:
+        """What is served, what would wait if capacity were owed too, and what waits, at each of the times."""
+        middles, widths = (times[1:] + times[:-1]) / 2, np.diff(times)
+        arriving = rates[np.clip(middles // step_s, 0, rates.size - 1).astype(np.int64)] * widths
+        serving = np.where(middles > downtime_s, capacity_per_s, 0.0) * widths
+        served = np.concatenate([[0.0], np.cumsum(serving)])
+        free = start + np.concatenate([[0.0], np.cumsum(arriving)]) - served
+        return served, free, free - np.minimum(0.0, np.minimum.accumulate(free))
+
+    _, free, backlog = filled(times)
+    # Waits bend too where nothing waits any more; as many moments are added whether it comes to that or not.
+    falling = (backlog[:-1] > 0) & (backlog[1:] == 0)
+    part = np.where(falling, backlog[:-1] / np.where(falling, free[:-1] - free[1:], 1.0), 1.0)
+    times = np.sort(np.concatenate([times, times[:-1] + np.diff(times) * part]))
+    widths = np.diff(times)
+    served, free, backlog = filled(times)
     resumes = int(np.searchsorted(times, downtime_s, side="right")) - 1
     at_resume = float(backlog[resumes])
 

@@ -1,5 +1,6 @@
 """Drift: parameters that differ from the last calibration by more than both errors explain, and enough to matter."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -10,6 +11,8 @@ from modeling.calibration.parameters import Parameter, parameters
 from modeling.operator_profile import OperatorProfile, Profiles
 
 SIGNIFICANT = 0.05
+LONE_ERROR = 0.05
+"""Relative standard error that a single sample has at least: machines are not equally fast from minute to minute."""
 MATTERS = 0.05
 """Relative change below which a plan would hardly be another one."""
 
@@ -90,8 +93,9 @@ def _as_measured_at(old: OperatorProfile, new: OperatorProfile) -> OperatorProfi
 
 
 def _chance(old: Parameter, new: Parameter, old_samples: int, new_samples: int) -> float:
-    """Two-sided p of the difference, by Welch and Satterthwaite; one sample tells its error by what it assumes."""
-    variances = np.array([old.error or 0.0, new.error or 0.0]) ** 2
+    """Two-sided p of the difference, by Welch and Satterthwaite."""
+    errors = (_error(old, old_samples, new, new_samples), _error(new, new_samples, old, old_samples))
+    variances = np.array(errors) ** 2
     difference = abs(new.value - old.value)
     if variances.sum() == 0:
         return float(difference <= 1e-9 * max(abs(old.value), abs(new.value)))
@@ -102,6 +106,14 @@ def _chance(old: Parameter, new: Parameter, old_samples: int, new_samples: int) 
     if shares == 0:
         return float(2 * norm.sf(z))
     return float(2 * t.sf(z, float(variances.sum()) ** 2 / float(shares)))
+
+
+def _error(one: Parameter, samples: int, other: Parameter, other_samples: int) -> float:
+    """A lone sample tells no spread: it is at least as far off as one of the others, and as LONE_ERROR."""
+    error = one.error or 0.0
+    if samples > 1:
+        return error
+    return max(error, LONE_ERROR * abs(one.value), (other.error or 0.0) * math.sqrt(other_samples))
 
 
 def _relative_change(old: float, new: float) -> float:

@@ -62,6 +62,17 @@ def test_parameters_without_an_error_of_their_own__are_compared_by_their_interva
     assert drifts({"k": replace(old, intervals={})}, {"k": new}) == []
 
 
+def test_lone_samples__are_no_surer_than_machines_are_steady() -> None:
+    old, new = (OperatorProfile("k", service_s, {}, 1e-6, samples=1) for service_s in (0.010, 0.011))
+    # 10 % apart with 5 % of error each: 1.35 standard errors
+    assert drifts({"k": old}, {"k": new}) == []
+    # 0.015: 5 ms apart with 0.5 and 0.75 ms: 5.5 standard errors
+    assert len(drifts({"k": old}, {"k": replace(old, service_s=0.015)})) == 1
+    # One of nine samples is known to 4 % · √9 = 12 %: 20 % are 1.6 standard errors of it and the mean.
+    many = replace(old, service_s_error=0.0004, samples=9)
+    assert drifts({"k": many}, {"k": replace(old, service_s=0.012)}) == []
+
+
 def _measured(rng: np.random.Generator, service_s: float) -> dict[str, OperatorProfile]:
     samples = [
         OperatorSample("k", 0, 60, float(rng.gamma(400, service_s)), 0, 400, {}, began_s=60.0 * span, cpu_s=cpu_s)

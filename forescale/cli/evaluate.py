@@ -110,9 +110,12 @@ def evaluate(
 
 
 def shown_names(paths: Sequence[Path]) -> dict[str, str]:
-    """What plans are called on a page, by their path: the file's name, or the path where two files have the same."""
-    names = [path.name for path in paths]
-    return {str(path): path.name if names.count(path.name) == 1 else str(path) for path in paths}
+    """What plans are called on a page, by their path: the file's name, with as many folders as tell them all apart."""
+    for parts in range(1, max(len(path.parts) for path in paths) + 1):
+        names = ["/".join(path.parts[-parts:]) for path in paths]
+        if len(set(names)) == len(names):
+            return {str(path): name for path, name in zip(paths, names, strict=True)}
+    return {str(path): str(path) for path in paths}
 
 
 def _profiles(given: str, settings: Settings) -> dict[str, OperatorProfile]:

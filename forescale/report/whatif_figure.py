@@ -29,7 +29,7 @@ _SUM = "events per second, all sources together"
 _PEAK_BAND = "rgba(230, 159, 0, 0.20)"
 _PEAK_LINE = "#a56f00"
 _LOAD_LINE = "#555555"
-_LABEL = 24
+_LABEL, _PHONE_LABEL = 22, 17
 
 
 def latency_figure(whatif: WhatIf, found: Curves) -> ReportFigure | None:
@@ -125,7 +125,7 @@ def utilisation_figure(whatif: WhatIf) -> ReportFigure:
     plot.update_layout(
         barmode="overlay",
         xaxis={"tickformat": ".0%"},
-        yaxis=_rows([label(shortened(each, _LABEL)) for each in operators]),
+        yaxis=_rows(operators),
         shapes=[_across(1.0)],
     )
     key = [_bar_key(name, at) for at, name in enumerate(names)]
@@ -145,8 +145,8 @@ def utilisation_figure(whatif: WhatIf) -> ReportFigure:
         + ".",
         plot=plot,
         key=tuple(key),
-        wide=_sideways_look(rows, longest, 190),
-        narrow=_sideways_look(rows, longest, 104),
+        wide=_sideways_look(rows, longest, operators, 190),
+        narrow=_sideways_look(rows, longest, operators, 114),
     )
 
 
@@ -183,7 +183,7 @@ def containers_figure(whatif: WhatIf, resource: Resource) -> ReportFigure | None
         ]
         y = [float(len(rows) + row) for row in range(len(shown))]
         plot.add_trace(_bars(name, at, y, needed, 0.8, [number(each) for each in needed], hover))
-        rows += [label(shortened(_place(one), _LABEL)) for one in shown]
+        rows += [_place(one) for one in shown]
     plot.update_layout(
         barmode="overlay",
         xaxis={"exponentformat": "none", "separatethousands": True},
@@ -199,8 +199,8 @@ def containers_figure(whatif: WhatIf, resource: Resource) -> ReportFigure | None
         f"{number(max(max(trace.x) for trace in plot.data))} {unit}.",
         plot=plot,
         key=tuple(key),
-        wide=_sideways_look(1.4 * len(rows), most, 190),
-        narrow=_sideways_look(1.4 * len(rows), most, 104),
+        wide=_sideways_look(1.4 * len(rows), most, rows, 190),
+        narrow=_sideways_look(1.4 * len(rows), most, rows, 114),
     )
 
 
@@ -238,6 +238,7 @@ def _over_loads(whatif: WhatIf, found: Curves, y_title: str) -> go.Layout:
     one = len(whatif.load_per_s) == 1
     return bare_layout(y_title).update(
         hovermode="closest",
+        yaxis={"ticklabelstandoff": 4},
         xaxis={
             "range": [0, _short(found.end_per_s)],
             "title": {"text": "events per second" if one else _SUM, "standoff": 6},
@@ -260,13 +261,13 @@ def _sideways(x_title: str) -> go.Layout:
     )
 
 
-def _rows(labels: Sequence[str]) -> dict[str, object]:
+def _rows(names: Sequence[str]) -> dict[str, object]:
     """The first on top."""
     return {
-        "range": [len(labels) - 0.4, -0.6],
+        "range": [len(names) - 0.4, -0.6],
         "rangemode": "normal",
-        "tickvals": list(range(len(labels))),
-        "ticktext": list(labels),
+        "tickvals": list(range(len(names))),
+        "ticktext": _labels(names, _LABEL),
         "showgrid": False,
         "ticklabelstandoff": 6,
     }
@@ -436,7 +437,11 @@ def _look(height: int, left: int) -> dict[str, object]:
     return look | {"xaxis.nticks": 10} if left > 70 else look | {"xaxis.nticks": 5, "yaxis.title.text": ""}
 
 
-def _sideways_look(rows: float, longest: float, left: int) -> dict[str, object]:
+def _labels(names: Sequence[str], length: int) -> list[str]:
+    return [label(shortened(name, length)) for name in names]
+
+
+def _sideways_look(rows: float, longest: float, names: Sequence[str], left: int) -> dict[str, object]:
     """With room for the number after the longest bar."""
     narrow = left < 150
     return {
@@ -445,6 +450,7 @@ def _sideways_look(rows: float, longest: float, left: int) -> dict[str, object]:
         "margin": {"l": left, "r": 18, "t": 8, "b": 50},
         "xaxis.nticks": 4 if narrow else 9,
         "yaxis.tickfont.size": 11 if narrow else 13,
+        "yaxis.ticktext": _labels(names, _PHONE_LABEL if narrow else _LABEL),
     }
 
 

@@ -155,9 +155,11 @@ def test_a_page__that_cannot_be_written_is_an_error_in_one_line(
         assert error.count("\n") == 1
 
 
-def test_plans__whose_files_are_called_the_same_are_named_by_their_paths() -> None:
-    named = shown_names([Path("a/busy.yaml"), Path("b/busy.yaml"), Path("b/night.yaml")])
-    assert list(named.values()) == ["a/busy.yaml", "b/busy.yaml", "night.yaml"]
+def test_plans__whose_files_are_called_alike_are_told_apart_by_their_folders() -> None:
+    named = shown_names([Path("/plans/a/busy.yaml"), Path("/plans/b/busy.yaml"), Path("/plans/b/night.yaml")])
+    assert list(named.values()) == ["a/busy.yaml", "b/busy.yaml", "b/night.yaml"]
+    assert list(shown_names([Path("/plans/a.yaml"), Path("b.yaml")]).values()) == ["a.yaml", "b.yaml"]
+    assert list(shown_names([Path("a.yaml"), Path("x/a.yaml")]).values()) == ["a.yaml", "x/a.yaml"]
 
 
 def test_an_overload__is_excused_with_the_change_that_mends_it(

@@ -1,31 +1,38 @@
-"""How fast the performance model is: many plans under many loads at once, and large topologies.
+"""How fast the performance model is: many plans under many loads at once, draws of its parameters, large topologies.
 
     python benchmarks/model.py [--plans 1000] [--loads 100]
 
 Ten operators (a chain with a fork and a join, keyed and shuffled streams, a key histogram) and about two hundred
-instances a plan. Beside `evaluate_many` stand `evaluate` for one plan and load at a time, and a discrete-event
-simulation of one plan and load with Ciw until its throughput and utilisation are known to 5 %: what one would take
-without a model. One process; ratios are of processor time. Growth is that of evaluate_many with operators and plans.
+instances a plan; loads up to where nearly every plan is full. Beside `evaluate_many` stand `evaluate` for one plan and
+load at a time, and a discrete-event simulation of one plan and load with Ciw: until throughput and utilisation are
+known to 5 %, and until the mean latency is. One process; ratios are of processor time. Growth is that of evaluate_many
+with operators and plans. With --accuracy, random networks tell how far its latency is from that of path_latency.
 """
 
 import argparse
 import json
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
+from math import inf
 
 import ciw
 import numpy as np
 
 from modeling.evaluate import evaluate
-from modeling.evaluate_many import evaluate_many
+from modeling.evaluate_many import evaluate_draws, evaluate_many
 from modeling.key_histogram import KeyHistogram
 from modeling.operator_profile import OperatorProfile
+from modeling.parameter_draws import parameter_draws
+from modeling.path_latency import latency_distribution, stations
 from modeling.physical_plan import PhysicalPlan
+from modeling.rates import arrival_rates
 from modeling.topology import Grouping, Operator, Stream, Topology
 
 SERVICE_S = 0.001
 INSTANCES = 20
+HIGHEST_PER_S = 5000
+LOAD_PER_S = 2000
 
 
 @dataclass(frozen=True)
@@ -68,15 +75,33 @@ def plans_of(topology: Topology, count: int, seed: int = 1) -> list[PhysicalPlan
     return [PhysicalPlan("bench", dict(zip(topology.order, (int(n) for n in row), strict=True))) for row in drawn]
 
 
-def timed_many(operators: int, plans: int, loads: int) -> Timed:
+def timed_many(operators: int, plans: int, loads: int, *, latency: bool = True) -> Timed:
     topology = topology_of(operators)
     profiles, several = profiles_of(topology), plans_of(topology, plans)
-    rates = {source: np.linspace(1, 12000, loads) for source in topology.sources}
-    evaluate_many(topology, profiles, several[:2], rates)
+    rates = {source: np.linspace(1, HIGHEST_PER_S, loads) for source in topology.sources}
+    evaluate_many(topology, profiles, several[:2], rates, latency=latency)
+    spent = inf
+    for _ in range(3):
+        began = time.process_time()
+        evaluate_many(topology, profiles, several, rates, latency=latency)
+        spent = min(spent, time.process_time() - began)
+    what = "evaluate_many" if latency else "evaluate_many without latency"
+    return Timed(what, operators, plans, loads, spent, spent / plans / loads * 1e6)
+
+
+def timed_draws(operators: int, plans: int, loads: int, count: int) -> Timed:
+    topology = topology_of(operators)
+    several = plans_of(topology, plans)
+    profiles = {
+        name: replace(profile, service_s_error=SERVICE_S / 10, service_cv2_interval=(0.5, 2.0))
+        for name, profile in profiles_of(topology).items()
+    }
+    rates = {source: np.linspace(1, HIGHEST_PER_S, loads) for source in topology.sources}
+    draws = parameter_draws(profiles, np.random.default_rng(1), count)
     began = time.process_time()
-    evaluate_many(topology, profiles, several, rates)
+    evaluate_draws(topology, profiles, several, rates, draws)
     spent = time.process_time() - began
-    return Timed("evaluate_many", operators, plans, loads, spent, spent / plans / loads * 1e6)
+    return Timed(f"evaluate_draws, {count} draws", operators, plans, loads, spent, spent / plans / loads / count * 1e6)
 
 
 def timed_one_by_one(operators: int, plans: int) -> Timed:
@@ -84,13 +109,14 @@ def timed_one_by_one(operators: int, plans: int) -> Timed:
     profiles, several = profiles_of(topology), plans_of(topology, plans)
     began = time.process_time()
     for plan in several:
-        evaluate(topology, profiles, plan, dict.fromkeys(topology.sources, 6000.0))
+        evaluate(topology, profiles, plan, dict.fromkeys(topology.sources, LOAD_PER_S))
     spent = time.process_time() - began
-    return Timed("evaluate, one at a time (with latency)", operators, plans, 1, spent, spent / plans * 1e6)
+    return Timed("evaluate, one at a time (mean latency)", operators, plans, 1, spent, spent / plans * 1e6)
 
 
-def timed_simulation(operators: int) -> Timed:
-    """One plan and load with Ciw, exponential times, until the busy share of every operator is known to 5 %.
+def timed_simulation(operators: int, *, of_latency: bool) -> Timed:
+    """One plan and load with Ciw, exponential times, until the busy share of every operator, or the mean time from the
+    source to the end, is known to 5 %.
 
     An operator is a node of as many servers (which deals better than queues of their own do: to Ciw's advantage, as it
     has fewer of them); routes are as the selectivities say. The time simulated is doubled until the spread of four
@@ -104,9 +130,10 @@ def timed_simulation(operators: int) -> Timed:
     for name in names:
         for stream in topology.outputs(name):
             routing[at[name]][at[stream.downstream]] += 1 / len(topology.outputs(name))
-    rate = 0.5 * INSTANCES / SERVICE_S / 2
     network = ciw.create_network(
-        arrival_distributions=[ciw.dists.Exponential(rate) if name in topology.sources else None for name in names],
+        arrival_distributions=[
+            ciw.dists.Exponential(LOAD_PER_S) if name in topology.sources else None for name in names
+        ],
         service_distributions=[ciw.dists.Exponential(1 / SERVICE_S)] * len(names),
         number_of_servers=[plan.parallelism[name] for name in names],
         routing=routing,
@@ -122,30 +149,90 @@ def timed_simulation(operators: int) -> Timed:
             simulation.simulate_until_max_time(span_s)
             records = simulation.get_all_records()
             busy = np.zeros(len(names))
+            begun: dict[int, float] = {}
+            ended: dict[int, float] = {}
             for record in records:
                 busy[record.node - 1] += record.service_time
-            told.append(busy / span_s)
+                begun[record.id_number] = min(record.arrival_date, begun.get(record.id_number, inf))
+                if record.node == len(names):
+                    ended[record.id_number] = record.exit_date
+            times = [end - begun[tuple_] for tuple_, end in ended.items()]
+            told.append(np.array([np.mean(times) if times else 0.0]) if of_latency else busy / span_s)
         spread = np.std(told, axis=0, ddof=1) / np.maximum(np.mean(told, axis=0), 1e-9)
         if (spread <= 0.05).all():
             break
         span_s *= 2
     spent = time.process_time() - began
-    return Timed("Ciw, simulated to 5 %", operators, 1, 1, spent, spent * 1e6)
+    what = "Ciw, mean latency to 5 %" if of_latency else "Ciw, utilisation to 5 %"
+    return Timed(what, operators, 1, 1, spent, spent * 1e6)
+
+
+def random_case(
+    rng: np.random.Generator,
+) -> tuple[Topology, dict[str, OperatorProfile], PhysicalPlan, dict[str, float]]:
+    """2 to 8 operators, forks and joins, three groupings, services of cv² .25 to 4, the busiest at .3 to .9."""
+    names = [f"o{number}" for number in range(int(rng.integers(2, 9)))]
+    streams = []
+    for b in range(1, len(names)):
+        for a in rng.choice(b, size=1 if rng.random() < 0.7 else min(b, 2), replace=False):
+            grouping = (Grouping.SHUFFLE, Grouping.FIELDS, Grouping.FORWARD)[rng.choice(3, p=[0.5, 0.35, 0.15])]
+            streams.append(Stream(names[a], names[b], grouping))
+    topology = Topology("random", tuple(map(Operator, names)), tuple(streams))
+    keys = KeyHistogram({f"key {number}": 0.4 / 2 ** (number + 1) for number in range(8)})
+    profiles = {
+        name: OperatorProfile(
+            name,
+            float(10 ** rng.uniform(-3, -1)),
+            {s.name: float(rng.choice([0.3, 0.5, 1.0, 1.5])) for s in streams if s.upstream == name},
+            service_cv2=float(rng.choice([0.25, 1.0, 2.0, 4.0])),
+            keys=keys if rng.random() < 0.5 else KeyHistogram({}),
+        )
+        for name in names
+    }
+    load = {"o0": float(rng.uniform(50, 300))}
+    alone = arrival_rates(topology, profiles, PhysicalPlan("random", dict.fromkeys(names, 1)), load).busy
+    wanted = {name: int(np.ceil(alone[name].sum() / rng.uniform(0.3, 0.9))) for name in names}
+    plan = PhysicalPlan("random", {name: min(128, max(1, count)) for name, count in wanted.items()})
+    busiest = max(each.max() for each in arrival_rates(topology, profiles, plan, load).busy.values())
+    return topology, profiles, plan, {"o0": load["o0"] * float(rng.uniform(0.3, 0.9) / busiest)}
+
+
+def accuracy(networks: int) -> list[tuple[str, float, float, float, float]]:
+    """Per number: median, 90 % quantile and worst of the relative errors, and the share within 10 %."""
+    rng = np.random.default_rng(7)
+    errors: list[list[float]] = []
+    for _ in range(networks):
+        topology, profiles, plan, load = random_case(rng)
+        rates = arrival_rates(topology, profiles, plan, load)
+        slower = latency_distribution(topology, rates, stations(topology, profiles, plan, rates)).of_tuples
+        quick = evaluate_many(topology, profiles, [plan], load).latency
+        assert quick is not None
+        exact = (slower.mean_s, *(slower.quantile_s(share) for share in (0.5, 0.95, 0.99)))
+        told = (quick.mean_s, quick.p50_s, quick.p95_s, quick.p99_s)
+        errors.append([abs(float(one[0, 0]) / other - 1) for one, other in zip(told, exact, strict=True)])
+    return [
+        (what, *(float(q) for q in np.quantile(off, [0.5, 0.9, 1.0])), float((off <= 0.1).mean()))
+        for what, off in zip(("mean", "p50", "p95", "p99"), np.array(errors).T, strict=True)
+    ]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--plans", type=int, default=1000)
     parser.add_argument("--loads", type=int, default=100)
+    parser.add_argument("--accuracy", type=int, default=0, metavar="NETWORKS")
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
     rows = [
         timed_many(10, given.plans, given.loads),
+        timed_many(10, given.plans, given.loads, latency=False),
         timed_many(10, given.plans * 4, given.loads),
         timed_many(100, given.plans, given.loads),
         timed_many(1000, given.plans // 10, given.loads),
+        timed_draws(10, max(1, given.plans // 50), 10, 200),
         timed_one_by_one(10, max(1, given.plans // 10)),
-        timed_simulation(10),
+        timed_simulation(10, of_latency=False),
+        timed_simulation(10, of_latency=True),
     ]
     if given.json:
         print(json.dumps([asdict(row) for row in rows], indent=1))
@@ -156,8 +243,13 @@ def main() -> None:
         against = row.us_per_estimate / rows[0].us_per_estimate
         print(
             f"| {row.what} | {row.operators} | {row.plans} | {row.loads} | {row.cpu_s:.2f} | "
-            f"{row.us_per_estimate:.1f} | {against:,.1f} |"
+            f"{row.us_per_estimate:,.1f} | {against:,.1f} |"
         )
+    if given.accuracy:
+        print(f"\n| of {given.accuracy} networks | median error | 90 % are within | worst | within 10 % |")
+        print("|---|---|---|---|---|")
+        for what, median, most, worst, within in accuracy(given.accuracy):
+            print(f"| {what} | {median:.1%} | {most:.1%} | {worst:.1%} | {within:.0%} |")
 
 
 if __name__ == "__main__":

@@ -17,6 +17,8 @@ SATURATED = 0.95
 """Share of a span spent busy from which on an instance took in what it could, not what was offered."""
 
 FULLY_BUSY = 0.9
+LONGEST_START_S = 600.0
+"""Nothing restores for longer: an instance that old is busy with work."""
 
 
 @dataclass(frozen=True)
@@ -65,10 +67,12 @@ def held_back(sample: OperatorSample) -> str:
 
 
 def _not_warm(sample: OperatorSample, before: Sequence[OperatorSample], warm_s: float) -> str:
-    if sample.age_s is not None:
-        return f"started {sample.age_s:.0f} s before, less than {warm_s:.0f} s" if sample.age_s < warm_s else ""
+    if sample.age_s is not None and sample.age_s < warm_s:
+        return f"started {sample.age_s:.0f} s before, less than {warm_s:.0f} s"
     # Engines count an instance as busy while it restores its state: busy, and not a tuple. Later on that may be work.
     if tuples_seen(sample) or sample.busy_s < FULLY_BUSY * sample.span_s:
+        return ""
+    if sample.age_s is not None and sample.age_s >= LONGEST_START_S:
         return ""
     seen_before = sample.began_s is not None and any(
         other.index == sample.index and other.began_s is not None and tuples_seen(other) for other in before

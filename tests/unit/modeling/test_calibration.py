@@ -63,6 +63,10 @@ def test_warm_up__is_dropped_and_counted() -> None:
 def test_busy_without_a_tuple__is_a_start_unless_the_instance_worked_before() -> None:
     restoring = sample(60, 0, began_s=0.0)
     assert calibrated(JOIN, [restoring, sample(10, 1000, began_s=60.0)], DECLARED).operators["k"].used == 1
+    slow = [replace(restoring, age_s=300.0), sample(10, 1000, began_s=60.0, age_s=360.0)]
+    assert calibrated(JOIN, slow, DECLARED).operators["k"].used == 1
+    old = [replace(restoring, age_s=3600.0), sample(10, 1000, began_s=60.0, age_s=3660.0)]
+    assert calibrated(JOIN, old, DECLARED).operators["k"].used == 2
     # The other way round it is work that lasts longer than a span: (10 + 60) s / 1000.
     long_work = calibrated(JOIN, [sample(10, 1000, began_s=0.0), sample(60, 0, began_s=60.0)], DECLARED)
     assert long_work.operators["k"].profile.service_s == pytest.approx(0.070)

@@ -1,6 +1,9 @@
 """evaluate(): what one physical plan would do under one load. A pure function; the heart of forescale."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
+
+from scipy.optimize import brentq
 
 from modeling.estimate import UNSTABLE, Estimate, LatencyEstimate, OperatorEstimate
 from modeling.latency import busiest_service_s, end_to_end_latency_s, operator_waits_s
@@ -13,7 +16,7 @@ from modeling.rates import Rates, arrival_rates
 from modeling.resources import container_saturation, resources
 from modeling.site import NOWHERE, Site
 from modeling.stream_delays import link_saturation, stream_delays
-from modeling.throughput import saturation_of, throughput_per_s
+from modeling.throughput import LARGEST_SCALE, SEARCH_STEP, saturation_of, throughput_per_s
 from modeling.topology import Topology
 
 _FULL = 1 - 1e-12
@@ -41,7 +44,7 @@ def evaluate(
     rates = arrival_rates(topology, profiles, plan, load_per_s, site)
     limit = saturation_of(topology, profiles, plan, load_per_s, rates, site)
     needs = resources(topology, profiles, plan, rates, site)
-    others = _other_limits(topology, profiles, plan, rates, site)
+    others = _saturation_of_others(topology, profiles, plan, load_per_s, rates, site)
     scale, bottleneck = min([(limit.scale, limit.bottleneck), *((each, what) for what, each in others.items())])
     taken_per_s = throughput_per_s(topology, profiles, plan, load_per_s, site)
     if others:
@@ -100,6 +103,39 @@ def _other_limits(
     needs = resources(topology, profiles, plan, rates, site)
     cores = {f"container {id}": scale for id, scale in container_saturation(needs).items() if scale < float("inf")}
     return {**cores, **link_saturation(topology, profiles, plan, rates, site)}
+
+
+def _saturation_of_others(
+    topology: Topology,
+    profiles: Profiles,
+    plan: PhysicalPlan,
+    load_per_s: Mapping[str, float],
+    rates: Rates,
+    site: Site,
+) -> dict[str, float]:
+    """_other_limits where the load grows; sought where outputs follow windows, so that rates are not linear in it."""
+    found = _other_limits(topology, profiles, plan, rates, site)
+    if not found or not any(profiles[name].windowed for name in topology.order):
+        return found
+
+    def room(scale: float, what: str) -> float:
+        grown = {source: rate * scale for source, rate in load_per_s.items()}
+        more = arrival_rates(topology, profiles, plan, grown, site)
+        return _other_limits(topology, profiles, plan, more, site).get(what, LARGEST_SCALE) - 1
+
+    return {what: _crossing(partial(room, what=what), at) for what, at in found.items()}
+
+
+def _crossing(room: Callable[[float], float], begin: float) -> float:
+    """The scale at which nothing is left; room falls with it. Infinite beyond LARGEST_SCALE."""
+    low = high = begin
+    while room(low) <= 0:
+        low /= SEARCH_STEP
+    while room(high) > 0:
+        high *= SEARCH_STEP
+        if high > LARGEST_SCALE:
+            return float("inf")
+    return low if low == high else float(brentq(room, low, high))
 
 
 def _latency(

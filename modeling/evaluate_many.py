@@ -87,8 +87,9 @@ def evaluate_many(
 
     loads_per_s: per source one rate for each load, shape (loads,). latency: False leaves it out. arrival_cv2: squared
     variation of the times between arrivals to each source; 1 is Poisson. delays: what streams add beside queue and
-    service, by `a->b`, and what tuples wait before a source, by its name. site: how fast the nodes are that plans with a packing name. Raises ModelError for loads,
-    profiles or delays that do not fit the topology; a plan that does not fit is excused.
+    service, by `a->b`, and what tuples wait before a source, by its name. site: how fast the nodes are that plans with
+    a packing name; its containers' cores and links are not looked at. Raises ModelError for loads, profiles or delays
+    that do not fit the topology; a plan that does not fit is excused.
     """
     loads = _checked_loads(topology, profiles, loads_per_s)
     asked = _Asked(latency, arrival_cv2, delays or {}, site)

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -52,9 +53,9 @@ class PhysicalPlan:
         if not self.packing:
             return
         placed = [instance for container in self.packing for instance in container.instances]
-        if twice := sorted({instance for instance in placed if placed.count(instance) > 1}):
+        if twice := sorted(instance for instance, times in Counter(placed).items() if times > 1):
             raise ModelError(f"plan of topology {self.topology!r} places {twice[0]} twice; place each instance once")
-        if twice_id := sorted({c.id for c in self.packing if sum(c.id == other.id for other in self.packing) > 1}):
+        if twice_id := sorted(id for id, times in Counter(c.id for c in self.packing).items() if times > 1):
             raise ModelError(
                 f"plan of topology {self.topology!r} has two containers {twice_id[0]}; give each its own id"
             )

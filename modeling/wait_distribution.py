@@ -84,14 +84,11 @@ def waits(
     rho, service, arrivals, services = checked(utilisation, service_s, ca2, cs2)
     rho, service, arrivals, services, c = np.broadcast_arrays(rho, service, arrivals, services, np.asarray(servers))
     alone = c == 1
-    mean_s = np.where(
-        alone,
-        klb_waits_s(rho, service, arrivals, services),
-        shared_waits_s(rho, service, c, arrivals, services),
-    )
-    delayed = np.where(
-        alone, delay_probability(rho, arrivals, services), shared_delay_probability(rho, c, arrivals, services)
-    )
+    mean_s, delayed = klb_waits_s(rho, service, arrivals, services), delay_probability(rho, arrivals, services)
+    if not alone.all():
+        # Equations are solved for these, which a queue of one server has no need of.
+        mean_s = np.where(alone, mean_s, shared_waits_s(rho, service, c, arrivals, services))
+        delayed = np.where(alone, delayed, shared_delay_probability(rho, c, arrivals, services))
     return Waits(mean_s, delayed, delayed_cv2(rho, services), service, services)
 
 

@@ -10,11 +10,13 @@ from modeling.errors import ModelError
 from modeling.estimate import UNSTABLE
 from modeling.evaluate import evaluate
 from modeling.operator_profile import OperatorProfile
-from modeling.physical_plan import PhysicalPlan
+from modeling.physical_plan import Container, Instance, PhysicalPlan
 from modeling.polling import Polling
 from modeling.rates import arrival_rates
+from modeling.site import ContainerSize, Site
 from modeling.throughput import throughput_per_s
 from modeling.topology import Engine, Grouping, Operator, Stream, Topology
+from modeling.windowed_output import WindowedOutput, WindowKind
 
 Profiles = dict[str, OperatorProfile]
 
@@ -158,3 +160,25 @@ def test_a_source_that_polls__takes_in_what_it_may_ask_for_and_makes_tuples_wait
     assert polled.latency.mean_s > pushed.latency.mean_s + 0.25
     with pytest.raises(ModelError, match="at most 0 tuples"):
         Polling(0.5, 0)
+
+
+def test_a_container_behind_a_window__is_full_where_the_windows_output_fills_it() -> None:
+    # a join's output grows with the square of the load: at r of each input, 10 keys and windows of 1 s, r²/10 pairs/s
+    topology = Topology(
+        "t",
+        tuple(Operator(n) for n in "abjc"),
+        (Stream("a", "j"), Stream("b", "j"), Stream("j", "c", Grouping.SHUFFLE)),
+    )
+    profiles = {name: OperatorProfile(name, 0.0) for name in "ab"} | {
+        "j": OperatorProfile("j", 0.0, windowed={"j->c": WindowedOutput(WindowKind.JOIN, 1.0, 10)}),
+        "c": OperatorProfile("c", 0.001, cpu_s=0.001),
+    }
+    packing = (
+        Container(1, tuple(Instance(name, 0) for name in "abj")),
+        Container(2, tuple(Instance("c", index) for index in range(8))),
+    )
+    plan = PhysicalPlan("t", {"a": 1, "b": 1, "j": 1, "c": 8}, packing)
+    told = evaluate(topology, profiles, plan, {"a": 50, "b": 50}, site=Site(ContainerSize(cores=2)))
+    # two cores carry 2,000 pairs/s: r² = 20,000
+    assert told.bottleneck == "container 2"
+    assert told.mst_per_s["a"] == pytest.approx(20_000**0.5, rel=1e-6)

@@ -20,6 +20,10 @@ FEWEST_STEPS = 8.0
 """Of a mean service time and of a mean gap between arrivals: a coarser lattice would add variability of its own."""
 
 
+SELDOM = 0.01
+"""Where fewer services than this outlast a gap, hardly any two of them do in a row, and one is all that is waited for.
+What the lattice leaves out, gaps beyond where transforms go round, would be more: even gaps stay in step for long."""
+
 _NEVER_ZERO = 1e-15
 """Constant gaps and services have zeros beside the one at z = 1; below rounding otherwise."""
 
@@ -57,6 +61,9 @@ def _spitzer(services: Floats, gaps: Floats) -> Floats:
     """Masses of W on the lattice of those of S and A; the transforms go round both together."""
     size, around = services.size, services.size + gaps.size
     change = np.fft.fft(services, around) * np.conj(np.fft.fft(gaps, around))
+    outlasting = np.maximum(np.fft.ifft(change).real[1:size], 0.0)
+    if outlasting.sum() < SELDOM:
+        return np.concatenate([[1 - outlasting.sum()], outlasting])
     turn = np.exp(2j * np.pi * np.arange(around) / around)
     drift = float(gaps @ np.arange(gaps.size) - services @ np.arange(size))
     log = np.empty(around, dtype=complex)

@@ -133,3 +133,10 @@ def _drawn(cv2: float, mean: float) -> object:
         return ciw.dists.Gamma(1 / cv2, mean * cv2)
     fast = (1 + np.sqrt((cv2 - 1) / (cv2 + 1))) / 2
     return ciw.dists.HyperExponential([2 * fast / mean, 2 * (1 - fast) / mean], [fast, 1 - fast])
+
+
+def test_even_gaps_and_short_services__hardly_ever_make_wait() -> None:
+    # gaps of 25 ± 3 services, services of 1 ± 0.5: none outlasts a gap
+    assert exact_wait(0.04, 1.0, 0.0135, 0.25).mean_s == pytest.approx(0, abs=1e-6)
+    # constant gaps of 10 and exponential services: e^(−10) of them wait, a second each
+    assert exact_wait(0.1, 1.0, 0.0, 1.0).mean_s == pytest.approx(np.exp(-10), rel=0.02)

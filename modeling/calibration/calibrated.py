@@ -68,7 +68,9 @@ def calibrated(
     no difference. Raises ModelError for a sample of an unknown operator or stream.
     """
     _check(topology, samples)
-    by_operator = {name: [sample for sample in samples if sample.operator == name] for name in topology.order}
+    by_operator: dict[str, list[OperatorSample]] = {name: [] for name in topology.order}
+    for sample in samples:
+        by_operator[sample.operator].append(sample)
     sets = {name: sifted(of, warm_s) for name, of in by_operator.items()}
     tuples = {
         name: np.array([_tuples(topology, sample, declared[name]) for sample in kept.used])

@@ -4,7 +4,7 @@ A censored sample keeps its service time and selectivity, since time spent backp
 a lower bound of what was offered, and never taken for the demand.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from modeling.offered_load import HELD_BACK
@@ -44,10 +44,13 @@ class Sifted:
 
 def sifted(samples: Iterable[OperatorSample], warm_s: float = WARM_S) -> Sifted:
     """Samples of one operator. warm_s: instances that are younger when a span begins are warming up."""
-    ordered = sorted(samples, key=_place)
     used, dropped, censored = [], [], []
-    for number, sample in enumerate(ordered):
-        if why := _not_warm(sample, ordered[:number], warm_s):
+    worked: set[int] = set()
+    for sample in sorted(samples, key=_place):
+        why = _not_warm(sample, warm_s, worked_before=sample.began_s is not None and sample.index in worked)
+        if sample.began_s is not None and tuples_seen(sample):
+            worked.add(sample.index)
+        if why:
             dropped.append(_marked(sample, why))
             continue
         used.append(sample)
@@ -66,18 +69,15 @@ def held_back(sample: OperatorSample) -> str:
     return ""
 
 
-def _not_warm(sample: OperatorSample, before: Sequence[OperatorSample], warm_s: float) -> str:
+def _not_warm(sample: OperatorSample, warm_s: float, *, worked_before: bool) -> str:
     if sample.age_s is not None and sample.age_s < warm_s:
         return f"started {sample.age_s:.0f} s before, less than {warm_s:.0f} s"
     # Engines count an instance as busy while it restores its state: busy, and not a tuple. Later on that may be work.
     if tuples_seen(sample) or sample.busy_s < FULLY_BUSY * sample.span_s:
         return ""
-    if sample.age_s is not None and sample.age_s >= LONGEST_START_S:
+    if worked_before or (sample.age_s is not None and sample.age_s >= LONGEST_START_S):
         return ""
-    seen_before = sample.began_s is not None and any(
-        other.index == sample.index and other.began_s is not None and tuples_seen(other) for other in before
-    )
-    return "" if seen_before else "busy for its whole span without a tuple, as instances are that have just started"
+    return "busy for its whole span without a tuple, as instances are that have just started"
 
 
 def tuples_seen(sample: OperatorSample) -> float:

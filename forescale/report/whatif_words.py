@@ -52,9 +52,10 @@ def sentences(whatif: WhatIf) -> tuple[Sentence, ...]:
 
 def load_text(whatif: WhatIf) -> str:
     """`ingest 1.2/s`; of many sources their sum."""
-    if len(whatif.load_per_s) > _MOST_SOURCES:
-        return f"{rate(whatif.total_per_s)} from {count_of(len(whatif.load_per_s), 'source')}"
-    return " and ".join(f"{shortened(source)} {rate(per_s)}" for source, per_s in whatif.load_per_s.items())
+    offered = {source: per_s for source, per_s in whatif.load_per_s.items() if per_s > 0}
+    if len(offered) > _MOST_SOURCES:
+        return f"{rate(whatif.total_per_s)} from {count_of(len(offered), 'source')}"
+    return " and ".join(f"{shortened(source)} {rate(per_s)}" for source, per_s in offered.items())
 
 
 def headroom(estimate: Estimate) -> str:
@@ -166,7 +167,7 @@ def _change(change: RescaleEstimate, plan_id: str) -> str:
 
 
 def _rates(per_s: Mapping[str, float]) -> str:
-    return ", ".join(f"{source} {rate(each)}" for source, each in per_s.items())
+    return ", ".join(f"{source} {rate(each)}" for source, each in per_s.items() if each > 0)
 
 
 def _notes(whatif: WhatIf) -> list[str]:

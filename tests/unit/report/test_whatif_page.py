@@ -181,6 +181,32 @@ def test_headline__names_the_nearest_where_no_plan_carries_the_load() -> None:
     assert "All 3 plans carry read 200/s; small is the smallest" in page_of(what_if(load_per_s=200.0)).text
 
 
+def test_sources__are_drawn_in_their_mix_and_those_without_a_load_left_out_of_words() -> None:
+    topology = Topology(
+        "two",
+        (Operator("east"), Operator("west"), Operator("count")),
+        (Stream("east", "count"), Stream("west", "count")),
+    )
+    profiles = {name: OperatorProfile(name, service_s) for name, service_s in (("east", 0.001), ("west", 0.001))}
+    profiles["count"] = OperatorProfile("count", 0.002)
+    plans = {"one": PhysicalPlan("two", {"east": 1, "west": 1, "count": 1})}
+
+    def page(west_per_s: float) -> ReportPage:
+        load = {"east": 300.0, "west": west_per_s}
+        return page_of(evaluated(WhatIf(topology, profiles, plans, dict.fromkeys(plans), load)))  # type: ignore[arg-type]
+
+    # 400/s of 2 ms each; at most 500/s, three quarters of them from the east.
+    both = page(100.0)
+    assert "one carries east 300/s and west 100/s with 25 % headroom" in both.text
+    assert "together 400/s" in both.text
+    assert "Carries up to east 375/s, west 125/s" in both.text
+    assert lines(both, LATENCY)["saturation"][0] == pytest.approx([500])
+    assert both.figures[LATENCY]["layout"]["xaxis"]["title"]["text"] == "events per second, all sources together"
+    alone = page(0.0)
+    assert "one carries east 300/s with 67 % headroom" in alone.text
+    assert "Carries up to east 500/s;" in alone.text
+
+
 def test_windows__bend_the_load_at_which_a_plan_is_full() -> None:
     topology = Topology(
         "windows",

@@ -10,6 +10,7 @@ from forescale.report.decision import CapacityStep, Decision, Outcome, StepOutco
 from modeling.estimate import UNSTABLE, Estimate, OperatorEstimate
 from modeling.operator_profile import OperatorProfile
 from modeling.physical_plan import PhysicalPlan
+from modeling.resources import Resources
 from planner.scaling_schedule import Alternative, Excuse, ScalingSchedule, ScheduledStep
 
 TOPOLOGY, SOURCE = "call-analytics", "ingest"
@@ -118,6 +119,7 @@ def estimate(of: PhysicalPlan, load_per_s: float, source: str = SOURCE) -> Estim
         operators,
         UNSTABLE if scale <= 1 else 9.4,
         {source: max(0.0, load_per_s - mst_per_s)},
+        Resources({}, {}, {}),
     )
 
 

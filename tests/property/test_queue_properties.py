@@ -85,7 +85,7 @@ def test_lattice__is_a_distribution_near_kraemer_and_langenbach_belz(rho: float,
     wait = exact_wait(rho, 1.0, ca2, cs2)
     assert wait.mass.sum() == pytest.approx(1)
     assert wait.quantile_s(0.5) <= wait.quantile_s(0.95) <= wait.quantile_s(0.99)
-    # the closed form is within a third, and a tenth of a service; worst, and too little, where gaps and services are even
+    # the closed form is within a third, and a tenth of a service; worst, and too little, where both are even
     assert wait.mean_s == pytest.approx(float(klb_waits_s(rho, 1.0, ca2, cs2)), rel=0.34, abs=0.1)
 
 

@@ -21,7 +21,8 @@ Floats = npt.NDArray[np.float64]
 AT_ONCE = 256
 """Parallelisms that are tried at once."""
 
-_FULL = 1 - 1e-9
+_FULL = 1 - 1e-6
+"""An instance that is busy all the time does not carry its load: exactly 1 is too much, whatever rounding says."""
 
 
 def excuses(

@@ -1,18 +1,16 @@
-"""Curves of plans over the load, in the mix of the one that was evaluated, and how many instances would be enough.
+"""Curves of plans over the load, in the mix of the one that was evaluated.
 
-One way for the whole page, so that its lines compare: `evaluate_many`, with what streams add at each load; but where
-sources poll, which it does not tell, `evaluate` itself at fewer loads.
+One way for the whole page, so that its lines compare: `evaluate_many`, with what streams add at each load.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from math import inf, isfinite
+from dataclasses import dataclass
+from math import isfinite
 
 import numpy as np
 import numpy.typing as npt
 
 from forescale.report.whatif import WhatIf
-from modeling.estimate import Estimate
 from modeling.evaluate import evaluate
 from modeling.evaluate_many import ManyEstimates, evaluate_many
 from modeling.path_latency import Delay
@@ -26,8 +24,7 @@ MOST_DRAWN = 8
 BEYOND = 1.3
 """Loads are drawn to so many times the largest that any plan sustains."""
 
-_QUICK_SHARES = np.concatenate([np.linspace(0.001, 0.9, 60), 1 - np.geomspace(0.1, 0.005, 41)[1:]])
-_EXACT_SHARES = np.array([0.02, 0.2, 0.4, 0.55, 0.68, 0.78, 0.85, 0.9, 0.94, 0.97, 0.985])
+_SHARES = np.concatenate([np.linspace(0.001, 0.9, 60), 1 - np.geomspace(0.1, 0.005, 41)[1:]])
 _OFFERED = 41
 
 
@@ -47,10 +44,9 @@ class PlanCurve:
 
 @dataclass(frozen=True)
 class Curves:
-    """By plan. exact: of `evaluate`, not of `evaluate_many`. end_per_s: where the drawing ends."""
+    """By plan. end_per_s: where the drawing ends."""
 
     plans: Mapping[str, PlanCurve]
-    exact: bool
     end_per_s: float
 
 
@@ -67,15 +63,12 @@ def curves(whatif: WhatIf) -> Curves:
         BEYOND * max((rate for rate in sustained.values() if isfinite(rate)), default=2 * whatif.total_per_s / BEYOND),
         1.05 * max(whatif.total_per_s, *whatif.peak_per_s.values(), 0.0),
     )
-    # evaluate_many knows no delays but those of streams.
-    exact = not set(_delays(whatif, names[0], 1.0)) <= {stream.name for stream in whatif.topology.streams}
-    p95_of = _exact_p95 if exact else _quick_p95
     plans = {}
     for name, mst_per_s in sustained.items():
         offered_per_s = _offered(mst_per_s, end_per_s)
-        below = _known(*p95_of(whatif, name, min(mst_per_s, end_per_s)))
+        below = _known(*_p95_s(whatif, name, min(mst_per_s, end_per_s)))
         plans[name] = PlanCurve(mst_per_s, *below, offered_per_s, _taken(whatif, name, offered_per_s))
-    return Curves(plans, exact, end_per_s)
+    return Curves(plans, end_per_s)
 
 
 def off_the_table(whatif: WhatIf, found: Curves) -> float | None:
@@ -87,29 +80,6 @@ def off_the_table(whatif: WhatIf, found: Curves) -> float | None:
         if latency is not None and latency.p95_s > 0 and (curve := found.plans[name]).p95_s.size
     ]
     return max(off, default=None)
-
-
-def enough_instances(whatif: WhatIf, name: str) -> dict[str, int] | None:
-    """The fewest instances of each operator that is full, so that the plan carries the load; 0 where no number of them
-    does. None where that cannot be told: something else is full, or instances are on nodes of different speed.
-    """
-    estimate, plan = whatif.estimates[name], whatif.plans[name]
-    if estimate.bottleneck not in estimate.operators or (plan.packing and whatif.site.service_factor):
-        return None
-    raised, found = PhysicalPlan(plan.topology, dict(plan.parallelism)), {}
-    for number, operator in enumerate(whatif.topology.order):
-        if estimate.operators[operator].utilisation < 1:
-            continue
-        first, last = plan.parallelism[operator] + 1, whatif.topology.operator(operator).max_parallelism
-        tried = [replace(raised, parallelism={**raised.parallelism, operator: n}) for n in range(first, last + 1)]
-        used = _many(whatif, tried, np.ones(1)).utilisation[:, 0, number] if tried else np.empty(0)
-        enough = np.flatnonzero(used < 1)
-        found[operator] = int(first + enough[0]) if enough.size else 0
-        if enough.size:
-            raised = tried[int(enough[0])]
-    if all(found.values()) and not _many(whatif, [raised], np.ones(1)).stable[0, 0]:
-        return None
-    return found
 
 
 def _delays(whatif: WhatIf, name: str, scale: float) -> dict[str, Delay]:
@@ -139,8 +109,8 @@ def _many(
     )
 
 
-def _quick_p95(whatif: WhatIf, name: str, most_per_s: float) -> tuple[Floats, Floats]:
-    scales = _QUICK_SHARES * most_per_s / whatif.total_per_s
+def _p95_s(whatif: WhatIf, name: str, most_per_s: float) -> tuple[Floats, Floats]:
+    scales = _SHARES * most_per_s / whatif.total_per_s
     ends = [_delays(whatif, name, scale) for scale in scales[[0, -1]].tolist()]
     # Buffers fill sooner under a larger load; then each load has delays of its own.
     parts = [scales] if ends[0] == ends[1] else [np.array([scale]) for scale in scales[::2].tolist()]
@@ -153,35 +123,18 @@ def _quick_p95(whatif: WhatIf, name: str, most_per_s: float) -> tuple[Floats, Fl
     return np.concatenate(parts) * whatif.total_per_s, np.concatenate(p95_s)
 
 
-def _exact_p95(whatif: WhatIf, name: str, most_per_s: float) -> tuple[Floats, Floats]:
-    p95_s: dict[float, float] = {}
-    there = whatif.estimates[name]
-    for load_per_s in (_EXACT_SHARES * most_per_s).tolist():
-        told = _evaluated(whatif, name, load_per_s / whatif.total_per_s, percentiles=True).latency
-        p95_s[load_per_s] = inf if told is None else told.p95_s
-    if there.stable and there.latency is not None:
-        p95_s[whatif.total_per_s] = there.latency.p95_s
-    load = sorted(p95_s)
-    return np.array(load), np.array([p95_s[each] for each in load])
-
-
 def _taken(whatif: WhatIf, name: str, offered_per_s: Floats) -> Floats:
     scales = offered_per_s / whatif.total_per_s
     if not whatif.estimates[name].other_limits:
         return np.asarray(_many(whatif, [whatif.plans[name]], scales).throughput_per_s[0].sum(axis=1))
-    return np.array([sum(_evaluated(whatif, name, scale).throughput_per_s.values()) for scale in scales.tolist()])
+    return np.array([_evaluated_per_s(whatif, name, scale) for scale in scales.tolist()])
 
 
-def _evaluated(whatif: WhatIf, name: str, scale: float, *, percentiles: bool = False) -> Estimate:
-    return evaluate(
-        whatif.topology,
-        whatif.profiles,
-        whatif.plans[name],
-        {source: rate * scale for source, rate in whatif.load_per_s.items()},
-        arrival_cv2=whatif.arrival_cv2,
-        site=whatif.site,
-        percentiles=percentiles,
-    )
+def _evaluated_per_s(whatif: WhatIf, name: str, scale: float) -> float:
+    """Taken in by all sources, where containers and links have a say."""
+    load_per_s = {source: rate * scale for source, rate in whatif.load_per_s.items()}
+    told = evaluate(whatif.topology, whatif.profiles, whatif.plans[name], load_per_s, site=whatif.site)
+    return sum(told.throughput_per_s.values())
 
 
 def _offered(mst_per_s: float, end_per_s: float) -> Floats:

@@ -57,11 +57,6 @@ def _known(*figures: ReportFigure | None) -> list[ReportFigure]:
 
 def _how(whatif: WhatIf, found: Curves) -> str:
     mix = ", in the same mix of sources" if len(whatif.load_per_s) > 1 else ""
-    if found.exact:
-        return (
-            f"Lines join estimates of some loads{mix}, reckoned as those of the table: sources that poll are told "
-            "in no other way."
-        )
     off = off_the_table(whatif, found)
     how_far = "" if off is None else f"; at the load that lies within {_rounded_up(off)} of it"
     return (

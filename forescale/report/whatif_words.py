@@ -5,10 +5,11 @@ from math import isfinite
 
 from forescale.report.verdict import Sentence
 from forescale.report.whatif import WhatIf
-from forescale.report.whatif_numbers import enough_instances
 from forescale.report.wording import count_of, duration, number, percent, rate, sentence, service_time, shortened
 from modeling.estimate import Estimate
+from modeling.mending import change_of, excuses
 from modeling.plan_change import RescaleEstimate
+from modeling.targets import Targets
 
 MOST_PRESSURES = 3
 _HOUR_S = 3600
@@ -140,19 +141,13 @@ def _help(whatif: WhatIf, name: str) -> str:
     estimate, plan = whatif.estimates[name], whatif.plans[name]
     if estimate.bottleneck not in estimate.operators:
         return f"What would help: spread the instances of {estimate.bottleneck} over more, or give it more."
-    enough = enough_instances(whatif, name)
-    if enough is None:
+    found = excuses(whatif.topology, whatif.profiles, plan, whatif.load_per_s, Targets())
+    if hopeless := next((excuse for excuse in found if not excuse.mendable), None):
+        return f"What would help: {hopeless.remedy}."
+    if not (enough := change_of(found)):
+        # Nodes of different speed are where the plan puts them, which another parallelism does not tell.
         return f"What would help: more instances of {estimate.bottleneck}."
-    hopeless = [operator for operator, count in enough.items() if not count]
-    if hopeless:
-        most = whatif.topology.operator(hopeless[0]).max_parallelism
-        return (
-            f"No number of instances of {hopeless[0]} up to its max_parallelism {most} is enough: "
-            "spread its keys, make it faster, or raise that bound."
-        )
-    raised = ", ".join(
-        f"{operator} {count} instead of {plan.parallelism[operator]}" for operator, count in enough.items()
-    )
+    raised = ", ".join(f"{name} {count} instead of {plan.parallelism[name]}" for name, count in enough.items())
     return f"Just enough, without headroom: {raised}."
 
 

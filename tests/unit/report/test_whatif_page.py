@@ -138,7 +138,10 @@ def test_page__says_when_no_number_of_instances_is_enough_and_when_keys_are_not_
     # All 400/s to the one key's instance: 160 % however many there are.
     text = page_of(keyed({"all": 1.0}, 2)).text
     assert "plan does not carry read 400/s: count is full at 62 % of it" in text
-    assert "No number of instances of count up to its max_parallelism 8 is enough: spread its keys" in text
+    assert (
+        "What would help: no parallelism helps, as its busiest instance is at 1.6 even with 8: spread its heaviest key, or make count faster."
+        in text
+    )
     assert "How even read->count is dealt is not known" in page_of(keyed({}, 4)).text
 
 
@@ -247,16 +250,15 @@ def test_a_site__is_in_the_curves_as_it_is_in_the_table() -> None:
     assert "container 1 on node near needs 0.6 of 0.5 cores" in full.replace("Container", "container")
 
 
-def test_sources_that_poll__are_drawn_by_the_estimates_of_the_table() -> None:
+def test_sources_that_poll__are_full_where_they_may_ask_for_no_more() -> None:
     given = what_if({"fair": 2})
     read = replace(given.profiles["read"], polling=Polling(0.1, 50))
     page = page_of(evaluated(replace(given, profiles={**given.profiles, "read": read})))
-    assert "reckoned as those of the table" in page.text
     shown = lines(page, LATENCY)
     # 50 each tenth of a second are 500/s, as much as two of `count` take.
     assert shown["saturation"][0] == pytest.approx([500])
-    at = shown["fair"][0].index(400)
-    assert shown["fair"][1][at] == shown["in the table"][1][0]
+    # Half the interval on average, at any load.
+    assert min(shown["fair"][1]) > 0.05
 
 
 def test_containers__stand_beside_their_size() -> None:

@@ -10,6 +10,7 @@ from modeling import two_moments
 from modeling.drain import drained
 from modeling.errors import ModelError
 from modeling.estimate_intervals import estimate_intervals
+from modeling.evaluate import evaluate
 from modeling.evaluate_many import evaluate_draws, evaluate_many
 from modeling.exact_wait import exact_wait
 from modeling.excuse import unfit
@@ -19,10 +20,12 @@ from modeling.many_latencies import ManyLatencies, two_moment
 from modeling.mending import change_of, excuses
 from modeling.operator_profile import OperatorProfile
 from modeling.parameter_draws import ParameterDraws, parameter_draws
-from modeling.path_latency import Delay, buffer_timeout_delay
-from modeling.physical_plan import PhysicalPlan
+from modeling.path_latency import Delay, buffer_timeout_delay, latency_distribution, stations
+from modeling.physical_plan import Container, Instance, PhysicalPlan
+from modeling.rates import arrival_rates
+from modeling.site import Site
 from modeling.targets import Targets
-from modeling.topology import Grouping, Operator, Stream, Topology
+from modeling.topology import Engine, Grouping, Operator, Stream, Topology
 from modeling.violation import lags_s, violations
 
 Profiles = dict[str, OperatorProfile]
@@ -338,3 +341,54 @@ def test_a_delay_before_a_source__makes_all_tuples_older(
     assert at_once is not None
     assert polled is not None
     assert polled.mean_s == pytest.approx(at_once.mean_s + 1.0)
+
+
+# As evaluate and path_latency have it
+
+
+def packed(topology: Topology, counts: dict[str, int], nodes: list[str]) -> PhysicalPlan:
+    """Instances dealt to one container a node, round robin over all."""
+    every = [Instance(name, index) for name in topology.order for index in range(counts[name])]
+    return PhysicalPlan(
+        topology.name,
+        counts,
+        tuple(Container(at, tuple(every[at :: len(nodes)]), node) for at, node in enumerate(nodes)),
+    )
+
+
+def test_packed_plans__deal_to_their_own_workers_and_wait_on_slower_nodes() -> None:
+    streams = (Stream("a", "b", Grouping.LOCAL_OR_SHUFFLE), Stream("b", "c", Grouping.FIELDS))
+    topology = Topology("packed", tuple(map(Operator, "abc")), streams, Engine.STORM)
+    profiles = {"a": OperatorProfile("a", 0.001), "b": OperatorProfile("b", 0.004), "c": OperatorProfile("c", 0.003)}
+    site = Site(service_factor={"slow": 2.0})
+    plans = [
+        packed(topology, {"a": 2, "b": 3, "c": 4}, ["quick", "slow"]),
+        packed(topology, {"a": 2, "b": 3, "c": 4}, ["quick", "slow", "other"]),
+        PhysicalPlan("packed", {"a": 2, "b": 3, "c": 4}),
+    ]
+    many = evaluate_many(topology, profiles, plans, {"a": [100.0, 300.0]}, site=site)
+    for row, plan in enumerate(plans):
+        for column, load in enumerate((100.0, 300.0)):
+            one = evaluate(topology, profiles, plan, {"a": load}, site=site)
+            used = [one.operators[name].utilisation for name in topology.order]
+            assert many.utilisation[row, column].tolist() == pytest.approx(used)
+        rates = arrival_rates(topology, profiles, plan, {"a": 100.0}, site)
+        slower = latency_distribution(topology, rates, stations(topology, profiles, plan, rates)).of_tuples
+        assert told(many.latency).mean_s[row, 0] == pytest.approx(slower.mean_s, rel=0.03)
+        assert told(many.latency).p95_s[row, 0] == pytest.approx(slower.quantile_s(0.95), rel=0.1)
+
+
+def test_streams_of_different_service_times__spread_the_service() -> None:
+    topology = Topology("join", tuple(map(Operator, "abj")), (Stream("a", "j"), Stream("b", "j", Grouping.ALL)))
+    profiles = {
+        "a": OperatorProfile("a", 0.001),
+        "b": OperatorProfile("b", 0.001),
+        "j": OperatorProfile("j", 0.01, stream_service_s={"a->j": 0.001, "b->j": 0.02}),
+    }
+    plan = PhysicalPlan("join", {"a": 1, "b": 1, "j": 2})
+    load = {"a": 300.0, "b": 20.0}
+    latency = told(evaluate_many(topology, profiles, [plan], {name: [rate] for name, rate in load.items()}).latency)
+    rates = arrival_rates(topology, profiles, plan, load)
+    slower = latency_distribution(topology, rates, stations(topology, profiles, plan, rates)).of_tuples
+    assert latency.mean_s[0, 0] == pytest.approx(slower.mean_s, rel=0.03)
+    assert latency.p95_s[0, 0] == pytest.approx(slower.quantile_s(0.95), rel=0.1)

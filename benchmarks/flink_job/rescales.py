@@ -22,8 +22,6 @@ LOAD_PER_S = 400.0
 FILLED_S = 60.0
 FILLED = 0.97
 MIB_PER_GIB = 1024
-WARM_UP = PARALLELISM[:4]
-"""Rescales before all others, which are not counted: Java gets to know how state is read."""
 KNOWN_WITHIN = 10.0
 """Relative error of what is declared: next to nothing is known."""
 RESTART_S = 0.3
@@ -45,9 +43,7 @@ class Rescale:
         return self.state_mib / MIB_PER_GIB
 
 
-def measured_rescales(
-    flink: LocalFlink, mib: float, progress: Callable[[str], None], parallelism: Sequence[int] = PARALLELISM
-) -> list[Rescale]:
+def measured_rescales(flink: LocalFlink, mib: float, progress: Callable[[str], None]) -> list[Rescale]:
     """Several rescales of a job with that much state, one after another."""
     job = state_job(mib)
     clock = RealClock()
@@ -55,9 +51,9 @@ def measured_rescales(
     running = job.start(flink, {"arrivals": LOAD_PER_S})
     found = []
     try:
-        bring_to(cluster, _plan(job.name, parallelism[0]), clock)
+        bring_to(cluster, _plan(job.name, PARALLELISM[0]), clock)
         _wait_until_filled(flink.url, running.job_id, mib, clock)
-        for before, after in pairwise(parallelism):
+        for before, after in pairwise(PARALLELISM):
             clock.wait(2.5)  # a checkpoint of the running plan has to be there
             state_mib = checkpointed_mib(flink.url, running.job_id)
             downtime_s = bring_to(cluster, _plan(job.name, after), clock).downtime_s

@@ -99,12 +99,19 @@ class Estimate:
         """
         waiting = backlog or {}
         return min(
-            float(
-                time_to_violation_s(
-                    self.load_per_s[source], self._capacity_per_s(source), max_lag_s, backlog=waiting.get(source, 0.0)
+            (
+                float(
+                    time_to_violation_s(
+                        self.load_per_s[source],
+                        self._capacity_per_s(source),
+                        max_lag_s,
+                        backlog=waiting.get(source, 0.0),
+                    )
                 )
-            )
-            for source in self.load_per_s
+                for source in self.load_per_s
+                if self.load_per_s[source] > 0
+            ),
+            default=float("inf"),
         )
 
     def drain_wait_s(self, backlog: Mapping[str, float]) -> float:
@@ -112,10 +119,17 @@ class Estimate:
         latency until the backlog is gone.
         """
         return max(
-            float(newest_wait_s(backlog.get(source, 0.0), self._capacity_per_s(source))) for source in self.load_per_s
+            (
+                float(newest_wait_s(backlog.get(source, 0.0), self._capacity_per_s(source)))
+                for source in self.load_per_s
+                if self.load_per_s[source] > 0
+            ),
+            default=0.0,
         )
 
     def _capacity_per_s(self, source: str) -> float:
-        # A source that is held back takes in what it does, whatever its own operators could.
-        mst = self.throughput_per_s[source] if self.excess_per_s[source] > 0 else self.mst_per_s[source]
-        return min(mst, 1e15)
+        # A source that is held back takes in what it does, whatever its own operators could; one that is not takes in
+        # at least its load, even where others are held back.
+        held_back = self.excess_per_s[source] > 0
+        most = max(self.mst_per_s[source], self.load_per_s[source])
+        return min(self.throughput_per_s[source] if held_back else most, 1e15)

@@ -1,9 +1,6 @@
 """evaluate(): what one physical plan would do under one load. A pure function; the heart of forescale."""
 
-from collections.abc import Callable, Mapping
-from functools import partial
-
-from scipy.optimize import brentq
+from collections.abc import Mapping
 
 from modeling.estimate import UNSTABLE, Estimate, LatencyEstimate, OperatorEstimate
 from modeling.latency import busiest_service_s, end_to_end_latency_s, operator_waits_s
@@ -13,10 +10,11 @@ from modeling.physical_plan import PhysicalPlan
 from modeling.placement import places_nodes
 from modeling.plan_change import PlanChange, rescale_estimate
 from modeling.rates import Rates, arrival_rates
-from modeling.resources import container_saturation, resources
+from modeling.resources import resources
 from modeling.site import NOWHERE, Site
-from modeling.stream_delays import link_saturation, stream_delays
-from modeling.throughput import LARGEST_SCALE, SEARCH_STEP, saturation_of, throughput_per_s
+from modeling.site_limits import site_saturation, site_throughput_per_s
+from modeling.stream_delays import stream_delays
+from modeling.throughput import saturation_of
 from modeling.topology import Topology
 
 _FULL = 1 - 1e-12
@@ -31,12 +29,14 @@ def evaluate(
     arrival_cv2: float = 1.0,
     site: Site = NOWHERE,
     change: PlanChange | None = None,
+    backlog: Mapping[str, float] | None = None,
     percentiles: bool = False,
 ) -> Estimate:
     """What `plan` would do under `load_per_s` (tuples a second offered to each source).
 
     arrival_cv2: squared coefficient of variation of the times between arrivals; 1 is Poisson. site: where the plan
-    runs. change: the plan that runs now, whose place it would take. percentiles: of the latency, which take some ten
+    runs. change: the plan that runs now, whose place it would take. backlog: tuples that wait at each source now, which
+    the change has to catch up with. percentiles: of the latency, which take some ten
     milliseconds per different queue. Raises ModelError for a plan, load or profile that does not fit the topology. A
     load of zero at every source has no mix whose maximum sustainable throughput could be told: its scale is infinite
     and its mst zero.
@@ -44,15 +44,10 @@ def evaluate(
     rates = arrival_rates(topology, profiles, plan, load_per_s, site)
     limit = saturation_of(topology, profiles, plan, load_per_s, rates, site)
     needs = resources(topology, profiles, plan, rates, site)
-    others = _saturation_of_others(topology, profiles, plan, load_per_s, rates, site)
+    others = _fullest_link(site_saturation(topology, profiles, plan, load_per_s, rates, site))
     scale, bottleneck = min([(limit.scale, limit.bottleneck), *((each, what) for what, each in others.items())])
-    taken_per_s = throughput_per_s(topology, profiles, plan, load_per_s, site)
-    if others:
-        # What takes the sources down to what operators can do may leave containers and links within their limits.
-        left = arrival_rates(topology, profiles, plan, taken_per_s, site)
-        room = min(_other_limits(topology, profiles, plan, left, site).values(), default=1.0)
-        taken_per_s = {source: rate * min(1.0, room) for source, rate in taken_per_s.items()}
-    services_s = busiest_service_s(topology, profiles, plan, rates)
+    taken_per_s = site_throughput_per_s(topology, profiles, plan, load_per_s, site)
+    services_s = busiest_service_s(topology, rates)
     waits_s = operator_waits_s(topology, profiles, plan, rates, arrival_cv2)
     mst_per_s = {source: rate if rate == 0 else rate * scale for source, rate in load_per_s.items()}
     return Estimate(
@@ -91,51 +86,17 @@ def evaluate(
             plan,
             sum(load_per_s.values()),
             sum(mst_per_s.values()),
+            sum((backlog or {}).values()),
         ),
         notes=(*(needs.notes if plan.packing or site != NOWHERE else ()), *_notes(topology, plan, site)),
     )
 
 
-def _other_limits(
-    topology: Topology, profiles: Profiles, plan: PhysicalPlan, rates: Rates, site: Site
-) -> dict[str, float]:
-    """What else than operators the load fills: each container's cores, the fullest link; by what factor it may grow."""
-    needs = resources(topology, profiles, plan, rates, site)
-    cores = {f"container {id}": scale for id, scale in container_saturation(needs).items() if scale < float("inf")}
-    return {**cores, **link_saturation(topology, profiles, plan, rates, site)}
-
-
-def _saturation_of_others(
-    topology: Topology,
-    profiles: Profiles,
-    plan: PhysicalPlan,
-    load_per_s: Mapping[str, float],
-    rates: Rates,
-    site: Site,
-) -> dict[str, float]:
-    """_other_limits where the load grows; sought where outputs follow windows, so that rates are not linear in it."""
-    found = _other_limits(topology, profiles, plan, rates, site)
-    if not found or not any(profiles[name].windowed for name in topology.order):
-        return found
-
-    def room(scale: float, what: str) -> float:
-        grown = {source: rate * scale for source, rate in load_per_s.items()}
-        more = arrival_rates(topology, profiles, plan, grown, site)
-        return _other_limits(topology, profiles, plan, more, site).get(what, LARGEST_SCALE) - 1
-
-    return {what: _crossing(partial(room, what=what), at) for what, at in found.items()}
-
-
-def _crossing(room: Callable[[float], float], begin: float) -> float:
-    """The scale at which nothing is left; room falls with it. Infinite beyond LARGEST_SCALE."""
-    low = high = begin
-    while room(low) <= 0:
-        low /= SEARCH_STEP
-    while room(high) > 0:
-        high *= SEARCH_STEP
-        if high > LARGEST_SCALE:
-            return float("inf")
-    return low if low == high else float(brentq(room, low, high))
+def _fullest_link(limits: Mapping[str, float]) -> dict[str, float]:
+    """All containers, and of the many links the one that is full first."""
+    links = {what: scale for what, scale in limits.items() if what.startswith("network ")}
+    kept = {what: scale for what, scale in limits.items() if what not in links}
+    return kept | ({first: links[first]} if links and (first := min(links, key=lambda what: links[what])) else {})
 
 
 def _latency(

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from modeling.errors import ModelError
+from modeling.estimate import UNSTABLE
 from modeling.excuse import Excuse, unfit
 from modeling.many_latencies import LatencyRecursion, ManyLatencies
 from modeling.many_rates import KnownShares, OperatorRates, Scenarios, many_rates
@@ -22,6 +23,7 @@ from modeling.path_latency import Delay
 from modeling.physical_plan import PhysicalPlan
 from modeling.rates import check_load
 from modeling.site import NOWHERE, Site
+from modeling.site_limits import site_use
 from modeling.throughput import LARGEST_SCALE, SEARCH_STEP
 from modeling.topology import Engine, Topology
 
@@ -35,6 +37,9 @@ CELLS = 2**15
 SCENARIOS = 2**12
 """Of them at most so many scenarios."""
 
+OTHER = -1
+"""As a bottleneck: no operator, but a container or a link."""
+
 _FULL = 1 - 1e-12
 _HALVINGS = 40
 
@@ -44,9 +49,10 @@ class ManyEstimates:
     """Estimates of plans (first axis) under loads (second axis); of draws, these are an axis before both.
 
     utilisation: of the busiest instance of each operator, shape (plans, loads, operators), under the offered load.
-    saturation_scale: by what factor the load could grow; bottleneck: number of the operator that saturates first; both
-    of shape (plans, loads). throughput_per_s: what each source takes in, shape (plans, loads, sources). latency: None
-    where it was left out. excuses: why a plan could not be evaluated, by its number; its numbers are NaN.
+    saturation_scale: by what factor the load could grow; bottleneck: number of the operator that saturates first, OTHER
+    where it is a container or a link; both of shape (plans, loads). throughput_per_s: what each source takes in, shape
+    (plans, loads, sources). latency: None where it was left out. excuses: why a plan could not be evaluated, by its
+    number; its numbers are NaN.
     """
 
     operators: tuple[str, ...]
@@ -87,8 +93,8 @@ def evaluate_many(
 
     loads_per_s: per source one rate for each load, shape (loads,). latency: False leaves it out. arrival_cv2: squared
     variation of the times between arrivals to each source; 1 is Poisson. delays: what streams add beside queue and
-    service, by `a->b`, and what tuples wait before a source, by its name. site: how fast the nodes are that plans with
-    a packing name; its containers' cores and links are not looked at. Raises ModelError for loads, profiles or delays
+    service, by `a->b`, and what tuples wait before a source, by its name. site: where plans with a packing run; where
+    outputs follow windows, only the speed of nodes is used of it. Raises ModelError for loads, profiles or delays
     that do not fit the topology; a plan that does not fit is excused.
     """
     loads = _checked_loads(topology, profiles, loads_per_s)
@@ -194,6 +200,14 @@ def _estimates(
             if latency is not None and told[4] is not None:
                 for whole, part in zip(vars(latency).values(), vars(told[4]).values(), strict=True):
                     whole[at, of] = part
+    if not any(profiles[name].windowed for name in topology.order):
+        for number in fitting:
+            limited = site_use(topology, profiles, plans[number], asked.site)
+            if limited[0].size:
+                _bounded(scenarios.loads_per_s, *limited, scale[number], bottleneck[number], taken[number])
+                if latency is not None:
+                    for each in vars(latency).values():
+                        each[number][scale[number] <= 1] = UNSTABLE
     return ManyEstimates(
         topology.order,
         topology.sources,
@@ -204,6 +218,24 @@ def _estimates(
         excuses,
         latency,
     )
+
+
+def _bounded(loads: Floats, use: Floats, slows: Flags, scale: Floats, bottleneck: Ints, taken: Floats) -> None:
+    """What containers and links of one plan leave of its saturation and of what sources take in; the last three change.
+
+    loads, taken: shape (scenarios, sources). use, slows: of site_use, shape (limits, sources).
+    """
+    with np.errstate(divide="ignore"):
+        room = 1 / (loads @ use.T).max(axis=1)
+    bottleneck[room < scale] = OTHER
+    np.minimum(scale, room, out=scale)
+    for _ in range(use.shape[0]):
+        used = taken @ use.T
+        worst = used.argmax(axis=1)
+        most = np.take_along_axis(used, worst[:, None], 1)
+        if not (most > 1 / _FULL).any():
+            break
+        np.divide(taken, most, out=taken, where=(most > 1 / _FULL) & slows[worst])
 
 
 class _Job:

@@ -21,24 +21,22 @@ def operator_waits_s(
     source; 1 is Poisson. Below saturation only: no backpressure here.
     """
     entering = instance_arrival_ca2(topology, profiles, plan, rates, arrival_cv2)
-    services_s = busiest_service_s(topology, profiles, plan, rates)
     waits: dict[str, float] = {}
     for name in topology.order:
-        busiest = int(rates.busy[name].argmax())
-        utilisation, ca2 = float(rates.busy[name][busiest]), entering[name][busiest]
-        waits[name] = float(klb_waits_s(utilisation, services_s[name], ca2, profiles[name].service_cv2))
+        working = rates.instance_per_s[name] * rates.service_s[name]
+        busiest = int(working.argmax())
+        service_s = float(rates.service_s[name][busiest])
+        ca2, cs2 = entering[name][busiest], profiles[name].service_cv2
+        waits[name] = float(klb_waits_s(float(working[busiest]), service_s, ca2, cs2))
     return waits
 
 
-def busiest_service_s(topology: Topology, profiles: Profiles, plan: PhysicalPlan, rates: Rates) -> dict[str, float]:
+def busiest_service_s(topology: Topology, rates: Rates) -> dict[str, float]:
     """Mean seconds per tuple at the busiest instance of each operator: over its streams, on its node."""
-    services: dict[str, float] = {}
-    for name in topology.order:
-        busiest = int(rates.busy[name].argmax())
-        taken = float(rates.instance_per_s[name][busiest])
-        idle_s = profiles[name].service_s_of("", plan.parallelism[name])
-        services[name] = float(rates.busy[name][busiest]) / taken if taken > 0 else idle_s
-    return services
+    return {
+        name: float(rates.service_s[name][int((rates.instance_per_s[name] * rates.service_s[name]).argmax())])
+        for name in topology.order
+    }
 
 
 def end_to_end_latency_s(topology: Topology, services_s: Mapping[str, float], waits_s: Mapping[str, float]) -> float:

@@ -215,6 +215,10 @@ def many_rates(
             busy = _spread(exact, cost)
             busiest = busy.max(axis=1)
             found = _kinds_of_shares(shares, stream_per_s, cost) if kinds else None
+        if not streams and profile.polling is not None:
+            # An instance that may not ask for more is as full as one that is busy; it does not work more for it.
+            asked = stream_per_s[""] / counts[:, None] * profile.polling.least_s
+            busy, busiest = np.maximum(busy, asked[:, None]), np.maximum(busiest, asked)
         known_kinds = None
         if found is not None:
             number, taken, used = found

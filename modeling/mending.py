@@ -9,10 +9,12 @@ import numpy.typing as npt
 
 from modeling.evaluate_many import evaluate_many
 from modeling.excuse import Excuse, unfit
+from modeling.node_speeds import node_factors
 from modeling.operator_profile import Profiles
 from modeling.path_latency import Delay
 from modeling.physical_plan import PhysicalPlan
 from modeling.scale_efficiency import LINEAR
+from modeling.site import NOWHERE, Site
 from modeling.targets import Targets
 from modeling.topology import Grouping, Topology
 
@@ -34,17 +36,32 @@ def excuses(
     *,
     arrival_cv2: float = 1.0,
     delays: Mapping[str, Delay] | None = None,
+    site: Site = NOWHERE,
 ) -> tuple[Excuse, ...]:
     """Why the plan will not do in a steady state; none where it holds the targets. `change_of` is what mends them all.
 
     Each change is the least for its operator alone, the others as they are but for changes before it in the topology.
     That for the latency adds instances one by one where they help most, and then takes back what is not needed: none of
-    it can be left out, though another one may be smaller. A packing is not kept.
+    it can be left out, though another one may be smaller. A packing is not kept: every instance of an operator is taken
+    to be as slow as the slowest that it has now (site), which may ask for more than is needed.
     """
     if (misfit := unfit(topology, plan)) is not None:
         return (misfit,)
-    search = _Search(topology, profiles, load_per_s, arrival_cv2, delays or {}, targets)
+    slowed = _on_the_slowest_node(profiles, plan, site)
+    search = _Search(topology, slowed, load_per_s, arrival_cv2, delays or {}, targets)
     return tuple(replace(each, plan_id=plan.plan_id) for each in search.excuses(dict(plan.parallelism)))
+
+
+def _on_the_slowest_node(profiles: Profiles, plan: PhysicalPlan, site: Site) -> Profiles:
+    slowest = {name: float(factors.max()) for name, factors in node_factors(plan, site).items()}
+    return {
+        name: replace(
+            profile,
+            service_s=profile.service_s * slowest.get(name, 1.0),
+            stream_service_s={of: s * slowest.get(name, 1.0) for of, s in profile.stream_service_s.items()},
+        )
+        for name, profile in profiles.items()
+    }
 
 
 def change_of(found: Sequence[Excuse]) -> dict[str, int]:

@@ -14,6 +14,14 @@ from modeling.windowed_output import WindowedOutput
 
 Floats = npt.NDArray[np.float64]
 
+MOST_SERVICE_S = 1e6
+"""Eleven days for one tuple: what is longer is a number gone wrong."""
+
+MOST_CV2 = 1e6
+"""A standard deviation of a thousand means."""
+
+_MOST = 1e12
+
 
 @dataclass(frozen=True)
 class OperatorProfile:
@@ -63,9 +71,7 @@ class OperatorProfile:
 
     def service_s_of(self, stream: str, parallelism: int) -> float:
         """Mean busy seconds per tuple of one stream that enters an operator of so many instances."""
-        service_s = self.efficiency.service_s(self.stream_service_s.get(stream, self.service_s), parallelism)
-        # An instance that may not ask for more is as full as one that is busy.
-        return service_s if self.polling is None else max(service_s, self.polling.least_s)
+        return self.efficiency.service_s(self.stream_service_s.get(stream, self.service_s), parallelism)
 
     def given_per_s(self, stream: str, entering_per_s: Mapping[str, Floats]) -> Floats:
         """Tuples per second that go out on a stream, of what enters on each stream (of each instance, or in all)."""
@@ -87,19 +93,34 @@ class OperatorProfile:
 
     def __post_init__(self) -> None:
         where = f"profile of operator {self.operator!r}"
-        if not (np.isfinite(self.service_s) and self.service_s >= 0):
-            raise ModelError(f"{where}: service time {self.service_s} s; give a finite number of seconds, not negative")
-        if not (np.isfinite(self.service_cv2) and self.service_cv2 >= 0):
-            raise ModelError(f"{where}: service_cv2 {self.service_cv2}; give a finite number, not negative")
-        for stream, service_s in self.stream_service_s.items():
-            if not (np.isfinite(service_s) and service_s >= 0):
+        for name, service_s in {"": self.service_s, **self.stream_service_s}.items():
+            if not (np.isfinite(service_s) and 0 <= service_s <= MOST_SERVICE_S):
                 raise ModelError(
-                    f"{where}: service time {service_s} s of stream {stream}; give a finite number, not < 0"
+                    f"{where}: service time {service_s} s{f' of stream {name}' if name else ''}; give a finite number "
+                    f"of seconds, not negative, at most {MOST_SERVICE_S:g}"
                 )
-        for name in ("service_s_error", "cpu_s", "cpu_s_error", "memory_mib", "memory_mib_s", "state_gib", "gc_share"):
-            value = getattr(self, name)
-            if value is not None and not (np.isfinite(value) and value >= 0):
-                raise ModelError(f"{where}: {name} {value}; give a finite number, not negative")
+        if not (np.isfinite(self.service_cv2) and 0 <= self.service_cv2 <= MOST_CV2):
+            raise ModelError(
+                f"{where}: service_cv2 {self.service_cv2}; give a finite number, not negative, at most {MOST_CV2:g}"
+            )
+        if self.service_cv2_interval is not None:
+            low, high = self.service_cv2_interval
+            if not 0 <= low <= high:
+                raise ModelError(
+                    f"{where}: service_cv2_interval {low} to {high}; give two numbers, not negative, the lower first"
+                )
+        for names, most in (
+            (("service_s_error", "cpu_s", "cpu_s_error"), MOST_SERVICE_S),
+            (("memory_mib", "memory_mib_s", "state_gib"), _MOST),
+        ):
+            for name in names:
+                value = getattr(self, name)
+                if value is not None and not (np.isfinite(value) and 0 <= value <= most):
+                    raise ModelError(f"{where}: {name} {value}; give a finite number, not negative, at most {most:g}")
+        if not 0 <= self.gc_share <= 1:
+            raise ModelError(f"{where}: gc_share {self.gc_share}; give a share of the time, 0 to 1")
+        if self.samples < 0:
+            raise ModelError(f"{where}: samples {self.samples}; give how many there were, 0 where none")
         for name, (low, high) in self.intervals.items():
             if not (np.isfinite(low) and np.isfinite(high) and low <= high):
                 raise ModelError(
@@ -109,8 +130,17 @@ class OperatorProfile:
             f"{out} per {entering}": r for out, of in self.input_selectivity.items() for entering, r in of.items()
         }
         for stream, ratio in {**self.selectivity, **by_input}.items():
-            if not (np.isfinite(ratio) and ratio >= 0):
-                raise ModelError(f"{where}: selectivity {ratio} of stream {stream}; give a finite number, not negative")
+            if not (np.isfinite(ratio) and 0 <= ratio <= _MOST):
+                raise ModelError(
+                    f"{where}: selectivity {ratio} of stream {stream}; give a finite number, not negative, at most "
+                    f"{_MOST:g}"
+                )
+        for stream, error in self.selectivity_error.items():
+            if not (np.isfinite(error) and 0 <= error <= _MOST):
+                raise ModelError(
+                    f"{where}: selectivity_error {error} of stream {stream}; give a finite number, not negative, at "
+                    f"most {_MOST:g}"
+                )
 
 
 Profiles = Mapping[str, OperatorProfile]

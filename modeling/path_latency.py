@@ -141,13 +141,9 @@ def stations(
     entering = instance_arrival_ca2(topology, profiles, plan, rates, arrival_cv2)
     found: dict[str, Station] = {}
     for name in topology.order:
-        taken, profile = rates.instance_per_s[name], profiles[name]
-        idle_s = profile.service_s_of("", plan.parallelism[name])
-        with np.errstate(divide="ignore", invalid="ignore"):
-            service_s = np.where(taken > 0, rates.busy[name] / taken, idle_s)
-        found[name] = Station(
-            taken, rates.busy[name], entering[name], service_s, _service_cv2(topology, profile, plan, rates)
-        )
+        taken, service_s = rates.instance_per_s[name], rates.service_s[name]
+        spread = _service_cv2(topology, profiles[name], plan, rates)
+        found[name] = Station(taken, taken * service_s, entering[name], service_s, spread)
     return found
 
 
@@ -197,6 +193,8 @@ def latency_distribution(
             passed.append((weight, np.fft.rfft(wait.on(step_s, SIZE).mass) * np.fft.rfft(served.mass)))
         reached[name] = _delayed(_mixed(before), added.get(name), step_s) * _mixed(passed)
     sinks = [name for name in topology.order if not topology.outputs(name)]
+    # Where nothing comes nothing is slow.
+    sinks = [name for name in sinks if rates.operator_per_s(name) > 0] or sinks
     at_sink = {name: Lattice(step_s, np.maximum(np.fft.irfft(reached[name], SIZE), 0.0)) for name in sinks}
     return LatencyDistribution(mixture([(rates.operator_per_s(name), at_sink[name]) for name in sinks]), at_sink)
 

@@ -91,13 +91,14 @@ class PhysicalPlan:
     @property
     def plan_id(self) -> str:
         """Twelve hex digits that are the same for equal plans."""
+        packing = sorted(self.packing, key=lambda container: container.id)
         body: dict[str, object] = {
             "topology": self.topology,
             "parallelism": dict(sorted(self.parallelism.items())),
-            "packing": [[c.id, sorted((i.operator, i.index) for i in c.instances)] for c in self.packing],
+            "packing": [[c.id, sorted((i.operator, i.index) for i in c.instances)] for c in packing],
         }
         if any(c.node for c in self.packing):
-            body["nodes"] = [[c.id, c.node] for c in self.packing]
+            body["nodes"] = [[c.id, c.node] for c in packing]
         return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()[:12]
 
     def same_parallelism(self, other: "PhysicalPlan") -> bool:

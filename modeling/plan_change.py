@@ -55,8 +55,10 @@ def rescale_estimate(
     plan: PhysicalPlan,
     load_per_s: float,
     capacity_per_s: float,
+    backlog: float = 0.0,
 ) -> RescaleEstimate:
     """Of the change to `plan`. state_gib: per operator. load, capacity: over all sources, in their mix.
+    backlog: tuples that wait when processing stops.
 
     A plan with the same parallelism and packing is no change and costs nothing.
     """
@@ -68,7 +70,7 @@ def rescale_estimate(
     replayed_s = change.checkpoints.replayed_s() if again and change.checkpoints is not None else 0.0
     downtime_s = float(change.rescale.downtime_s(restored, saved))
     # A capacity without bound drains at once.
-    cost = recovery(load_per_s, min(capacity_per_s, 1e12), downtime_s, replayed_s=replayed_s)
+    cost = recovery(load_per_s, min(capacity_per_s, 1e12), downtime_s, replayed_s=replayed_s, backlog=backlog)
     return RescaleEstimate(
         current_plan_id=change.current.plan_id,
         downtime_s=downtime_s,

@@ -23,14 +23,17 @@ class Rates:
     """Tuples per second in the stable case, where everything that is offered is processed.
 
     stream_per_s: per stream name, before it is dealt (an ALL stream counts once). instance_per_s: per operator the
-    tuples into each instance, shape (parallelism,), summed over all streams that enter it. busy: per operator the busy
-    seconds per second of each instance, which is its utilisation; above 1 it is overloaded. bounds: streams of which
-    the busiest instance is only bounded, since their keys, or what the engine does with them, are not known.
+    tuples into each instance, shape (parallelism,), summed over all streams that enter it. busy: per operator the
+    utilisation of each instance; above 1 it is overloaded. It is its busy seconds per second, or the part of what it
+    may ask for where it polls. service_s: seconds per tuple of each instance, over its streams and on its node. bounds:
+    streams of which the busiest instance is only bounded, since their keys, or what the engine does with them, are not
+    known.
     """
 
     stream_per_s: Mapping[str, float]
     instance_per_s: Mapping[str, Floats]
     busy: Mapping[str, Floats]
+    service_s: Mapping[str, Floats]
     bounds: tuple[str, ...] = ()
 
     def operator_per_s(self, operator: str) -> float:
@@ -57,6 +60,7 @@ def arrival_rates(
     streams: dict[str, float] = {}
     instances: dict[str, Floats] = {}
     busy: dict[str, Floats] = {}
+    services: dict[str, Floats] = {}
     # Per operator what enters each instance, by stream; a source is entered by what is offered to it.
     entering: dict[str, dict[str, Floats]] = {}
     bounds: list[str] = []
@@ -78,7 +82,12 @@ def arrival_rates(
         busy[name] = np.asarray(
             sum(rate * profile.service_s_of(of, parallelism) for of, rate in entering[name].items())
         ) * slower.get(name, 1.0)
-    return Rates(streams, instances, busy, tuple(bounds))
+        idle_s = profile.service_s_of("", parallelism) * slower.get(name, 1.0)
+        taken = instances[name]
+        services[name] = np.where(taken > 0, busy[name] / np.where(taken > 0, taken, 1.0), idle_s)
+        if profile.polling is not None and name in topology.sources:
+            busy[name] = np.maximum(busy[name], taken * profile.polling.least_s)
+    return Rates(streams, instances, busy, services, tuple(bounds))
 
 
 def stream_dealing(

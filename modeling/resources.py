@@ -148,7 +148,9 @@ def instance_cores(profiles: Profiles, plan: PhysicalPlan, rates: Rates, site: S
     cores: dict[str, Floats] = {}
     for name, rate_per_s in rates.instance_per_s.items():
         cpu_s = profiles[name].cpu_s
-        cores[name] = rates.busy[name] if cpu_s is None else rate_per_s * cpu_s * slower.get(name, np.ones(1))
+        cores[name] = (
+            rate_per_s * rates.service_s[name] if cpu_s is None else rate_per_s * cpu_s * slower.get(name, np.ones(1))
+        )
     return cores
 
 

@@ -10,7 +10,7 @@ from modeling.placement import node_of_container, places_nodes
 from modeling.rates import Rates
 from modeling.routing import POINTWISE
 from modeling.site import Site
-from modeling.topology import Topology
+from modeling.topology import Grouping, Topology
 
 BUFFER_BYTES = 32 * 1024
 """Of Flink's network buffers, by default: one that is full leaves before its time-out."""
@@ -42,7 +42,13 @@ def stream_delays(
             delay += Delay(hop.mean_ms / 1e3, (hop.jitter_ms / 1e3) ** 2)
         if site.buffer_timeout_s > 0:
             senders, receivers = plan.parallelism[stream.upstream], plan.parallelism[stream.downstream]
-            channels = max(senders, receivers) if stream.grouping in POINTWISE else senders * receivers
+            match stream.grouping:
+                case Grouping.ALL | Grouping.GLOBAL:
+                    channels = senders  # each sender's whole stream goes to every receiver, or to the one
+                case grouping if grouping in POINTWISE:
+                    channels = max(senders, receivers)
+                case _:
+                    channels = senders * receivers
             bytes_per_s = rates.stream_per_s[stream.name] * site.bytes_per_tuple.get(stream.name, 0.0) / channels
             full_s = BUFFER_BYTES / bytes_per_s if bytes_per_s > 0 else float("inf")
             delay += buffer_timeout_delay(min(site.buffer_timeout_s, full_s))
@@ -54,8 +60,8 @@ def stream_delays(
 def link_saturation(
     topology: Topology, profiles: Profiles, plan: PhysicalPlan, rates: Rates, site: Site
 ) -> dict[str, float]:
-    """By what factor the load could grow until the fullest link between two nodes is full, by its name; empty where
-    nodes, network or the size of tuples are not told, and where nothing crosses.
+    """By what factor the load could grow until each link between two nodes is full, by its name; empty where nodes,
+    network or the size of tuples are not told, and where nothing crosses.
 
     Each direction has its bandwidth to itself, and pairs do not share links: where they do, this lies high.
     """
@@ -69,8 +75,8 @@ def link_saturation(
     traffic = node_traffic_mbit_per_s(topology, profiles, plan, rates, places, site.network, site.bytes_per_tuple)
     with np.errstate(divide="ignore", invalid="ignore"):
         room = np.where(traffic > 0, site.network.bandwidth_mbit_per_s / traffic, np.inf)
-    first, second = np.unravel_index(int(room.argmin()), room.shape)
-    if not np.isfinite(room[first, second]):
-        return {}
     nodes = site.network.nodes
-    return {f"network {nodes[first]} → {nodes[second]}": float(room[first, second])}
+    return {
+        f"network {nodes[first]} → {nodes[second]}": float(room[first, second])
+        for first, second in np.argwhere(np.isfinite(room)).tolist()
+    }

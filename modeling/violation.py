@@ -61,8 +61,8 @@ def violations(
 
     The lag is that of a fluid queue, first come, first served (Reich 1958; modeling/drain.py): it grows by what the
     busiest operator is short of. That is exact for one source, or where one operator is the bottleneck throughout;
-    where bottlenecks take turns it is an upper bound. site: how fast the nodes of a plan with a packing are; whether
-    its containers' cores suffice is not in it. Raises ModelError for paths that disagree or are no rates.
+    where bottlenecks take turns it is an upper bound. site: where plans with a packing run. Raises
+    ModelError for paths that disagree or are no rates.
     """
     loads = _stacked(topology, paths_per_s, step_s)
     paths, steps, _ = loads.shape

@@ -91,28 +91,30 @@ def _calibration(forecast: Forecast, quantile: float, ends_s: npt.NDArray[np.int
     return factors
 
 
-def demand_paths(forecasts: Mapping[str, Forecast]) -> dict[str, Floats]:
-    """Sample paths of the demand per source, shape (paths, steps), brought to the calibrated peaks.
+def demand_paths(forecasts: Mapping[str, Forecast], within_s: int | None = None) -> dict[str, Floats]:
+    """Sample paths of the demand per source, shape (paths, steps), brought to the calibrated peaks of one horizon.
 
-    Each path is scaled by calibrated over raw quantile of the peak at its own rank, per horizon: the peaks of all paths
-    have the calibrated quantiles then. Paths of different sources are paired as they come, since sources are forecast
-    each by itself. Raises PlanError when forecasts disagree on their grid.
+    within_s: the horizon; the longest where None. Paths end there. Each is scaled by calibrated over raw quantile of
+    the peak at its own rank: the peaks of all paths have the calibrated quantiles then. Paths of different sources are
+    paired as they come, since sources are forecast each by itself. Raises PlanError when forecasts disagree on their
+    grid, or have no paths that reach so far.
     """
     grids = {(f.start, f.step_s, f.paths_per_s.shape[1]) for f in forecasts.values()}
     if len(grids) > 1:
         raise PlanError(f"forecasts of {', '.join(sorted(forecasts))} are on different grids; forecast them together")
     count = min((forecast.paths_per_s.shape[0] for forecast in forecasts.values()), default=0)
-    if count == 0:
-        raise PlanError("no forecast with sample paths; run `forescale forecast` first")
     found = {}
     for source, forecast in forecasts.items():
-        factors = np.ones_like(forecast.paths_per_s)
-        for horizon_s in sorted(forecast.peak_per_s, reverse=True):
-            within = horizon_s // forecast.step_s
-            peaks = forecast.paths_per_s[:, :within].max(axis=1)
-            raw = np.quantile(peaks, forecast.quantiles)
-            ratio = np.where(raw > 0, forecast.peak_per_s[horizon_s] / np.where(raw > 0, raw, 1.0), 1.0)
-            ranks = (peaks.argsort().argsort() + 0.5) / peaks.size
-            factors[:, :within] = np.interp(ranks, forecast.quantiles, ratio)[:, None]
-        found[source] = (forecast.paths_per_s * factors)[:count]
+        horizon_s = max(forecast.peak_per_s) if within_s is None else within_s
+        steps = horizon_s // forecast.step_s
+        if count == 0 or steps == 0:
+            raise PlanError(
+                f"forecast of source {source!r} has no sample paths of a step within {horizon_s} s; forecast anew"
+            )
+        paths = forecast.paths_per_s[:, :steps]
+        peaks = paths.max(axis=1)
+        raw = np.quantile(peaks, forecast.quantiles)
+        ratio = np.where(raw > 0, forecast.peak_per_s[horizon_s] / np.where(raw > 0, raw, 1.0), 1.0)
+        ranks = peaks.argsort().argsort() / max(1, peaks.size - 1)
+        found[source] = (paths * np.interp(ranks, forecast.quantiles, ratio)[:, None])[:count]
     return found

@@ -84,6 +84,7 @@ def evaluation(topology: Topology, profiles: Profiles, plan: PhysicalPlan, terms
         arrival_cv2=terms.arrival_cv2,
         site=where.site,
         change=change,
+        backlog=terms.backlog,
         percentiles=True,
     )
     rates = arrival_rates(topology, profiles, plan, load.rate_per_s, where.site)
@@ -100,7 +101,7 @@ def evaluation(topology: Topology, profiles: Profiles, plan: PhysicalPlan, terms
         parameter_draws(profiles, rng, terms.draws),
         replace(terms.targets, max_utilisation=None),
         downtime_s=0.0 if told.rescale is None else told.rescale.downtime_s,
-        backlog_s=_backlog_s(told, terms.backlog),
+        backlog_s=_waiting_s(told, terms.backlog),
         arrival_cv2=terms.arrival_cv2,
         delays=delays,
         site=where.site,
@@ -131,14 +132,36 @@ def evaluation(topology: Topology, profiles: Profiles, plan: PhysicalPlan, terms
             terms.targets,
             arrival_cv2=terms.arrival_cv2,
             delays=delays,
-        ),
+            site=where.site,
+        )
+        + _crowded(told),
         max_lag_s=max_lag_s,
         time_to_violation_s=told.time_to_violation_s(max_lag_s, terms.backlog),
         drain_wait_s=told.drain_wait_s(terms.backlog),
     )
 
 
-def _backlog_s(told: Estimate, backlog: Mapping[str, float]) -> float:
-    """In seconds of full work: a plan without bound has none to speak of."""
+def _waiting_s(told: Estimate, backlog: Mapping[str, float]) -> float:
+    """What waits when processing goes on, in seconds of full work: the backlog, and what is processed again."""
     wait_s = told.drain_wait_s(backlog)
-    return wait_s if np.isfinite(wait_s) else 0.0
+    again_s = 0.0 if told.rescale is None else told.rescale.replayed_s / told.saturation_scale
+    return (wait_s if np.isfinite(wait_s) else 0.0) + again_s
+
+
+def _crowded(told: Estimate) -> tuple[Excuse, ...]:
+    """Containers and links that the load fills: another parallelism does not mend that, another packing may."""
+    return tuple(
+        Excuse(
+            told.plan_id,
+            "throughput",
+            "",
+            1 / scale,
+            1.0,
+            f"{what} is {1 / scale:.0%} full",
+            "place what talks over it on one node, or widen the link"
+            if what.startswith("network ")
+            else "spread its instances over more containers, or give it more cores",
+        )
+        for what, scale in told.other_limits.items()
+        if scale <= 1
+    )

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from typing import TypeVar
-from urllib.parse import urlsplit
 
 import httpx
 from pydantic import BaseModel, TypeAdapter, ValidationError
@@ -21,6 +20,7 @@ from planner.clusters.flink_answers import (
     TaskManagers,
     VertexDetails,
 )
+from planner.clusters.rest_client import rest_client
 from planner.errors import ClusterError
 
 Answer = TypeVar("Answer", bound=BaseModel)
@@ -37,17 +37,10 @@ class FlinkRest:
     """The REST interface at a URL. transport: replaces the network in tests of rare answers."""
 
     def __init__(self, url: str, timeout_s: float = 10.0, transport: httpx.BaseTransport | None = None) -> None:
-        parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ClusterError(f"Flink's address {url!r} is not a URL; give it like http://host:8081")
-        self.url = url.rstrip("/")
-        # A name and a password in the address are for the request, not for messages.
-        self.place = f"Flink at {parts.scheme}://{parts.hostname}" + (f":{parts.port}" if parts.port else "")
-        # No proxy from the environment: job managers are inside the network. No idle connections: nobody closes us.
-        limits = httpx.Limits(max_keepalive_connections=0)
-        self._client = httpx.Client(
-            base_url=self.url, timeout=timeout_s, transport=transport, trust_env=False, limits=limits
+        self._client, shown = rest_client(
+            "Flink", url, example="http://host:8081", timeout_s=timeout_s, transport=transport
         )
+        self.place = f"Flink at {shown}"
 
     def find_job(self, name: str) -> JobSummary:
         """The one job of that name that has not ended or, where all have, the last of them."""
@@ -152,7 +145,7 @@ class FlinkRest:
             raise ClusterError(
                 f"{self.place} did not answer {method} {path} in time; see whether its job manager is overloaded"
             ) from None
-        except httpx.HTTPError as error:
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise ClusterError(f"{self.place} cannot be reached: {error}; check the address and the network") from None
         try:
             answer: object = response.json()

@@ -1,11 +1,11 @@
 """A server of a cluster that answers GET with JSON; every failure a ClusterError that names place, value and remedy."""
 
 from collections.abc import Mapping, Sequence
-from urllib.parse import urlsplit
 
 import httpx
 from pydantic import SecretStr
 
+from planner.clusters.rest_client import rest_client
 from planner.errors import ClusterError
 
 Parameters = Mapping[str, str | int | Sequence[str]]
@@ -27,30 +27,12 @@ class JsonRest:
         headers: Mapping[str, SecretStr] | None = None,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
-        # Of an address that cannot be taken apart nothing is shown: it may hold a password.
-        wrong = ClusterError(f"the address of {name} is not a URL; give it like http://host:port")
-        try:
-            parts = urlsplit(url)
-            if parts.scheme not in ("http", "https") or not parts.hostname or parts.port == 0:
-                raise wrong
-        except ValueError:
-            raise wrong from None
         if not timeout_s > 0:
             raise ClusterError(f"{name}: timeout_s {timeout_s}; give a positive number of seconds")
-        shown = parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl().rstrip("/")
+        self._client, shown = rest_client(
+            name, url, example="http://host:port", timeout_s=timeout_s, headers=headers, transport=transport
+        )
         self.place = f"{name} at {shown}, {part}"
-        try:
-            # No proxy from the environment: the server is inside the network. No idle connections: nobody closes us.
-            self._client = httpx.Client(
-                base_url=url.rstrip("/"),
-                timeout=timeout_s,
-                headers={key: value.get_secret_value() for key, value in (headers or {}).items()},
-                transport=transport,
-                trust_env=False,
-                limits=httpx.Limits(max_keepalive_connections=0),
-            )
-        except (httpx.InvalidURL, ValueError):
-            raise wrong from None
 
     def get(self, path: str, parameters: Parameters | None = None) -> tuple[int, object]:
         """Status and body of the answer, whatever the status, except that of a login that is lacking."""

@@ -4,14 +4,14 @@ Told apart by non-negative least squares over instances and spans, and only wher
 else one ratio for all is the better estimate of each.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 from scipy.stats import f
 
-from modeling.calibration.measured import Measured, measured
+from modeling.calibration.measured import Measured, measured, measured_ratio
 from modeling.errors import ModelError
 from modeling.selectivity import fitted_selectivity
 
@@ -33,20 +33,25 @@ class ByInput:
 
 def told_apart(counts_in: Mapping[str, Floats], amounts: Floats, known: Mapping[str, float] | None = None) -> ByInput:
     """Amount per tuple of each stream. counts_in: per stream, and amounts, one number a sample. known: what each was
-    before: as long as data do not show otherwise, streams differ as they did, all of them by a factor more or less.
+    before: as long as data do not show otherwise, streams differ as they did, all of them by a factor more or less. A
+    stream that comes alone is measured by itself where any was known: what was known goes before one ratio for all.
     """
     active = {name: counts for name, counts in counts_in.items() if counts.sum() > 0}
-    if len(active) < 2:
+    if not active or (len(active) == 1 and not known):
         return ByInput({})
     telling = np.sum(list(active.values()), axis=0) > 0
     active = {name: counts[telling] for name, counts in active.items()}
     amounts = np.maximum(amounts[telling], 0.0)
+    lone_error = float(1 / np.sqrt(np.sum(list(active.values()))))
+    if len(active) == 1:
+        ((name, counts),) = active.items()
+        return ByInput({name: measured_ratio(amounts, counts, lone_error)})
     shape = {name: known[name] for name in active} if known and all(known.get(name) for name in active) else {}
     weight = 1 / np.sqrt(np.sum(list(active.values()), axis=0))
     together = weight * _sum({name: shape.get(name, 1.0) for name in active}, active)
     factor = float(together @ (weight * amounts) / (together @ together))
     left_together = float(((weight * amounts - factor * together) ** 2).sum())
-    as_known = _scaled(shape, factor, left_together, together)
+    as_known = _scaled(shape, factor, left_together, together, lone_error)
     freedom = amounts.size - len(active)
     try:
         # One sample more than the fit itself asks for: its residuals must tell their own size.
@@ -65,13 +70,32 @@ def told_apart(counts_in: Mapping[str, Floats], amounts: Floats, known: Mapping[
     return ByInput({name: measured(fit.ratio[name], fit.error[name], freedom) for name in active})
 
 
+def in_proportion(known: Mapping[str, float], inputs: Sequence[str], was: float, now: Measured) -> dict[str, Measured]:
+    """What each stream was before, by the factor by which the ratio of all together is another: for samples that do not
+    tell what came in by each.
+
+    was, now: ratio of all together. What is declared of it may be none that streams could have together.
+    """
+    of_inputs = [known.get(name, was) for name in inputs]
+    together = min(max(was, min(of_inputs)), max(of_inputs))
+    if not known or together <= 0:
+        return {}
+    return {
+        name: Measured(*(ratio / together * number for number in (now.value, now.error, now.low, now.high)))
+        for name, ratio in known.items()
+        if name in inputs
+    }
+
+
 def _sum(ratio: Mapping[str, float], counts: Mapping[str, Floats]) -> Floats:
     return np.asarray(np.sum([ratio[name] * counts[name] for name in counts], axis=0))
 
 
-def _scaled(shape: Mapping[str, float], factor: float, left: float, together: Floats) -> dict[str, Measured]:
+def _scaled(
+    shape: Mapping[str, float], factor: float, left: float, together: Floats, lone_error: float
+) -> dict[str, Measured]:
     """What was known of each stream, by the factor that fits now."""
     if together.size < 2:
-        return {}
+        return {name: measured(factor * ratio, factor * ratio * lone_error) for name, ratio in shape.items()}
     error = float(np.sqrt(left / (together.size - 1) / (together @ together)))
     return {name: measured(factor * ratio, error * ratio, together.size - 1) for name, ratio in shape.items()}

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from modeling.calibration.by_input import told_apart
+from modeling.calibration.by_input import in_proportion, told_apart
 from modeling.calibration.measured import Measured, measured_ratio
 from modeling.calibration.service_time import counts_by
 from modeling.operator_profile import OperatorProfile
@@ -44,9 +44,14 @@ def output_ratios(
         out = np.array([sample.records_out.get(stream, 0.0) for sample in samples])
         # One sample tells no spread: its count is taken as Poisson's.
         pooled[stream] = measured_ratio(out, tuples, float(1 / np.sqrt(max(1.0, out.sum()))))
-        if len(inputs) < 2 or not counted or stream in known.windowed:
+        if len(inputs) < 2 or stream in known.windowed:
             continue
-        apart = told_apart(counts_by(samples, counted, inputs), out[counted], known.input_selectivity.get(stream))
+        before = known.input_selectivity.get(stream, {})
+        if not counted:
+            if scaled := in_proportion(before, inputs, known.selectivity.get(stream, 1.0), pooled[stream]):
+                by_input[stream] = scaled
+            continue
+        apart = told_apart(counts_by(samples, counted, inputs), out[counted], before)
         if apart.ratio or apart.alike:
             by_input[stream] = apart.ratio
         if apart.why:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from modeling.calibration.by_input import ByInput, told_apart
+from modeling.calibration.by_input import ByInput, in_proportion, told_apart
 from modeling.calibration.measured import Measured, measured, measured_ratio
 from modeling.calibration.scale_fit import anchor_of, fitted_scale
 from modeling.operator_profile import OperatorProfile
@@ -41,7 +41,7 @@ def service_times(
     """Of one operator. tuples: what each sample worked on. inputs: names of the streams that enter it."""
     busy_s = np.array([sample.busy_s for sample in samples])
     notes: list[str] = []
-    apart = _by_input(samples, busy_s, inputs, known)
+    apart = _by_input(samples, busy_s, tuples, inputs, known)
     expected_s = _expected_s(samples, tuples, float(busy_s.sum() / tuples.sum()), apart)
     efficiency, scale, to_anchor, anchor_error = known.efficiency, {}, np.ones(len(samples)), 0.0
     counts = [sample.parallelism for sample in samples if sample.parallelism is not None]
@@ -59,13 +59,13 @@ def service_times(
         if efficiency != LINEAR:
             at_p = replace(known, efficiency=efficiency, service_s=_at_anchor(busy_s, tuples, parallelism, efficiency))
             to_anchor = np.array([1 / _shape(at_p, int(p)) for p in parallelism])
-            apart = _by_input(samples, busy_s * to_anchor, inputs, known)
+            apart = _by_input(samples, busy_s * to_anchor, tuples, inputs, known)
     elif known.efficiency != LINEAR:
         notes.append(
             "samples do not tell the parallelism: the service time is taken as that of "
             f"{known.efficiency.measured_at} instances"
         )
-    service = measured_ratio(busy_s * to_anchor, tuples, float(np.sqrt(known.service_cv2 / tuples.sum())))
+    service = _pooled(busy_s * to_anchor, tuples, known)
     if anchor_error:
         error = float(np.hypot(service.error, service.value * anchor_error))
         service = measured(service.value, error, max(1.0, len(samples) - 2.0))
@@ -75,7 +75,7 @@ def service_times(
 
 
 def _by_input(
-    samples: Sequence[OperatorSample], busy_s: Floats, inputs: Sequence[str], known: OperatorProfile
+    samples: Sequence[OperatorSample], busy_s: Floats, tuples: Floats, inputs: Sequence[str], known: OperatorProfile
 ) -> ByInput:
     if len(inputs) < 2:
         return ByInput({})
@@ -91,8 +91,13 @@ def _by_input(
         return ByInput(ratio)
     counted = [at for at, sample in enumerate(samples) if sample.records_in_by]
     if not counted:
-        return ByInput({}, why="samples do not tell what came in by each")
+        scaled = in_proportion(known.stream_service_s, inputs, known.service_s, _pooled(busy_s, tuples, known))
+        return ByInput(scaled, why="samples do not tell what came in by each")
     return told_apart(counts_by(samples, counted, inputs), busy_s[counted], known.stream_service_s)
+
+
+def _pooled(busy_s: Floats, tuples: Floats, known: OperatorProfile) -> Measured:
+    return measured_ratio(busy_s, tuples, float(np.sqrt(known.service_cv2 / tuples.sum())))
 
 
 def counts_by(samples: Sequence[OperatorSample], at: Sequence[int], inputs: Sequence[str]) -> dict[str, Floats]:

@@ -155,6 +155,50 @@ def test_inputs__that_were_known_to_differ_do_so_until_data_show_otherwise() -> 
     assert swapped.input_selectivity == {"j->k": {"a->j": pytest.approx(3), "b->j": pytest.approx(1)}}
 
 
+DIFFERED = {
+    **DECLARED,
+    "j": replace(
+        DECLARED["j"],
+        service_s=0.003,
+        selectivity={"j->k": 2.0},
+        stream_service_s={"a->j": 0.001, "b->j": 0.005},
+        input_selectivity={"j->k": {"a->j": 1.0, "b->j": 3.0}},
+        intervals={"stream_service_s[b->j]": (0.004, 0.006)},
+    ),
+}
+
+
+def test_input_that_comes_alone__is_measured_by_itself_where_inputs_were_known_to_differ() -> None:
+    # 8 s and 12 s over 1000 tuples of b each: 10 ms, no longer 5. a stays as it was.
+    profile = profile_of(joined(0, 1000, 8, 4000), joined(0, 1000, 12, 4000), known=DIFFERED)
+    assert profile.stream_service_s == {"a->j": 0.001, "b->j": pytest.approx(0.010)}
+    assert profile.input_selectivity == {"j->k": {"a->j": 1.0, "b->j": pytest.approx(4)}}
+    low, high = profile.intervals["stream_service_s[b->j]"]
+    assert low < 0.010 < high
+    # Where nothing was known, the ratio of all is that of the one.
+    assert profile_of(joined(0, 1000, 8, 4000), joined(0, 1000, 12, 4000)).stream_service_s == {}
+
+
+def test_one_sample_of_two_inputs__scales_what_was_known() -> None:
+    # 0.1 s + 0.5 s as it was, now 1.2 s; 100 + 300 tuples out, now 800
+    profile = profile_of(joined(100, 100, 1.2, 800), known=DIFFERED)
+    assert profile.stream_service_s == {"a->j": pytest.approx(0.002), "b->j": pytest.approx(0.010)}
+    assert profile.input_selectivity == {"j->k": {"a->j": pytest.approx(2), "b->j": pytest.approx(6)}}
+    low, high = profile.intervals["stream_service_s[b->j]"]
+    assert low < 0.010 < high
+
+
+def test_samples_that_do_not_tell_inputs__scale_what_was_known_by_the_ratio_of_all() -> None:
+    # 6 ms a tuple where it was 3, and 1 tuple out where it was 2
+    untold = [joined(n, n, 0.012 * n, 2 * n, records_in_by={}) for n in (100.0, 200.0, 300.0)]
+    profile = profile_of(*untold, known=DIFFERED)
+    assert profile.stream_service_s == {"a->j": pytest.approx(0.002), "b->j": pytest.approx(0.010)}
+    assert profile.input_selectivity == {"j->k": {"a->j": pytest.approx(0.5), "b->j": pytest.approx(1.5)}}
+    # Declared as 0.5 s, which inputs of 1 and 5 ms cannot have together: they have 5 ms at most, now 6.
+    odd = {**DIFFERED, "j": replace(DIFFERED["j"], service_s=0.5)}
+    assert profile_of(*untold, known=odd).stream_service_s["b->j"] == pytest.approx(0.006)
+
+
 def test_busy_seconds_by_input__are_taken_as_told() -> None:
     told = [
         joined(n, 2 * n, 0.011 * n, n, busy_s_by={"a->j": 0.001 * n, "b->j": 0.010 * n}) for n in (100.0, 200.0, 300.0)

@@ -139,12 +139,16 @@ def _calibrated(topology: Topology, kept: Sifted, tuples: Floats, declared: Oper
         selectivity={**declared.selectivity, **{stream: ratio.value for stream, ratio in ratios.pooled.items()}},
         selectivity_error={**declared.selectivity_error, **{s: ratio.error for s, ratio in ratios.pooled.items()}},
         input_selectivity=_by_input(declared, ratios, inputs),
-        intervals={**declared.intervals, **_intervals(times, spread, ratios, needs)},
         samples=len(kept.used),
     )
-    # What was known of a parameter that the profile no longer has is no longer so.
-    still = parameters(profile)
-    profile = replace(profile, intervals={key: ends for key, ends in profile.intervals.items() if key in still})
+    # What was known of a parameter that is another now, or that the profile no longer has, is no longer so.
+    before, now = parameters(declared), parameters(profile)
+    stands = {
+        key: ends
+        for key, ends in declared.intervals.items()
+        if key in now and key in before and now[key].value == before[key].value
+    }
+    profile = replace(profile, intervals={**stands, **_intervals(times, spread, ratios, needs)})
     untimed = ("samples tell no busy time: the service time stays as it was known",)
     notes = [*(untimed if times is None else times.notes), *ratios.notes, *needs.notes]
     if spread is not None and spread.note:

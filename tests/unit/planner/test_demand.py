@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from forecasting.forecast import QUANTILES, Forecast
-from planner.demand import demand
+from planner.demand import demand, demand_paths
 from planner.errors import PlanError
 
 START = datetime(2026, 3, 2, 20, 0, tzinfo=UTC)
@@ -64,3 +64,19 @@ def test_slots_that_are_over__are_left_out_and_an_old_forecast_is_refused() -> N
     assert later.slots == 3
     with pytest.raises(PlanError, match="forecast anew"):
         wanted.still_to_come(START + timedelta(hours=1))
+
+
+@pytest.mark.parametrize("within_s", [900, 3600, None])
+def test_paths__have_the_calibrated_peaks_of_the_horizon_that_is_asked_for(within_s: int | None) -> None:
+    # falling, so that the peak of every horizon is in its first step
+    falling = np.linspace(10, 20, 201)[:, None] * np.linspace(1, 0.2, 12)
+    paths = demand_paths({"s": forecast(falling, {900: 24.0, 3600: 60.0})}, within_s)["s"]
+    wanted = 24.0 if within_s == 900 else 60.0
+    assert paths.shape == (201, 3 if within_s == 900 else 12)
+    peaks = np.quantile(paths.max(axis=1), QUANTILES)
+    assert peaks == pytest.approx([wanted * 0.5, wanted * 0.9, wanted, wanted * 1.1])
+
+
+def test_paths__within_less_than_a_step_are_refused() -> None:
+    with pytest.raises(PlanError, match="no sample paths of a step within 200 s"):
+        demand_paths({"s": forecast(np.ones((9, 6)), {200: 1.0})})

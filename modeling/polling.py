@@ -6,6 +6,8 @@ import numpy as np
 
 from modeling.errors import ModelError
 
+_MOST_S = 1e6
+
 
 @dataclass(frozen=True)
 class Polling:
@@ -19,8 +21,8 @@ class Polling:
     most_per_poll: int
 
     def __post_init__(self) -> None:
-        if not (np.isfinite(self.interval_s) and self.interval_s >= 0):
-            raise ModelError(f"polling every {self.interval_s} s; give finite seconds, not below 0")
+        if not (np.isfinite(self.interval_s) and 0 <= self.interval_s <= _MOST_S):
+            raise ModelError(f"polling every {self.interval_s} s; give seconds, not below 0, at most {_MOST_S:g}")
         if self.most_per_poll < 1:
             raise ModelError(f"polling of at most {self.most_per_poll} tuples; give at least 1")
 

@@ -6,6 +6,8 @@ import numpy as np
 
 from modeling.errors import ModelError
 
+_MOST = 1e6
+
 
 @dataclass(frozen=True)
 class ScaleEfficiency:
@@ -28,8 +30,14 @@ class ScaleEfficiency:
     def __post_init__(self) -> None:
         if not (np.isfinite(self.exponent) and 0 < self.exponent <= 2):
             raise ModelError(f"scale exponent {self.exponent}; give a number above 0, at most 2")
-        if not (np.isfinite(self.coordination_s) and self.coordination_s >= 0):
-            raise ModelError(f"coordination_s {self.coordination_s}; give finite seconds, not below 0")
+        if not (np.isfinite(self.coordination_s) and 0 <= self.coordination_s <= _MOST):
+            raise ModelError(f"coordination_s {self.coordination_s}; give seconds, not below 0, at most {_MOST:g}")
+        for name in ("exponent_error", "coordination_error_s"):
+            error = getattr(self, name)
+            if not (np.isfinite(error) and 0 <= error <= _MOST):
+                raise ModelError(
+                    f"scale efficiency: {name} {error}; give a finite number, not below 0, at most {_MOST:g}"
+                )
         if self.measured_at < 1:
             raise ModelError(f"scale efficiency measured at {self.measured_at} instances; give at least 1")
 

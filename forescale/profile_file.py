@@ -10,6 +10,7 @@ from modeling.key_histogram import KeyHistogram
 from modeling.operator_profile import OperatorProfile
 from modeling.polling import Polling
 from modeling.scale_efficiency import ScaleEfficiency
+from modeling.topology import Topology
 from modeling.windowed_output import WindowedOutput, WindowKind
 
 
@@ -83,19 +84,60 @@ class ProfilesEntry(BaseModel):
     operators: dict[str, _ProfileEntry]
 
 
-def read_profile_file(path: Path) -> dict[str, OperatorProfile]:
-    """Profiles by operator. Raises ProfileFileError naming file, field, value and remedy."""
+def read_profile_file(
+    path: Path, topology: Topology | None = None, called: str | None = None
+) -> dict[str, OperatorProfile]:
+    """Profiles by operator. Raises ProfileFileError naming file, field, value and remedy.
+
+    topology: what they must be of; unchecked where None. called: what messages call the file, if not by its path.
+    """
+    name = called or str(path)
     try:
-        entry = ProfilesEntry.model_validate_json(path.read_bytes())
-        return {name: _profile(name, profile) for name, profile in entry.operators.items()}
+        entry = ProfilesEntry.model_validate_json(path.read_text(encoding="utf-8-sig"))
+        if topology is not None:
+            _check(entry, topology)
+        return {operator: _profile(operator, profile) for operator, profile in entry.operators.items()}
+    except UnicodeDecodeError as error:
+        raise ProfileFileError(f"profile file {name} cannot be read: {error}; save it as UTF-8") from None
     except OSError as error:
-        raise ProfileFileError(f"profile file {path} cannot be read: {error}; check the path") from None
+        raise ProfileFileError(f"profile file {name} cannot be read: {error}; check the path") from None
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(str(part) for part in first["loc"]) or "(file)"
-        raise ProfileFileError(f"{path}: {field}: {first['msg']}; see docs/topology-file.md") from None
+        raise ProfileFileError(f"{name}: {field}: {first['msg']}; see docs/topology-file.md") from None
     except ModelError as error:
-        raise ProfileFileError(f"{path}: {error}") from None
+        raise ProfileFileError(f"{name}: {error}") from None
+
+
+def _check(entry: ProfilesEntry, topology: Topology) -> None:
+    """Raises ModelError where the profiles name what the topology does not have."""
+    if entry.topology != topology.name:
+        raise ModelError(f"topology: {entry.topology!r} is not {topology.name!r}; give a profile of this topology")
+    known = [operator.name for operator in topology.operators]
+    for operator, profile in entry.operators.items():
+        if operator not in known:
+            raise ModelError(
+                f"operators.{operator} is no operator of topology {topology.name!r}; they are {', '.join(known)}"
+            )
+        enters = [stream.name for stream in topology.inputs(operator)]
+        leaves = [stream.name for stream in topology.outputs(operator)]
+        for field, named, streams, way in (
+            ("selectivity", profile.selectivity, leaves, "leaves"),
+            ("selectivity_error", profile.selectivity_error, leaves, "leaves"),
+            ("input_selectivity", profile.input_selectivity, leaves, "leaves"),
+            ("windowed", profile.windowed, leaves, "leaves"),
+            ("stream_key_shares", profile.stream_key_shares, enters, "enters"),
+            ("stream_service_s", profile.stream_service_s, enters, "enters"),
+            *(
+                (f"input_selectivity.{stream}", ratios, enters, "enters")
+                for stream, ratios in profile.input_selectivity.items()
+            ),
+        ):
+            if unknown := sorted(set(named) - set(streams)):
+                raise ModelError(
+                    f"operators.{operator}.{field}.{unknown[0]} is no stream that {way} {operator!r}; "
+                    f"they are {', '.join(streams) or 'none'}"
+                )
 
 
 def write_profile_file(path: Path, topology: str, profiles: dict[str, OperatorProfile], measured_at: str) -> None:

@@ -57,7 +57,8 @@ def calibrate(
     earlier: dict[str, OperatorProfile] = {}
     before = against or profile_path(config, settings)
     if not afresh and (against is not None or before.exists()):
-        earlier = read_profile_file(before)
+        # What the planner wrote before an operator was renamed goes on without it.
+        earlier = read_profile_file(before, config.as_topology() if against is not None else None)
     with console.status(f"measuring {config.topology}"):
         taken = measured_samples(source, config, settings)
     known = known_profiles(config, earlier)

@@ -15,6 +15,7 @@ from forecasting.forecast import Forecast
 from forecasting.forecast_file import read_forecast
 from forescale.jobs.calibrate import profile_path
 from forescale.jobs.decision import decision_of
+from forescale.known_profiles import known_profiles
 from forescale.profile_file import read_profile_file
 from forescale.report.decision import Outcome, StepOutcome
 from forescale.report.render import write_report
@@ -65,7 +66,7 @@ def write_schedule_report(
         made.schedule,
         read_history(settings.history_dir, config.topology),
         forecasts,
-        config.declared_profiles() | (read_profile_file(path) if path.exists() else {}),
+        known_profiles(config, read_profile_file(path) if path.exists() else {}),
         links=_run_links(settings, forecasts),
         states={number: str(step.state) for number, step in enumerate(steps)},
         outcome=outcome,

@@ -81,10 +81,11 @@ def log_calibration(made: MadeCalibration, settings: Settings) -> str:
     return version
 
 
-def profiles_of_version(name: str, settings: Settings) -> dict[str, OperatorProfile]:
+def profiles_of_version(name: str, settings: Settings, topology: Topology | None = None) -> dict[str, OperatorProfile]:
     """Profiles by operator of a version, `models:/calibration-TOPOLOGY/3` or `models:/calibration-TOPOLOGY@champion`.
 
-    Raises TrackingError where there is no such version, or the store does not answer.
+    Raises TrackingError where there is no such version, or the store does not answer, and ProfileFileError where it is
+    not of the topology, if one is given.
     """
     told = _VERSION.fullmatch(name)
     if told is None:
@@ -99,7 +100,7 @@ def profiles_of_version(name: str, settings: Settings) -> dict[str, OperatorProf
             if told["number"]
             else client.get_model_version_by_alias(told["name"], told["alias"])
         )
-        return read_profile_file(Path(client.download_artifacts(found.run_id, PROFILES, scratch)))
+        return read_profile_file(Path(client.download_artifacts(found.run_id, PROFILES, scratch)), topology, name)
 
 
 def _registered(client: "MlflowClient", run_id: str, name: str) -> str:

@@ -15,6 +15,7 @@ from forescale.measured_samples import SampleSource, measured_samples
 from forescale.profile_file import read_profile_file, write_profile_file
 from forescale.settings import Settings
 from forescale.topology_file import TopologyConfig, read_topology_file
+from modeling.operator_profile import OperatorProfile
 from modeling.operator_sample import OperatorSample
 from modeling.scale_efficiency import ScaleEfficiency
 from planner.errors import ClusterError
@@ -229,6 +230,23 @@ def test_known_profiles__are_the_measured_ones_with_what_is_declared_now(topolog
     assert known["split"].efficiency == ScaleEfficiency(0.8, 0.0, 2)
     assert known["split"].selectivity == {"split->count": 5.0}
     assert known["lines"].service_s == 0.001
+
+
+@pytest.mark.usefixtures("_untracked")
+def test_job__goes_on_without_what_was_measured_of_an_operator_that_is_gone(topology: Path) -> None:
+    config = read_topology_file(topology)
+    path = profile_path(config, Settings())
+    write_profile_file(path, "words", {"gone": OperatorProfile("gone", 0.1, samples=3)}, "")
+    assert _calibrate(config, 0.004)[1] == pytest.approx(0.004)
+
+
+def test_calibrate__compares_with_a_profile_of_the_topology_alone(
+    topology: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = tmp_path / "other.json"
+    write_profile_file(other, "words", {"gone": OperatorProfile("gone", 0.1)}, "")
+    given = ("--topology", str(topology), "--samples", str(samples(tmp_path)), "--against", str(other))
+    assert f"{other}: operators.gone is no operator of topology 'words'" in fails(capsys, *given)
 
 
 def test_heron_and_storm__are_asked_for_what_the_options_say(topology: Path, monkeypatch: pytest.MonkeyPatch) -> None:

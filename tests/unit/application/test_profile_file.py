@@ -1,6 +1,7 @@
 """Profiles go through their file as they are; what cannot be is refused with file, field and remedy."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from forescale.profile_file import ProfileFileError, read_profile_file, write_pr
 from modeling.key_histogram import KeyHistogram
 from modeling.operator_profile import OperatorProfile
 from modeling.scale_efficiency import ScaleEfficiency
+from modeling.topology import Operator, Stream, Topology
 from modeling.windowed_output import WindowedOutput, WindowKind
 
 EVERYTHING = OperatorProfile(
@@ -58,6 +60,14 @@ def test_a_profile__comes_back_as_it_was(tmp_path: Path) -> None:
         ({"intervals": {"service_s": [1]}}, r"operators\.join\.intervals\.service_s"),
         ({"cpu_s": -1.0}, "cpu_s -1.0; give a finite number"),
         ({"efficiency": {"exponent": 0}}, "scale exponent 0.0"),
+        ({"efficiency": {"exponent_error": -1}}, "exponent_error -1.0; give a finite number, not below 0"),
+        ({"efficiency": {"coordination_error_s": -1}}, "coordination_error_s -1.0; give a finite number"),
+        ({"service_cv2_interval": [2, 1]}, "service_cv2_interval 2.0 to 1.0; give two numbers, not negative"),
+        ({"service_cv2_interval": [-1, 1]}, "service_cv2_interval -1.0 to 1.0"),
+        ({"selectivity_error": {"join->out": -0.1}}, "selectivity_error -0.1 of stream join->out"),
+        ({"samples": -1}, "samples -1; give how many there were"),
+        ({"gc_share": 1.5}, "gc_share 1.5; give a share of the time, 0 to 1"),
+        ({"selectivity": {"join->out": 1e300}}, r"selectivity 1e\+300 of stream join->out.*at most 1e\+12"),
         ({"colour": "red"}, r"operators\.join\.colour"),
     ],
 )
@@ -69,3 +79,56 @@ def test_what_cannot_be__is_refused_with_file_field_and_remedy(
     with pytest.raises(ProfileFileError, match=named) as caught:
         read_profile_file(path)
     assert str(path) in str(caught.value)
+
+
+SHOP = Topology(
+    "shop",
+    (Operator("a"), Operator("b"), Operator("join"), Operator("out"), Operator("log")),
+    (Stream("a", "join"), Stream("b", "join"), Stream("join", "out"), Stream("join", "log")),
+)
+WINDOW = {"kind": "tumbling", "window_s": 1, "distinct_keys": 3}
+
+
+def test_a_profile_of_the_topology__is_read(tmp_path: Path) -> None:
+    write_profile_file(tmp_path / "p.json", "shop", {"join": EVERYTHING}, "")
+    assert read_profile_file(tmp_path / "p.json", SHOP) == {"join": EVERYTHING}
+
+
+@pytest.mark.parametrize(
+    ("body", "named"),
+    [
+        ({"topology": "shopp"}, "topology: 'shopp' is not 'shop'; give a profile of this topology"),
+        ({"operators": {"jion": {"service_s": 1}}}, "operators.jion is no operator of topology 'shop'; they are a, b,"),
+        (
+            {"selectivity": {"join->oot": 1}},
+            "selectivity.join->oot is no stream that leaves 'join'; they are join->out",
+        ),
+        ({"selectivity": {"a->join": 1}}, "selectivity.a->join is no stream that leaves 'join'"),
+        ({"selectivity_error": {"join->oot": 1}}, "selectivity_error.join->oot is no stream that leaves"),
+        ({"input_selectivity": {"join->oot": {}}}, "input_selectivity.join->oot is no stream that leaves"),
+        (
+            {"input_selectivity": {"join->out": {"c->join": 1}}},
+            "input_selectivity.join->out.c->join is no stream that enters 'join'; they are a->join, b->join",
+        ),
+        ({"stream_service_s": {"c->join": 1}}, "stream_service_s.c->join is no stream that enters"),
+        ({"stream_key_shares": {"c->join": {"x": 1}}}, "stream_key_shares.c->join is no stream that enters"),
+        ({"windowed": {"join->oot": WINDOW}}, "windowed.join->oot is no stream that leaves"),
+    ],
+)
+def test_a_profile_of_something_else__is_refused_with_what_there_is(
+    tmp_path: Path, body: dict[str, object], named: str
+) -> None:
+    path = tmp_path / "p.json"
+    whole = set(body) <= {"topology", "operators"}
+    join = {"service_s": 0.001} | ({} if whole else body)
+    path.write_text(json.dumps({"topology": "shop", "operators": {"join": join}} | (body if whole else {})))
+    with pytest.raises(ProfileFileError, match=f"^{re.escape(f'{path}: ')}.*{re.escape(named)}"):
+        read_profile_file(path, SHOP)
+    # Whoever knows what to leave out reads it without the topology.
+    assert read_profile_file(path)
+
+
+def test_messages__call_a_file_that_was_fetched_by_what_was_asked_for(tmp_path: Path) -> None:
+    write_profile_file(tmp_path / "p.json", "other", {}, "")
+    with pytest.raises(ProfileFileError, match=r"^models:/calibration-other/3: topology: 'other' is not 'shop'"):
+        read_profile_file(tmp_path / "p.json", SHOP, "models:/calibration-other/3")

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-import yaml
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, StrictInt, ValidationError
 
+from forescale.topology_file import TopologyFileError, sentence, yaml_fields
 from modeling.errors import ModelError
 from modeling.physical_plan import Container, Instance, PhysicalPlan
 from modeling.topology import Topology
@@ -16,8 +16,8 @@ class PlanFileError(ValueError):
 
 class _ContainerEntry(BaseModel):
     model_config = ConfigDict(extra="forbid")
-    id: int
-    instances: list[tuple[str, int]]
+    id: StrictInt
+    instances: list[tuple[str, StrictInt]]
     node: str = ""
 
 
@@ -28,14 +28,14 @@ class PlanEntry(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
     topology: str
-    parallelism: dict[str, int]
+    parallelism: dict[str, StrictInt]
     containers: list[_ContainerEntry] = []
 
 
 def read_plan_file(path: Path, topology: Topology) -> PhysicalPlan:
     """The plan, checked against its topology. Raises PlanFileError naming file, field, value and remedy."""
     try:
-        entry = PlanEntry.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
+        entry = PlanEntry.model_validate(yaml_fields(path, "plan file", "see docs/topology-file.md for one"))
         plan = PhysicalPlan(
             entry.topology,
             entry.parallelism,
@@ -44,16 +44,10 @@ def read_plan_file(path: Path, topology: Topology) -> PhysicalPlan:
             ),
         )
         plan.check(topology)
-    except (OSError, UnicodeDecodeError) as error:
-        raise PlanFileError(f"plan file {path} cannot be read: {error}; check the path") from None
-    except yaml.YAMLError as error:
-        raise PlanFileError(f"plan file {path} is not YAML: {error}".replace("\n", " ")) from None
+    except TopologyFileError as error:
+        raise PlanFileError(str(error)) from None
     except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(str(part) for part in first["loc"]) or "(file)"
-        raise PlanFileError(
-            f"{path}: {field}: {first['msg']} (given: {first['input']!r}); see docs/topology-file.md"
-        ) from None
+        raise PlanFileError(f"{sentence(path, error.errors()[0])}; see docs/topology-file.md") from None
     except ModelError as error:
         raise PlanFileError(f"{path}: {error}") from None
     if plan.topology != topology.name:

@@ -17,8 +17,10 @@ from modeling.site import ContainerSize, Site
 from modeling.state import Restored
 from modeling.topology import Engine, Topology
 
-Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+# Far beyond what any site has, and far from where numbers overflow.
+Positive = Annotated[float, Field(ge=1e-9, le=1e12, allow_inf_nan=False)]
+NotNegative = Annotated[float, Field(ge=0, le=1e12, allow_inf_nan=False)]
+Milliseconds = Annotated[float, Field(ge=0, le=1e7, allow_inf_nan=False)]
 
 
 class _Strict(BaseModel):
@@ -43,8 +45,8 @@ class LinkEntry(_Strict):
 
     first: str = Field(alias="from")
     second: str = Field(alias="to")
-    delay_ms: NotNegative
-    jitter_ms: NotNegative | None = None
+    delay_ms: Milliseconds
+    jitter_ms: Milliseconds | None = None
     bandwidth_mbit_per_s: Positive | None = None
 
 
@@ -107,7 +109,7 @@ class SiteFile:
 
 def read_site_file(path: Path, topology: Topology) -> SiteFile:
     """The site, checked against a topology. Raises TopologyFileError naming file, field, value and remedy."""
-    body = yaml_fields(path, "site file", "see docs/topology-file.md for one")
+    body = yaml_fields(path, "site file", "see docs/topology-file.md for one", may_be_empty=True)
     try:
         entry = SiteEntry.model_validate(body)
         known = [stream.name for stream in topology.streams]

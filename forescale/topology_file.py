@@ -239,23 +239,55 @@ def read_topology_file(path: Path) -> TopologyConfig:
         raise TopologyFileError("\n".join(sentence(path, problem) for problem in error.errors())) from None
 
 
-def yaml_fields(path: Path, what: str, example: str) -> dict[str, Any]:
-    """The fields of a YAML file, not validated. Raises TopologyFileError where there are none.
+def yaml_fields(path: Path, what: str, example: str, *, may_be_empty: bool = False) -> dict[str, Any]:
+    """The fields of a YAML file, not validated. Raises TopologyFileError where there are none, or one is given twice.
 
     what: how messages call the file; example: where they send those who have none.
     """
     try:
-        body = yaml.safe_load(path.read_text(encoding="utf-8"))
+        body = yaml.load(path.read_text(encoding="utf-8-sig"), _UniqueKeysLoader)  # noqa: S506 - a safe loader
     except FileNotFoundError:
         raise TopologyFileError(f"{what} {path} does not exist; {example}") from None
-    except (OSError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
+        raise TopologyFileError(f"{what} {path} cannot be read: {error}; save it as UTF-8") from None
+    except OSError as error:
         raise TopologyFileError(f"{what} {path} cannot be read: {error}; check the path") from None
+    except RecursionError:
+        raise TopologyFileError(f"{what} {path} is nested too deeply; {example}") from None
+    except _TwiceError as error:
+        raise TopologyFileError(f"{what} {path}: {error}") from None
     # A date that no calendar has, such as 2026-02-30, is a ValueError of its own.
     except (yaml.YAMLError, ValueError) as error:
-        raise TopologyFileError(f"{what} {path} is not YAML: {error}".replace("\n", " ")) from None
+        raise TopologyFileError(f"{what} {path} is not YAML: {error}; correct it there".replace("\n", " ")) from None
+    if body is None and may_be_empty:
+        return {}
+    if body is None:
+        raise TopologyFileError(f"{what} {path} is empty; {example}")
     if not isinstance(body, dict):
         raise TopologyFileError(f"{what} {path} holds {type(body).__name__}, not fields; see docs/topology-file.md")
     return body
+
+
+class _TwiceError(yaml.YAMLError):
+    """A key that stands twice in a mapping."""
+
+
+class _UniqueKeysLoader(yaml.SafeLoader):
+    """YAML forbids a key that stands twice in a mapping; PyYAML takes the last one."""
+
+    def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
+        node: yaml.MappingNode = super().compose_mapping_node(anchor)
+        lines: dict[tuple[str, str], int] = {}
+        for key, _ in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                continue
+            line, told = key.start_mark.line + 1, (key.tag, key.value)
+            if told in lines:
+                raise _TwiceError(
+                    f"line {line}: {key.value!r} is given twice, first in line {lines[told]}; leave one out"
+                )
+            lines[told] = line
+        return node
 
 
 def sentence(path: Path, problem: object) -> str:

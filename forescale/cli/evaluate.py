@@ -10,14 +10,14 @@ from forescale.cli.evaluation_tables import show_comparison, show_evaluation
 from forescale.cli.output import AsJson, console, plain, say_json
 from forescale.evaluation_json import evaluation_fields
 from forescale.jobs.evaluation import Evaluation, Terms, evaluation
-from forescale.jobs.evaluation_load import evaluated_load, source_number
+from forescale.jobs.evaluation_load import MOST_PER_S, evaluated_load, sources_numbers
 from forescale.plan_file import read_plan_file
 from forescale.profile_file import read_profile_file
 from forescale.settings import Settings
 from forescale.site_file import no_site, read_site_file
 from forescale.wiring import topology_config
 from modeling.errors import ModelError
-from modeling.operator_profile import OperatorProfile, Profiles
+from modeling.operator_profile import MOST_CV2, OperatorProfile, Profiles
 from modeling.physical_plan import PhysicalPlan
 from modeling.targets import Targets
 from modeling.topology import Topology
@@ -43,7 +43,7 @@ def evaluate(
         Path | None, typer.Option("--from", help="Plan that runs now: tells downtime and recovery of the change.")
     ] = None,
     arrival_cv2: Annotated[
-        float, typer.Option(min=0.0, help="Squared coefficient of variation of the gaps between arrivals; 1: Poisson.")
+        float, typer.Option(help="Squared coefficient of variation of the gaps between arrivals; 1: Poisson.")
     ] = 1.0,
     quantile: Annotated[float, typer.Option(help="Of a forecast's peak.")] = 0.95,
     within_s: Annotated[
@@ -56,7 +56,7 @@ def evaluate(
     max_latency_s: Annotated[
         float | None, typer.Option("--max-latency", help="Target of the latency's p95, in seconds.")
     ] = None,
-    draws: Annotated[int, typer.Option(min=20, help="Of the profiles' errors.")] = 400,
+    draws: Annotated[int, typer.Option(min=20, max=100_000, help="Of the profiles' errors.")] = 400,
     seed: Annotated[int, typer.Option(min=0, help="Reproduces the draws.")] = 7,
     plot: Annotated[Path | None, typer.Option(help="Write a page (.html) with the plans side by side, drawn.")] = None,
     as_json: AsJson = False,
@@ -66,11 +66,13 @@ def evaluate(
         raise ModelError(f"--plot {plot} is no name of a page; give one that ends in .html")
     if repeated := sorted({str(path) for path in plan if plan.count(path) > 1}):
         raise ModelError(f"--plan {repeated[0]} is given twice; give each plan once")
+    if not 0 <= arrival_cv2 <= MOST_CV2:
+        raise ModelError(f"--arrival-cv2 {arrival_cv2:g} is out of bounds; give 0 to {MOST_CV2:g}")
     settings = Settings()
     config = topology_config(topology, settings)
     shape = config.as_topology()
-    profiles = config.declared_profiles() | (_profiles(profile, settings) if profile else {})
-    waiting = dict(source_number("--backlog", text) for text in backlog or [])
+    profiles = config.declared_profiles() | (_profiles(profile, shape, settings) if profile else {})
+    waiting = sources_numbers("--backlog", backlog or [], 0.0, MOST_PER_S)
     if unknown := sorted(set(waiting) - set(shape.sources)):
         raise ModelError(f"--backlog names {unknown[0]!r}, which is no source; they are {', '.join(shape.sources)}")
     planning = config.planning
@@ -118,12 +120,12 @@ def shown_names(paths: Sequence[Path]) -> dict[str, str]:
     return {str(path): str(path) for path in paths}
 
 
-def _profiles(given: str, settings: Settings) -> dict[str, OperatorProfile]:
+def _profiles(given: str, topology: Topology, settings: Settings) -> dict[str, OperatorProfile]:
     if not given.startswith("models:/"):
-        return read_profile_file(Path(given))
+        return read_profile_file(Path(given), topology)
     from forescale.tracking.calibration_versions import profiles_of_version
 
-    return profiles_of_version(given, settings)
+    return profiles_of_version(given, settings, topology)
 
 
 def _draw(

@@ -21,6 +21,9 @@ Floats = npt.NDArray[np.float64]
 NEWEST = "forecast"
 """As a load: the newest forecast of every source."""
 
+LEAST_PER_S, MOST_PER_S = 1e-9, 1e12
+"""Bounds of a rate that is not 0: one event in thirty years, and more than any source brings."""
+
 SPREAD = (0.5, 0.95, 0.99)
 """Quantiles of a forecast's peak that tell how sure it is."""
 
@@ -42,28 +45,39 @@ class EvaluatedLoad:
 def evaluated_load(
     given: Sequence[str], config: TopologyConfig, settings: Settings, quantile: float, within_s: int | None
 ) -> EvaluatedLoad:
-    """Of `SOURCE=RATE` texts, folders of forecasts, or the word `forecast`; rates stand beside forecasts of others.
+    """Of `SOURCE=RATE` texts, folders of forecasts, or the word `forecast`; rates stand beside forecasts of others, and
+    in the place of the newest.
 
     quantile, within_s: of the peak of a forecast, within its longest horizon where None. Raises ModelError for what is
-    none of these.
+    none of these, and for a source that is given twice.
     """
-    rates: dict[str, float] = {}
-    forecasts: dict[str, Forecast] = {}
+    if not 0 < quantile < 1:
+        raise ModelError(f"--quantile {quantile:g} is no quantile; give a number between 0 and 1, such as 0.95")
+    newest: dict[str, Forecast] = {}
+    named: dict[str, Forecast] = {}
+    texts: list[str] = []
     for text in given:
         if text == NEWEST:
             entries = newest_forecasts(config, ledger_of(settings))
-            forecasts |= {source: read_forecast(Path(entry.folder)) for source, entry in entries.items()}
+            newest = {source: read_forecast(Path(entry.folder)) for source, entry in entries.items()}
         elif (Path(text) / JSON_FILE).exists():
             forecast = read_forecast(Path(text))
             if forecast.topology != config.topology:
                 raise ModelError(
                     f"--load {text}: a forecast of topology {forecast.topology!r}; give one of {config.topology!r}"
                 )
-            forecasts[forecast.source] = forecast
+            if forecast.source in named:
+                raise ModelError(f"--load {text}: a second forecast of source {forecast.source!r}; give one of each")
+            named[forecast.source] = forecast
         else:
-            source, rate = source_number("--load", text, f", a folder of a forecast or {NEWEST!r}")
-            rates[source] = rate
-    forecasts = {source: forecast for source, forecast in forecasts.items() if source not in rates}
+            texts.append(text)
+    rates = sources_numbers("--load", texts, LEAST_PER_S, MOST_PER_S, f", a folder of a forecast or {NEWEST!r}")
+    if twice := sorted(set(rates) & set(named)):
+        raise ModelError(
+            f"--load gives source {twice[0]!r} {rates[twice[0]]:g}/s and a folder of its forecast; give one of the two"
+        )
+    # What is named stands in the place of the newest forecast.
+    forecasts = {source: forecast for source, forecast in (newest | named).items() if source not in rates}
     if not forecasts:
         return EvaluatedLoad(rates, "as given")
     peaks = {
@@ -76,7 +90,7 @@ def evaluated_load(
         + sum(one.peak_quantile_per_s(_within_s(one, within_s), each) for one in forecasts.values())
         for each in known
     }
-    paths = demand_paths(forecasts)
+    paths = demand_paths(forecasts, within_s)
     shape = next(iter(paths.values())).shape
     one = next(iter(forecasts.values()))
     horizon_s = _within_s(one, within_s)
@@ -94,14 +108,30 @@ def _within_s(forecast: Forecast, within_s: int | None) -> int:
     return max(forecast.peak_per_s) if within_s is None else within_s
 
 
-def source_number(option: str, text: str, otherwise: str = "") -> tuple[str, float]:
-    """A source and its number, of `SOURCE=NUMBER`. otherwise: what else the option takes. Raises ModelError."""
-    source, equals, number = text.rpartition("=")
-    try:
-        if not (source and equals):
-            raise ValueError
-        return source, float(number)
-    except ValueError:
-        raise ModelError(
-            f"{option} {text!r} is not SOURCE=NUMBER{otherwise}; give it like {option} 'ingest=1.2'"
-        ) from None
+def sources_numbers(
+    option: str, texts: Sequence[str], least: float, most: float, otherwise: str = ""
+) -> dict[str, float]:
+    """Numbers by source, of `SOURCE=NUMBER` texts, each 0 or from least to most. otherwise: what else the option takes.
+
+    Raises ModelError for what is none, for a number out of bounds and for a source given twice.
+    """
+    numbers: dict[str, float] = {}
+    for text in texts:
+        source, equals, told = text.rpartition("=")
+        try:
+            if not (source and equals):
+                raise ValueError
+            number = float(told)
+        except ValueError:
+            raise ModelError(
+                f"{option} {text!r} is not SOURCE=NUMBER{otherwise}; give it like {option} 'ingest=1.2'"
+            ) from None
+        if not (number == 0 or least <= number <= most):
+            bounds = f"0 to {most:g}" if least == 0 else f"0, or {least:g} to {most:g}"
+            raise ModelError(f"{option} {text}: {number:g} is out of bounds; give {bounds}")
+        if source in numbers:
+            raise ModelError(
+                f"{option} gives source {source!r} {numbers[source]:g} and {number:g}; give each source once"
+            )
+        numbers[source] = number
+    return numbers

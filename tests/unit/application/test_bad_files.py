@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from forescale.cli import main
+from forescale.topology_file import yaml_fields
 
 TOPOLOGY = """
 topology: pair
@@ -85,7 +86,43 @@ def placed(*containers: str) -> str:
             "{topology: trio, parallelism: {read: 1, count: 2}}",
             ["'trio'", "'pair'", "give a plan of this"],
         ),
-        ("plan.yaml", "{topology: pair, parallelism: [1, 2", ["not YAML"]),
+        ("plan.yaml", "{topology: pair, parallelism: [1, 2", ["not YAML", "correct it there"]),
+        ("plan.yaml", "{topology: 2026-02-30, parallelism: {}}", ["not YAML", "day is out of range"]),
+        ("plan.yaml", "[" * 3000, ["nested too deeply", "see docs/topology-file.md"]),
+        ("site.yaml", "[" * 3000, ["nested too deeply", "see docs/topology-file.md"]),
+        ("site.yaml", "links: [{from: a, to: b, delay_ms: 1e308}]", ["links.0.delay_ms", "1e308", "10000000"]),
+        (
+            "profile.json",
+            '{"topology": "pair", "operators": {"count": {"service_s": 0.1, "service_cv2": 1e300}}}',
+            ["service_cv2 1e+300", "at most 1e+06"],
+        ),
+        (
+            "profile.json",
+            '{"topology": "pair", "operators": {"count": {"service_s": 1e300}}}',
+            ["service time 1e+300 s", "at most 1e+06"],
+        ),
+        (
+            "profile.json",
+            '{"topology": "pair", "operators": {"count": {"service_s": 1, "service_s_error": 1e300}}}',
+            ["service_s_error 1e+300", "at most 1e+06"],
+        ),
+        (
+            "profile.json",
+            '{"topology": "pair", "operators": {"read": {"service_s": 1, "polling": '
+            '{"interval_s": 1e300, "most_per_poll": 1}}}}',
+            ["polling every 1e+300 s", "at most 1e+06"],
+        ),
+        ("plan.yaml", "{topology: pair, parallelism: {read: true, count: 2}}", ["parallelism.read", "True", "integer"]),
+        ("plan.yaml", '{topology: pair, parallelism: {read: 1, count: "2"}}', ["parallelism.count", "'2'", "integer"]),
+        (
+            "plan.yaml",
+            "topology: pair\nparallelism:\n  read: 1\n  count: 2\n  read: 3\n",
+            ["line 5: 'read' is given twice, first in line 3", "leave one out"],
+        ),
+        ("topology.yaml", TOPOLOGY + "topology: pair\n", ["'topology' is given twice, first in line 2"]),
+        ("plan.yaml", "", ["is empty", "see docs/topology-file.md"]),
+        ("plan.yaml", PLAN.encode("utf-16"), ["cannot be read", "save it as UTF-8"]),
+        ("profile.json", PROFILE.encode("utf-16"), ["cannot be read", "save it as UTF-8"]),
     ],
 )
 def test_a_bad_file__is_refused_by_file_field_value_and_remedy(
@@ -93,14 +130,14 @@ def test_a_bad_file__is_refused_by_file_field_value_and_remedy(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     bad: str,
-    text: str | None,
+    text: str | bytes | None,
     said: list[str],
 ) -> None:
     monkeypatch.setenv("FORESCALE_HOME", str(tmp_path / "home"))
     files = {"topology.yaml": TOPOLOGY, "plan.yaml": PLAN, "profile.json": PROFILE, bad: text}
     for name, body in files.items():
         if body is not None:
-            (tmp_path / name).write_text(body)
+            (tmp_path / name).write_bytes(body if isinstance(body, bytes) else body.encode())
     options = [f"--{name.partition('.')[0]}={tmp_path / name}" for name in files]
     with pytest.raises(SystemExit) as ended:
         main(["evaluate", *options, "--load", "read=1"])
@@ -109,3 +146,57 @@ def test_a_bad_file__is_refused_by_file_field_value_and_remedy(
     assert "Traceback" not in error
     for part in [str(tmp_path / bad), *said]:
         assert part in error
+
+
+def said_of(capsys: pytest.CaptureFixture[str], folder: Path, *options: str) -> str:
+    for name, body in {"topology.yaml": TOPOLOGY, "plan.yaml": PLAN}.items():
+        (folder / name).write_text(body)
+    files = (f"--topology={folder / 'topology.yaml'}", f"--plan={folder / 'plan.yaml'}")
+    with pytest.raises(SystemExit) as ended:
+        main(["evaluate", *files, *options])
+    error = capsys.readouterr().err
+    assert (ended.value.code != 0) == bool(error)
+    assert "Traceback" not in error
+    return error
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--load", "read=1", "--arrival-cv2", "inf"], "--arrival-cv2 inf is out of bounds; give 0 to 1e+06"),
+        (["--load", "read=1", "--arrival-cv2", "nan"], "--arrival-cv2 nan is out of bounds"),
+        (["--load", "read=1e-320"], "--load read=1e-320: 9.99989e-321 is out of bounds; give 0, or 1e-09 to 1e+12"),
+        (["--load", "read=1e308"], "--load read=1e308: 1e+308 is out of bounds"),
+        (["--load", "read=nan"], "--load read=nan: nan is out of bounds"),
+        (["--load", "read=1", "--backlog", "read=-1"], "--backlog read=-1: -1 is out of bounds; give 0 to 1e+12"),
+        (["--load", "read=100", "--load", "read=200"], "--load gives source 'read' 100 and 200; give each source once"),
+        (["--load", "read=1", "--backlog", "read=1", "--backlog", "read=2"], "--backlog gives source 'read' 1 and 2"),
+        (["--load", "read=1", "--quantile", "2"], "--quantile 2 is no quantile; give a number between 0 and 1"),
+        (["--load", "read=1", "--draws", "100001"], "--draws"),
+    ],
+)
+def test_an_option__that_cannot_be_is_refused_with_its_name_value_and_bound(
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    options: list[str],
+    said: str,
+) -> None:
+    monkeypatch.setenv("FORESCALE_HOME", str(tmp_path / "home"))
+    assert said in said_of(capsys, tmp_path, *options)
+
+
+def test_an_empty_site_file_and_files_with_a_byte_order_mark__are_taken(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORESCALE_HOME", str(tmp_path / "home"))
+    (tmp_path / "site.yaml").write_text("# nothing is known of it\n")
+    (tmp_path / "profile.json").write_text(PROFILE, encoding="utf-8-sig")
+    site, profile = (f"--{name.partition('.')[0]}={tmp_path / name}" for name in ("site.yaml", "profile.json"))
+    assert not said_of(capsys, tmp_path, "--load", "read=1", site, profile)
+
+
+def test_a_merged_mapping__may_give_another_value_for_what_it_takes_over(tmp_path: Path) -> None:
+    path = tmp_path / "merged.yaml"
+    path.write_text("a: {deep: &b {<<: {x: 1, y: 1}, x: 2}}\nb: {<<: *b, y: 3}\n")
+    assert yaml_fields(path, "file", "")["b"] == {"x": 2, "y": 3}

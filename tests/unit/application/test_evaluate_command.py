@@ -110,6 +110,29 @@ def test_a_forecast__is_evaluated_at_the_quantile_of_its_peak(
     assert at_50["load_per_s"]["read"] == pytest.approx(100)
 
 
+def test_a_forecast_that_is_named__goes_with_no_other_of_its_source(
+    capsys: pytest.CaptureFixture[str], files: dict[str, str], tmp_path: Path
+) -> None:
+    folders = [tmp_path / "a", tmp_path / "b"]
+    for folder in folders:
+        write_forecast(_forecast(), folder)
+    given = ("--topology", files["topology"], "--plan", files["plan"], "--load", str(folders[0]))
+    assert run(*given, "--load", str(folders[1])) == 1
+    assert f"--load {folders[1]}: a second forecast of source 'read'; give one of each" in capsys.readouterr().err
+    assert run(*given, "--load", "read=100") == 1
+    assert "gives source 'read' 100/s and a folder of its forecast; give one of the two" in capsys.readouterr().err
+
+
+def test_a_profile__of_another_topology_is_refused(
+    capsys: pytest.CaptureFixture[str], files: dict[str, str], tmp_path: Path
+) -> None:
+    profile = tmp_path / "profile.json"
+    profile.write_text('{"topology": "trio", "operators": {}}')
+    more = ("--load", "read=1", "--profile", str(profile))
+    assert run("--topology", files["topology"], "--plan", files["plan"], *more) == 1
+    assert f"{profile}: topology: 'trio' is not 'pair'" in capsys.readouterr().err
+
+
 def test_a_backlog__and_an_overload_tell_when_the_lag_passes_its_target(
     capsys: pytest.CaptureFixture[str], files: dict[str, str]
 ) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtri
+from scipy.special import ndtri, stdtrit
 
 from modeling.errors import ModelError
 from modeling.many_rates import Scenarios
@@ -14,6 +14,12 @@ from modeling.operator_profile import OperatorProfile, Profiles
 Floats = npt.NDArray[np.float64]
 
 _NORMAL_95 = 1.959963984540054
+
+_LONE_ERROR = 0.05
+"""Relative: a lone sample tells no spread, and spans of a steady machine differ by so much."""
+
+_MOST_FACTOR = 1e3
+"""Errors of two samples have no bounds; no service time is off by more."""
 
 
 @dataclass(frozen=True)
@@ -61,37 +67,47 @@ def parameter_draws(profiles: Profiles, rng: np.random.Generator, count: int) ->
     """`count` draws of all that has an error, by Latin hypercube: each parameter once in each of `count` equally likely
     spans, in an order of its own.
 
-    Service and CPU times are log-normal with the profile's mean and standard error; selectivities normal, 0 where that
-    were negative; service_cv2 log-normal about the profile's, so that its interval of 95 % is as wide in its logarithm.
-    A parameter of 0 stays so. Raises ModelError for less than one draw.
+    Service and CPU times that are declared with an error are log-normal with the profile's mean and standard error,
+    selectivities normal, 0 where that were negative. Measured ones have Student's t with samples - 1 degrees of freedom
+    in place of the normal, as the error itself is only estimated; those of a lone sample are normal and off by 5 % or
+    more. service_cv2 is log-normal about the profile's, so that its interval of 95 % is as wide in its logarithm. A
+    parameter of 0 stays so. Raises ModelError for less than one draw.
     """
     if count < 1:
         raise ModelError(f"{count} draws; give at least 1")
 
-    def normal() -> Floats:
-        return np.asarray(ndtri((rng.permutation(count) + rng.random(count)) / count), dtype=np.float64)
+    def spread(samples: int = 0) -> Floats:
+        """Of mean or median 0, in standard errors."""
+        at = (rng.permutation(count) + rng.random(count)) / count
+        return np.asarray(stdtrit(samples - 1, at) if samples >= 2 else ndtri(at), dtype=np.float64)
 
     service: dict[str, Floats] = {}
     cv2: dict[str, Floats] = {}
     cpu: dict[str, Floats] = {}
     selectivity: dict[str, Floats] = {}
     for name, profile in sorted(profiles.items()):
-        if profile.service_s > 0 and profile.service_s_error > 0:
-            service[name] = _log_normal(normal(), profile.service_s_error / profile.service_s)
+        samples = profile.samples
+        if profile.service_s > 0 and (error := _relative(profile.service_s_error, profile.service_s, samples)) > 0:
+            service[name] = _log_normal(spread(samples), error)
         if profile.cpu_s and profile.cpu_s_error > 0:
-            cpu[name] = _log_normal(normal(), profile.cpu_s_error / profile.cpu_s)
-        if (spread := _cv2_spread(profile)) > 0:
-            cv2[name] = profile.service_cv2 * np.exp(spread * normal())
+            cpu[name] = _log_normal(spread(samples), _relative(profile.cpu_s_error, profile.cpu_s, samples))
+        if (log_spread := _cv2_spread(profile)) > 0:
+            cv2[name] = profile.service_cv2 * np.exp(log_spread * spread())
         for stream, error in sorted(profile.selectivity_error.items()):
             if error > 0 and (ratio := _selectivity(profile, stream)) > 0:
-                selectivity[stream] = np.maximum(1 + error / ratio * normal(), 0.0)
+                selectivity[stream] = np.maximum(1 + _relative(error, ratio, samples) * spread(samples), 0.0)
     return ParameterDraws(count, service, cv2, selectivity, cpu)
 
 
-def _log_normal(normal: Floats, cv: float) -> Floats:
-    """Of mean 1."""
+def _relative(error: float, value: float, samples: int) -> float:
+    return max(error / value, _LONE_ERROR) if samples == 1 else error / value
+
+
+def _log_normal(spread: Floats, cv: float) -> Floats:
+    """Of mean 1 where the spread is normal."""
     variance = np.log1p(cv**2)
-    return np.asarray(np.exp(np.sqrt(variance) * normal - variance / 2))
+    most = np.log(_MOST_FACTOR)
+    return np.asarray(np.exp(np.clip(np.sqrt(variance) * spread - variance / 2, -most, most)))
 
 
 def _cv2_spread(profile: OperatorProfile) -> float:

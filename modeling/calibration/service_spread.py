@@ -15,7 +15,7 @@ from modeling.service_variance import ServiceVariance, variance_from_moments, va
 
 Floats = npt.NDArray[np.float64]
 
-FEWEST_SPANS = 5
+FEWEST_SPANS = 2
 """Samples from which on their spread says how well a second moment is known."""
 
 
@@ -53,18 +53,22 @@ def service_spread(
 
 
 def _from_moments(samples: Sequence[OperatorSample], tuples: Floats) -> ServiceSpread:
-    """The interval is the wider of two: as of gamma values, and by the spread of what the samples say.
+    """The interval is the wider of two: as of gamma values, and by the spread of what the samples say. A lone sample
+    tells no spread: its interval is as of log-normal values, whose tails are heavy.
 
-    Of n gamma values cv² has, to first order, a relative variance of 2 (1 + cv²)/n: twice that of normal ones for
-    exponential services.
+    Of n values with w = 1 + cv², cv² has to first order a relative variance of 2 w / n where they are gamma (twice that
+    of normal ones for exponential services), and of w² (2 + 4 cv² + cv⁴) / n where they are log-normal: that of
+    E[s²]/E[s]² is w⁴ - 4 w² + 4 w - 1 = 2 cv⁴ + 4 cv⁶ + cv⁸, over n.
     """
     busy_s = np.array([sample.busy_s for sample in samples])
     squares = np.array([sample.service_second_moment_s2 or 0.0 for sample in samples]) * tuples
     mean_s, square_s2 = float(busy_s.sum() / tuples.sum()), float(squares.sum() / tuples.sum())
     found = variance_from_moments(mean_s, square_s2, float(tuples.sum()))
-    found = variance_from_spread(found.cv2, max(1.0, (float(tuples.sum()) - 1) / (1 + found.cv2)))
+    lone, w = len(samples) < FEWEST_SPANS, 1 + found.cv2
+    less = w**2 * (1 + 2 * found.cv2 + found.cv2**2 / 2) if lone else w
+    found = variance_from_spread(found.cv2, max(1.0, (float(tuples.sum()) - 1) / less))
     low, high = found.low, found.high
-    if len(samples) >= FEWEST_SPANS:
+    if not lone:
         # What each sample adds to E[s²]/E[s]², to first order.
         influence = (squares - square_s2 * tuples) / mean_s**2 - 2 * square_s2 / mean_s**3 * (busy_s - mean_s * tuples)
         n = len(samples)

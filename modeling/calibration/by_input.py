@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import f
 
-from modeling.calibration.measured import Measured, measured, measured_ratio
+from modeling.calibration.measured import LONE_ERROR, Measured, measured, measured_ratio
 from modeling.errors import ModelError
 from modeling.selectivity import fitted_selectivity
 
@@ -96,6 +96,7 @@ def _scaled(
 ) -> dict[str, Measured]:
     """What was known of each stream, by the factor that fits now."""
     if together.size < 2:
+        lone_error = max(lone_error, LONE_ERROR)
         return {name: measured(factor * ratio, factor * ratio * lone_error) for name, ratio in shape.items()}
     error = float(np.sqrt(left / (together.size - 1) / (together @ together)))
     return {name: measured(factor * ratio, error * ratio, together.size - 1) for name, ratio in shape.items()}

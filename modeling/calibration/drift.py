@@ -7,12 +7,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.stats import norm, t
 
+from modeling.calibration.measured import LONE_ERROR
 from modeling.calibration.parameters import Parameter, parameters
 from modeling.operator_profile import OperatorProfile, Profiles
 
 SIGNIFICANT = 0.05
-LONE_ERROR = 0.05
-"""Relative standard error that a single sample has at least: machines are not equally fast from minute to minute."""
 MATTERS = 0.05
 """Relative change below which a plan would hardly be another one."""
 

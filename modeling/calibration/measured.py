@@ -9,6 +9,8 @@ from scipy.stats import norm, t
 Floats = npt.NDArray[np.float64]
 
 LEVEL = 0.95
+LONE_ERROR = 0.05
+"""Relative standard error that a single sample has at least: machines are not equally fast from minute to minute."""
 
 
 @dataclass(frozen=True)
@@ -55,12 +57,12 @@ def ratio_with_error(numerators: Floats, denominators: Floats) -> tuple[float, f
 def measured_ratio(numerators: Floats, denominators: Floats, lone_error: float) -> Measured:
     """Ratio of sums over samples, each one draw of an instance and span; those of no tuple tell nothing of it.
 
-    lone_error: relative standard error to take where there is one sample, which tells no spread.
+    lone_error: relative standard error to take where there is one sample, which tells no spread; at least LONE_ERROR.
     """
     telling = denominators > 0
     if telling.sum() < 2:
         value = float(numerators.sum() / denominators.sum())
-        return measured(value, value * lone_error)
+        return measured(value, value * max(lone_error, LONE_ERROR))
     return measured(
         *ratio_with_error(np.where(telling, numerators, 0.0), denominators), freedom=float(telling.sum()) - 1
     )

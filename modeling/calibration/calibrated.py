@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from modeling.calibration.measured import Measured
-from modeling.calibration.offered import offered_loads
+from modeling.calibration.offered import lacking_note, offered_loads
 from modeling.calibration.output_ratios import OutputRatios, output_ratios
 from modeling.calibration.parameters import parameters
 from modeling.calibration.resources import OperatorResources, operator_resources
@@ -79,10 +79,13 @@ def calibrated(
     offered = offered_loads(
         {source: sets[source].used for source in topology.sources},
         {source: tuples[source].tolist() for source in topology.sources},
+        {source: sets[source].instances for source in topology.sources},
     )
-    return Calibrated(
-        {name: _calibrated(topology, sets[name], tuples[name], declared[name]) for name in topology.order}, offered
-    )
+    operators = {name: _calibrated(topology, sets[name], tuples[name], declared[name]) for name in topology.order}
+    for source in topology.sources:
+        if note := lacking_note(sets[source].used, sets[source].instances):
+            operators[source] = replace(operators[source], notes=(*operators[source].notes, note))
+    return Calibrated(operators, offered)
 
 
 def _check(topology: Topology, samples: Sequence[OperatorSample]) -> None:
@@ -132,7 +135,7 @@ def _calibrated(topology: Topology, kept: Sifted, tuples: Floats, declared: Oper
     times = service_times(kept.used, tuples, declared, inputs) if timed else None
     spread = service_spread(kept.used, tuples, times.to_anchor, declared) if times is not None else None
     ratios = output_ratios(kept.used, tuples, declared, inputs, outputs)
-    needs = operator_resources(kept.used, tuples, declared)
+    needs = operator_resources(kept.used, tuples, declared, kept.instances)
     known = declared if times is None else _with_service(declared, times, spread)
     profile = replace(
         _with_resources(known, needs),

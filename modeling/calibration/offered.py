@@ -4,35 +4,58 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from modeling.calibration.sifting import held_back
+from modeling.calibration.spans import instances_there, spans
 from modeling.offered_load import OfferedLoad
 from modeling.operator_sample import OperatorSample
 
 
 def offered_loads(
-    used: Mapping[str, Sequence[OperatorSample]], tuples: Mapping[str, Sequence[float]]
+    used: Mapping[str, Sequence[OperatorSample]],
+    tuples: Mapping[str, Sequence[float]],
+    instances: Mapping[str, int],
 ) -> dict[str, OfferedLoad]:
     """Per source, tuples a second of all its instances, from the spans in which none of them was held back.
 
-    used, tuples: per source its samples, and the arrivals that each took in. A span is what began at the same time;
-    samples that do not tell when they began are taken for those of one span, each instance by its mean.
+    used, tuples: per source its samples, and the arrivals that each took in. instances: how many were seen, of which no
+    sample may be used. A span in which some are missing counts only where there is no other: the missing are taken to
+    have as much as the others, and the load is a lower bound. Samples that do not tell when they began are taken for
+    those of one span, each instance by its mean.
     """
-    return {source: _offered(samples, tuples[source]) for source, samples in used.items() if samples}
+    return {source: _offered(samples, tuples[source], instances[source]) for source, samples in used.items() if samples}
 
 
-def _offered(samples: Sequence[OperatorSample], tuples: Sequence[float]) -> OfferedLoad:
-    spans: dict[float | None, list[int]] = defaultdict(list)
-    untimed = any(sample.began_s is None for sample in samples)
-    for at, sample in enumerate(samples):
-        spans[None if untimed else sample.began_s].append(at)
-    rates = {
-        began_s: _rate_per_s([samples[at] for at in span], [tuples[at] for at in span])
-        for began_s, span in spans.items()
-    }
-    free = [rates[began_s] for began_s, span in spans.items() if not any(held_back(samples[at]) for at in span)]
-    counted = (len(free), len(spans))
+def lacking_note(samples: Sequence[OperatorSample], instances: int) -> str:
+    """What is said of a source that has no span with all of its instances; empty where it has one."""
+    there = [[samples[at] for at in span] for span in spans(samples)]
+    told = [(len({sample.index for sample in span}), instances_there(span, instances)) for span in there]
+    if not told or any(of == all_of for of, all_of in told):
+        return ""
+    of, all_of = max(told, key=lambda pair: pair[0] / pair[1])
     return (
-        OfferedLoad(sum(free) / len(free), False, counted) if free else OfferedLoad(max(rates.values()), True, counted)
+        f"no span has samples of all instances, at best of {of} of {all_of}: the others are taken to have as much, and "
+        "the load is a lower bound"
     )
+
+
+def _offered(samples: Sequence[OperatorSample], tuples: Sequence[float], instances: int) -> OfferedLoad:
+    found = spans(samples)
+    rates: list[float] = []
+    free: list[int] = []
+    whole: list[int] = []
+    for number, span in enumerate(found):
+        there = [samples[at] for at in span]
+        of, all_of = len({sample.index for sample in there}), instances_there(there, instances)
+        rates.append(_rate_per_s(there, [tuples[at] for at in span]) * all_of / of)
+        if not any(held_back(sample) for sample in there):
+            free.append(number)
+        if of == all_of:
+            whole.append(number)
+    sure = [number for number in free if number in whole]
+    counted = (len(sure or free), len(found))
+    if not free:
+        return OfferedLoad(max(rates), True, counted)
+    taken = [rates[number] for number in sure or free]
+    return OfferedLoad(sum(taken) / len(taken), not sure, counted)
 
 
 def _rate_per_s(span: Sequence[OperatorSample], tuples: Sequence[float]) -> float:

@@ -1,6 +1,5 @@
 """CPU, memory, state and garbage collection of one operator's instances."""
 
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -8,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from modeling.calibration.measured import Measured, measured, measured_ratio, unbounded
+from modeling.calibration.spans import spans
 from modeling.operator_profile import OperatorProfile
 from modeling.operator_sample import OperatorSample
 
@@ -37,15 +37,17 @@ class OperatorResources:
     notes: tuple[str, ...] = ()
 
 
-def operator_resources(samples: Sequence[OperatorSample], tuples: Floats, known: OperatorProfile) -> OperatorResources:
-    """Of the used samples of one operator. tuples: what each worked on."""
+def operator_resources(
+    samples: Sequence[OperatorSample], tuples: Floats, known: OperatorProfile, instances: int
+) -> OperatorResources:
+    """Of the used samples of one operator. tuples: what each worked on. instances: how many were seen."""
     notes: list[str] = []
     memory_mib, memory_mib_s = _memory(samples, tuples, known)
     return OperatorResources(
         _cpu_s(samples, tuples, notes),
         memory_mib,
         memory_mib_s,
-        _state_gib(samples, notes),
+        _state_gib(samples, instances, notes),
         _gc_share(samples),
         tuple(notes),
     )
@@ -113,32 +115,33 @@ def _line(rates_per_s: Floats, used: Floats) -> _Line | None:
     )
 
 
-def _state_gib(samples: Sequence[OperatorSample], notes: list[str]) -> Measured | None:
-    """Of all instances at the last span. Its error is what it changes by from span to span: it may be that much off."""
+def _state_gib(samples: Sequence[OperatorSample], instances: int, notes: list[str]) -> Measured | None:
+    """Of all instances, each as it told last, at the parallelism of the last span; where samples do not tell when they
+    began, as it told most. Its error is what it changes by from span to span: it may be that much off.
+    """
     told = [sample for sample in samples if sample.state_gib is not None]
     if not told:
         return None
-    totals: dict[float, float] = defaultdict(float)
-    if all(sample.began_s is not None for sample in told):
-        latest = max(sample.began_s or 0.0 for sample in told)
-        last = [sample for sample in told if sample.began_s == latest]
-        for sample in told:
-            totals[sample.began_s or 0.0] += sample.state_gib or 0.0
-    else:
-        largest: dict[int, OperatorSample] = {}
-        for sample in told:
-            if sample.index not in largest or (sample.state_gib or 0.0) > (largest[sample.index].state_gib or 0.0):
-                largest[sample.index] = sample
-        last = list(largest.values())
-    total = sum(sample.state_gib or 0.0 for sample in last)
-    parallelism = max((sample.parallelism or 0 for sample in last), default=0)
-    if len(last) < parallelism:
-        notes.append(f"state is told of {len(last)} of {parallelism} instances: the others are taken to hold as much")
-        total *= parallelism / len(last)
-    steps = np.diff([totals[began_s] for began_s in sorted(totals)])
+    timed = all(sample.began_s is not None for sample in told)
+    latest = max((told[at].parallelism or 0 for at in spans(told)[-1]), default=0)
+    told = [sample for sample in told if not timed or (sample.parallelism or latest) == latest]
+    every = len({sample.index for sample in told})
+    last: dict[int, float] = {}
+    totals = []
+    for span in spans(told):
+        for at in span:
+            index, state_gib = told[at].index, told[at].state_gib or 0.0
+            last[index] = state_gib if timed else max(state_gib, last.get(index, 0.0))
+        if len(last) == every:
+            totals.append(sum(last.values()))
+    parallelism = max(latest or instances, every)
+    if every < parallelism:
+        notes.append(f"state is told of {every} of {parallelism} instances: the others are taken to hold as much")
+        totals = [total * parallelism / every for total in totals]
+    steps = np.diff(totals)
     if steps.size < 2:
-        return unbounded(total)
-    return measured(total, float(np.sqrt((steps**2).mean())), steps.size)
+        return unbounded(totals[-1])
+    return measured(totals[-1], float(np.sqrt((steps**2).mean())), steps.size)
 
 
 def _gc_share(samples: Sequence[OperatorSample]) -> Measured | None:

@@ -41,6 +41,11 @@ class Sifted:
     dropped: tuple[Marked, ...]
     censored: tuple[Marked, ...]
 
+    @property
+    def instances(self) -> int:
+        """How many were seen, of which no sample may be used."""
+        return len({sample.index for sample in self.used} | {marked.index for marked in self.dropped})
+
 
 def sifted(samples: Iterable[OperatorSample], warm_s: float = WARM_S) -> Sifted:
     """Samples of one operator. warm_s: instances that are younger when a span begins are warming up."""

@@ -112,6 +112,38 @@ def test_offered_load__adds_up_instances_of_a_span() -> None:
     assert calibrated(JOIN, untimed, DECLARED).offered["a"].rate_per_s == pytest.approx(20)
 
 
+def arrivals(index: int, began_s: float, count: float, **told: object) -> OperatorSample:
+    """60 s of an instance of a, a source."""
+    plain = OperatorSample("a", index, 60, 6, 0, count, {"a->j": count}, began_s=began_s, age_s=600.0)
+    return replace(plain, **told)  # type: ignore[arg-type]
+
+
+def test_offered_load__takes_instances_that_are_not_read_in_the_same_moment_together() -> None:
+    samples = [arrivals(index, began_s + 0.7 * index, 600) for began_s in (0.0, 60.0) for index in (0, 1, 2)]
+    made = calibrated(JOIN, samples, DECLARED)
+    # 3 instances at 10/s, in both spans
+    assert made.offered["a"].rate_per_s == pytest.approx(30)
+    assert (made.offered["a"].censored, made.offered["a"].spans) == (False, (2, 2))
+
+
+def test_offered_load__of_spans_that_lack_instances_is_a_lower_bound_that_is_said() -> None:
+    # One of three is missing in the second span, which does not count beside the whole one.
+    whole = [arrivals(index, 0.0, 600) for index in (0, 1, 2)]
+    part = [arrivals(index, 60.0, 900) for index in (0, 1)]
+    made = calibrated(JOIN, [*whole, *part], DECLARED)
+    assert made.offered["a"].rate_per_s == pytest.approx(30)
+    assert (made.offered["a"].censored, made.offered["a"].spans) == (False, (1, 2))
+    # Alone: 2 of 3 at 15/s, told by the parallelism, or by a sample that was dropped
+    for lacking in (
+        [replace(one, parallelism=3) for one in part],
+        [*part, arrivals(2, 60.0, 900, age_s=5.0)],
+    ):
+        made = calibrated(JOIN, lacking, DECLARED)
+        assert made.offered["a"].rate_per_s == pytest.approx(45)
+        assert made.offered["a"].censored
+        assert "at best of 2 of 3" in made.operators["a"].notes[-1]
+
+
 MIXES = [(1000.0, 200.0), (300.0, 900.0), (700.0, 700.0), (1200.0, 100.0), (100.0, 1500.0)]
 
 
@@ -374,6 +406,25 @@ def test_state__is_that_of_the_last_span() -> None:
     assert "2 of 3 instances" in made.notes[0]
     low, high = made.profile.intervals["state_gib"]
     assert low < 12.0 < high
+
+
+def test_state__is_what_each_instance_told_last() -> None:
+    # Instances are read 0.5 s apart, and the second one is silent in the last span.
+    rows = [(0, 0.0, 1.0), (1, 0.5, 2.0), (0, 60.0, 1.5), (1, 60.5, 2.5), (0, 120.0, 2.0)]
+    samples = [sample(10, 1000, index, began_s=began_s, state_gib=gib) for index, began_s, gib in rows]
+    made = calibrated(JOIN, samples, DECLARED).operators["k"]
+    assert made.profile.state_gib == pytest.approx(2.0 + 2.5)
+    assert made.notes == ()
+    # Steps of 3, 4 and 4.5 GiB: the root of (1 + 0.25)/2, and t(0.975, 2) = 4.303
+    low, high = made.profile.intervals["state_gib"]
+    assert (high - 4.5) == pytest.approx(4.303 * 0.625**0.5, rel=1e-3)
+    assert low >= 0
+
+
+def test_state__of_instances_that_were_there_before_a_rescale_does_not_count() -> None:
+    before = [sample(10, 1000, index, began_s=0.0, state_gib=1.0, parallelism=4) for index in range(4)]
+    after = [sample(10, 1000, index, began_s=60.0, state_gib=2.0, parallelism=2) for index in range(2)]
+    assert profile_of(*before, *after).state_gib == pytest.approx(4.0)
 
 
 def test_what_samples_do_not_tell__stays_as_it_was_known() -> None:

@@ -1,0 +1,33 @@
+"""Samples of instances that tell of the same time, and whether any instance is missing there."""
+
+from collections.abc import Sequence
+
+from modeling.operator_sample import OperatorSample
+
+
+def spans(samples: Sequence[OperatorSample]) -> list[list[int]]:
+    """Places of the samples of each span, in order of time; all in one where a sample does not tell when it began.
+
+    Instances are not read in the same moment: what began within half the shortest span counts as begun together, unless
+    it is of an instance that has its sample of that span already.
+    """
+    if any(sample.began_s is None for sample in samples):
+        return [list(range(len(samples)))]
+    near_s = min((sample.span_s for sample in samples), default=0.0) / 2
+    found: list[list[int]] = []
+    began: dict[int, float] = {}
+    first_s = -float("inf")
+    for at in sorted(range(len(samples)), key=lambda at: samples[at].began_s or 0.0):
+        index, began_s = samples[at].index, samples[at].began_s or 0.0
+        if began_s - first_s > near_s or began.get(index, began_s) != began_s:
+            found.append([])
+            began, first_s = {}, began_s
+        found[-1].append(at)
+        began[index] = began_s
+    return found
+
+
+def instances_there(samples: Sequence[OperatorSample], seen: int) -> int:
+    """How many instances there were in a span: as its samples tell, else as many as were ever seen."""
+    told = max((sample.parallelism or 0 for sample in samples), default=0)
+    return max(told or seen, len({sample.index for sample in samples}))

@@ -23,7 +23,10 @@ def evaluation_fields(evaluation: Evaluation) -> dict[str, Any]:
 
 
 def estimate_fields(estimate: Estimate) -> dict[str, Any]:
-    """Waits and latencies of an unstable plan are infinite; the command line writes null for that."""
+    """Waits and latencies of an unstable plan are infinite; the command line writes null for that.
+
+    latency_s: to the slowest sink by the busiest instances; latency: of all tuples, with its mean.
+    """
     needs = estimate.resources
     return {
         "plan_id": estimate.plan_id,

@@ -11,7 +11,7 @@ from modeling.estimate_intervals import Interval
 
 def show_evaluation(name: str, evaluation: Evaluation) -> None:
     """One plan: operators, containers, what it carries, how long tuples take, how sure that is, what is in the way."""
-    _show_estimate(name, evaluation.estimate)
+    _show_estimate(name, evaluation)
     _show_uncertainty(evaluation)
     _show_lag(evaluation)
     by_remedy: dict[str, list[str]] = {}
@@ -32,7 +32,7 @@ def show_comparison(evaluations: Mapping[str, Evaluation]) -> None:
                 name,
                 sum(operator.parallelism for operator in each.operators.values()),
                 f"{each.saturation_scale - 1:+.0%}" if math.isfinite(each.saturation_scale) else "no bound",
-                each.bottleneck,
+                each.bottleneck if math.isfinite(each.saturation_scale) else "",
                 f"{each.utilisation:.0%}",
                 *(("",) * 3 if took is None else (seconds(took.p50_s), seconds(took.p95_s), seconds(took.p99_s))),
                 f"{each.resources.total_cores:.3g}",
@@ -44,14 +44,16 @@ def show_comparison(evaluations: Mapping[str, Evaluation]) -> None:
     console.print(table("side by side", [*columns, "P(target missed)"], rows))
 
 
-def _show_estimate(name: str, estimate: Estimate) -> None:
+def _show_estimate(name: str, evaluation: Evaluation) -> None:
+    estimate = evaluation.estimate
+    full = estimate.bottleneck if math.isfinite(estimate.saturation_scale) else ""
     console.print(
         table(
             name,
             ["operator", "instances", "arrivals", "busiest instance", "mean wait", "cores", "memory"],
             [
                 (
-                    operator.operator + (" ← bottleneck" if operator.operator == estimate.bottleneck else ""),
+                    _marked(operator.operator, operator.operator == full),
                     operator.parallelism,
                     f"{operator.arrival_rate_per_s:.4g}/s",
                     f"{operator.utilisation:.0%}",
@@ -64,15 +66,17 @@ def _show_estimate(name: str, estimate: Estimate) -> None:
         )
     )
     if estimate.resources.containers:
-        _show_containers(name, estimate)
+        _show_containers(name, estimate, full)
     for source, mst_per_s in estimate.mst_per_s.items():
         offered, taken = estimate.load_per_s[source], estimate.throughput_per_s[source]
-        plain(f"{source}: offered {offered:.4g}/s, processed {taken:.4g}/s, at most {mst_per_s:.4g}/s")
+        most = f"at most {mst_per_s:.4g}/s ({full})" if math.isfinite(mst_per_s) else "no bound"
+        plain(f"{source}: offered {offered:.4g}/s, processed {taken:.4g}/s, {most}")
     if estimate.stable:
         plain(_latency(estimate))
     else:
         growth = ", ".join(f"{source} {rate:.4g}/s" for source, rate in estimate.excess_per_s.items() if rate > 0)
-        plain(f"unstable: {_remedy(estimate)}" + (f"; the backlog grows by {growth}" if growth else ""))
+        told = [_remedy(evaluation), f"the backlog grows by {growth}" if growth else ""]
+        plain(": ".join(("unstable", "; ".join(filter(None, told)))).removesuffix(": "))
     if estimate.rescale is not None and estimate.rescale.current_plan_id == estimate.plan_id:
         plain("this is the plan that runs")
     elif estimate.rescale is not None:
@@ -115,7 +119,7 @@ def _show_lag(evaluation: Evaluation) -> None:
 
 
 def _interval(ends: Interval) -> str:
-    return f"{ends[0]:.4g} to {ends[1]:.4g}"
+    return " to ".join(f"{end:.4g}" if math.isfinite(end) else "no bound" for end in ends)
 
 
 def _interval_s(ends: Interval) -> str:
@@ -129,21 +133,29 @@ def seconds(value_s: float) -> str:
     return f"{value_s * 1e3:.3g} ms" if 0 < value_s < 1 else f"{value_s:.3g} s"
 
 
+def _marked(name: str, full: bool) -> str:
+    return f"{name} ← bottleneck" if full else name
+
+
 def _latency(estimate: Estimate) -> str:
-    mean = f"mean latency {seconds(estimate.latency_s)} to the slowest sink"
-    if estimate.latency is None:
-        return mean
     of = estimate.latency
+    if of is None:
+        return f"mean latency {seconds(estimate.latency_s)} to the slowest sink, by the busiest instances"
     return (
-        f"{mean}; of all tuples p50 {seconds(of.p50_s)}, p95 {seconds(of.p95_s)}, p99 {seconds(of.p99_s)}; "
-        f"p95 at {of.slowest_sink} {seconds(of.slowest_p95_s)}"
+        f"mean latency {seconds(of.mean_s)}, p50 {seconds(of.p50_s)}, p95 {seconds(of.p95_s)}, "
+        f"p99 {seconds(of.p99_s)}; p95 at {of.slowest_sink} {seconds(of.slowest_p95_s)}"
     )
 
 
-def _remedy(estimate: Estimate) -> str:
-    if estimate.bottleneck in estimate.operators:
-        return f"raise the parallelism of {estimate.bottleneck}"
-    return f"{estimate.bottleneck} is full; spread its instances over more containers, or give it more"
+def _remedy(evaluation: Evaluation) -> str:
+    """What is full and no operator; of operators the excuses tell what would mend them, and whether anything does."""
+    full = evaluation.estimate.bottleneck
+    if full in evaluation.estimate.operators:
+        told = any(full in (excuse.operator, *excuse.change) for excuse in evaluation.excuses)
+        return "" if told else f"raise the parallelism of {full}"
+    if full.startswith("network "):
+        return f"{full} is full; place what talks over it on one node, or widen the link"
+    return f"{full} is full; spread its instances over more containers, or give it more"
 
 
 def _memory(estimate: Estimate, operator: str) -> str:
@@ -151,14 +163,14 @@ def _memory(estimate: Estimate, operator: str) -> str:
     return "" if needed is None else f"{needed.sum():.4g} MiB"
 
 
-def _show_containers(name: str, estimate: Estimate) -> None:
+def _show_containers(name: str, estimate: Estimate, full: str) -> None:
     console.print(
         table(
             f"{name}: containers",
             ["container", "node", "cores", "of", "memory", "of "],
             [
                 (
-                    each.id,
+                    _marked(str(each.id), full == f"container {each.id}"),
                     each.node,
                     f"{each.cores:.3g}",
                     "" if each.cores_limit is None else f"{each.cores_limit:.3g}",

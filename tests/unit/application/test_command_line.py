@@ -53,7 +53,9 @@ def test_evaluate__answers_with_every_number(capsys: pytest.CaptureFixture[str])
 def test_evaluate__compares_plans_and_says_unstable_in_words(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("evaluate", "--topology", TOPOLOGY, "--plan", BUSY, "--plan", NIGHT, "--load", "ingest=1.2") == 0
     shown = capsys.readouterr().out
-    assert "unstable: raise the parallelism of transcribe" in " ".join(shown.split())
+    # 1.2/s of which 2 instances of 8 s take 0.25/s; what would mend that is said below, once.
+    assert "unstable: the backlog grows by ingest 0.95/s" in " ".join(shown.split())
+    assert "raise the parallelism" not in shown
     assert "offered 1.2/s, processed 0.25/s, at most 0.25/s" in " ".join(shown.split())
 
 
@@ -74,7 +76,12 @@ def test_evaluate__refuses_an_unknown_operator_in_a_plan(capsys: pytest.CaptureF
 
 @pytest.mark.parametrize(
     ("load", "message"),
-    [("ingest=-1", "not below 0"), ("ingest=nan", "finite"), ("ingest", "SOURCE=NUMBER"), ("calls=1", "'calls'")],
+    [
+        ("ingest=-1", "-1 is out of bounds; give 0, or 1e-09 to 1e+12"),
+        ("ingest=nan", "nan is out of bounds"),
+        ("ingest", "SOURCE=NUMBER"),
+        ("calls=1", "'calls'"),
+    ],
 )
 def test_evaluate__refuses_a_load_that_cannot_be(capsys: pytest.CaptureFixture[str], load: str, message: str) -> None:
     assert message in fails(capsys, "evaluate", "--topology", TOPOLOGY, "--plan", BUSY, "--load", load)

@@ -185,6 +185,54 @@ def test_plans__whose_files_are_called_alike_are_told_apart_by_their_folders() -
     assert list(shown_names([Path("a.yaml"), Path("x/a.yaml")]).values()) == ["a.yaml", "x/a.yaml"]
 
 
+def shown(capsys: pytest.CaptureFixture[str], files: dict[str, str], *more: str) -> str:
+    assert run("--topology", files["topology"], "--plan", files["plan"], *more) == 0
+    return " ".join(capsys.readouterr().out.split())
+
+
+def test_a_full_container__is_marked_and_named_where_the_plan_says_how_much_it_takes(
+    capsys: pytest.CaptureFixture[str], files: dict[str, str], tmp_path: Path
+) -> None:
+    small = tmp_path / "small.yaml"
+    small.write_text("containers: {cores: 0.4}\n")
+    text = shown(capsys, files, "--site", str(small), "--load", "read=100")
+    # container 1 computes 100 · 1 ms + 50 · 4 ms, 0.3 of 0.4 cores
+    assert "processed 100/s, at most 133.3/s (container 1)" in text
+    assert "1 ← bottleneck" in text
+    assert "count ← bottleneck" not in text
+    full = shown(capsys, files, "--site", str(small), "--load", "read=200")
+    assert "unstable: container 1 is full; spread its instances over more containers, or give it more" in full
+
+
+def test_a_full_link__is_not_told_to_spread_instances(
+    capsys: pytest.CaptureFixture[str], files: dict[str, str], tmp_path: Path
+) -> None:
+    narrow = tmp_path / "narrow.yaml"
+    narrow.write_text(SITE.replace("mbit_per_s: 100}", "mbit_per_s: 0.1}").replace("factor: 2", "factor: 1"))
+    # 50/s · 8000 bits of 0.1 Mbit/s are four times as much as there is
+    assert (
+        "unstable: network near → far is full; place what talks over it on one node, or widen the link; "
+        "the backlog grows by read 75/s"
+    ) in shown(capsys, files, "--site", str(narrow), "--load", "read=100")
+
+
+def test_a_plan__that_nothing_fills_has_no_bound_and_no_bottleneck(
+    capsys: pytest.CaptureFixture[str], files: dict[str, str], tmp_path: Path
+) -> None:
+    free = tmp_path / "free.json"
+    free.write_text('{"topology": "pair", "operators": {"read": {"service_s": 0}, "count": {"service_s": 0}}}')
+    text = shown(capsys, files, "--load", "read=100", "--profile", str(free))
+    assert "read: offered 100/s, processed 100/s, no bound" in text
+    assert "bottleneck" not in text
+
+
+def test_the_mean_latency__is_that_of_the_tuples_whose_percentiles_stand_beside_it(
+    capsys: pytest.CaptureFixture[str], files: dict[str, str]
+) -> None:
+    mean_s = answer(capsys, files, "--load", "read=400")["latency"]["mean_s"]
+    assert f"mean latency {mean_s * 1e3:.3g} ms, p50 " in shown(capsys, files, "--load", "read=400")
+
+
 def test_an_overload__is_excused_with_the_change_that_mends_it(
     capsys: pytest.CaptureFixture[str], files: dict[str, str]
 ) -> None:

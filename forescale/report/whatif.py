@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import isclose
 
 from forescale.report.decision import ReportError
 from modeling.estimate import Estimate
@@ -53,6 +54,11 @@ class WhatIf:
         return tuple(
             sorted(keeping, key=lambda name: (self.plans[name].instances, self.estimates[name].resources.total_cores))
         )
+
+    def as_small(self, name: str, other: str) -> bool:
+        """Whether two plans have as many instances, and as many cores in use but for rounding."""
+        cores = (self.estimates[each].resources.total_cores for each in (name, other))
+        return self.plans[name].instances == self.plans[other].instances and isclose(*cores)
 
     def fits(self, name: str) -> bool:
         """Whether nothing of a plan is larger than its container; often collecting garbage does fit."""

@@ -1,6 +1,6 @@
 """Evaluated plans as one self-contained page: which carry the load, and what is in the way of the others."""
 
-from math import ceil, isnan
+from math import ceil, isfinite, isnan
 from pathlib import Path
 
 from forescale.report.figure import ReportFigure
@@ -84,7 +84,7 @@ def _plans_table(whatif: WhatIf) -> Table:
     columns: list[tuple[str, dict[str, str]]] = [
         ("instances", {name: f"{whatif.plans[name].instances:,}" for name in of}),
         ("headroom", {name: headroom(each) for name, each in of.items()}),
-        ("bottleneck", {name: each.bottleneck for name, each in of.items()}),
+        ("bottleneck", {name: each.bottleneck if isfinite(each.saturation_scale) else "" for name, each in of.items()}),
         ("busiest", {name: percent(each.utilisation) for name, each in of.items()}),
         *(
             (quantile, {name: _quantile(each, quantile) for name, each in of.items()})

@@ -29,13 +29,18 @@ def headline(whatif: WhatIf) -> str:
         near = percent(whatif.estimates[nearest].saturation_scale)
         return f"None of {count} plans carries {load}; {_name(nearest)} comes nearest, at {near} of it"
     fitting = [name for name in carrying if whatif.fits(name)]
-    best = (fitting or carrying)[0]
+    alike = [name for name in fitting or carrying if whatif.as_small(name, (fitting or carrying)[0])]
+    best = max(alike, key=lambda name: whatif.estimates[name].saturation_scale)
     room = f"with {headroom(whatif.estimates[best])} headroom"
     over = "" if fitting else ", though over the size of its containers"
     if len(carrying) == 1:
         return f"1 of {count} plans carries {load}: {_name(best)}, {room}{over}"
     who = ("Both" if count == 2 else f"All {count}") if len(carrying) == count else f"{len(carrying)} of {count}"
-    smallest = "the smallest of them" + (" that fits its containers" if fitting and best != carrying[0] else "")
+    fits = fitting and fitting[0] != carrying[0]
+    if len(alike) > 1:
+        smallest = "among the smallest of them" + (" that fit their containers" if fits else "")
+    else:
+        smallest = "the smallest of them" + (" that fits its containers" if fits else "")
     return f"{who} plans carry {load}; {_name(best)} is {smallest}, {room}{over}"
 
 
@@ -140,12 +145,17 @@ def _refused(whatif: WhatIf, name: str) -> list[str]:
 def _help(whatif: WhatIf, name: str) -> str:
     estimate, plan = whatif.estimates[name], whatif.plans[name]
     if estimate.bottleneck not in estimate.operators:
+        if estimate.bottleneck.startswith("network "):
+            remedy = "place what talks over it on one node, or widen the link"
+            return f"What would help with {estimate.bottleneck}: {remedy}."
         return f"What would help: spread the instances of {estimate.bottleneck} over more, or give it more."
     found = excuses(whatif.topology, whatif.profiles, plan, whatif.load_per_s, Targets())
-    if hopeless := next((excuse for excuse in found if not excuse.mendable), None):
-        return f"What would help: {hopeless.remedy}."
-    if not (enough := change_of(found)):
-        # Nodes of different speed are where the plan puts them, which another parallelism does not tell.
+    # Nodes of another speed are where the plan puts them, which another parallelism does not tell.
+    factors = [whatif.site.service_factor.get(container.node, 1.0) for container in plan.packing]
+    hopeless = next((excuse for excuse in found if not excuse.mendable), None)
+    if hopeless is not None and min(factors, default=1.0) >= 1:
+        return f"{shortened(hopeless.operator)}: {hopeless.remedy}."
+    if set(factors) - {1.0} or not (enough := change_of(found)):
         return f"What would help: more instances of {estimate.bottleneck}."
     raised = ", ".join(f"{name} {count} instead of {plan.parallelism[name]}" for name, count in enough.items())
     return f"Just enough, without headroom: {raised}."

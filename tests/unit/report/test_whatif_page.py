@@ -14,6 +14,7 @@ from forescale.report.whatif import WhatIf
 from forescale.report.whatif_page import render_whatif_page, write_whatif_page
 from modeling.evaluate import evaluate
 from modeling.key_histogram import KeyHistogram
+from modeling.network import MeasuredLink, measured_network
 from modeling.operator_profile import OperatorProfile
 from modeling.physical_plan import PhysicalPlan
 from modeling.plan_change import PlanChange
@@ -138,8 +139,38 @@ def test_page__says_when_no_number_of_instances_is_enough_and_when_keys_are_not_
     # All 400/s to the one key's instance: 160 % however many there are.
     text = page_of(keyed({"all": 1.0}, 2)).text
     assert "plan does not carry read 400/s: count is full at 62 % of it" in text
-    assert "no parallelism helps, as its busiest instance is at 1.6 even with 8: spread its heaviest key" in text
+    assert "count: no parallelism helps, as its busiest instance is at 1.6 even with 8: spread its heaviest key" in text
     assert "How even read->count is dealt is not known" in page_of(keyed({}, 4)).text
+
+
+def test_page__names_the_operator_of_which_there_cannot_be_enough() -> None:
+    # 40,000/s of 4 ms are the work of 160 instances; exactly full is too full.
+    text = page_of(what_if({"plan": 2}, load_per_s=40_000.0)).text
+    assert "count: not even 128 instances do: raise its max_parallelism to 161 or more." in text
+
+
+def test_page__counts_no_instances_for_a_plan_on_nodes_of_another_speed() -> None:
+    def text(factor: float) -> str:
+        # 600/s: 4 ms on near, 4 ms times the factor on far.
+        site = Site(service_factor={"far": factor})
+        return page_of(what_if({"plan": 2}, load_per_s=600.0, site=site, packed=True)).text
+
+    assert "What would help: more instances of count." in text(2.0)
+    assert "Just enough" not in text(2.0)
+    assert "Just enough, without headroom: count 3 instead of 2." in text(1.0)
+
+
+def test_page__says_of_a_full_link_what_widens_it() -> None:
+    link = MeasuredLink("near", "far", 1.0, 0.0, 0.1)
+    network = measured_network([link], np.random.default_rng(7))
+    site = Site(network=network, bytes_per_tuple={"read->count": 1000.0})
+    text = page_of(what_if({"plan": 2}, site=site, packed=True)).text
+    assert "What would help with network near → far: place what talks over it on one node, or widen the link." in text
+
+
+def test_headline__of_plans_that_are_equally_small_calls_none_the_smallest() -> None:
+    text = page_of(what_if({"first": 2, "second": 2, "large": 3})).text
+    assert "All 3 plans carry read 400/s; first is among the smallest of them, with 25 % headroom" in text
 
 
 def test_page__raises_all_that_is_full_at_once() -> None:

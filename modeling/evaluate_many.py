@@ -6,6 +6,7 @@ modeling/many_latencies.py). Use modeling/evaluate.py for all that is to be know
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import networkx as nx
@@ -335,14 +336,9 @@ class _Job:
         (rows, instances, scenarios or 1, sources).
         """
         sources = len(self._topology.sources)
-        alone = not (scenarios.service_factor or scenarios.selectivity_factor)
-        count = 1 if alone else scenarios.count
-        units = Scenarios(
-            np.tile(np.eye(sources), (count, 1)),
-            {name: np.repeat(each, sources) for name, each in scenarios.service_factor.items()},
-            {},
-            {name: np.repeat(each, sources) for name, each in scenarios.selectivity_factor.items()},
-        )
+        count = 1 if scenarios.alike else scenarios.count
+        loads = np.tile(np.eye(sources), (count, 1))
+        units = Scenarios(loads) if scenarios.alike else scenarios.under(loads, lambda each: np.repeat(each, sources))
         return [(of.row, of.busy.reshape(*of.busy.shape[:2], count, sources)) for of in self.rates(plans, units)]
 
     @staticmethod
@@ -367,25 +363,14 @@ class _Job:
                     break
                 at, scales, worst = at[over], scales[over], worst[over]
                 taken[number, at] *= np.where(fed[worst], scales[:, None], 1.0)
-                now = Scenarios(
-                    taken[number, at],
-                    *(
-                        {name: each[at] for name, each in of.items()}
-                        for of in (scenarios.service_factor, scenarios.service_cv2, scenarios.selectivity_factor)
-                    ),
-                )
+                now = scenarios.under(taken[number, at], partial(np.take, indices=at))
                 scales, worst = self._saturation(plan, now)
 
     def _saturation(self, plan: PhysicalPlan, scenarios: Scenarios) -> tuple[Floats, Ints]:
         """Scale and bottleneck of each scenario: the first crossing of 1, upwards from where nothing saturates."""
 
         def used(scales: Floats) -> Floats:
-            scaled = Scenarios(
-                scenarios.loads_per_s * scales[:, None],
-                scenarios.service_factor,
-                scenarios.service_cv2,
-                scenarios.selectivity_factor,
-            )
+            scaled = scenarios.under(scenarios.loads_per_s * scales[:, None])
             return np.stack([operator.busiest[0] for operator in self.rates([plan], scaled)])
 
         busiest = used(np.ones(scenarios.count)).max(axis=0)

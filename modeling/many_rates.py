@@ -5,8 +5,9 @@ and, under pointwise groupings, on that of the operators before it, not on the w
 the same share one row. So the work is one pass over the operators on arrays (rows, instances, scenarios).
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +23,7 @@ from modeling.topology import Engine, Grouping, Operator, Stream, Topology
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+Name = TypeVar("Name", bound=Hashable)
 
 ALIKE = 0.01
 """Instances whose shares lie within so much of each other count as one kind with their mean share: waits are then off
@@ -30,27 +32,58 @@ by a thousandth at a utilisation of .9. The busiest instance itself, which decid
 
 @dataclass(frozen=True)
 class Scenarios:
-    """loads_per_s: shape (scenarios, sources). service_factor and service_cv2 per operator, selectivity_factor per
-    stream name, each of shape (scenarios,): what multiplies, or stands for, the profile's; left out where as profiled.
+    """loads_per_s: shape (scenarios, sources). All others have the shape (scenarios,) and multiply, or stand for, what
+    the profile says; what is left out is as profiled.
+
+    service_factor and service_cv2 per operator; selectivity_factor per stream name; stream_service_factor per stream
+    that enters, in place of the operator's service_factor; input_selectivity_factor by (stream that leaves, stream that
+    enters); scale_exponent and coordination_s per operator, instead of its efficiency's.
     """
 
     loads_per_s: Floats
     service_factor: Mapping[str, Floats] = field(default_factory=dict)
     service_cv2: Mapping[str, Floats] = field(default_factory=dict)
     selectivity_factor: Mapping[str, Floats] = field(default_factory=dict)
+    stream_service_factor: Mapping[str, Floats] = field(default_factory=dict)
+    input_selectivity_factor: Mapping[tuple[str, str], Floats] = field(default_factory=dict)
+    scale_exponent: Mapping[str, Floats] = field(default_factory=dict)
+    coordination_s: Mapping[str, Floats] = field(default_factory=dict)
 
     @property
     def count(self) -> int:
         return int(self.loads_per_s.shape[0])
 
-    def part(self, begin: int, end: int) -> "Scenarios":
-        return Scenarios(
-            self.loads_per_s[begin:end],
-            *(
-                {name: each[begin:end] for name, each in of.items()}
-                for of in (self.service_factor, self.service_cv2, self.selectivity_factor)
-            ),
+    @property
+    def alike(self) -> bool:
+        """Whether all have the same service times and selectivities."""
+        return not (
+            self.service_factor
+            or self.selectivity_factor
+            or self.stream_service_factor
+            or self.input_selectivity_factor
+            or self.scale_exponent
+            or self.coordination_s
         )
+
+    def under(self, loads_per_s: Floats, taken: Callable[[Floats], Floats] = lambda each: each) -> "Scenarios":
+        """Other loads. taken: what becomes of every parameter, so that there are as many as loads."""
+
+        def each_of(per_name: Mapping[Name, Floats]) -> dict[Name, Floats]:
+            return {name: taken(each) for name, each in per_name.items()}
+
+        return Scenarios(
+            loads_per_s,
+            each_of(self.service_factor),
+            each_of(self.service_cv2),
+            each_of(self.selectivity_factor),
+            each_of(self.stream_service_factor),
+            each_of(self.input_selectivity_factor),
+            each_of(self.scale_exponent),
+            each_of(self.coordination_s),
+        )
+
+    def part(self, begin: int, end: int) -> "Scenarios":
+        return self.under(self.loads_per_s[begin:end], lambda each: each[begin:end])
 
 
 @dataclass(frozen=True)
@@ -230,7 +263,7 @@ def many_rates(
 
         leaving: dict[str, ByPlan] = {}
         for out in topology.outputs(name):
-            rate = _given_per_s(profile, out.name, entering)
+            rate = _given_per_s(profile, out.name, entering, scenarios)
             rate = rate * scenarios.selectivity_factor.get(out.name, 1.0)
             leaving[out.name] = given[out.name] = _deduped(row, rate)
         if any(out.grouping in POINTWISE for out in topology.outputs(name)):
@@ -267,9 +300,11 @@ class _Dealt:
         for out in topology.outputs(profile.operator):
             if out.grouping not in POINTWISE:
                 continue
-            whole = _given_per_s(profile, out.name, entering) * scenarios.selectivity_factor.get(out.name, 1.0)
+            whole = _given_per_s(profile, out.name, entering, scenarios) * scenarios.selectivity_factor.get(
+                out.name, 1.0
+            )
             if out.name in profile.input_selectivity and out.name not in profile.windowed:
-                ratios = profile.input_selectivity[out.name]
+                ratios = _input_selectivity(profile, out.name, scenarios)
                 parts = np.asarray(sum(rate * ratios.get(of, 0.0) for of, rate in by_instance.items()))
             else:
                 parts = np.asarray(sum(by_instance.values()))
@@ -316,16 +351,39 @@ def _by_instance(
     return found
 
 
-def _given_per_s(profile: OperatorProfile, stream: str, entering_per_s: Mapping[str, Floats]) -> Floats:
+def _given_per_s(
+    profile: OperatorProfile, stream: str, entering_per_s: Mapping[str, Floats], scenarios: Scenarios
+) -> Floats:
     if stream in profile.windowed:
         return profile.windowed[stream].given_at_once_per_s(entering_per_s)
+    if stream in profile.input_selectivity:
+        ratios = _input_selectivity(profile, stream, scenarios)
+        return np.asarray(sum(rate * ratios.get(of, 0.0) for of, rate in entering_per_s.items()))
     return profile.given_per_s(stream, entering_per_s)
+
+
+def _input_selectivity(profile: OperatorProfile, stream: str, scenarios: Scenarios) -> dict[str, Floats]:
+    factor = scenarios.input_selectivity_factor
+    return {
+        entering: ratio * factor.get((stream, entering), np.ones(1))
+        for entering, ratio in profile.input_selectivity[stream].items()
+    }
 
 
 def _service_s(profile: OperatorProfile, stream: str, counts: Ints, scenarios: Scenarios) -> Floats:
     """Shape (rows, scenarios or 1)."""
-    each = np.array([[profile.service_s_of(stream, int(count))] for count in counts])
-    return each * scenarios.service_factor.get(profile.operator, np.ones(1))
+    name, efficiency = profile.operator, profile.efficiency
+    factor = scenarios.stream_service_factor.get(stream, scenarios.service_factor.get(name, np.ones(1)))
+    if name not in scenarios.scale_exponent and name not in scenarios.coordination_s:
+        each = np.array([[profile.service_s_of(stream, int(count))] for count in counts])
+        return each * factor
+    # As ScaleEfficiency.service_s says it, of many shapes at once.
+    exponent = scenarios.scale_exponent.get(name, np.array([efficiency.exponent]))
+    coordination_s = scenarios.coordination_s.get(name, np.array([efficiency.coordination_s]))
+    service_s = profile.stream_service_s.get(stream, profile.service_s)
+    further = counts[:, None] - efficiency.measured_at
+    scaled = service_s * (counts[:, None] / efficiency.measured_at) ** (1 - exponent)
+    return np.asarray(np.maximum(scaled + coordination_s * further, 0.0) * factor)
 
 
 def _mixed_cv2(

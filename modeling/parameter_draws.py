@@ -15,6 +15,12 @@ Floats = npt.NDArray[np.float64]
 
 _NORMAL_95 = 1.959963984540054
 
+_ENDS = 0.975
+"""At and below the upper end of an interval of 95 %."""
+
+_EXPONENTS = (0.01, 2.0)
+"""What ScaleEfficiency may have."""
+
 _LONE_ERROR = 0.05
 """Relative: a lone sample tells no spread, and spans of a steady machine differ by so much."""
 
@@ -28,6 +34,7 @@ class ParameterDraws:
 
     service_factor: per operator, of the service time of every stream that enters, at every parallelism. service_cv2:
     per operator, instead of the profile's. selectivity_factor: per stream name. cpu_factor: per operator, of cpu_s.
+    The others as in Scenarios.
     """
 
     count: int
@@ -35,17 +42,15 @@ class ParameterDraws:
     service_cv2: Mapping[str, Floats] = field(default_factory=dict)
     selectivity_factor: Mapping[str, Floats] = field(default_factory=dict)
     cpu_factor: Mapping[str, Floats] = field(default_factory=dict)
+    stream_service_factor: Mapping[str, Floats] = field(default_factory=dict)
+    input_selectivity_factor: Mapping[tuple[str, str], Floats] = field(default_factory=dict)
+    scale_exponent: Mapping[str, Floats] = field(default_factory=dict)
+    coordination_s: Mapping[str, Floats] = field(default_factory=dict)
 
     def scenarios(self, loads_per_s: Floats) -> Scenarios:
         """Every draw under every load, loads fastest. loads_per_s: shape (loads, sources)."""
         loads = loads_per_s.shape[0]
-        return Scenarios(
-            np.tile(loads_per_s, (self.count, 1)),
-            *(
-                {name: np.repeat(each, loads) for name, each in of.items()}
-                for of in (self.service_factor, self.service_cv2, self.selectivity_factor)
-            ),
-        )
+        return self._drawn.under(np.tile(loads_per_s, (self.count, 1)), lambda each: np.repeat(each, loads))
 
     def paired(self, loads_per_s: Floats) -> Scenarios:
         """Path by path: draw number m (after the last, from the first again) all along path m.
@@ -54,12 +59,21 @@ class ParameterDraws:
         """
         paths, steps, sources = loads_per_s.shape
         of_path = np.arange(paths) % self.count
+        loads = loads_per_s.reshape(paths * steps, sources)
+        return self._drawn.under(loads, lambda each: np.repeat(each[of_path], steps))
+
+    @property
+    def _drawn(self) -> Scenarios:
+        """A scenario for each draw, as yet without loads."""
         return Scenarios(
-            loads_per_s.reshape(paths * steps, sources),
-            *(
-                {name: np.repeat(each[of_path], steps) for name, each in of.items()}
-                for of in (self.service_factor, self.service_cv2, self.selectivity_factor)
-            ),
+            np.zeros((self.count, 0)),
+            self.service_factor,
+            self.service_cv2,
+            self.selectivity_factor,
+            self.stream_service_factor,
+            self.input_selectivity_factor,
+            self.scale_exponent,
+            self.coordination_s,
         )
 
 
@@ -71,7 +85,14 @@ def parameter_draws(profiles: Profiles, rng: np.random.Generator, count: int) ->
     selectivities normal, 0 where that were negative. Measured ones have Student's t with samples - 1 degrees of freedom
     in place of the normal, as the error itself is only estimated; those of a lone sample are normal and off by 5 % or
     more. service_cv2 is log-normal about the profile's, so that its interval of 95 % is as wide in its logarithm. A
-    parameter of 0 stays so. Raises ModelError for less than one draw.
+    parameter of 0 stays so, but for coordination_s.
+
+    Where the profile has an interval for the service time of a stream, or for the selectivity of an input, that is
+    drawn in place of the operator's, or the stream's; so are the exponent and coordination_s of the efficiency. All of
+    them independently of each other, though one fit tells them: what is too much for one stream is too little for
+    another, so that draws are too wide where streams keep their shares; where all were found off by one factor they are
+    too narrow. Not drawn: keys, what windows give out, polling, memory, state. Raises ModelError for less than one
+    draw.
     """
     if count < 1:
         raise ModelError(f"{count} draws; give at least 1")
@@ -85,18 +106,59 @@ def parameter_draws(profiles: Profiles, rng: np.random.Generator, count: int) ->
     cv2: dict[str, Floats] = {}
     cpu: dict[str, Floats] = {}
     selectivity: dict[str, Floats] = {}
+    stream_service: dict[str, Floats] = {}
+    input_selectivity: dict[tuple[str, str], Floats] = {}
+    exponent: dict[str, Floats] = {}
+    coordination: dict[str, Floats] = {}
     for name, profile in sorted(profiles.items()):
-        samples = profile.samples
+        samples, scale = profile.samples, profile.efficiency
         if profile.service_s > 0 and (error := _relative(profile.service_s_error, profile.service_s, samples)) > 0:
             service[name] = _log_normal(spread(samples), error)
+        for stream, service_s in sorted(profile.stream_service_s.items()):
+            if service_s > 0 and (error := _error(profile, f"stream_service_s[{stream}]", service_s)) > 0:
+                stream_service[stream] = _log_normal(spread(samples), _relative(error, service_s, samples))
+        if (error := _error(profile, "efficiency.exponent", scale.exponent) or scale.exponent_error) > 0:
+            exponent[name] = np.clip(scale.exponent + error * spread(samples), *_EXPONENTS)
+        if (
+            error := _error(profile, "efficiency.coordination_s", scale.coordination_s) or scale.coordination_error_s
+        ) > 0:
+            coordination[name] = np.maximum(scale.coordination_s + error * spread(samples), 0.0)
         if profile.cpu_s and profile.cpu_s_error > 0:
             cpu[name] = _log_normal(spread(samples), _relative(profile.cpu_s_error, profile.cpu_s, samples))
         if (log_spread := _cv2_spread(profile)) > 0:
             cv2[name] = profile.service_cv2 * np.exp(log_spread * spread())
+        by_input: set[str] = set()
+        for stream, ratios in sorted(profile.input_selectivity.items()):
+            for entering, ratio in sorted(ratios.items()):
+                error = _error(profile, f"input_selectivity[{stream}][{entering}]", ratio)
+                if error > 0 and ratio > 0:
+                    by_input.add(stream)
+                    drawn = 1 + _relative(error, ratio, samples) * spread(samples)
+                    input_selectivity[stream, entering] = np.maximum(drawn, 0.0)
         for stream, error in sorted(profile.selectivity_error.items()):
-            if error > 0 and (ratio := _selectivity(profile, stream)) > 0:
+            if stream not in by_input and error > 0 and (ratio := _selectivity(profile, stream)) > 0:
                 selectivity[stream] = np.maximum(1 + _relative(error, ratio, samples) * spread(samples), 0.0)
-    return ParameterDraws(count, service, cv2, selectivity, cpu)
+    return ParameterDraws(
+        count,
+        service,
+        cv2,
+        selectivity,
+        cpu,
+        stream_service,
+        input_selectivity,
+        exponent,
+        coordination,
+    )
+
+
+def _error(profile: OperatorProfile, parameter: str, value: float) -> float:
+    """Standard error by which draws reach as far as the parameter's interval; 0 where it has none."""
+    if parameter not in profile.intervals:
+        return 0.0
+    _, high = profile.intervals[parameter]
+    reach = float(stdtrit(profile.samples - 1, _ENDS)) if profile.samples >= 2 else _NORMAL_95
+    # The lower end may be cut off at 0.
+    return max(0.0, high - value) / reach
 
 
 def _relative(error: float, value: float, samples: int) -> float:
@@ -119,7 +181,7 @@ def _cv2_spread(profile: OperatorProfile) -> float:
 
 
 def _selectivity(profile: OperatorProfile, stream: str) -> float:
-    """What errors are relative to: of a stream with a ratio for each input, their mean."""
-    if by_input := profile.input_selectivity.get(stream):
-        return float(np.mean(list(by_input.values())))
-    return profile.selectivity.get(stream, 1.0)
+    """What errors are relative to: the ratio of all inputs together; where only those of each are known, their mean."""
+    by_input = profile.input_selectivity.get(stream)
+    mean = float(np.mean(list(by_input.values()))) if by_input else 1.0
+    return profile.selectivity.get(stream, mean)

@@ -33,17 +33,20 @@ def output_ratios(
     inputs: Sequence[str],
     outputs: Sequence[str],
 ) -> OutputRatios:
-    """Of one operator that is no source. Streams whose output follows windows have a pooled ratio only."""
+    """Of one operator that is no source, per stream by the samples that tell it: what is not told is not nothing.
+    Streams whose output follows windows have a pooled ratio only.
+    """
     pooled: dict[str, Measured] = {}
     by_input: dict[str, Mapping[str, Measured]] = {}
     notes = []
-    counted = [at for at, sample in enumerate(samples) if sample.records_in_by]
     for stream in outputs:
-        if not any(stream in sample.records_out for sample in samples):
+        told = [at for at, sample in enumerate(samples) if stream in sample.records_out]
+        if tuples[told].sum() <= 0:
             continue
-        out = np.array([sample.records_out.get(stream, 0.0) for sample in samples])
+        out = np.array([samples[at].records_out[stream] for at in told])
+        counted = [number for number, at in enumerate(told) if samples[at].records_in_by]
         # One sample tells no spread: its count is taken as Poisson's.
-        pooled[stream] = measured_ratio(out, tuples, float(1 / np.sqrt(max(1.0, out.sum()))))
+        pooled[stream] = measured_ratio(out, tuples[told], float(1 / np.sqrt(max(1.0, out.sum()))))
         if len(inputs) < 2 or stream in known.windowed:
             continue
         before = known.input_selectivity.get(stream, {})
@@ -51,7 +54,7 @@ def output_ratios(
             if scaled := in_proportion(before, inputs, known.selectivity.get(stream, 1.0), pooled[stream]):
                 by_input[stream] = scaled
             continue
-        apart = told_apart(counts_by(samples, counted, inputs), out[counted], before)
+        apart = told_apart(counts_by(samples, [told[number] for number in counted], inputs), out[counted], before)
         if apart.ratio or apart.alike:
             by_input[stream] = apart.ratio
         if apart.why:

@@ -193,6 +193,19 @@ def test_inputs__that_were_known_to_differ_do_so_until_data_show_otherwise() -> 
     assert swapped.input_selectivity == {"j->k": {"a->j": pytest.approx(3), "b->j": pytest.approx(1)}}
 
 
+def test_sample_that_does_not_tell_a_stream__is_no_sample_of_nothing() -> None:
+    told = [joined(n, 0, 1, 3 * n) for n in (100.0, 200.0)]
+    untold = joined(1000.0, 0, 1, 0, records_out={})
+    # 900 out of the 300 that were told with them, not of 1300
+    assert profile_of(*told, untold).selectivity["j->k"] == pytest.approx(3)
+    # What is told to be nothing is nothing: 900 of 1300
+    assert profile_of(*told, joined(1000.0, 0, 1, 0)).selectivity["j->k"] == pytest.approx(900 / 1300)
+    assert profile_of(untold).selectivity["j->k"] == 7.0
+    by_mix = [joined(a, b, 1, a + 3 * b) for a, b in MIXES]
+    found = profile_of(*by_mix, joined(500.0, 500.0, 1, 0, records_out={})).input_selectivity["j->k"]
+    assert found == {"a->j": pytest.approx(1), "b->j": pytest.approx(3)}
+
+
 DIFFERED = {
     **DECLARED,
     "j": replace(

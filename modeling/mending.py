@@ -158,6 +158,8 @@ class _Search:
     def _beyond_parallelism(self, parallelism: Mapping[str, int], name: str, bound: float) -> str:
         if any(stream.grouping is Grouping.CUSTOM for stream in self._topology.inputs(name)):
             return f"no parallelism helps, as the shares of its custom grouping are given: make {name} faster"
+        if grouped := self._by_grouping(parallelism, name, bound):
+            return f"no parallelism helps, as {grouped}: change the grouping, or make {name} faster"
         at, most = self._topology.order.index(name), self._most[name]
         used = float(self._used([{**parallelism, name: most}])[0, at])
         evenly = self._even_busy(parallelism, name) / bound
@@ -169,6 +171,27 @@ class _Search:
                 f"key, or make {name} faster"
             )
         return f"not even {most} instances do: raise its max_parallelism to {ceil(evenly - 1e-9)} or more"
+
+    def _by_grouping(self, parallelism: Mapping[str, int], name: str, bound: float) -> str:
+        """What streams do that instances cannot share, where that is what keeps the operator from the bound."""
+        inputs = self._topology.inputs(name)
+        at_one = [stream for stream in inputs if stream.grouping is Grouping.GLOBAL]
+        at_all = [stream for stream in inputs if stream.grouping is Grouping.ALL]
+        unshared = {stream.name for stream in (*at_one, *at_all)}
+        if not unshared:
+            return ""
+        if len(unshared) < len(inputs):
+            streams = tuple(
+                replace(s, grouping=Grouping.SHUFFLE) if s.name in unshared else s for s in self._topology.streams
+            )
+            shared = replace(self._topology, streams=streams)
+            plan = self._plan({**parallelism, name: self._most[name]})
+            told = evaluate_many(shared, self._profiles, [plan], self._loads, latency=False)
+            if told.utilisation[0, 0, shared.order.index(name)] > bound * (1 + 1e-9):
+                return ""
+        parts = [f"all tuples of {stream.name} go to one instance" for stream in at_one]
+        parts += [f"every instance gets every tuple of {stream.name}" for stream in at_all]
+        return " and ".join(parts)
 
     def _latency_excuse(self, before: Mapping[str, int], changed: dict[str, int], *, mendable: bool) -> list[Excuse]:
         bound = self._targets.max_latency_s

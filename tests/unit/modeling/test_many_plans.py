@@ -310,6 +310,38 @@ def test_excuse__of_skewed_keys_says_that_no_parallelism_helps() -> None:
     assert crowded.remedy == "not even 4 instances do: raise its max_parallelism to 8 or more"
 
 
+@pytest.mark.parametrize(
+    ("grouping", "why"),
+    [
+        (Grouping.GLOBAL, "all tuples of in->count go to one instance"),
+        (Grouping.ALL, "every instance gets every tuple of in->count"),
+    ],
+)
+def test_excuse__of_a_stream_that_instances_cannot_share_names_its_grouping(grouping: Grouping, why: str) -> None:
+    topology = Topology("unshared", (Operator("in"), Operator("count")), (Stream("in", "count", grouping),))
+    profiles = {"in": OperatorProfile("in", 0.0), "count": OperatorProfile("count", 0.01)}
+    plan = PhysicalPlan("unshared", {"in": 1, "count": 2})
+    (found,) = excuses(topology, profiles, plan, {"in": 200.0}, Targets())
+    assert found.remedy == f"no parallelism helps, as {why}: change the grouping, or make count faster"
+    assert found.change == {}
+
+
+def test_excuse__of_skewed_keys_beside_a_stream_to_one_instance_names_the_keys() -> None:
+    streams = (Stream("in", "count", Grouping.FIELDS), Stream("tick", "count", Grouping.GLOBAL))
+    topology = Topology("both", (Operator("in"), Operator("tick"), Operator("count")), streams)
+    profiles = {
+        "in": OperatorProfile("in", 0.0),
+        "tick": OperatorProfile("tick", 0.0),
+        "count": OperatorProfile("count", 0.01, stream_keys={"in->count": KeyHistogram({"one": 0.9})}),
+    }
+    plan = PhysicalPlan("both", {"in": 1, "tick": 1, "count": 2})
+    (keyed,) = excuses(topology, profiles, plan, {"in": 200.0, "tick": 1.0}, Targets())
+    assert "spread its heaviest key" in keyed.remedy
+    # Keys have one instance at 0.45 of its time, ticks another one at 2
+    (ticking,) = excuses(topology, profiles, plan, {"in": 50.0, "tick": 200.0}, Targets())
+    assert "all tuples of tick->count go to one instance" in ticking.remedy
+
+
 def test_misfits__are_told_with_the_nearest_plan_that_fits() -> None:
     topology, profiles, _ = wide()
     plan = PhysicalPlan("wide", {"in": 1, "map": 100, "cuont": 2})

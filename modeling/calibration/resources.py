@@ -1,12 +1,13 @@
 """CPU, memory, state and garbage collection of one operator's instances."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
+from scipy.stats import norm
 
-from modeling.calibration.measured import Measured, measured, measured_ratio, unbounded
+from modeling.calibration.measured import LEVEL, Measured, measured, measured_ratio, unbounded
 from modeling.calibration.spans import spans
 from modeling.operator_profile import OperatorProfile
 from modeling.operator_sample import OperatorSample
@@ -66,7 +67,9 @@ def _cpu_s(samples: Sequence[OperatorSample], tuples: Floats, notes: list[str]) 
             "container"
         )
         return line.slope
-    return measured_ratio(cpu_s, counts, float(1 / np.sqrt(counts.sum())))
+    ratio = measured_ratio(cpu_s, counts, float(1 / np.sqrt(counts.sum())))
+    # An idle instance may use some all the same: then a tuple takes less, by as much as the line allows.
+    return ratio if line is None else _down_to(ratio, line.slope.low)
 
 
 def _memory(
@@ -86,9 +89,21 @@ def _memory(
     # Rates that are alike do not tell what a higher one takes: that stays as it was known before.
     used_mib = np.maximum(0.0, used_mib - known.memory_mib_s * rates_per_s)
     n = used_mib.size
-    if n < 2:
-        return unbounded(float(used_mib[0])), None
-    return measured(float(used_mib.mean()), float(used_mib.std(ddof=1) / np.sqrt(n)), n - 1), None
+    if n < 2 or (line is None and "memory_mib_s" not in known.intervals):
+        # Nobody knows how much of it is there without load.
+        return unbounded(float(used_mib.mean())), None
+    idle = measured(float(used_mib.mean()), float(used_mib.std(ddof=1) / np.sqrt(n)), n - 1)
+    if line is None:
+        return idle, None
+    idle = _down_to(idle, line.start.low)
+    return (idle if known.memory_mib_s == 0 else replace(idle, high=max(idle.high, line.start.high))), None
+
+
+def _down_to(one: Measured, low: float) -> Measured:
+    """What has a part that may belong to another term, which cannot be negative: it may be less, not more."""
+    low = max(0.0, min(one.low, low))
+    reach = (one.high - low) / 2 / float(norm.ppf((1 + LEVEL) / 2))
+    return replace(one, low=low, error=max(one.error, reach))
 
 
 @dataclass(frozen=True)

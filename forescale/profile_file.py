@@ -1,10 +1,12 @@
 """Operator profiles as a JSON file, written by calibration and read by the planner and `forescale evaluate`."""
 
+from collections.abc import Collection
 from dataclasses import asdict
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from forescale.whole_file import write_whole
 from modeling.errors import ModelError
 from modeling.key_histogram import KeyHistogram
 from modeling.operator_profile import OperatorProfile
@@ -121,7 +123,7 @@ def _check(entry: ProfilesEntry, topology: Topology) -> None:
             )
         enters = [stream.name for stream in topology.inputs(operator)]
         leaves = [stream.name for stream in topology.outputs(operator)]
-        for field, named, streams, way in (
+        fields: list[tuple[str, Collection[str], list[str], str]] = [
             ("selectivity", profile.selectivity, leaves, "leaves"),
             ("selectivity_error", profile.selectivity_error, leaves, "leaves"),
             ("input_selectivity", profile.input_selectivity, leaves, "leaves"),
@@ -132,7 +134,8 @@ def _check(entry: ProfilesEntry, topology: Topology) -> None:
                 (f"input_selectivity.{stream}", ratios, enters, "enters")
                 for stream, ratios in profile.input_selectivity.items()
             ),
-        ):
+        ]
+        for field, named, streams, way in fields:
             if unknown := sorted(set(named) - set(streams)):
                 raise ModelError(
                     f"operators.{operator}.{field}.{unknown[0]} is no stream that {way} {operator!r}; "
@@ -147,10 +150,7 @@ def write_profile_file(path: Path, topology: str, profiles: dict[str, OperatorPr
         measured_at=measured_at,
         operators={name: _entry(profile) for name, profile in profiles.items()},
     )
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_suffix(".new")
-    temporary.write_text(entry.model_dump_json(indent=2), encoding="utf-8")
-    temporary.replace(path)
+    write_whole(entry.model_dump_json(indent=2), path)
 
 
 def _profile(name: str, entry: _ProfileEntry) -> OperatorProfile:

@@ -11,6 +11,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from forescale.whole_file import write_whole
 from modeling.errors import ModelError
 from modeling.operator_sample import OperatorSample
 from modeling.topology import Topology
@@ -113,10 +114,7 @@ def write_sample_file(path: Path, topology: str, samples: Iterable[OperatorSampl
             for one in samples
         ],
     )
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_suffix(".new")
-    temporary.write_text(entry.model_dump_json(indent=1, exclude_defaults=True), encoding="utf-8")
-    temporary.replace(path)
+    write_whole(entry.model_dump_json(indent=1, exclude_defaults=True), path)
 
 
 Placed = tuple[str, OperatorSample]

@@ -3,11 +3,9 @@
 import base64
 import hashlib
 import json
-import os
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -16,6 +14,7 @@ from plotly.offline import get_plotlyjs
 
 from forescale.report.figure import ReportFigure
 from forescale.report.wording import visible
+from forescale.whole_file import write_whole
 
 
 def rendered(template: str, script: str, figures: list[ReportFigure], **shown: object) -> str:
@@ -38,18 +37,7 @@ def rendered(template: str, script: str, figures: list[ReportFigure], **shown: o
 
 def write_page(page: str, path: Path) -> Path:
     """Write the page; a reader sees the old file or the new one, never half of it. Raises OSError."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with NamedTemporaryFile("w", encoding="utf-8", newline="\n", dir=path.parent, suffix=".part", delete=False) as part:
-        try:
-            part.write(page)
-            part.flush()
-            os.fsync(part.fileno())
-            Path(part.name).chmod(0o644)
-            Path(part.name).replace(path)
-        except BaseException:
-            Path(part.name).unlink(missing_ok=True)
-            raise
-    return path
+    return write_whole(page, path)
 
 
 def _figure_json(figure: ReportFigure) -> dict[str, object]:

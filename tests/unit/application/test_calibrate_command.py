@@ -104,7 +104,7 @@ def test_calibrate__writes_the_profiles_with_their_intervals(
     assert split["intervals"]["service_s"] == [low, high]
     # What no sample tells of is as it was declared.
     assert read_profile_file(out)["count"].service_s == 0.002
-    assert list(tmp_path.glob("*.new")) == []
+    assert list(tmp_path.glob("*.part")) == []
 
 
 def test_calibrate__tells_people_what_it_used_and_what_not(

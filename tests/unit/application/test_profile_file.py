@@ -45,6 +45,15 @@ def test_a_profile__comes_back_as_it_was(tmp_path: Path) -> None:
     assert read_profile_file(tmp_path / "p.json") == profiles
 
 
+def test_a_profile__is_written_whole_and_touches_no_other_file(tmp_path: Path) -> None:
+    (tmp_path / "p.new").write_text("mine")
+    for count in (1, 2):
+        write_profile_file(tmp_path / "p.json", "shop", {"in": OperatorProfile("in", count)}, "")
+    assert read_profile_file(tmp_path / "p.json")["in"].service_s == 2
+    assert (tmp_path / "p.new").read_text() == "mine"
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["p.json", "p.new"]
+
+
 @pytest.mark.parametrize(
     ("changed", "named"),
     [
@@ -79,6 +88,25 @@ def test_what_cannot_be__is_refused_with_file_field_and_remedy(
     with pytest.raises(ProfileFileError, match=named) as caught:
         read_profile_file(path)
     assert str(path) in str(caught.value)
+
+
+DOCS = Path(__file__).resolve().parents[3] / "docs" / "topology-file.md"
+
+
+def test_docs__name_every_field_of_a_profile_and_show_one_that_can_be_read(tmp_path: Path) -> None:
+    told = DOCS.read_text()
+    section = told[told.index("A **profile**") : told.index("### Sample files")]
+    models = json.loads((DOCS.parent / "schemas" / "profile.schema.json").read_text())
+    fields = {name for model in (models, *models["$defs"].values()) for name in model.get("properties", ())}
+    assert sorted(name for name in fields if f"`{name}`" not in section) == []
+    [example] = re.findall(r"```json\n(.*?)```", section, re.DOTALL)
+    (tmp_path / "p.json").write_text(example)
+    shop = Topology(
+        "shop",
+        (Operator("orders"), Operator("count"), Operator("store")),
+        (Stream("orders", "count"), Stream("count", "store")),
+    )
+    assert read_profile_file(tmp_path / "p.json", shop)["count"].windowed["count->store"].slide_s == 10
 
 
 SHOP = Topology(

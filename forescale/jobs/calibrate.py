@@ -43,7 +43,8 @@ def profile_path(config: TopologyConfig, settings: Settings) -> Path:
 
 
 def calibrate(config: TopologyConfig, settings: Settings, cluster: Cluster, now: datetime) -> Calibration:
-    """Measure, on top of what was measured before; operators that were idle keep what they had. Written to a file.
+    """Measure, on top of what was measured before; operators that were idle keep what they had. Written to a file if
+    any sample was of use.
 
     A cluster that does not tell its metrics leaves the last calibration, or else what the topology file declares.
     """
@@ -55,10 +56,12 @@ def calibrate(config: TopologyConfig, settings: Settings, cluster: Cluster, now:
     except ClusterError as error:
         return Calibration(base, f"not measured now: {error}")
     made = calibrated(config.as_topology(), samples, base)
-    write_profile_file(path, config.topology, made.profiles, now.isoformat())
+    measured = any(operator.used for operator in made.operators.values())
+    if measured:
+        write_profile_file(path, config.topology, made.profiles, now.isoformat())
     changed = drifts(base, made.profiles)
     notes = [f"{name}: {note}" for name, operator in made.operators.items() for note in operator.notes]
-    version = _tracked(config, settings, made, changed, now) if any(o.used for o in made.operators.values()) else ""
+    version = _tracked(config, settings, made, changed, now) if measured else ""
     return Calibration(made.profiles, _note(made.profiles, changed), tuple(notes), tuple(changed), version)
 
 

@@ -8,8 +8,8 @@ from modeling.topology import Topology
 
 
 def known_profiles(config: TopologyConfig, earlier: Profiles) -> dict[str, OperatorProfile]:
-    """Of all operators. What nobody measures (keys, the selectivity of new streams) is as the file declares it now: a
-    correction there takes effect.
+    """Of all operators. What nobody measured (keys, the selectivity of new streams, a service time that the engine does
+    not tell) is as the file declares it now: a correction there takes effect.
     """
     topology = config.as_topology()
     return {
@@ -22,8 +22,11 @@ def _known(topology: Topology, declared: OperatorProfile, measured: OperatorProf
     outputs = {stream.name for stream in topology.outputs(declared.operator)}
     inputs = {stream.name for stream in topology.inputs(declared.operator)}
     ratios = measured.selectivity if inputs else {}  # of sources they are declared, never measured
+    # Engines tell no busy time of some sources: what stands there was declared, by an earlier file perhaps.
+    timed = "service_s" in measured.intervals or measured.service_s_error > 0
     return replace(
         measured,
+        service_s=measured.service_s if timed else declared.service_s,
         selectivity={stream: ratios.get(stream, ratio) for stream, ratio in declared.selectivity.items()},
         selectivity_error={stream: e for stream, e in measured.selectivity_error.items() if stream in outputs},
         keys=declared.keys or measured.keys,

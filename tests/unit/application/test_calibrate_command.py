@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -214,6 +215,38 @@ def test_job__notes_what_was_never_measured_and_what_has_drifted(topology: Path)
     assert "drifted: split: service_s was 0.004, is 0.006 (+50%" in note
     # Out of reach, the last calibration stands.
     assert _calibrate(config, None) == ("not measured now: away", pytest.approx(0.006))
+
+
+class Young(Told):
+    """All of whose instances have just started."""
+
+    def operator_samples(self, span_s: float) -> Sequence[OperatorSample]:
+        return [replace(sample, age_s=1.0) for sample in super().operator_samples(span_s)]
+
+
+@pytest.mark.usefixtures("_untracked")
+def test_job__leaves_the_file_where_no_sample_is_of_use(topology: Path) -> None:
+    config = read_topology_file(topology)
+    later = datetime(2026, 1, 6, tzinfo=UTC)
+    path = profile_path(config, Settings())
+    calibrate(config, Settings(), Young(0.009), later)  # type: ignore[arg-type]
+    assert not path.exists()
+    _calibrate(config, 0.004)
+    before = path.read_bytes()
+    made = calibrate(config, Settings(), Young(0.009), later)  # type: ignore[arg-type]
+    assert made.profiles["split"].service_s == pytest.approx(0.004)
+    assert path.read_bytes() == before
+
+
+def test_known_profiles__take_a_service_time_that_was_never_measured_from_the_file(topology: Path) -> None:
+    config = read_topology_file(topology)
+    # Sampled for what it gives out, under an earlier file that said 9 ms of it.
+    earlier = {"lines": OperatorProfile("lines", 0.009, samples=3)}
+    assert known_profiles(config, earlier)["lines"].service_s == 0.001
+    timed = {"lines": OperatorProfile("lines", 0.009, samples=3, service_s_error=0.0001)}
+    assert known_profiles(config, timed)["lines"].service_s == 0.009
+    alike = {"lines": OperatorProfile("lines", 0.009, samples=3, intervals={"service_s": (0.009, 0.009)})}
+    assert known_profiles(config, alike)["lines"].service_s == 0.009
 
 
 @pytest.mark.usefixtures("_untracked")

@@ -73,7 +73,10 @@ class Network:
     def of(self, nodes: Sequence[str]) -> npt.NDArray[np.int64]:
         """Positions of nodes in the matrices. Raises ModelError for an unknown one."""
         if unknown := sorted(set(nodes) - set(self.nodes)):
-            raise ModelError(f"network has no node {unknown[0]!r}; known are {', '.join(self.nodes)}")
+            raise ModelError(
+                f"network has no node {unknown[0]!r}; known are {', '.join(self.nodes)}: add a link to it, or correct "
+                "the node"
+            )
         return np.array([self.index[node] for node in nodes], dtype=np.int64)
 
     def largest_delay_ms(self, nodes: Sequence[str]) -> float:

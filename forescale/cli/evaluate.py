@@ -19,6 +19,8 @@ from forescale.wiring import topology_config
 from modeling.errors import ModelError
 from modeling.operator_profile import MOST_CV2, OperatorProfile, Profiles
 from modeling.physical_plan import PhysicalPlan
+from modeling.placement import places_nodes
+from modeling.site import Site
 from modeling.targets import Targets
 from modeling.topology import Topology
 
@@ -91,6 +93,8 @@ def evaluate(
         seed=seed,
     )
     plans = {str(path): read_plan_file(path, shape) for path in plan}
+    for path, each in plans.items():
+        _check_nodes(path, each, terms.where.site)
     found: dict[str, Evaluation] = {}
     with console.status("evaluating") as status:
         for name, each in plans.items():
@@ -126,6 +130,18 @@ def _profiles(given: str, topology: Topology, settings: Settings) -> dict[str, O
     from forescale.tracking.calibration_versions import profiles_of_version
 
     return profiles_of_version(given, settings, topology)
+
+
+def _check_nodes(path: str, plan: PhysicalPlan, site: Site) -> None:
+    """Raises ModelError for a node that no link of the site leads to; without all nodes, links are left out anyway."""
+    if site.network is None or not places_nodes(plan):
+        return
+    for container in plan.packing:
+        if container.node not in site.network.nodes:
+            raise ModelError(
+                f"{path}: container {container.id}: no link of the site leads to node {container.node!r}; they join "
+                f"{', '.join(site.network.nodes)}: add a link to it, or correct the node"
+            )
 
 
 def _draw(

@@ -256,6 +256,19 @@ def test_errors_of_the_profile__become_intervals_and_probabilities(
     assert answer(capsys, files, "--load", "read=500")["intervals"]["mst_per_s"]["read"] == pytest.approx([500, 500])
 
 
+def test_a_node__that_no_link_leads_to_is_refused_with_the_plan_that_names_it(
+    capsys: pytest.CaptureFixture[str], files: dict[str, str], tmp_path: Path
+) -> None:
+    lost = tmp_path / "lost.yaml"
+    lost.write_text(PLAN.replace("far", "mars"))
+    more = ("--plan", str(lost), "--site", files["site"], "--load", "read=1")
+    assert run("--topology", files["topology"], *more) == 1
+    assert (
+        f"{lost}: container 2: no link of the site leads to node 'mars'; they join far, near: add a link to it, "
+        "or correct the node"
+    ) in capsys.readouterr().err
+
+
 def test_a_load__that_is_nothing_of_the_three_is_refused(
     capsys: pytest.CaptureFixture[str], files: dict[str, str]
 ) -> None:

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from forecasting.forecast import QUANTILES
 from forescale.arrivals_section import ArrivalsSection, NotNegative, Positive
 from forescale.events_section import EventsSection
+from forescale.shown import shown
 from modeling.errors import ModelError
 from modeling.key_histogram import KeyHistogram
 from modeling.operator_profile import OperatorProfile
@@ -309,7 +310,7 @@ def sentence(path: Path, problem: object) -> str:
     given = problem["input"]
     # Only what stands alone is repeated: a whole section may hold an address with a password.
     alone = isinstance(given, str | int | float) and problem["type"] != "value_error"
-    return f"{path}: {field}: {message}" + (f" (given: {given!r})" if alone else "")
+    return f"{path}: {field}: {message}" + (f" (given: {shown(given)})" if alone else "")
 
 
 def find_topology_file(name: str, folder: Path) -> Path:

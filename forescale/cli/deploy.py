@@ -9,6 +9,7 @@ import typer
 
 from forescale.cli.output import AsJson, console, plain, say_json, table
 from forescale.settings import Settings
+from forescale.shown import shown
 from forescale.wiring import ledger_of, topology_config
 
 app = typer.Typer(help="Review and deploy.", no_args_is_help=True)
@@ -124,7 +125,7 @@ def _parallelism(topology: str, file: Path | None, given: list[str]) -> dict[str
     for text in given:
         operator, _, count = text.partition("=")
         if not (operator and count.isdecimal()):
-            raise PlanFileError(f"--set {text!r} is not OPERATOR=INSTANCES; give it like --set 'count=2'")
+            raise PlanFileError(f"--set {shown(text)} is not OPERATOR=INSTANCES; give it like --set 'count=2'")
         asked[operator] = int(count)
     if not asked:
         raise PlanFileError("nothing to deploy; give --file, or --set OPERATOR=INSTANCES")

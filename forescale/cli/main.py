@@ -29,6 +29,7 @@ from forescale.profile_file import ProfileFileError
 from forescale.report.decision import ReportError
 from forescale.sample_file import SampleFileError
 from forescale.services.errors import ServiceError
+from forescale.shown import shown
 from forescale.topology_file import TopologyFileError
 from modeling.errors import ModelError
 from planner.errors import ClusterError, LedgerError, PlanError
@@ -92,7 +93,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         first = error.errors()[0]
         field = ".".join(str(part) for part in first["loc"])
         _fail(
-            f"setting FORESCALE_{field.upper()}: {first['msg']} (given: {first['input']!r})", as_json="--json" in given
+            f"setting FORESCALE_{field.upper()}: {first['msg']} (given: {shown(first['input'])})",
+            as_json="--json" in given,
         )
     except KeyboardInterrupt:
         sys.exit(130)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import isfinite
 from pathlib import Path
 
 from forescale.sample_file import read_sample_file
@@ -49,10 +50,43 @@ class SampleSource:
         named = [option for option, value in given.items() if value is not None]
         if len(named) > 1:
             raise ClusterError(f"{' and '.join(named)} are given; samples come from one of them")
+        self._check_span()
+        self._check_unused()
         if self.heron_tracker is not None and not (self.cluster and self.environ):
             raise ClusterError("--heron-tracker needs --cluster and --environ, as `heron submit` was given them")
         if self.flink is not None and self.name is None:
             raise ClusterError("--flink needs --job, the name of the running job")
+
+    def _check_span(self) -> None:
+        if self.span_s is None:
+            return
+        if not (isfinite(self.span_s) and self.span_s > 0):
+            raise ClusterError(f"--span {self.span_s}; give a finite number of seconds, above 0")
+        if self.storm_ui is not None and not self.span_s.is_integer():
+            raise ClusterError(f"--span {self.span_s}; Storm's windows are whole seconds: give 600, 10800 or 86400")
+
+    def _check_unused(self) -> None:
+        """Refuse what would change nothing."""
+        given = {
+            "--job": self.name,
+            "--cluster": self.cluster,
+            "--environ": self.environ,
+            "--role": self.role,
+            "--component": self.components or None,
+            "--span": self.span_s,
+        }
+        read, used = "the cluster of the topology file", {"--span"}
+        if self.file is not None:
+            read, used = "--samples", set()
+        elif self.flink is not None:
+            read, used = "--flink", {"--job", "--component", "--span"}
+        elif self.storm_ui is not None:
+            read, used = "--storm-ui", {"--job", "--component", "--span"}
+        elif self.heron_tracker is not None:
+            read, used = "--heron-tracker", set(given)
+        if unused := [option for option, value in given.items() if value is not None and option not in used]:
+            those = "it" if len(unused) == 1 else "them"
+            raise ClusterError(f"{' and '.join(unused)} would change nothing of samples from {read}; leave {those} out")
 
     @property
     def brief(self) -> str:

@@ -1,10 +1,12 @@
 """`forescale calibrate`: measure what the operators of a topology cost, and write it as a profile file."""
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from forecasting.errors import TrackingError
 from forescale.calibration_json import calibration_fields
 from forescale.cli.calibration_tables import show_calibration
 from forescale.cli.output import AsJson, console, plain, say_json
@@ -14,6 +16,7 @@ from forescale.known_profiles import known_profiles
 from forescale.measured_samples import SampleSource, measured_samples
 from forescale.profile_file import read_profile_file, write_profile_file
 from forescale.settings import Settings
+from forescale.shown import shown
 from forescale.wiring import clock_of, topology_config
 from modeling.calibration import WARM_S, Calibrated, calibrated, drifts
 from modeling.errors import ModelError
@@ -74,9 +77,19 @@ def calibrate(
         # Before it is tracked: the file is there, whether or not the store answers.
         show_calibration(made, changed)
         plain(f"profiles: {path}")
-    version = kept(config, settings, made, changed, measured_at, source.brief) if track else ""
+    version, untracked = "", ""
+    try:
+        version = kept(config, settings, made, changed, measured_at, source.brief) if track else ""
+    except TrackingError as error:
+        if not as_json:
+            raise
+        untracked = str(error)
     if as_json:
-        say_json(calibration_fields(config.topology, path, made, changed) | {"model_version": version})
+        fields = calibration_fields(config.topology, path, made, changed) | {"model_version": version}
+        say_json(fields | ({"tracking_error": untracked} if untracked else {}))
+        if untracked:
+            print(f"forescale: {untracked}", file=sys.stderr)
+            raise typer.Exit(1)
     elif version:
         plain(f"MLflow model version models:/{version}")
 
@@ -84,7 +97,9 @@ def calibrate(
 def _component(text: str) -> tuple[str, str]:
     operator, equals, name = text.partition("=")
     if not (operator and equals and name):
-        raise ModelError(f"--component {text!r} is not OPERATOR=NAME; give it like --component 'count=Count words'")
+        raise ModelError(
+            f"--component {shown(text)} is not OPERATOR=NAME; give it like --component 'count=Count words'"
+        )
     return operator, name
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from forecasting.errors import TrackingError
 from forescale.cli import main
 from forescale.jobs.calibrate import calibrate, profile_path
 from forescale.known_profiles import known_profiles
@@ -144,7 +145,18 @@ def test_calibrate__tells_what_has_drifted_since_the_last_time(
         (["--flink", "http://x:1"], "--flink needs --job"),
         (["--heron-tracker", "http://x:1"], "--heron-tracker needs --cluster and --environ"),
         (["--samples", "a.csv", "--component", "split"], "--component 'split' is not OPERATOR=NAME"),
-        (["--samples", "a.csv", "--component", "q=x"], "--component names the unknown operator 'q'"),
+        (["--samples", "a.csv", "--component", "9" * 400], f"--component '{'9' * 39}… is not OPERATOR=NAME"),
+        (["--storm-ui", "http://x:1", "--component", "q=x"], "--component names the unknown operator 'q'"),
+        (
+            ["--samples", "a.csv", "--component", "split=x"],
+            "--component would change nothing of samples from --samples",
+        ),
+        (["--samples", "a.csv", "--job", "j", "--span", "60"], "--job and --span would change nothing"),
+        (["--samples", "a.csv", "--cluster", "c"], "--cluster would change nothing of samples from --samples"),
+        (["--flink", "http://x:1", "--job", "j", "--role", "r"], "--role would change nothing of samples from --flink"),
+        (["--job", "j"], "--job would change nothing of samples from the cluster of the topology file; leave it out"),
+        (["--storm-ui", "http://x:1", "--span", "inf"], "--span inf; give a finite number of seconds"),
+        (["--storm-ui", "http://x:1", "--span", "600.7"], "--span 600.7; Storm's windows are whole seconds"),
         (["--samples", "a.csv", "--against", "none.json"], "profile file none.json cannot be read"),
         (["--flink", "http://127.0.0.1:9", "--job", "j"], "cannot be reached"),
         (["--storm-ui", "http://127.0.0.1:9"], "cannot be reached"),
@@ -158,6 +170,28 @@ def test_calibrate__says_in_a_line_what_is_wrong_and_leaves_the_profiles(
     out.write_text("as it was")
     assert said in fails(capsys, "--topology", str(topology), "--out", str(out), *options)
     assert out.read_text() == "as it was"
+
+
+def test_calibrate__tells_all_in_json_though_the_store_does_not_answer(
+    topology: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(*_: object) -> str:
+        raise TrackingError("MLflow is away")
+
+    monkeypatch.setattr("forescale.cli.calibrate.kept", away)
+    out = tmp_path / "m.json"
+    given = ("--topology", str(topology), "--samples", str(samples(tmp_path)), "--out", str(out))
+    assert run(*given, "--json") == 1
+    written = capsys.readouterr()
+    made = json.loads(written.out)
+    assert made["operators"]["split"]["service_s"] == read_profile_file(out)["split"].service_s
+    assert (made["model_version"], made["tracking_error"]) == ("", "MLflow is away")
+    assert written.err == "forescale: MLflow is away\n"
+    # People are told the calibration first.
+    assert run(*given) == 1
+    written = capsys.readouterr()
+    assert f"profiles: {out}" in "".join(written.out.splitlines())
+    assert written.err == "forescale: MLflow is away\n"
 
 
 def test_calibrate__from_samples_that_are_of_no_use_leaves_the_profiles(

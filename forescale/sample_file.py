@@ -12,12 +12,19 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from forescale.whole_file import write_whole
+from modeling.calibration.sifting import tuples_seen
 from modeling.errors import ModelError
 from modeling.operator_sample import OperatorSample
 from modeling.topology import Topology
 
 MOST_BUSY = 1.5
 """Busy and backpressured seconds over those of the span, beyond which they are no measurement but another unit."""
+
+MOST_BY_INPUT = 1.01
+"""Sum of what each input brought over what came in all, beyond which both are not of the same: rounding is not more."""
+
+MOST_INSTANCES = 2**31
+"""More than any engine numbers."""
 
 REQUIRED = ("operator", "index", "span_s", "busy_s", "backpressured_s", "records_in")
 OPTIONAL = (
@@ -47,7 +54,7 @@ class _SampleEntry(BaseModel):
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False, strict=True)
     operator: str
-    index: Annotated[int, Field(ge=0)]
+    index: Annotated[int, Field(ge=0, lt=MOST_INSTANCES)]
     span_s: Annotated[float, Field(gt=0)]
     busy_s: NotNegative
     backpressured_s: NotNegative
@@ -58,7 +65,7 @@ class _SampleEntry(BaseModel):
     records_in_by: dict[str, NotNegative] = {}
     busy_s_by: dict[str, NotNegative] = {}
     service_second_moment_s2: NotNegative | None = None
-    parallelism: Annotated[int, Field(ge=1)] | None = None
+    parallelism: Annotated[int, Field(ge=1, le=MOST_INSTANCES)] | None = None
     cpu_s: NotNegative | None = None
     memory_mib: NotNegative | None = None
     gc_s: NotNegative | None = None
@@ -205,6 +212,8 @@ def _of_row(where: str, cells: Mapping[str, str]) -> OperatorSample:
         elif name in WHOLE:
             if not number.is_integer():
                 raise SampleFileError(f"{where}: {name}: {cell!r} is not a whole number; give one")
+            if number > MOST_INSTANCES:
+                raise SampleFileError(f"{where}: {name}: {cell} is above {MOST_INSTANCES}; correct it")
             numbers[name] = int(number)
         else:
             numbers[name] = number
@@ -231,7 +240,9 @@ def _number(where: str, cell: str, *, signed: bool) -> float:
 def _checked(path: Path, placed: Sequence[Placed], topology: Topology) -> list[OperatorSample]:
     known = {operator.name for operator in topology.operators}
     streams = {stream.name for stream in topology.streams}
+    most = {operator.name: operator.max_parallelism for operator in topology.operators}
     seen: dict[tuple[str, int, float], str] = {}
+    seen_untimed: dict[tuple[object, ...], str] = {}
     checked = []
     for place, sample in placed:
         where = f"{path}: {place}"
@@ -254,17 +265,30 @@ def _checked(path: Path, placed: Sequence[Placed], topology: Topology) -> list[O
                         f"{'leaves' if field == 'records_out' else 'enters'} {sample.operator!r}; those are "
                         f"{', '.join(sorted(allowed)) or 'none'}"
                     )
-        if sample.parallelism is not None and sample.index >= sample.parallelism:
-            raise SampleFileError(
-                f"{where}: index: {sample.index} with a parallelism of {sample.parallelism}; count instances from 0"
-            )
+        _check_instance(where, sample, most[sample.operator])
         spent_s = sample.busy_s + sample.backpressured_s
         if spent_s > MOST_BUSY * sample.span_s:
             raise SampleFileError(
                 f"{where}: busy_s + backpressured_s: {spent_s:g} s in a span of {sample.span_s:g} s; give seconds of "
                 "one instance"
             )
-        if sample.began_s is not None:
+        by_input = {"records_in": sample.records_in_by, "busy_s": sample.busy_s_by}
+        for field, parts in by_input.items():
+            together, whole = sum(parts.values()), getattr(sample, field)
+            if together > MOST_BY_INPUT * whole:
+                raise SampleFileError(
+                    f"{where}: {field}_by: {together:g} of all inputs together, more than {field} of {whole:g}; give "
+                    f"parts of {field}"
+                )
+        if sample.began_s is None:
+            # An instance may well be idle twice.
+            if tuples_seen(sample) and (same := _all_of(sample)) in seen_untimed:
+                raise SampleFileError(
+                    f"{where}: instance {sample.index} of {sample.operator!r} is given twice with the same numbers "
+                    f"(before: {seen_untimed[same]}); keep one of them, or tell began_s of both"
+                )
+            seen_untimed[_all_of(sample)] = place
+        else:
             span = (sample.operator, sample.index, sample.began_s)
             if span in seen:
                 raise SampleFileError(
@@ -276,6 +300,26 @@ def _checked(path: Path, placed: Sequence[Placed], topology: Topology) -> list[O
             replace(sample, **{field: _of(getattr(sample, field), allowed) for field, allowed in ends.items()})  # type: ignore[arg-type]
         )
     return checked
+
+
+def _check_instance(where: str, sample: OperatorSample, most: int) -> None:
+    """most: max_parallelism of the operator."""
+    if sample.parallelism is not None and not 1 <= sample.parallelism <= most:
+        raise SampleFileError(
+            f"{where}: parallelism: {sample.parallelism} of {sample.operator!r}, which runs as 1 to {most} instances; "
+            "correct it, or max_parallelism in the topology file"
+        )
+    if sample.index >= (sample.parallelism or most):
+        with_so_many = (
+            f"a max_parallelism of {most}" if sample.parallelism is None else f"a parallelism of {sample.parallelism}"
+        )
+        raise SampleFileError(f"{where}: index: {sample.index} with {with_so_many}; count instances from 0")
+
+
+def _all_of(sample: OperatorSample) -> tuple[object, ...]:
+    return tuple(
+        tuple(sorted(value.items())) if isinstance(value, Mapping) else value for value in vars(sample).values()
+    )
 
 
 def _of(counts: Mapping[str, float], allowed: Iterable[str]) -> dict[str, float]:

@@ -59,6 +59,11 @@ def test_csv__of_a_spreadsheet_is_read(tmp_path: Path) -> None:
     assert read_sample_file(written(tmp_path, text), SHOP) == [OperatorSample("k", 0, 60, 6, 0, 600, {})]
 
 
+def test_sums_by_input__may_be_off_by_rounding_and_idle_rows_may_be_alike(tmp_path: Path) -> None:
+    text = f"{HEADER},records_in:a->j,records_in:b->j\nj,0,60,6,0,600,400.2,200.3\n" + 2 * "j,0,60,0,0,0,0,0\n"
+    assert len(read_sample_file(written(tmp_path, text), SHOP)) == 3
+
+
 @pytest.mark.parametrize(
     ("text", "named"),
     [
@@ -90,6 +95,23 @@ def test_csv__of_a_spreadsheet_is_read(tmp_path: Path) -> None:
             f"{HEADER},began_s\nk,0,60,6,0,600,10\nk,1,60,6,0,600,10\nk,0,60,7,0,600,10\n",
             r"line 4: instance 0 of 'k' is given twice for the span that began at 10 s \(before: line 2\)",
         ),
+        (
+            f"{HEADER}\nk,0,60,6,0,600\nk,1,60,6,0,600\nk,0,60,6,0,600\n",
+            r"line 4: instance 0 of 'k' is given twice with the same numbers \(before: line 2\); keep one",
+        ),
+        (
+            f"{HEADER},records_in:a->j,records_in:b->j\nj,0,60,6,0,600,400,300\n",
+            "line 2: records_in_by: 700 of all inputs together, more than records_in of 600; give parts",
+        ),
+        (
+            f"{HEADER},busy_s:a->j,busy_s:b->j\nj,0,60,6,0,600,4,4\n",
+            "line 2: busy_s_by: 8 of all inputs together, more than busy_s of 6; give parts",
+        ),
+        (f"{HEADER}\nk,1e30,60,6,0,600\n", "line 2: index: 1e30 is above 2147483648; correct it"),
+        (f"{HEADER},parallelism\nk,0,60,6,0,600,1e30\n", "line 2: parallelism: 1e30 is above 2147483648; correct it"),
+        (f"{HEADER},parallelism\nk,0,60,6,0,600,0\n", "line 2: parallelism: 0 of 'k', which runs as 1 to 128"),
+        (f"{HEADER},parallelism\nk,0,60,6,0,600,129\n", "line 2: parallelism: 129 of 'k', .*correct it, or max_par"),
+        (f"{HEADER}\nk,128,60,6,0,600\n", "line 2: index: 128 with a max_parallelism of 128; count instances from 0"),
         (f'{HEADER}\nk,"0,60\n', "line 2 is not CSV"),
     ],
 )
@@ -120,6 +142,10 @@ def document(**changed: object) -> str:
         (document(colour="red"), r"samples\.1\.colour: Extra inputs are not permitted"),
         (document(operator="q"), r"samples\.1: operator: 'q' is not in topology"),
         (document(records_out={"k->a": 1}), r"samples\.1: records_out: 'k->a' is no stream that leaves 'k'"),
+        (document(parallelism=10**30), r"samples\.1\.parallelism: .*2147483648"),
+        (document(index=10**30), r"samples\.1\.index: .*2147483648"),
+        (document(parallelism=200), r"samples\.1: parallelism: 200 of 'k', which runs as 1 to 128 instances"),
+        (document(), r"samples\.1: instance 0 of 'k' is given twice with the same numbers \(before: samples\.0\)"),
         (document(busy_s=60_000), r"samples\.1: .*give seconds of one instance"),
         (document().replace("600", "1e999"), r"samples\.0\.records_in: .*finite"),
     ],

@@ -72,7 +72,7 @@ def test_cluster_parallelism__names_every_operator_and_no_other(tmp_path: Path, 
         read_topology_file(written(tmp_path, body))
 
 
-@pytest.mark.parametrize(("text", "message"), [("- a\n- b", "holds list"), ("a: [", "not YAML"), ("", "NoneType")])
+@pytest.mark.parametrize(("text", "message"), [("- a\n- b", "holds list"), ("a: [", "not YAML"), ("", "is empty")])
 def test_file_that_is_no_mapping__is_refused(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "topology.yaml"
     path.write_text(text)

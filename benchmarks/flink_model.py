@@ -62,8 +62,9 @@ def run_topologies(flink: LocalFlink, names: Sequence[str], keep: Callable[[Resu
             psutil.cpu_percent()
             seen = list(pool.map(Bench.moderate, benches))
             busy = psutil.cpu_percent()
-            again = number >= plans
-            done = list(pool.map(lambda b, step, s, r=again: b.full(step, s, repeats=r), benches, steps, seen))
+            most = list(pool.map(Bench.full, benches, steps))
+            runs = zip(benches, steps, seen, most, strict=True)
+            done = [bench.row(step, moderate, each, repeats=number >= plans) for bench, step, moderate, each in runs]
             results = replace(results, rows=[*results.rows, *done])
             keep(results)
             say(f"round {number + 1} of {len(rounds)}: machine {busy:.0f} % busy, then {psutil.cpu_percent():.0f} %")

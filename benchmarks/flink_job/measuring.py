@@ -14,12 +14,13 @@ from modeling.calibration import calibrated
 from modeling.operator_profile import Profiles
 from modeling.operator_sample import OperatorSample
 from modeling.physical_plan import PhysicalPlan
+from modeling.rates import arrival_rates
 from planner.clock import RealClock
 from planner.clusters.flink import FlinkCluster
 
 WARM_S = 4.0
 """After a rescale, before anything is measured."""
-SETTLED_S = 3.0
+SETTLED_S = 8.0
 """After the load has become too much, until all queues are full."""
 CALIBRATION_SPANS = 4
 """Parts in which calibration is measured: their spread is what its intervals rest on."""
@@ -46,6 +47,14 @@ class Moderate:
 
     samples: Sequence[OperatorSample]
     latencies_s: Floats
+
+
+@dataclass(frozen=True)
+class Full:
+    """What was seen under far too much load. throughput_per_s: by source."""
+
+    throughput_per_s: Mapping[str, float]
+    bottleneck: str
 
 
 class Bench:
@@ -90,12 +99,15 @@ class Bench:
         samples = self._cluster.operator_samples(self._span_s)
         return Moderate(samples, self._running.latencies_s(since_s, time.time() - LATE_S))
 
-    def full(self, step: Step, moderate: Moderate, *, repeats: bool) -> Row:
+    def full(self, step: Step) -> Full:
         """Maximum throughput and bottleneck, under far too much load."""
         self._running.offer(self.case.overload_per_s(step.told.mst_per_s))
         self._clock.wait(SETTLED_S)
         samples = self._cluster.operator_samples(self._full_span_s)
         self._running.offer(self.case.load_per_s(0.3 * step.told.mst_per_s))
+        return full(self.case, step.plan, samples)
+
+    def row(self, step: Step, moderate: Moderate, most: Full, *, repeats: bool) -> Row:
         latencies_s = moderate.latencies_s
         return Row(
             topology=self.case.name,
@@ -105,8 +117,8 @@ class Bench:
             told=step.told,
             known=predicted(self.case, self.case.job.true_profiles(), step.plan, step.load_per_s),
             measured=Measured(
-                throughput_per_s={source: throughput_per_s(samples, source) for source in self.case.mix},
-                bottleneck=measured_bottleneck(self.case.topology, samples),
+                throughput_per_s=most.throughput_per_s,
+                bottleneck=most.bottleneck,
                 utilisation=used_by_busiest(moderate.samples, step.told),
                 mean_s=float(latencies_s.mean()),
                 p95_s=float(np.quantile(latencies_s, 0.95)),
@@ -120,6 +132,25 @@ class Bench:
 
     def stop(self) -> None:
         self._running.cancel()
+
+
+def full(case: Case, plan: PhysicalPlan, samples: Sequence[OperatorSample]) -> Full:
+    """From counters of a job that is offered too much.
+
+    What the driver gives is counted at the operator that is full: Flink makes buffers smaller for as long as they hold
+    too much, so that for some seconds its source gives less than the job works off.
+    """
+    bottleneck = measured_bottleneck(case.topology, samples)
+    given = {source: throughput_per_s(samples, source) for source in case.mix}
+
+    def reaches(source: str) -> float:
+        """Items at the bottleneck for each of a source."""
+        alone = {name: float(name == source) for name in case.mix}
+        return arrival_rates(case.topology, case.job.true_profiles(), plan, alone).operator_per_s(bottleneck)
+
+    others = sum(given[source] * reaches(source) for source in case.mix if source != case.driver)
+    by_driver = throughput_per_s(samples, bottleneck) - others
+    return Full({**given, case.driver: by_driver / reaches(case.driver)}, bottleneck)
 
 
 def used_by_busiest(samples: Sequence[OperatorSample], told: Predicted) -> dict[str, float]:

@@ -107,6 +107,19 @@ def test_utilisation__is_that_of_the_instances_told_to_be_busiest(compared: Modu
     assert measuring.used_by_busiest(samples, told) == pytest.approx({"count": 0.65})
 
 
+def test_full__counts_what_the_driver_gives_at_the_operator_that_is_full(cases: ModuleType) -> None:
+    measuring = __import__("measuring")
+    case = cases.CASES["diamond"]()
+    plan = case.unseen[3]
+    counts = {"orders": (0.1, 700.0), "clicks": (0.0, 100.0), "validate": (5.0, 700.0)}
+    counts |= {"price": (8.0, 450.0), "risk": (6.0, 400.0), "settle": (10.0, 1200.0)}
+    samples = [OperatorSample(name, 0, 10.0, busy_s, 0.0, taken, {}) for name, (busy_s, taken) in counts.items()]
+    found = measuring.full(case, plan, samples)
+    assert found.bottleneck == "settle"
+    # 120 a second there, 10 of them clicks; an order makes 0.6 + 0.5 items. Its source gave only 70 meanwhile.
+    assert found.throughput_per_s == pytest.approx({"orders": 100.0, "clicks": 10.0})
+
+
 def test_tables__show_each_run_and_leave_repeats_out_of_the_errors(compared: ModuleType, tables: ModuleType) -> None:
     rows = [row(compared, 102.0, 100.0), row(compared, 102.0, 85.0, repeats=True, p95_s=0.055)]
     each = tables.plans_table(rows).splitlines()

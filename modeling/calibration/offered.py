@@ -17,45 +17,42 @@ def offered_loads(
     """Per source, tuples a second of all its instances, from the spans in which none of them was held back.
 
     used, tuples: per source its samples, and the arrivals that each took in. instances: how many were seen, of which no
-    sample may be used. A span in which some are missing counts only where there is no other: the missing are taken to
-    have as much as the others, and the load is a lower bound. Samples that do not tell when they began are taken for
-    those of one span, each instance by its mean.
+    sample may be used. A span in which some are missing counts only where there is no other, the missing as the mean of
+    the others. Samples that do not tell when they began are taken for those of one span, each instance by its mean.
     """
     return {source: _offered(samples, tuples[source], instances[source]) for source, samples in used.items() if samples}
 
 
 def lacking_note(samples: Sequence[OperatorSample], instances: int) -> str:
-    """What is said of a source that has no span with all of its instances; empty where it has one."""
-    there = [[samples[at] for at in span] for span in spans(samples)]
+    """What is said of a source that has no span to go by with all of its instances; empty where it has one."""
+    every = [[samples[at] for at in span] for span in spans(samples)]
+    there = [span for span in every if not any(held_back(sample) for sample in span)] or every
     told = [(len({sample.index for sample in span}), instances_there(span, instances)) for span in there]
     if not told or any(of == all_of for of, all_of in told):
         return ""
     of, all_of = max(told, key=lambda pair: pair[0] / pair[1])
     return (
-        f"no span has samples of all instances, at best of {of} of {all_of}: the others are taken to have as much, and "
-        "the load is a lower bound"
+        f"what was offered is told by no span of all instances, at best by {of} of {all_of}: the others are taken to "
+        "have as much"
     )
 
 
 def _offered(samples: Sequence[OperatorSample], tuples: Sequence[float], instances: int) -> OfferedLoad:
     found = spans(samples)
     rates: list[float] = []
-    free: list[int] = []
-    whole: list[int] = []
-    for number, span in enumerate(found):
+    free: list[float] = []
+    sure: list[float] = []
+    for span in found:
         there = [samples[at] for at in span]
         of, all_of = len({sample.index for sample in there}), instances_there(there, instances)
         rates.append(_rate_per_s(there, [tuples[at] for at in span]) * all_of / of)
         if not any(held_back(sample) for sample in there):
-            free.append(number)
-        if of == all_of:
-            whole.append(number)
-    sure = [number for number in free if number in whole]
-    counted = (len(sure or free), len(found))
-    if not free:
-        return OfferedLoad(max(rates), True, counted)
-    taken = [rates[number] for number in sure or free]
-    return OfferedLoad(sum(taken) / len(taken), not sure, counted)
+            free.append(rates[-1])
+            if of == all_of:
+                sure.append(rates[-1])
+    counted = (len(free), len(found))
+    taken = sure or free
+    return OfferedLoad(sum(taken) / len(taken), False, counted) if taken else OfferedLoad(max(rates), True, counted)
 
 
 def _rate_per_s(span: Sequence[OperatorSample], tuples: Sequence[float]) -> float:

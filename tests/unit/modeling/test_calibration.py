@@ -126,13 +126,14 @@ def test_offered_load__takes_instances_that_are_not_read_in_the_same_moment_toge
     assert (made.offered["a"].censored, made.offered["a"].spans) == (False, (2, 2))
 
 
-def test_offered_load__of_spans_that_lack_instances_is_a_lower_bound_that_is_said() -> None:
+def test_offered_load__of_spans_that_lack_instances_is_scaled_up_and_said() -> None:
     # One of three is missing in the second span, which does not count beside the whole one.
     whole = [arrivals(index, 0.0, 600) for index in (0, 1, 2)]
     part = [arrivals(index, 60.0, 900) for index in (0, 1)]
     made = calibrated(JOIN, [*whole, *part], DECLARED)
     assert made.offered["a"].rate_per_s == pytest.approx(30)
-    assert (made.offered["a"].censored, made.offered["a"].spans) == (False, (1, 2))
+    assert (made.offered["a"].censored, made.offered["a"].spans) == (False, (2, 2))
+    assert made.operators["a"].notes == ()
     # Alone: 2 of 3 at 15/s, told by the parallelism, or by a sample that was dropped
     for lacking in (
         [replace(one, parallelism=3) for one in part],
@@ -140,8 +141,7 @@ def test_offered_load__of_spans_that_lack_instances_is_a_lower_bound_that_is_sai
     ):
         made = calibrated(JOIN, lacking, DECLARED)
         assert made.offered["a"].rate_per_s == pytest.approx(45)
-        assert made.offered["a"].censored
-        assert "at best of 2 of 3" in made.operators["a"].notes[-1]
+        assert "at best by 2 of 3" in made.operators["a"].notes[-1]
 
 
 MIXES = [(1000.0, 200.0), (300.0, 900.0), (700.0, 700.0), (1200.0, 100.0), (100.0, 1500.0)]

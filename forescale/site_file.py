@@ -20,6 +20,7 @@ from modeling.topology import Engine, Topology
 # Far beyond what any site has, and far from where numbers overflow.
 Positive = Annotated[float, Field(ge=1e-9, le=1e12, allow_inf_nan=False)]
 NotNegative = Annotated[float, Field(ge=0, le=1e12, allow_inf_nan=False)]
+Factor = Annotated[float, Field(ge=1e-3, le=1e3, allow_inf_nan=False)]
 Milliseconds = Annotated[float, Field(ge=0, le=1e7, allow_inf_nan=False)]
 
 
@@ -37,7 +38,7 @@ class ContainersEntry(_Strict):
 class NodeEntry(_Strict):
     """service_factor: by what factor service times are longer here than where they were measured."""
 
-    service_factor: Positive = 1.0
+    service_factor: Factor = 1.0
 
 
 class LinkEntry(_Strict):

@@ -69,7 +69,7 @@ def _show_estimate(name: str, evaluation: Evaluation) -> None:
         _show_containers(name, estimate, full)
     for source, mst_per_s in estimate.mst_per_s.items():
         offered, taken = estimate.load_per_s[source], estimate.throughput_per_s[source]
-        most = f"at most {mst_per_s:.4g}/s ({full})" if math.isfinite(mst_per_s) else "no bound"
+        most = f"at most {mst_per_s:.4g}/s ({full})" if full else "no bound"
         plain(f"{source}: offered {offered:.4g}/s, processed {taken:.4g}/s, {most}")
     if estimate.stable:
         plain(_latency(estimate))

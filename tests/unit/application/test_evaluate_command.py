@@ -224,6 +224,9 @@ def test_a_plan__that_nothing_fills_has_no_bound_and_no_bottleneck(
     text = shown(capsys, files, "--load", "read=100", "--profile", str(free))
     assert "read: offered 100/s, processed 100/s, no bound" in text
     assert "bottleneck" not in text
+    idle = shown(capsys, files, "--load", "read=0")
+    assert "read: offered 0/s, processed 0/s, no bound" in idle
+    assert "bottleneck" not in idle
 
 
 def test_the_mean_latency__is_that_of_the_tuples_whose_percentiles_stand_beside_it(

@@ -109,7 +109,8 @@ def measured_samples(source: SampleSource, config: TopologyConfig, settings: Set
     if source.file is not None:
         return read_sample_file(source.file, topology)
     if source.flink is not None:
-        vertices = dict(config.cluster.operators) if isinstance(config.cluster, FlinkEntry) else {}
+        entry = config.cluster_section
+        vertices = dict(entry.operators) if isinstance(entry, FlinkEntry) else {}
         return _watched(FlinkCluster(source.flink, name, topology, components or vertices), source)
     if source.heron_tracker is not None:
         from planner.clusters.heron_samples import heron_operator_samples

@@ -154,17 +154,35 @@ class FlinkEntry(_Strict):
 
 
 class TopologyConfig(_Strict):
-    """A whole topology file."""
+    """A whole topology file. Who calibrates from samples or evaluates plans needs neither arrivals nor cluster."""
 
     topology: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=80)]
     engine: Engine = Engine.FLINK
     operators: dict[str, OperatorEntry]
     streams: list[StreamEntry]
-    arrivals: ArrivalsSection
+    arrivals_section: ArrivalsSection | None = Field(default=None, alias="arrivals")
     events: EventsSection = []
     forecast: ForecastEntry = ForecastEntry()
     planning: Planning = Planning()
-    cluster: Annotated[SimulatorEntry | FlinkEntry, Field(discriminator="kind")]
+    cluster_section: Annotated[SimulatorEntry | FlinkEntry, Field(discriminator="kind")] | None = Field(
+        default=None, alias="cluster"
+    )
+
+    @property
+    def arrivals(self) -> ArrivalsSection:
+        """Raises TopologyFileError where the file has none."""
+        if self.arrivals_section is None:
+            raise TopologyFileError(f"{self.topology}: section arrivals is missing; add it to read history")
+        return self.arrivals_section
+
+    @property
+    def cluster(self) -> SimulatorEntry | FlinkEntry:
+        """Raises TopologyFileError where the file has none."""
+        if self.cluster_section is None:
+            raise TopologyFileError(
+                f"{self.topology}: section cluster is missing; add it to say where the topology runs"
+            )
+        return self.cluster_section
 
     @model_validator(mode="after")
     def _names_hang_together(self) -> "TopologyConfig":
@@ -173,13 +191,13 @@ class TopologyConfig(_Strict):
         known = ", ".join(self.operators)
         if unknown := sorted(set(self.planning.max_parallelism) - set(self.operators)):
             raise ValueError(f"planning.max_parallelism names the unknown operator {unknown[0]!r}; known are {known}")
-        if isinstance(self.cluster, FlinkEntry) and (
-            unknown := sorted(set(self.cluster.operators) - set(self.operators))
+        if isinstance(self.cluster_section, FlinkEntry) and (
+            unknown := sorted(set(self.cluster_section.operators) - set(self.operators))
         ):
             raise ValueError(f"cluster.operators names the unknown operator {unknown[0]!r}; known are {known}")
         sources = self.as_topology().sources
         for field in ("topics", "queries", "spouts"):
-            if unknown := sorted(set(getattr(self.arrivals, field, {})) - set(sources)):
+            if unknown := sorted(set(getattr(self.arrivals_section, field, {})) - set(sources)):
                 raise ValueError(
                     f"arrivals.{field} names {unknown[0]!r}, which is no source of the topology; they are "
                     f"{', '.join(sources)}"
@@ -195,11 +213,11 @@ class TopologyConfig(_Strict):
                 f"planning.slot_s {self.planning.slot_s} is no multiple of forecast.step_s {self.forecast.step_s}; "
                 "a slot is made of whole steps"
             )
-        if isinstance(self.cluster, SimulatorEntry):
+        if isinstance(self.cluster_section, SimulatorEntry):
             for name in self.operators:
-                if name not in self.cluster.parallelism:
+                if name not in self.cluster_section.parallelism:
                     raise ValueError(f"cluster.parallelism gives nothing for operator {name!r}; name every operator")
-            for name in {*self.cluster.parallelism, *self.cluster.service_s} - set(self.operators):
+            for name in {*self.cluster_section.parallelism, *self.cluster_section.service_s} - set(self.operators):
                 raise ValueError(f"cluster names the unknown operator {name!r}; known are {', '.join(self.operators)}")
         return self
 

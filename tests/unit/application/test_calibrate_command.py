@@ -205,6 +205,21 @@ def test_calibrate__from_samples_that_are_of_no_use_leaves_the_profiles(
     assert not out.exists()
 
 
+def test_calibrate__from_samples_needs_neither_arrivals_nor_cluster(
+    topology: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    body = yaml.safe_load(topology.read_text())
+    del body["arrivals"], body["cluster"]
+    topology.write_text(yaml.safe_dump(body))
+    made = answer(capsys, "--topology", str(topology), "--samples", str(samples(tmp_path)))
+    assert made["operators"]["split"]["used"] == 10  # type: ignore[index]
+    error = fails(capsys, "--topology", str(topology))
+    assert "words: section cluster is missing; add it to say where the topology runs" in error
+    assert "cannot be reached" in fails(
+        capsys, "--topology", str(topology), "--flink", "http://127.0.0.1:9", "--job", "j"
+    )
+
+
 def test_nan_in_a_file__is_named_with_line_and_column(
     topology: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

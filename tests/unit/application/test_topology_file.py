@@ -100,3 +100,20 @@ def test_arrivals_of_an_operator_that_is_no_source__are_refused(tmp_path: Path, 
         TopologyFileError, match=r"arrivals\.topics names 'transcribe', which is no source .* they are ingest"
     ):
         read_topology_file(written(tmp_path, body))
+
+
+@pytest.mark.parametrize("section", ["arrivals", "cluster"])
+def test_file_without_a_section__is_read_and_says_so_where_it_is_needed(
+    tmp_path: Path, body: dict[str, Any], section: str
+) -> None:
+    del body[section]
+    config = read_topology_file(written(tmp_path, body))
+    assert config.as_topology().order
+    with pytest.raises(TopologyFileError, match=f"section {section} is missing; add it to "):
+        getattr(config, section)
+
+
+def test_section__is_not_known_by_any_other_name(tmp_path: Path, body: dict[str, Any]) -> None:
+    body["cluster_section"] = body.pop("cluster")
+    with pytest.raises(TopologyFileError, match="cluster_section is not a known field"):
+        read_topology_file(written(tmp_path, body))

@@ -148,11 +148,13 @@ def _latency(estimate: Estimate) -> str:
 
 
 def _remedy(evaluation: Evaluation) -> str:
-    """What is full and no operator; of operators the excuses tell what would mend them, and whether anything does."""
+    """What is full where it is no operator, and what would mend it where no excuse tells that."""
     full = evaluation.estimate.bottleneck
     if full in evaluation.estimate.operators:
         told = any(full in (excuse.operator, *excuse.change) for excuse in evaluation.excuses)
         return "" if told else f"raise the parallelism of {full}"
+    if any(excuse.reason.startswith(f"{full} is") for excuse in evaluation.excuses):
+        return f"{full} is full"
     if full.startswith("network "):
         return f"{full} is full; place what talks over it on one node, or widen the link"
     return f"{full} is full; spread its instances over more containers, or give it more"

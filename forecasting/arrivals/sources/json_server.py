@@ -26,14 +26,18 @@ class JsonServer:
         *,
         part: str = "",
     ) -> None:
+        # Of an address that cannot be taken apart nothing is shown: it may hold a password.
+        wrong = HistoryError(f"the address of {name} is not a URL; give it like http://host:port")
         try:
             parts = urlsplit(url)
-            valid = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-        except ValueError:  # Not even that much can be made of it, so none of it is shown: it may hold a password.
-            raise HistoryError(f"the address of {name} is not a URL; give it like http://host:port") from None
+            if parts.scheme not in ("http", "https") or not parts.hostname or parts.port == 0:
+                raise wrong
+        except ValueError:
+            raise wrong from None
+        if "@" in parts.path + parts.query + parts.fragment:
+            # A password with a slash: what looks like the host and the path are parts of it.
+            raise wrong
         shown = parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl().rstrip("/")
-        if not valid:
-            raise HistoryError(f"address {shown!r} of {name} is not a URL; give it like http://host:port")
         if not timeout_s > 0:
             raise HistoryError(f"{name}: timeout_s {timeout_s}; give a positive number of seconds")
         self.place = f"{name} at {shown}" + (f", {part}" if part else "")
@@ -48,7 +52,7 @@ class JsonServer:
                 limits=httpx.Limits(max_keepalive_connections=0),
             )
         except (httpx.InvalidURL, ValueError):
-            raise HistoryError(f"address {shown!r} of {name} is not a URL; give it like http://host:port") from None
+            raise wrong from None
 
     def get(self, path: str, parameters: Parameters | None = None) -> tuple[int, object]:
         """Status and body of the answer, whatever the status, except that of a login that is lacking."""

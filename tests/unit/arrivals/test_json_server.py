@@ -57,6 +57,15 @@ def test_address__that_is_no_url_is_refused(url: str) -> None:
         JsonServer("Prometheus", url, 1)
 
 
+@pytest.mark.parametrize(
+    "url", ["u:sekret@host", "http://u:sek/ret@host:1", "http://u:80/sekret@host:1", "http://u:80#sekret@host"]
+)
+def test_address__that_is_no_url_is_not_repeated(url: str) -> None:
+    with pytest.raises(HistoryError, match="is not a URL") as failed:
+        JsonServer("Prometheus", url, 1)
+    assert "sek" not in str(failed.value)
+
+
 def test_address__with_a_path_and_a_login_is_asked_below_it_and_shown_without(stand_in: JsonStandIn) -> None:
     stand_in.answers["/metrics/x"] = {"a": 1}
     server = JsonServer("Prometheus", stand_in.url.replace("//", "//anna:secret@") + "/metrics/", 2)

@@ -1,4 +1,4 @@
-"""One real Storm for all tests of this folder."""
+"""One real Storm for all tests of this folder, and no longer: it looks after itself so often that it slows others."""
 
 import os
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ import pytest
 from storm_cluster import StormCluster, StormError, storm_cluster, storm_jars
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def storm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StormCluster]:
     """Without a Storm to start, tests are skipped with the reason, but fail where CI=true."""
     try:

@@ -7,7 +7,7 @@ modeling/variability.py.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -17,8 +17,10 @@ from modeling.ladder_heights import even_heights, poisson_heights
 from modeling.many_rates import ByPlan, OperatorRates
 from modeling.operator_profile import Profiles
 from modeling.path_latency import Delay
+from modeling.queues import MERGED, selected_ca2
 from modeling.three_moments import TINY, ThreeMoments, mixture_quantile_s
 from modeling.topology import Grouping, Topology
+from modeling.variability import ONE_BY_ONE, senders_and_receivers
 
 Floats = npt.NDArray[np.float64]
 
@@ -105,7 +107,9 @@ class LatencyRecursion:
         self._arrival_cv2 = arrival_cv2
         self._delays = delays
         self._cv2 = service_cv2
-        self._leaving: dict[str, Floats] = {}
+        self._together: dict[str, Floats] = {}
+        self._alone: dict[str, Floats] = {}
+        self._senders: dict[str, Floats] = {}
         self._age: dict[str, Moments] = {}
         self._taken: dict[str, ByPlan] = {}
         self._readers = {name: len(topology.outputs(name)) for name in topology.order}
@@ -114,8 +118,8 @@ class LatencyRecursion:
     def take(self, operator: OperatorRates) -> None:
         name = operator.name
         waiting = _Waiting(operator)
-        hashed, kept = self._arriving(operator, waiting)
-        waited = waiting.waited(hashed, kept, self._shape)
+        arriving, pooled = self._arriving(operator, waiting)
+        waited = waiting.waited(arriving, self._shape)
         if self._topology.inputs(name):
             age = self._before(operator, waiting) + waited
         elif (before := self._delays.get(name)) is not None and before.mean_s > 0:
@@ -123,15 +127,19 @@ class LatencyRecursion:
         else:
             age = waited
         taken = ByPlan(operator.row, operator.total_per_s)
-        if self._topology.outputs(name):
-            self._age[name], self._taken[name] = age, taken
-            self._leaving[name] = waiting.leaving(hashed, kept, self._cv2.get(name, self._profiles[name].service_cv2))
+        if outputs := self._topology.outputs(name):
+            self._age[name], self._taken[name], self._senders[name] = age, taken, waiting.parallelism
+            cs2 = self._cv2.get(name, np.asarray(self._profiles[name].service_cv2))
+            self._together[name] = waiting.together(pooled, cs2)
+            if any(stream.grouping in ONE_BY_ONE for stream in outputs):
+                self._alone[name] = waiting.alone(arriving, cs2)
         else:
             self._sinks.append((taken.every(), age))
         for stream in self._topology.inputs(name):
             self._readers[stream.upstream] -= 1
             if not self._readers[stream.upstream]:
-                del self._age[stream.upstream], self._taken[stream.upstream], self._leaving[stream.upstream]
+                for kept in (self._age, self._taken, self._senders, self._together, self._alone):
+                    kept.pop(stream.upstream, None)
 
     def latencies(self, stable: npt.NDArray[np.bool_]) -> ManyLatencies:
         """stable: shape (plans, scenarios)."""
@@ -145,34 +153,33 @@ class LatencyRecursion:
         told = (np.asarray(mean_s), *(mixture_quantile_s(share, parts) for share in (0.5, 0.95, 0.99)))
         return ManyLatencies(*(np.where(stable, each, UNSTABLE) for each in told))
 
-    def _arriving(self, operator: OperatorRates, waiting: "_Waiting") -> tuple[Floats | None, Floats]:
-        """Of all streams together ca² − 1, in two parts: of hashed ones, as if all went to one instance, and of the
-        others at each instance. None where nothing is hashed.
-        """
+    def _arriving(self, operator: OperatorRates, waiting: "_Waiting") -> tuple["_Arriving", Floats]:
+        """At the instances, and of all of them together over long spans (ca²)."""
         streams = self._topology.inputs(operator.name)
+        arriving = _Arriving()
         if not streams:
-            return None, self._arrival_cv2 / waiting.parallelism - 1
-        hashed: Floats | None = None
-        kept: Floats = np.zeros((1, 1))
+            arriving.kept = (self._arrival_cv2 - 1) / waiting.parallelism
+            return arriving, np.full((1, 1), self._arrival_cv2)
+        pooled: Floats = np.zeros((1, 1))
+        squares: Floats = np.zeros((1, 1))
         for stream in streams:
+            up = stream.upstream
             part = waiting.part(stream.name)
-            up, out = self._taken[stream.upstream].every(), waiting.by_plan(operator.stream_per_s[stream.name])
-            made = np.where(up > 0, out / np.where(up > 0, up, 1.0), 1.0)
-            leaving = self._leaving[stream.upstream]
-            # Below 1 each is kept at random; above, as many leave together.
-            selected = (
-                made * (leaving - 1)
-                if (made <= 1).all()
-                else np.where(made <= 1, made * (leaving - 1), made * leaving - 1)
-            )
-            match stream.grouping:
-                case Grouping.FIELDS:
-                    hashed = part * selected + (0.0 if hashed is None else hashed)
-                case Grouping.SHUFFLE | Grouping.FORWARD:
-                    kept = kept + part * ((selected + 1) / waiting.parallelism - 1)
-                case _:
-                    kept = kept + part * selected
-        return hashed, kept
+            taken, out = self._taken[up].every(), waiting.by_plan(operator.stream_per_s[stream.name])
+            made = np.where(taken > 0, out / np.where(taken > 0, taken, 1.0), 1.0)
+            whole = selected_ca2(self._together[up], made)
+            given = selected_ca2(self._alone[up], made) if stream.grouping in ONE_BY_ONE else whole
+            pooled = pooled + part * whole
+            senders, receivers = senders_and_receivers(stream.grouping, self._senders[up], waiting.parallelism)
+            squares = squares + part**2 / senders
+            batch = np.maximum(made, 1.0) if (made > 1).any() else np.ones((1, 1))
+            if stream.grouping is Grouping.FIELDS:
+                arriving.add_hashed(part * (given - batch), part * (batch - 1) if batch.size > 1 else None)
+            else:
+                short = np.maximum(batch / receivers, 1.0)
+                arriving.add_kept(part * (given / receivers - short), part * (short - 1) if batch.size > 1 else None)
+        arriving.several = 1 / squares - 1
+        return arriving, pooled
 
     def _before(self, operator: OperatorRates, waiting: "_Waiting") -> Moments:
         """Age of the tuples that enter: the streams weighed by rate."""
@@ -187,6 +194,56 @@ class LatencyRecursion:
             mixed = way if mixed is None else mixed.with_chance_of(way)
         assert mixed is not None
         return mixed
+
+
+@dataclass
+class _Arriving:
+    """ca² − 1 at the instances, as modeling/variability.py has it, by what decides it; shape (plans or 1, scenarios).
+
+    hashed: of hashed streams, as if all went to one instance; kept: of the others at each instance. Both are what long
+    spans have more than short ones; what these have, where tuples come in batches, is in the other two. several: how
+    many streams come together, less one.
+    """
+
+    hashed: Floats | None = None
+    kept: Floats = field(default_factory=lambda: np.zeros((1, 1)))
+    hashed_batches: Floats | None = None
+    kept_batches: Floats | None = None
+    several: Floats = field(default_factory=lambda: np.zeros((1, 1)))
+
+    def add_hashed(self, more: Floats, batches: Floats | None) -> None:
+        self.hashed = _sum(self.hashed, more)
+        self.hashed_batches = _sum(self.hashed_batches, batches)
+
+    def add_kept(self, more: Floats, batches: Floats | None) -> None:
+        self.kept = self.kept + more
+        self.kept_batches = _sum(self.kept_batches, batches)
+
+    def at(self, plans: slice, thin: Floats, idle2: Floats) -> Floats:
+        """Shape (plans or 1, kinds or 1, scenarios or 1), of these plans.
+
+        thin: part of all that enters which an instance of each kind is given. idle2: its idle part, squared.
+        """
+
+        def of(each: Floats) -> Floats:
+            return (each[plans] if each.shape[0] > 1 else each)[:, None]
+
+        found = of(self.kept)
+        if self.hashed is not None:
+            found = thin * of(self.hashed) + found
+        if (self.several > 0).any():
+            found = found / (1 + idle2 * (MERGED * of(self.several)))
+        if self.kept_batches is not None:
+            found = found + of(self.kept_batches)
+        if self.hashed_batches is not None:
+            found = found + thin * of(self.hashed_batches)
+        return found
+
+
+def _sum(one: Floats | None, other: Floats | None) -> Floats | None:
+    if one is None or other is None:
+        return other if one is None else one
+    return one + other
 
 
 class _Waiting:
@@ -207,12 +264,7 @@ class _Waiting:
         whole = given.sum(axis=0)
         parts = np.where(whole > 0, given / np.where(whole > 0, whole, 1.0), 1 / len(given))
         self._streams = dict(zip(operator.stream_per_s, parts, strict=True))
-        squares = (parts**2).sum(axis=0)
-        self._long: Floats | None = None
-        if len(self._streams) > 1:
-            # Over short spans independent streams together are near Poisson (the hybrid of Albin 1984).
-            several = 1 / squares - 1
-            self._long = (whole > 0)[:, None] / (1 + 4 * (1 - self._busy) ** 2 * several[:, None])
+        self._idle2 = (1 - self._busy) ** 2
         self._service_s = kinds.service_s
         self._cv2 = np.broadcast_to(kinds.service_cv2, (len(self._counts), kinds.service_cv2.shape[1]))[:, None]
         cs2 = self._cv2
@@ -235,18 +287,19 @@ class _Waiting:
         """Of all that enters, by rate; shape (plans or 1, scenarios)."""
         return self.by_plan(self._streams[stream])
 
-    def leaving(self, hashed: Floats | None, kept: Floats, cv2: npt.ArrayLike) -> Floats:
-        """Squared variation of the gaps between departures of all instances together, shape (plans, scenarios)."""
-        largest = self._thin.argmax(axis=1)[:, None]
-        thin, busy = (self.by_plan(np.take_along_axis(each, largest, 1)[:, 0]) for each in (self._thin, self._busy))
-        arriving = kept if hashed is None else kept + thin * hashed
-        if self._long is not None:
-            arriving = arriving * self.by_plan(np.take_along_axis(self._long, largest, 1)[:, 0])
-        busy2 = busy**2
-        # Many independent streams are near Poisson.
-        return np.asarray(1 + ((1 - busy2) * arriving + busy2 * (np.asarray(cv2) - 1)) / np.sqrt(self.parallelism))
+    def together(self, pooled: Floats, cs2: Floats) -> Floats:
+        """Squared variation of the departures of all instances together over long spans, shape (plans, scenarios)."""
+        busy2 = self.by_plan((self._weight * self._busy**2).sum(axis=1))
+        return pooled + busy2 * (cs2 - pooled)
 
-    def waited(self, hashed: Floats | None, kept: Floats, shape: tuple[int, int]) -> Moments:
+    def alone(self, arriving: "_Arriving", cs2: Floats) -> Floats:
+        """Squared variation of the gaps between departures of the busiest instance, shape (plans, scenarios)."""
+        largest = self._thin.argmax(axis=1)[:, None]
+        thin, busy = (self.by_plan(np.take_along_axis(each, largest, 1)) for each in (self._thin, self._busy))
+        ca2 = 1 + arriving.at(slice(None), thin, (1 - busy) ** 2)[:, 0]
+        return np.asarray(ca2 + busy[:, 0] ** 2 * (cs2 - ca2))
+
+    def waited(self, arriving: "_Arriving", shape: tuple[int, int]) -> Moments:
         """Moments of wait and service over instances, shape (plans, scenarios)."""
         plans, scenarios = shape
         found = np.empty((3, plans, scenarios))
@@ -255,12 +308,7 @@ class _Waiting:
         for begin in range(0, plans, block):
             at = slice(begin, min(plans, begin + block))
             row = self._row[at]
-            arriving = kept[at if kept.shape[0] > 1 else slice(None)][:, None]
-            if hashed is not None:
-                arriving = self._thin[row] * hashed[at if hashed.shape[0] > 1 else slice(None)][:, None] + arriving
-            if self._long is not None:
-                arriving = arriving * self._long[row]
-            self._waited(row, arriving, found[:, at])
+            self._waited(row, arriving.at(at, self._thin[row], self._idle2[row]), found[:, at])
         waits = Moments(found[0], found[1], found[2])
         if self._service_s.shape[1] > 1:
             return waits

@@ -7,6 +7,7 @@ times.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,11 @@ Floats = npt.NDArray[np.float64]
 
 _ALMOST_0 = 1e-200
 """Keeps exponents finite where nothing varies or nothing comes."""
+
+MERGED = 1.0
+"""How soon independent streams together look Poisson to a queue below saturation. Albin's 4 is for Kingman's wait;
+beside Kraemer and Langenbach-Belz's, which lowers what is not Poisson itself, simulated superpositions of 2 to 8
+streams ask for .4 to 1.9 (benchmarks/queueing.py)."""
 
 
 def kingman_wait_s(utilisation: float, service_s: float, ca2: float, cs2: float) -> float:
@@ -153,20 +159,35 @@ def dealt_ca2(ca2: npt.ArrayLike, ways: npt.ArrayLike) -> Floats:
     return np.asarray(np.asarray(ca2, dtype=float) / np.asarray(ways, dtype=float))
 
 
-def merged_ca2(parts: Sequence[tuple[float, npt.ArrayLike]], utilisation: npt.ArrayLike = 1.0) -> Floats:
-    """Squared variation of a superposition of (rate, ca2) before a station of that utilisation.
+@dataclass(frozen=True)
+class Merging:
+    """So many alike and independent streams, rate_per_s together: their squared variation over long spans and, of all
+    of them together, over short ones: 1 where tuples come singly, more where they come in batches.
+    """
+
+    rate_per_s: float
+    ca2: npt.ArrayLike
+    short_ca2: npt.ArrayLike = 1.0
+    streams: float = 1.0
+
+
+def merged_ca2(parts: Sequence[Merging], utilisation: npt.ArrayLike = 1.0) -> Floats:
+    """Squared variation of a superposition before a station of that utilisation.
 
     Over long spans, which count near saturation, the variations weighed by rate; over short ones independent streams
-    together are near Poisson (the hybrid of Albin 1984, as in Whitt's QNA, 33).
+    together are near Poisson (the hybrid of Albin 1984, as in Whitt's QNA, 33, with another constant: see MERGED).
     """
-    total = sum(rate for rate, _ in parts)
+    total = sum(part.rate_per_s for part in parts)
     if total <= 0:
         return np.asarray(1.0)
-    streams = 1 / sum((rate / total) ** 2 for rate, _ in parts)
+    streams = 1 / sum((part.rate_per_s / total) ** 2 / part.streams for part in parts)
     idle = 1 - np.minimum(np.asarray(utilisation, dtype=float), 1.0)
-    long = 1 / (1 + 4 * idle**2 * (streams - 1))
-    weighed = sum((rate / total * np.asarray(ca2, dtype=float) for rate, ca2 in parts), start=np.asarray(0.0))
-    return np.asarray(long * weighed + 1 - long)
+    long = 1 / (1 + MERGED * idle**2 * (streams - 1))
+    merged = np.asarray(0.0)
+    for part in parts:
+        ca2 = long * np.asarray(part.ca2, dtype=float) + (1 - long) * np.asarray(part.short_ca2, dtype=float)
+        merged = merged + part.rate_per_s / total * ca2
+    return merged
 
 
 def checked(*values: npt.ArrayLike) -> tuple[Floats, ...]:

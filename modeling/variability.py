@@ -2,16 +2,22 @@
 
 Round robin smooths a stream, hashing and filtering thin it at random, many tuples made of one come together; what
 leaves an operator carries the variability of its arrivals and services on (Whitt's queueing network analyser, 1983).
-Below saturation only: no backpressure here.
+Instances that are dealt to in turn get more at the same time and less at the same time: over long spans what they give
+together varies as what was given to them together does, over short ones they are independent streams. So both are
+handed on. Below saturation only: no backpressure here.
 """
 
 import numpy as np
+import numpy.typing as npt
 
 from modeling.operator_profile import Profiles
 from modeling.physical_plan import PhysicalPlan
-from modeling.queues import Floats, dealt_ca2, departure_ca2, merged_ca2, selected_ca2, thinned_ca2
+from modeling.queues import Floats, Merging, dealt_ca2, departure_ca2, merged_ca2, selected_ca2, thinned_ca2
 from modeling.rates import Rates
 from modeling.topology import Grouping, Topology
+
+ONE_BY_ONE = (Grouping.FORWARD, Grouping.RESCALE)
+"""Groupings under which an instance hears of some of those before it only."""
 
 
 def instance_arrival_ca2(
@@ -19,9 +25,11 @@ def instance_arrival_ca2(
 ) -> dict[str, Floats]:
     """Per operator the squared variation of the gaps between arrivals at each instance, shape (parallelism,).
 
-    arrival_cv2: of the arrivals to each source; 1 is Poisson.
+    arrival_cv2: of the arrivals to each source; 1 is Poisson. Which instance of it an arrival comes to is taken as
+    random: partitions of a log by key are, and nobody deals to them in turn.
     """
-    leaving: dict[str, float] = {}
+    together: dict[str, float] = {}
+    alone: dict[str, float] = {}
     entering: dict[str, Floats] = {}
     for name in topology.order:
         parallelism = plan.parallelism[name]
@@ -29,23 +37,39 @@ def instance_arrival_ca2(
         total = float(instances.sum())
         shares = instances / total if total > 0 else np.full(parallelism, 1 / parallelism)
         if name in topology.sources:
-            entering[name] = np.full(parallelism, float(dealt_ca2(arrival_cv2, parallelism)))
+            whole = arrival_cv2
+            entering[name] = np.full(parallelism, float(thinned_ca2(arrival_cv2, 1 / parallelism)))
         else:
-            parts: list[tuple[float, Floats]] = []
+            parts: list[Merging] = []
+            pooled: list[Merging] = []
             for stream in topology.inputs(name):
-                taken = rates.operator_per_s(stream.upstream)
-                made = rates.stream_per_s[stream.name] / taken if taken > 0 else 1.0
-                ca2 = np.full(parallelism, float(selected_ca2(leaving[stream.upstream], made)))
-                if stream.grouping in (Grouping.SHUFFLE, Grouping.FORWARD):
-                    ca2 = dealt_ca2(ca2, parallelism)
-                elif stream.grouping is Grouping.FIELDS:
-                    ca2 = thinned_ca2(ca2, shares)
-                parts.append((rates.stream_per_s[stream.name], ca2))
+                up = stream.upstream
+                rate, taken = rates.stream_per_s[stream.name], rates.operator_per_s(up)
+                made = rate / taken if taken > 0 else 1.0
+                senders, receivers = senders_and_receivers(stream.grouping, plan.parallelism[up], parallelism)
+                given = selected_ca2(alone[up] if stream.grouping in ONE_BY_ONE else together[up], made)
+                batch = max(made, 1.0)
+                if stream.grouping is Grouping.FIELDS:
+                    long, short = thinned_ca2(given, shares), thinned_ca2(batch, shares)
+                else:
+                    long, short = dealt_ca2(given, receivers), np.maximum(batch / receivers, 1.0)
+                parts.append(Merging(rate, long, short, float(senders)))
+                pooled.append(Merging(rate, selected_ca2(together[up], made)))
             entering[name] = np.broadcast_to(merged_ca2(parts, rates.busy[name]), instances.shape).copy()
+            whole = float(merged_ca2(pooled))
         busiest = int(instances.argmax())
-        # Departures of all instances together, as the next operator sees them: many independent streams are near
-        # Poisson.
-        utilisation = float(rates.busy[name][busiest])
-        one = float(departure_ca2(utilisation, entering[name][busiest], profiles[name].service_cv2))
-        leaving[name] = one if parallelism == 1 else 1 + (one - 1) / parallelism**0.5
+        cs2 = profiles[name].service_cv2
+        busy = np.minimum(rates.busy[name], 1.0)
+        together[name] = float(departure_ca2(float(shares @ busy**2) ** 0.5, whole, cs2))
+        alone[name] = float(departure_ca2(float(busy[busiest]), entering[name][busiest], cs2))
     return entering
+
+
+def senders_and_receivers(
+    grouping: Grouping, upstream: npt.ArrayLike, downstream: npt.ArrayLike
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Of how many instances before it one gets a stream, and to how many each of those deals it in turn."""
+    up, down = np.asarray(upstream, dtype=np.float64), np.asarray(downstream, dtype=np.float64)
+    if grouping in ONE_BY_ONE:
+        return np.maximum(up // down, 1.0), np.maximum(down // up, 1.0)
+    return up, down if grouping in (Grouping.SHUFFLE, Grouping.LOCAL_OR_SHUFFLE) else np.ones_like(down)

@@ -6,6 +6,7 @@ import pytest
 
 from modeling.errors import ModelError
 from modeling.queues import (
+    Merging,
     allen_cunneen_wait_s,
     allen_cunneen_waits_s,
     dealt_ca2,
@@ -97,14 +98,20 @@ def test_round_robin__makes_a_poisson_stream_erlang() -> None:
 
 def test_merging__weighs_by_rate() -> None:
     # (3·1 + 1·0) / 4
-    assert merged_ca2([(3.0, 1.0), (1.0, 0.0)]) == pytest.approx(0.75)
+    assert merged_ca2([Merging(3.0, 1.0), Merging(1.0, 0.0)]) == pytest.approx(0.75)
 
 
 def test_merging__of_equal_streams_is_nearer_to_poisson_where_the_station_is_idle() -> None:
-    # two equal streams at ρ = ½: weight 1/(1 + 4·¼·(2 − 1)) = ½ of 0.2, the rest Poisson
-    assert merged_ca2([(1.0, 0.2), (1.0, 0.2)], 0.5) == pytest.approx(0.6)
+    # two equal streams at ρ = ½: weight 1/(1 + ¼·(2 − 1)) = 0.8 of 0.2, the rest Poisson
+    assert merged_ca2([Merging(1.0, 0.2), Merging(1.0, 0.2)], 0.5) == pytest.approx(0.36)
+    assert merged_ca2([Merging(2.0, 0.2, streams=2)], 0.5) == pytest.approx(0.36)
     # one stream is what it is
-    assert merged_ca2([(1.0, 0.2)], 0.5) == pytest.approx(0.2)
+    assert merged_ca2([Merging(1.0, 0.2)], 0.5) == pytest.approx(0.2)
+
+
+def test_merging__of_streams_of_batches_stays_one_of_batches() -> None:
+    # batches of 3 over short spans, whatever comes over long ones: 0.8·5 + 0.2·3
+    assert merged_ca2([Merging(2.0, 5.0, short_ca2=3.0, streams=2)], 0.5) == pytest.approx(4.6)
 
 
 @pytest.mark.parametrize(

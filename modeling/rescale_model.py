@@ -26,19 +26,20 @@ class RescaleModel:
 
     restart_s: without any state (cancel, deploy, warm up; Storm's wait, Heron's polls). save_s_per_gib: seconds per GiB
     written before the job stops; counts for a stop with a savepoint only. restore_s_per_gib: seconds per GiB read
-    before it starts. covariance: of the three in this order, shape (3, 3). noise_s: standard deviation of one rescale
-    around the model. measured: how many rescales it rests on; 0 where declared.
+    before it starts. covariance: of the three in this order, shape (3, 3). noise: standard deviation of one rescale
+    around the model, as a part of the expected downtime: what takes longer varies more. measured: how many rescales
+    it rests on; 0 where declared.
     """
 
     restart_s: float
     save_s_per_gib: float
     restore_s_per_gib: float
     covariance: Floats
-    noise_s: float
+    noise: float
     measured: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("restart_s", "save_s_per_gib", "restore_s_per_gib", "noise_s"):
+        for name in ("restart_s", "save_s_per_gib", "restore_s_per_gib", "noise"):
             value = getattr(self, name)
             if not np.isfinite(value) or value < 0:
                 raise ModelError(f"rescale model: {name} is {value}; give a finite number, not below 0")
@@ -59,7 +60,7 @@ class RescaleModel:
         """Standard deviation of the next rescale's downtime around downtime_s: of the fit, and of one rescale."""
         terms = self._terms(restored_gib, saved_gib)
         of_fit = np.einsum("...i,ij,...j->...", terms, self.covariance, terms)
-        return np.asarray(np.sqrt(of_fit + self.noise_s**2), dtype=np.float64)
+        return np.asarray(np.sqrt(of_fit + (self.noise * (terms @ self._values)) ** 2), dtype=np.float64)
 
     def downtime_quantile_s(
         self, level: float, restored_gib: npt.ArrayLike = 0.0, saved_gib: npt.ArrayLike = 0.0
@@ -92,17 +93,15 @@ def declared_rescale(
     save_s_per_gib: float = 10.0,
     restore_s_per_gib: float = 10.0,
     relative_error: float = 1.0,
-    noise_s: float | None = None,
+    noise: float = 0.25,
 ) -> RescaleModel:
     """What a person knows before anything was measured; 10 s per GiB is about 100 MiB/s.
 
-    relative_error: standard error of each number, as a part of it. noise_s: a quarter of restart_s where not given.
+    relative_error: standard error of each number, as a part of it. noise: of one rescale, as a part of its downtime.
     """
     values = np.array([restart_s, save_s_per_gib, restore_s_per_gib])
     covariance = np.diag((relative_error * values) ** 2)
-    return RescaleModel(
-        restart_s, save_s_per_gib, restore_s_per_gib, covariance, restart_s / 4 if noise_s is None else noise_s
-    )
+    return RescaleModel(restart_s, save_s_per_gib, restore_s_per_gib, covariance, noise)
 
 
 def declared_for(engine: Engine) -> RescaleModel:

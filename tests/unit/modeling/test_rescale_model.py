@@ -23,12 +23,12 @@ def test_downtime__is_restart_and_state_over_bandwidth() -> None:
     # 10 s + 3 GiB · 10 s/GiB; with a savepoint of 3 GiB another 30 s
     assert DECLARED.downtime_s([0.0, 3.0]).tolist() == pytest.approx([10, 40])
     assert float(DECLARED.downtime_s(3.0, 3.0)) == pytest.approx(70)
-    # declared to 100 %: √(10² + 30² + 2.5²)
-    assert float(DECLARED.downtime_error_s(3.0)) == pytest.approx((100 + 900 + 6.25) ** 0.5)
+    # declared to 100 %, one rescale varies by a quarter of its 40 s: √(10² + 30² + 10²)
+    assert float(DECLARED.downtime_error_s(3.0)) == pytest.approx((100 + 900 + 100) ** 0.5)
 
 
 def test_fit__finds_what_made_the_downtimes() -> None:
-    fitted = fitted_rescale(_noise_free(200), declared_rescale(10.0, noise_s=0.01))
+    fitted = fitted_rescale(_noise_free(200), declared_rescale(10.0, noise=0.01))
     assert (fitted.restart_s, fitted.save_s_per_gib, fitted.restore_s_per_gib) == pytest.approx((20, 4, 8), rel=1e-3)
     assert fitted.measured == 200
 
@@ -61,11 +61,21 @@ def test_downtime_quantile__holds_as_often_as_it_says() -> None:
     below = 0
     for _ in range(400):
         gib = rng.uniform(0, 10, 11)
-        downtimes = np.maximum(0.0, 20 + 8 * gib + rng.normal(0, 3, 11))
+        downtimes = (20 + 8 * gib) * np.maximum(0.0, 1 + rng.normal(0, 0.1, 11))
         measured = [MeasuredRescale(float(d), float(g)) for d, g in zip(downtimes[:10], gib[:10], strict=True)]
-        fitted = fitted_rescale(measured, declared_rescale(15.0, restore_s_per_gib=10.0, noise_s=3.0))
+        fitted = fitted_rescale(measured, declared_rescale(15.0, restore_s_per_gib=10.0, noise=0.1))
         below += bool(downtimes[10] <= fitted.downtime_quantile_s(0.9, gib[10]))
     assert below / 400 == pytest.approx(0.9, abs=0.045)
+
+
+def test_fit__takes_the_noise_as_a_part_of_the_downtime() -> None:
+    """Without state 1 s ± 1 %, with 10 GiB 20 s ± 10 %: the short ones tell the restart, whatever the long ones do."""
+    measured = [MeasuredRescale(1.0 + off) for off in (-0.01, 0.0, 0.01)]
+    measured += [MeasuredRescale(20.0 + off, 10.0) for off in (-2.0, 0.0, 2.0)]
+    fitted = fitted_rescale(measured, declared_rescale(5.0, relative_error=10.0))
+    assert fitted.restart_s == pytest.approx(1.0, abs=0.1)
+    assert fitted.restore_s_per_gib == pytest.approx(1.9, abs=0.1)  # (20 − 1) / 10
+    assert float(fitted.downtime_error_s(10.0)) > 10 * float(fitted.downtime_error_s(0.0))
 
 
 @pytest.mark.parametrize("value", [float("nan"), -1.0, float("inf")])

@@ -8,6 +8,7 @@
    exponential, 4 hyper-exponential with balanced means; once more with log-normal ones, since two moments do not tell
    a distribution.
 3. Networks against Ciw: a tandem of three, a split, a merge, a diamond of unequal arms.
+4. Superpositions: one server that 2 to 8 independent streams come to together, by Lindley's recursion.
 
 Errors of waits are relative where a wait is at least a twentieth of the service time; below, nobody plans by them.
 One core, some four minutes.
@@ -33,7 +34,7 @@ from modeling.lattice import two_moment_lattice
 from modeling.operator_profile import OperatorProfile
 from modeling.path_latency import latency_distribution, stations
 from modeling.physical_plan import PhysicalPlan
-from modeling.queues import allen_cunneen_waits_s, erlang_c, kingman_waits_s
+from modeling.queues import Merging, allen_cunneen_waits_s, erlang_c, kingman_waits_s, klb_waits_s, merged_ca2
 from modeling.rates import arrival_rates
 from modeling.topology import Operator, Stream, Topology
 from modeling.wait_distribution import waits
@@ -321,6 +322,39 @@ def networks_against_ciw(seed: int, replications: int = 4, until: float = 15_000
     print_summary(sizes)
 
 
+MERGED_STREAMS, MERGED_CA2 = (2, 4, 8), (0.1, 0.25, 0.5, 2.0, 4.0)
+ALBIN = 4.0
+"""What stands in QNA where modeling.queues has MERGED."""
+
+
+def superposed_wait(rng: np.random.Generator, streams: int, cell: Cell, customers: int) -> float:
+    """Mean wait at one server of equal independent streams of that ca², each begun somewhere in a gap."""
+    gaps = two_phase(rng, cell.ca2, (customers // streams, streams)) * streams / cell.utilisation
+    times = np.cumsum(gaps, axis=0) - gaps[0] * rng.random(streams)
+    arrivals = np.sort(times[times < times[-1].min()])
+    services = two_phase(rng, cell.cs2, (arrivals.size,))
+    worked = np.cumsum(services)
+    done = worked + np.maximum.accumulate(arrivals - worked + services)
+    return float((done - arrivals - services)[arrivals.size // 10 :].mean())
+
+
+def superpositions_against_simulation(replications: int, customers: int, seed: int) -> None:
+    """Relative errors of the mean wait, with the superposition's ca² by merged_ca2 and by Albin's constant."""
+    rng = np.random.default_rng(seed)
+    print("\n| streams of ca² | cells | by merged_ca2: median, worst | with Albin's 4 | as one Poisson stream |")
+    print("|---|---|---|---|---|")
+    for ca2 in MERGED_CA2:
+        found = []
+        for streams, rho, cs2 in itertools.product(MERGED_STREAMS, (0.5, 0.7, 0.85), (0.5, 1.0)):
+            cell = Cell(rho, ca2, cs2, 1)
+            runs = [superposed_wait(rng, streams, cell, 5 * customers) for _ in range(max(1, replications // 8))]
+            albin = 1 / (1 + ALBIN * (1 - rho) ** 2 * (streams - 1))
+            ways = (float(merged_ca2([Merging(1.0, ca2, streams=streams)], rho)), albin * ca2 + 1 - albin, 1.0)
+            found.append([100 * (float(klb_waits_s(rho, 1.0, way, cs2)) / np.mean(runs) - 1) for way in ways])
+        told = (f"{np.median(np.abs(each)):.0f} %, {max(each, key=abs):+.0f} %" for each in np.array(found).T)
+        print(f"| {ca2:g} | {len(found)} | {' | '.join(told)} |", flush=True)
+
+
 def print_summary(sizes: Iterable[tuple[float, float]]) -> None:
     means, highs = np.abs(np.array(list(sizes))).T
     print(f"| all | | | median, worst | {np.median(means):.1f} %, {means.max():.0f} % ", end="")
@@ -391,6 +425,7 @@ def main() -> None:
     stations_against_simulation(terms.replications, terms.customers, terms.seed)
     recursion_against_ciw(terms.replications, terms.customers, terms.seed)
     networks_against_ciw(terms.seed)
+    superpositions_against_simulation(terms.replications, terms.customers, terms.seed)
     print(f"\n{time.perf_counter() - started:.0f} s")
 
 

@@ -1,5 +1,6 @@
 """Bad input at the command line where Spark, MLflow or a cluster has a part: one line, exit 1, nothing left behind."""
 
+import json
 import shutil
 import subprocess
 import sys
@@ -26,13 +27,55 @@ def installation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Installatio
     return made
 
 
+ONE_AFTER_ANOTHER = """
+import json, sys
+from forescale.cli import main
+for line in sys.stdin:
+    try:
+        main(json.loads(line))
+    except SystemExit as end:
+        print("ended", end.code, flush=True)
+"""
+
+
+class Prompt:
+    """A process that runs one command after another: Java, which Spark needs, starts once for all of them."""
+
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", ONE_AFTER_ANOTHER],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            bufsize=1,
+        )
+
+    def __enter__(self) -> "Prompt":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.communicate(timeout=60)
+
+    def fails(self, *arguments: str) -> str:
+        """The line of the error. A command that does not end is ended by the time-out of the test."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps(arguments) + "\n")
+        said = []
+        for line in self._process.stdout:
+            said.append(line.rstrip())
+            if line.startswith("ended "):
+                break
+        assert said[-1:] == ["ended 1"], said
+        assert not any("Traceback" in line for line in said), said
+        return " ".join(line for line in said if line.startswith("forescale: "))
+
+
 def fails(*arguments: str) -> str:
-    """The line of the error. In a process of its own, as a user runs it: a Spark session is one per process."""
-    command = [sys.executable, "-c", "from forescale.cli import main; main()", *arguments]
-    ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=240)
-    assert ended.returncode == 1, ended.stderr[-2000:]
-    assert "Traceback" not in ended.stderr
-    return " ".join(line for line in ended.stderr.splitlines() if line.startswith("forescale: "))
+    """The same in a process of its own."""
+    with Prompt() as prompt:
+        return prompt.fails(*arguments)
 
 
 def rewrite_events(installation: Installation, rows: pa.Table) -> None:
@@ -41,17 +84,18 @@ def rewrite_events(installation: Installation, rows: pa.Table) -> None:
 
 def test_events__that_cannot_be_used_are_refused_before_anything_is_written(installation: Installation) -> None:
     good = pa.parquet.read_table(installation.settings.home / "events.parquet")
-    rewrite_events(installation, good.drop_columns(["at"]))
-    error = fails("history", "build", NAME)
-    assert "events.parquet" in error
-    assert "'at'" in error
     times = good["at"].to_pylist()
-    rewrite_events(installation, good.set_column(0, "at", pa.array([None, *times[1:]], good["at"].type)))
-    assert "at" in fails("history", "build", NAME)
-    texts = [str(moment) for moment in times]
-    rewrite_events(installation, good.set_column(0, "at", pa.array(["half past nine", *texts[1:]])))
-    assert "half past nine" in fails("history", "build", NAME)
-    assert "end 2999-01-01 lies after now" in fails("history", "build", NAME, "--end", "2999-01-01")
+    with Prompt() as prompt:
+        rewrite_events(installation, good.drop_columns(["at"]))
+        error = prompt.fails("history", "build", NAME)
+        assert "events.parquet" in error
+        assert "'at'" in error
+        rewrite_events(installation, good.set_column(0, "at", pa.array([None, *times[1:]], good["at"].type)))
+        assert "at" in prompt.fails("history", "build", NAME)
+        texts = [str(moment) for moment in times]
+        rewrite_events(installation, good.set_column(0, "at", pa.array(["half past nine", *texts[1:]])))
+        assert "half past nine" in prompt.fails("history", "build", NAME)
+        assert "end 2999-01-01 lies after now" in prompt.fails("history", "build", NAME, "--end", "2999-01-01")
     folder = installation.settings.history_dir / f"topology={NAME}"
     assert {path.name for path in folder.rglob("*") if path.is_file()} <= {"_lock"}
 

@@ -82,28 +82,6 @@ def pair_weights(topology: Topology, profiles: Profiles, plan: PhysicalPlan, rat
     return np.asarray(weight / weight.sum(), dtype=np.float64)
 
 
-def mean_hop_delay_ms(
-    delay_ms: Floats, sender_nodes: Ints, receiver_nodes: Ints, sends: Floats, receives: Floats
-) -> Floats:
-    """Mean network delay of a stream under many packings at once: Σ sends · receives · delay.
-
-    delay_ms: shape (nodes, nodes). sender_nodes, sends: shape (…, senders); receiver_nodes, receives: (…, receivers);
-    leading axes are packings and broadcast.
-    """
-    pair_ms = delay_ms[sender_nodes[..., :, None], receiver_nodes[..., None, :]]
-    return np.asarray(np.einsum("...i,...ij,...j->...", sends, pair_ms, receives), dtype=np.float64)
-
-
-def path_delay_ms(topology: Topology, delays: Mapping[str, HopDelay]) -> float:
-    """Mean network delay from a source to its slowest sink: the longest path over the streams' means."""
-    reached: dict[str, float] = {}
-    for name in topology.order:
-        reached[name] = max(
-            (reached[stream.upstream] + delays[stream.name].mean_ms for stream in topology.inputs(name)), default=0.0
-        )
-    return max(reached.values())
-
-
 def node_traffic_mbit_per_s(
     topology: Topology,
     profiles: Profiles,
@@ -131,17 +109,6 @@ def node_traffic_mbit_per_s(
         )
     np.fill_diagonal(traffic, 0.0)
     return traffic
-
-
-def network_saturation_scale(traffic_mbit_per_s: Floats, network: Network) -> float:
-    """By what factor the whole load could grow until a pair's bandwidth is used up; infinite where nothing crosses.
-
-    Each direction has the bandwidth to itself, and pairs do not share links: where they do, this lies high.
-    """
-    used = traffic_mbit_per_s > 0
-    if not used.any():
-        return float("inf")
-    return float((network.bandwidth_mbit_per_s[used] / traffic_mbit_per_s[used]).min())
 
 
 def _places(

@@ -86,7 +86,8 @@ class Stream:
 class Topology:
     """A directed acyclic graph of operators. Sources are the operators that no stream enters.
 
-    Raises ModelError for a cycle, an unknown or repeated operator, a repeated stream or no operator at all.
+    Raises ModelError for a cycle, an unknown or repeated operator, a repeated stream, no operator at all, and custom
+    shares that no parallelism of the operator fits.
     """
 
     name: str
@@ -110,6 +111,7 @@ class Topology:
                     )
         if len({stream.name for stream in self.streams}) < len(self.streams):
             raise ModelError(f"{where}: a stream is given twice; merge them into one, or give each a label of its own")
+        self._check_shares(where)
         graph = nx.DiGraph([(stream.upstream, stream.downstream) for stream in self.streams])
         try:
             cycle = nx.find_cycle(graph)
@@ -117,6 +119,23 @@ class Topology:
             return
         path = " -> ".join([edge[0] for edge in cycle] + [cycle[-1][1]])
         raise ModelError(f"{where} has the cycle {path}; remove one of these streams: they must form no cycle")
+
+    def _check_shares(self, where: str) -> None:
+        most = {operator.name: operator.max_parallelism for operator in self.operators}
+        first: dict[str, Stream] = {}
+        for stream in (stream for stream in self.streams if stream.grouping is Grouping.CUSTOM):
+            count, reader = len(stream.shares), stream.downstream
+            if count > most[reader]:
+                raise ModelError(
+                    f"{where}: stream {stream.name} gives {count} shares, more than the max_parallelism {most[reader]} "
+                    f"of {reader!r}; give fewer shares, or a larger max_parallelism"
+                )
+            other = first.setdefault(reader, stream)
+            if len(other.shares) != count:
+                raise ModelError(
+                    f"{where}: stream {stream.name} gives {count} shares, {other.name} {len(other.shares)}; give as "
+                    f"many of each: one for every instance of {reader!r}"
+                )
 
     @cached_property
     def order(self) -> tuple[str, ...]:

@@ -149,13 +149,21 @@ def _help(whatif: WhatIf, name: str) -> str:
             remedy = "place what talks over it on one node, or widen the link"
             return f"What would help with {estimate.bottleneck}: {remedy}."
         return f"What would help: spread the instances of {estimate.bottleneck} over more, or give it more."
-    found = excuses(whatif.topology, whatif.profiles, plan, whatif.load_per_s, Targets())
-    # Nodes of another speed are where the plan puts them, which another parallelism does not tell.
-    factors = [whatif.site.service_factor.get(container.node, 1.0) for container in plan.packing]
+    found = excuses(
+        whatif.topology,
+        whatif.profiles,
+        plan,
+        whatif.load_per_s,
+        Targets(),
+        arrival_cv2=whatif.arrival_cv2,
+        site=whatif.site,
+    )
     hopeless = next((excuse for excuse in found if not excuse.mendable), None)
-    if hopeless is not None and min(factors, default=1.0) >= 1:
+    if hopeless is not None:
         return f"{shortened(hopeless.operator)}: {hopeless.remedy}."
-    if set(factors) - {1.0} or not (enough := change_of(found)):
+    # Nodes of another speed are where the plan puts them, which another parallelism does not tell.
+    factors = {whatif.site.service_factor.get(container.node, 1.0) for container in plan.packing}
+    if factors - {1.0} or not (enough := change_of(found)):
         return f"What would help: more instances of {estimate.bottleneck}."
     raised = ", ".join(f"{name} {count} instead of {plan.parallelism[name]}" for name, count in enough.items())
     return f"Just enough, without headroom: {raised}."

@@ -4,7 +4,7 @@ import pytest
 
 from modeling.errors import ModelError
 from modeling.physical_plan import Container, Instance, PhysicalPlan
-from modeling.topology import Operator, Stream, Topology
+from modeling.topology import Grouping, Operator, Stream, Topology
 
 
 def test_topology__refuses_a_cycle_and_names_it() -> None:
@@ -20,6 +20,18 @@ def test_topology__refuses_an_unknown_operator_in_a_stream() -> None:
 def test_topology__refuses_a_name_given_twice() -> None:
     with pytest.raises(ModelError, match="given twice"):
         Topology("t", (Operator("a"), Operator("a")), ())
+
+
+def test_topology__refuses_custom_shares_that_no_parallelism_fits() -> None:
+    def given(*shares: tuple[float, ...], max_parallelism: int = 2) -> Topology:
+        streams = tuple(Stream("a", "b", Grouping.CUSTOM, f"{len(each)}", each) for each in shares)
+        return Topology("t", (Operator("a"), Operator("b", max_parallelism)), streams)
+
+    assert given((0.5, 0.5))
+    with pytest.raises(ModelError, match="a->b:3 gives 3 shares, more than the max_parallelism 2 of 'b'"):
+        given((0.2, 0.3, 0.5))
+    with pytest.raises(ModelError, match="a->b:3 gives 3 shares, a->b:2 2; give as many of each: one for"):
+        given((0.5, 0.5), (0.2, 0.3, 0.5), max_parallelism=3)
 
 
 def test_topology__orders_an_uneven_diamond_so_that_inputs_come_first(uneven_diamond: Topology) -> None:

@@ -1,8 +1,11 @@
-"""What holds for all tests: how much of the machine each may take, and in which order their files run."""
+"""What holds for all tests: how much of the machine each may take, and in which order and where they run."""
 
 import os
+from pathlib import Path
+from typing import Any
 
 import pytest
+from xdist.scheduler import LoadScopeScheduling
 
 # Many processes on few cores: each computes with one thread, and Java, which lives for seconds here, compiles lightly.
 # Before anything is imported that reads them.
@@ -13,8 +16,45 @@ for _name, _value in {
 }.items():
     os.environ.setdefault(_name, _value)
 
+WITH_SERVERS = Path(__file__).parent / "integration"
+
+
+class ServerFolder(pytest.Package):
+    """A folder whose tests share a server: what has the scope `package` ends with the last of them.
+
+    A server that waits for the end of all tests slows them: Flink alone takes a quarter of a core.
+    """
+
+    def setup(self) -> None:
+        """Nothing: there is no __init__.py."""
+
+
+def pytest_collect_directory(path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    return ServerFolder.from_parent(parent, path=path) if path.parent == WITH_SERVERS else None
+
+
+class ByFolder(LoadScopeScheduling):
+    """Folders with servers go to one worker as a whole, other files one by one."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = Path(nodeid.split("::", 1)[0])
+        return str(file.parent if file.parent.parent.name == WITH_SERVERS.name else file)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling:
+    return ByFolder(config, log)
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files that take long come first, so that none of them is left over when all others are done."""
-    slow = {item.path for item in items if item.get_closest_marker("slow")}
-    items.sort(key=lambda item: item.path not in slow)
+    """Folders with servers come first, as they take longest: none is left over when all others are done. Otherwise the
+    order stays as it was drawn, and each folder's tests together.
+    """
+    folders: dict[Path, int] = {}
+    for item in items:
+        folders.setdefault(item.path.parent, len(folders))
+
+    def rank(item: pytest.Item) -> tuple[bool, int]:
+        folder = item.path.parent
+        return folder.parent != WITH_SERVERS, folders[folder] if folder.parent == WITH_SERVERS else 0
+
+    items.sort(key=rank)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 COLUMNS = EventColumns(time="at", source="feed", key="topic", id="id")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def spark() -> Iterator["SparkSession"]:
     # The light compiler and collector start sooner; jobs as small as these never repay better ones.
     fast_start = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"

@@ -16,7 +16,7 @@ SLOTS = 8
 JOB = WordCount(name="word-count-under-test")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def distribution() -> FlinkDistribution:
     """Flink's jars. Without them, or without Java, tests are skipped with the reason, but fail where CI=true."""
     try:
@@ -28,13 +28,13 @@ def distribution() -> FlinkDistribution:
         pytest.skip(str(error))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def flink(tmp_path_factory: pytest.TempPathFactory, distribution: FlinkDistribution) -> Iterator[LocalFlink]:
     with local_flink(tmp_path_factory.mktemp("flink"), slots=SLOTS, distribution=distribution) as running:
         yield running
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def word_count(flink: LocalFlink) -> RunningWordCount:
     return JOB.start(flink, 100)
 

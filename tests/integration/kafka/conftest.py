@@ -7,7 +7,7 @@ import pytest
 from kafka_broker import KafkaBroker, KafkaBrokerError, kafka_broker, kafka_jars
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
     """Without a broker to start, tests are skipped with the reason, but fail where CI=true."""
     try:

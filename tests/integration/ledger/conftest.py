@@ -12,7 +12,7 @@ from secrets import token_hex
 import pytest
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def postgres() -> Iterator[str]:
     """URL of a database server, without the database's name. Skips where PostgreSQL is not installed."""
     programs = _programs()

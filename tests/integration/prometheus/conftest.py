@@ -7,7 +7,7 @@ from prometheus_history import HISTORY
 from prometheus_server import backfill, openmetrics, prometheus_server, require_prometheus
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """URL of the server."""
     require_prometheus()

@@ -11,7 +11,7 @@ from spark_cluster import SparkCluster, SparkClusterError, java, spark_cluster
 sys.path.insert(0, str(Path(__file__).parent))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkCluster]:
     """Without Java to start it, tests are skipped with the reason, but fail where CI=true."""
     try:

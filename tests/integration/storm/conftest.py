@@ -7,7 +7,7 @@ import pytest
 from storm_cluster import StormCluster, StormError, storm_cluster, storm_jars
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def storm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StormCluster]:
     """Without a Storm to start, tests are skipped with the reason, but fail where CI=true."""
     try:

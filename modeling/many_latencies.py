@@ -20,7 +20,7 @@ from modeling.path_latency import Delay
 from modeling.queues import MERGED, selected_ca2
 from modeling.three_moments import TINY, ThreeMoments, mixture_quantile_s
 from modeling.topology import Grouping, Topology
-from modeling.variability import ONE_BY_ONE, senders_and_receivers
+from modeling.variability import ONE_BY_ONE, senders_and_receivers, some_together_ca2
 
 Floats = npt.NDArray[np.float64]
 
@@ -168,16 +168,20 @@ class LatencyRecursion:
             taken, out = self._taken[up].every(), waiting.by_plan(operator.stream_per_s[stream.name])
             made = np.where(taken > 0, out / np.where(taken > 0, taken, 1.0), 1.0)
             whole = selected_ca2(self._together[up], made)
-            given = selected_ca2(self._alone[up], made) if stream.grouping in ONE_BY_ONE else whole
             pooled = pooled + part * whole
             senders, receivers = senders_and_receivers(stream.grouping, self._senders[up], waiting.parallelism)
+            given = whole
+            if stream.grouping in ONE_BY_ONE:
+                of_some = some_together_ca2(self._alone[up], self._together[up], senders, self._senders[up])
+                given = selected_ca2(of_some, made)
             squares = squares + part**2 / senders
-            batch = np.maximum(made, 1.0) if (made > 1).any() else np.ones((1, 1))
+            batched = bool((made > 1).any())
+            batch = np.maximum(made, 1.0) if batched else np.ones((1, 1))
             if stream.grouping is Grouping.FIELDS:
-                arriving.add_hashed(part * (given - batch), part * (batch - 1) if batch.size > 1 else None)
+                arriving.add_hashed(part * (given - batch), part * (batch - 1) if batched else None)
             else:
                 short = np.maximum(batch / receivers, 1.0)
-                arriving.add_kept(part * (given / receivers - short), part * (short - 1) if batch.size > 1 else None)
+                arriving.add_kept(part * (given / receivers - short), part * (short - 1) if batched else None)
         arriving.several = 1 / squares - 1
         return arriving, pooled
 

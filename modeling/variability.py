@@ -17,7 +17,8 @@ from modeling.rates import Rates
 from modeling.topology import Grouping, Topology
 
 ONE_BY_ONE = (Grouping.FORWARD, Grouping.RESCALE)
-"""Groupings under which an instance hears of some of those before it only."""
+"""Groupings under which an instance hears of some of those before it only. LOCAL_OR_SHUFFLE is taken as a shuffle: what
+is dealt within a container alone comes a little evener than it is told."""
 
 
 def instance_arrival_ca2(
@@ -47,7 +48,12 @@ def instance_arrival_ca2(
                 rate, taken = rates.stream_per_s[stream.name], rates.operator_per_s(up)
                 made = rate / taken if taken > 0 else 1.0
                 senders, receivers = senders_and_receivers(stream.grouping, plan.parallelism[up], parallelism)
-                given = selected_ca2(alone[up] if stream.grouping in ONE_BY_ONE else together[up], made)
+                of_some = (
+                    some_together_ca2(alone[up], together[up], senders, plan.parallelism[up])
+                    if stream.grouping in ONE_BY_ONE
+                    else together[up]
+                )
+                given = selected_ca2(of_some, made)
                 batch = max(made, 1.0)
                 if stream.grouping is Grouping.FIELDS:
                     long, short = thinned_ca2(given, shares), thinned_ca2(batch, shares)
@@ -59,10 +65,19 @@ def instance_arrival_ca2(
             whole = float(merged_ca2(pooled))
         busiest = int(instances.argmax())
         cs2 = profiles[name].service_cv2
-        busy = np.minimum(rates.busy[name], 1.0)
+        # Without the share that a source polls: it does not work meanwhile.
+        busy = np.minimum(instances * rates.service_s[name], 1.0)
         together[name] = float(departure_ca2(float(shares @ busy**2) ** 0.5, whole, cs2))
         alone[name] = float(departure_ca2(float(busy[busiest]), entering[name][busiest], cs2))
     return entering
+
+
+def some_together_ca2(
+    alone: npt.ArrayLike, together: npt.ArrayLike, some: npt.ArrayLike, of: npt.ArrayLike
+) -> npt.NDArray[np.float64]:
+    """Squared variation over long spans of what `some` of so many instances give, between that of one and of all."""
+    one, others = np.asarray(alone, dtype=np.float64), np.maximum(np.asarray(of, dtype=np.float64) - 1, 1.0)
+    return np.asarray(one + (np.asarray(some) - 1) / others * (np.asarray(together) - one))
 
 
 def senders_and_receivers(

@@ -72,6 +72,9 @@ def test_forward__goes_on_as_it_came() -> None:
     assert ca2_at_c((1, 4, 4), 0.5, Grouping.FORWARD) == pytest.approx(1 / 4)
     # one of 2 deals to its own 3 of 6: Erlang-2 and every third of it
     assert ca2_at_c((1, 2, 6), 0.5, Grouping.RESCALE) == pytest.approx(1 / 2 / 3)
+    # all of 3 to one is a shuffle to one; 2 of 4 lie between the quarter of one and the whole of all: ¼ + ⅓·¾
+    assert ca2_at_c((1, 3, 1), 0.999, Grouping.RESCALE) == pytest.approx(1.0, abs=0.001)
+    assert ca2_at_c((1, 4, 2), 0.999, Grouping.RESCALE) == pytest.approx(0.5, abs=0.001)
 
 
 def test_sources__share_arrivals_at_random() -> None:
@@ -117,6 +120,7 @@ def test_many_plans__take_the_same_variability(grouping: Grouping, made: float) 
     of_all = [PhysicalPlan("abc", dict(zip("abc", counts, strict=True))) for counts in plans]
     quick = evaluate_many(topology, profiles, of_all, load).latency
     assert quick is not None
+    alone = [evaluate_many(topology, profiles, [plan], load).latency for plan in of_all]
     for number, plan in enumerate(of_all):
         rates = arrival_rates(topology, profiles, plan, load)
         ca2 = instance_arrival_ca2(topology, profiles, plan, rates)
@@ -127,3 +131,6 @@ def test_many_plans__take_the_same_variability(grouping: Grouping, made: float) 
             sojourn_s = klb_waits_s(taken * service_s, service_s, ca2[name], cs2) + service_s
             expected_s += float(taken @ sojourn_s / taken.sum())
         assert quick.mean_s[number, 0] == pytest.approx(expected_s, rel=1e-6)
+        of_one = alone[number]
+        assert of_one is not None
+        assert of_one.mean_s[0, 0] == pytest.approx(expected_s, rel=1e-6)

@@ -13,9 +13,11 @@ from modeling.rescale_model import DECLARED_WEIGHT, RescaleModel
 Floats = npt.NDArray[np.float64]
 
 ROUNDS = 30
-"""The noise settles within ten rounds wherever there are measurements; each is a solution of a few equations."""
+"""Noise and weights settle to three digits within them; each is a solution of a few equations."""
 LEAST = 1e-3
 """The least noise, and the least downtime beside the largest number, so that nothing weighs without end."""
+NEXT_TO_NOTHING = 1e4
+"""By what the declared covariance is widened where measurements are to speak for themselves."""
 
 
 @dataclass(frozen=True)
@@ -38,13 +40,14 @@ class MeasuredRescale:
 def fitted_rescale(measured: Sequence[MeasuredRescale], declared: RescaleModel) -> RescaleModel:
     """The declared model drawn to the measurements: non-negative least squares with a Gaussian prior.
 
-    Minimises Σ (y − x·θ)²/(σ x·θ)² + (θ − θ₀)ᵀ C₀⁻¹ (θ − θ₀) over θ ≥ 0 (Lawson & Hanson 1974), reweighted round by
-    round, with σ² by expectation maximisation, in which the declared noise counts like DECLARED_WEIGHT measurements. A
-    number declared without error stays as declared. Its covariance is that of the unconstrained solution: too wide for
-    a number that was held at 0. What measurements do not tell apart (all with savepoints of the state that is restored)
-    the declared ratio does. Assumes that rescales are alike and independent, and that one varies in proportion to how
-    long it takes: of rescales on loopback those with a hundred MiB of state spread tens of times as wide as those
-    without (docs/modeling.md).
+    Iteratively reweighted least squares over θ ≥ 0 (Lawson & Hanson 1974), each measurement weighed by what is told of
+    it, find noise and weights, with the noise by expectation maximisation, in which the declared one counts like
+    DECLARED_WEIGHT measurements. With these, once, Σ (y − x·θ)²/(σ·scale)² + (θ − θ₀)ᵀ C₀⁻¹ (θ − θ₀) is minimised. A
+    declaration that is further from what was measured than it claims is taken for as wrong as it is: C₀ is widened by
+    the square of how many of its own errors it is off. A number declared without error stays as declared. The
+    covariance is that of the unconstrained solution: too wide for a number that was held at 0. What measurements do not
+    tell apart (all with savepoints of the state that is restored) the declared ratio does. Assumes that rescales are
+    alike and independent, and that one varies in proportion to how long it takes.
     """
     if not measured:
         return declared
@@ -52,23 +55,32 @@ def fitted_rescale(measured: Sequence[MeasuredRescale], declared: RescaleModel) 
     downtimes_s = np.array([one.downtime_s for one in measured])
     start = np.array([declared.restart_s, declared.save_s_per_gib, declared.restore_s_per_gib])
     free = np.diagonal(declared.covariance) > 0
-    values, covariance = start.copy(), np.zeros((3, 3))
-    noise2 = declared.noise**2
+    prior = declared.covariance[np.ix_(free, free)]
     remaining_s = downtimes_s - terms[:, ~free] @ start[~free]
-    # Weighed by what is told, which begins as what was measured; a rescale of no length at all weighs as a short one.
-    shortest_s = max(float(downtimes_s.max()), float(start.max())) * LEAST
-    told_s = downtimes_s
-    for _ in range(ROUNDS if free.any() else 1):
-        scale_s = np.maximum(told_s, shortest_s)
-        deviation_s = np.sqrt(max(noise2, LEAST**2)) * scale_s
+    values, covariance = start.copy(), np.zeros((3, 3))
+
+    def solve(prior: Floats, deviation_s: Floats) -> None:
         if free.any():
             values[free], covariance[np.ix_(free, free)] = _posterior(
-                terms[:, free], remaining_s, start[free], declared.covariance[np.ix_(free, free)], deviation_s
+                terms[:, free], remaining_s, start[free], prior, deviation_s
             )
+
+    noise2 = declared.noise**2
+    # A rescale of no length at all weighs as a short one.
+    shortest_s = max(float(downtimes_s.max()), float(start.max()), 1e-9) * LEAST
+    scale_s = np.maximum(downtimes_s, shortest_s)
+    for _ in range(ROUNDS):
+        solve(NEXT_TO_NOTHING * prior, max(noise2**0.5, LEAST) * scale_s)
         told_s = terms @ values
         residuals = (downtimes_s - told_s) / scale_s
         spread = float(residuals @ residuals) + float(np.einsum("ki,ij,kj,k->", terms, covariance, terms, scale_s**-2))
         noise2 = (DECLARED_WEIGHT * declared.noise**2 + spread) / (DECLARED_WEIGHT + len(measured))
+        # Half of the way, by ratio: the whole of it may go to and fro for ever.
+        scale_s = np.sqrt(scale_s * np.maximum(told_s, shortest_s))
+    if free.any():
+        off = (values - start)[free]
+        prior = prior * max(1.0, float(off @ np.linalg.solve(prior, off)))
+    solve(prior, max(noise2**0.5, LEAST) * scale_s)
     restart_s, save_s_per_gib, restore_s_per_gib = values.tolist()
     return RescaleModel(
         restart_s, save_s_per_gib, restore_s_per_gib, covariance, noise2**0.5, declared.measured + len(measured)

@@ -97,10 +97,14 @@ def declared_rescale(
 ) -> RescaleModel:
     """What a person knows before anything was measured; 10 s per GiB is about 100 MiB/s.
 
-    relative_error: standard error of each number, as a part of it. noise: of one rescale, as a part of its downtime.
+    relative_error: standard error of each number, as a part of it; of a restart of 0 s, a second. noise: of one
+    rescale, as a part of its downtime.
     """
     values = np.array([restart_s, save_s_per_gib, restore_s_per_gib])
-    covariance = np.diag((relative_error * values) ** 2)
+    errors = relative_error * values
+    if restart_s == 0 and relative_error > 0:
+        errors[0] = 1.0  # nobody knows a restart to take no time at all
+    covariance = np.diag(errors**2)
     return RescaleModel(restart_s, save_s_per_gib, restore_s_per_gib, covariance, noise)
 
 

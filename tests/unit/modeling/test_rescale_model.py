@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from modeling import rescale_fit
 from modeling.errors import ModelError
 from modeling.rescale_fit import MeasuredRescale, fitted_rescale
 from modeling.rescale_model import RescaleModel, declared_for, declared_rescale, heron_update_s
@@ -41,6 +42,34 @@ def test_fit__leans_on_what_was_declared_while_little_is_measured() -> None:
     assert one.restore_s_per_gib == pytest.approx(10)
     errors = [fitted_rescale(_noise_free(count), DECLARED).errors for count in (2, 8, 32)]
     assert errors[0] > errors[1] > errors[2]
+
+
+@pytest.mark.parametrize("took_s", [1.0, 60.0, 100.0])
+def test_fit__believes_measurements_that_agree_against_a_declaration_that_is_far_off(took_s: float) -> None:
+    fitted = fitted_rescale([MeasuredRescale(took_s)] * 5, DECLARED)
+    assert fitted.restart_s == pytest.approx(took_s, rel=0.05)
+    # the misfit of the declaration is no noise of the measurements: 2 of .25² among 2 + 5 that are 0, and the fit's own
+    assert fitted.noise < 0.25
+
+
+def test_fit__of_a_restart_declared_to_take_no_time_learns_that_it_does() -> None:
+    declared = declared_rescale(0.0, save_s_per_gib=0.0, restore_s_per_gib=0.0)
+    fitted = fitted_rescale([MeasuredRescale(each) for each in (5.0, 6.0, 4.0)], declared)
+    assert fitted.restart_s == pytest.approx(5.0, rel=0.1)
+    assert float(fitted.downtime_quantile_s(0.95)) > 5
+    assert fitted_rescale([MeasuredRescale(0.0)], declared).restart_s == pytest.approx(0.0)
+
+
+def test_fit__has_settled(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(1)
+    for _ in range(30):
+        count = int(rng.integers(1, 8))
+        measured = [MeasuredRescale(rng.lognormal(3, 0.5), rng.choice([0.0, 2.0, 10.0])) for _ in range(count)]
+        told = []
+        for rounds in (30, 31):
+            monkeypatch.setattr(rescale_fit, "ROUNDS", rounds)
+            told.append(float(fitted_rescale(measured, DECLARED).downtime_s(5.0)))
+        assert told[0] == pytest.approx(told[1], rel=1e-3)
 
 
 def test_fit__keeps_what_was_declared_without_error() -> None:

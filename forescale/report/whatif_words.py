@@ -9,6 +9,7 @@ from forescale.report.wording import count_of, duration, number, percent, rate, 
 from modeling.estimate import Estimate
 from modeling.mending import change_of, excuses
 from modeling.plan_change import RescaleEstimate
+from modeling.site import Site
 from modeling.targets import Targets
 
 MOST_PRESSURES = 3
@@ -149,6 +150,9 @@ def _help(whatif: WhatIf, name: str) -> str:
             remedy = "place what talks over it on one node, or widen the link"
             return f"What would help with {estimate.bottleneck}: {remedy}."
         return f"What would help: spread the instances of {estimate.bottleneck} over more, or give it more."
+    # As if all were on the fastest of its nodes: what does not help there helps nowhere.
+    factors = {whatif.site.service_factor.get(container.node, 1.0) for container in plan.packing} or {1.0}
+    fastest = Site(service_factor={container.node: min(factors) for container in plan.packing})
     found = excuses(
         whatif.topology,
         whatif.profiles,
@@ -156,14 +160,13 @@ def _help(whatif: WhatIf, name: str) -> str:
         whatif.load_per_s,
         Targets(),
         arrival_cv2=whatif.arrival_cv2,
-        site=whatif.site,
+        site=fastest,
     )
     hopeless = next((excuse for excuse in found if not excuse.mendable), None)
     if hopeless is not None:
         return f"{shortened(hopeless.operator)}: {hopeless.remedy}."
-    # Nodes of another speed are where the plan puts them, which another parallelism does not tell.
-    factors = {whatif.site.service_factor.get(container.node, 1.0) for container in plan.packing}
-    if factors - {1.0} or not (enough := change_of(found)):
+    # Nodes of different speed are where the plan puts them, which another parallelism does not tell.
+    if len(factors) > 1 or not (enough := change_of(found)):
         return f"What would help: more instances of {estimate.bottleneck}."
     raised = ", ".join(f"{name} {count} instead of {plan.parallelism[name]}" for name, count in enough.items())
     return f"Just enough, without headroom: {raised}."

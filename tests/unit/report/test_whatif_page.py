@@ -160,6 +160,16 @@ def test_page__counts_no_instances_for_a_plan_on_nodes_of_another_speed() -> Non
     assert "Just enough, without headroom: count 3 instead of 2." in text(1.0)
 
 
+def test_page__says_that_nothing_helps_only_where_the_fastest_nodes_do_not() -> None:
+    # 20,000/s of 4 ms are the work of 80 instances on near, of 160 on far, which is twice as slow: 128 there may be.
+    site = Site(service_factor={"far": 2.0})
+    placed = page_of(what_if({"plan": 2}, load_per_s=20_000.0, site=site, packed=True)).text
+    assert "not even" not in placed
+    assert "What would help: more instances of count." in placed
+    too_much = page_of(what_if({"plan": 2}, load_per_s=40_000.0, site=site, packed=True)).text
+    assert "count: not even 128 instances do: raise its max_parallelism to 161 or more." in too_much
+
+
 def test_page__says_of_a_full_link_what_widens_it() -> None:
     link = MeasuredLink("near", "far", 1.0, 0.0, 0.1)
     network = measured_network([link], np.random.default_rng(7))

@@ -8,7 +8,7 @@ import pytest
 from xdist.scheduler import LoadScopeScheduling
 
 # Many processes on few cores: each computes with one thread, and Java, which lives for seconds here, compiles lightly.
-# Before anything is imported that reads them.
+# What has been imported by now has read its own; the workers, which run nearly all tests, inherit these.
 for _name, _value in {
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",

@@ -54,11 +54,17 @@ class Prompt:
     def __enter__(self) -> "Prompt":
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self._process.communicate(timeout=60)
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        with self._process:
+            try:
+                if kind is None:
+                    self._process.communicate(timeout=60)
+                    assert self._process.returncode == 0
+            finally:
+                self._process.kill()
 
     def fails(self, *arguments: str) -> str:
-        """The line of the error. A command that does not end is ended by the time-out of the test."""
+        """The line of the error. The process of one that does not end is killed at the time-out of the test."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(json.dumps(arguments) + "\n")

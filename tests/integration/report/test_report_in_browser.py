@@ -24,18 +24,12 @@ HOSTILE = "</script><script>document.title='taken'</script><img src=x onerror=\"
 
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
 @pytest.mark.parametrize("kind", DECISIONS)
-def test_report__opens_without_complaint_or_request(opened, kind: str, size: tuple[int, int]) -> None:
+def test_report__opens_without_complaint_or_request_and_fits(opened, kind: str, size: tuple[int, int]) -> None:
     report = opened(DECISIONS[kind](), *size)
-    own = report.page.url
+    page = report.page
     assert report.complaints == []
     # Data URLs stay in the page; everything else but the file itself would be a request.
-    assert [url for url in report.requests if url != own and not url.startswith("data:")] == []
-
-
-@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
-@pytest.mark.parametrize("kind", DECISIONS)
-def test_report__fits_the_width_and_shows_verdict_and_figure(opened, kind: str, size: tuple[int, int]) -> None:
-    page = opened(DECISIONS[kind](), *size).page
+    assert [url for url in report.requests if url != page.url and not url.startswith("data:")] == []
     assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
     assert page.locator("h1").is_visible()
     assert page.locator("h1").inner_text() == page.title()

@@ -26,7 +26,7 @@ up: setup ## Airflow's and MLflow's web pages on loopback, with the demo's data
 test: setup ## every check and every test
 	@bash scripts/tools.sh jdk chromium kafka prometheus storm || [ "$$CI" != true ] # tests without their tool are skipped; in CI they fail
 	@$(MAKE) --no-print-directory check
-	@.venv/bin/pytest -q -n 2 --dist loadfile --no-loadscope-reorder # a file's tests share what they set up; the order is tests/conftest.py's
+	@.venv/bin/pytest -q -n 3 --dist loadfile --no-loadscope-reorder # a file's tests share what they set up; the order is tests/conftest.py's
 
 check: setup ## format, lint and types
 	@.venv/bin/ruff format --check --quiet .

@@ -32,7 +32,7 @@ from measuring import Bench
 from rescales import fitted, measured_rescales
 from tables import calibration_table, plans_table, rescales_table, summary_table
 
-from forescale.flink.local_cluster import LocalFlink, local_flink
+from forescale.local.flink.local_cluster import LocalFlink, local_flink
 
 LOAD_SHARES = (0.5, 0.6, 0.7, 0.75)
 AGAIN = (1, 4)

@@ -21,13 +21,13 @@ import numpy as np
 
 from modeling.evaluate import evaluate
 from modeling.evaluate_many import evaluate_draws, evaluate_many
-from modeling.key_histogram import KeyHistogram
-from modeling.operator_profile import OperatorProfile
-from modeling.parameter_draws import parameter_draws
-from modeling.path_latency import latency_distribution, stations
-from modeling.physical_plan import PhysicalPlan
-from modeling.rates import arrival_rates
-from modeling.topology import Grouping, Operator, Stream, Topology
+from modeling.flow.rates import arrival_rates
+from modeling.inputs.key_histogram import KeyHistogram
+from modeling.inputs.operator_profile import OperatorProfile
+from modeling.inputs.physical_plan import PhysicalPlan
+from modeling.inputs.topology import Grouping, Operator, Stream, Topology
+from modeling.latency.distribution import latency_distribution, stations
+from modeling.uncertainty.parameter_draws import parameter_draws
 
 SERVICE_S = 0.001
 INSTANCES = 20

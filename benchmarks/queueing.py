@@ -29,15 +29,15 @@ from scipy.optimize import brentq
 # A script's own folder comes first; the packages lie beside it.
 sys.path.pop(0)
 
-from modeling.exact_wait import exact_wait
-from modeling.lattice import two_moment_lattice
-from modeling.operator_profile import OperatorProfile
-from modeling.path_latency import latency_distribution, stations
-from modeling.physical_plan import PhysicalPlan
-from modeling.queues import Merging, allen_cunneen_waits_s, erlang_c, kingman_waits_s, klb_waits_s, merged_ca2
-from modeling.rates import arrival_rates
-from modeling.topology import Operator, Stream, Topology
-from modeling.wait_distribution import waits
+from modeling.flow.rates import arrival_rates
+from modeling.inputs.operator_profile import OperatorProfile
+from modeling.inputs.physical_plan import PhysicalPlan
+from modeling.inputs.topology import Operator, Stream, Topology
+from modeling.latency.distribution import latency_distribution, stations
+from modeling.queueing.exact_wait import exact_wait
+from modeling.queueing.lattice import two_moment_lattice
+from modeling.queueing.queues import Merging, allen_cunneen_waits_s, erlang_c, kingman_waits_s, klb_waits_s, merged_ca2
+from modeling.queueing.wait_distribution import waits
 
 Floats = npt.NDArray[np.float64]
 Draw = Callable[[np.random.Generator, float, tuple[int, ...]], Floats]
@@ -324,7 +324,7 @@ def networks_against_ciw(seed: int, replications: int = 4, until: float = 15_000
 
 MERGED_STREAMS, MERGED_CA2 = (2, 4, 8), (0.1, 0.25, 0.5, 2.0, 4.0)
 ALBIN = 4.0
-"""What stands in QNA where modeling.queues has MERGED."""
+"""What stands in QNA where modeling.queueing.queues has MERGED."""
 
 
 def superposed_wait(rng: np.random.Generator, streams: int, cell: Cell, customers: int) -> float:

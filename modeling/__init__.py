@@ -5,30 +5,30 @@ modules of their names.
 """
 
 from modeling.calibration import Calibrated, Drift, calibrated, calibrated_profiles, drifts
-from modeling.checkpoints import Checkpoints
+from modeling.calibration.operator_sample import OperatorSample
 from modeling.errors import ModelError
 from modeling.estimate import Estimate, LatencyEstimate, OperatorEstimate
-from modeling.estimate_intervals import EstimateIntervals, estimate_intervals
 from modeling.evaluate import evaluate
 from modeling.evaluate_many import ManyEstimates, evaluate_draws, evaluate_many
 from modeling.excuse import Excuse
-from modeling.key_histogram import KeyHistogram
-from modeling.mending import change_of, excuses
-from modeling.network import MeasuredLink, Network, measured_network
-from modeling.operator_profile import OperatorProfile, Profiles
-from modeling.operator_sample import OperatorSample
-from modeling.parameter_draws import ParameterDraws, parameter_draws
-from modeling.physical_plan import Container, Instance, PhysicalPlan
-from modeling.plan_change import PlanChange, RescaleEstimate
-from modeling.polling import Polling
-from modeling.rescale_fit import MeasuredRescale, fitted_rescale
-from modeling.rescale_model import RescaleModel, declared_rescale
-from modeling.scale_efficiency import ScaleEfficiency
-from modeling.site import ContainerSize, Site
-from modeling.targets import Targets
-from modeling.topology import Engine, Grouping, Operator, Stream, Topology
-from modeling.violation import Violations, violations
-from modeling.windowed_output import WindowedOutput, WindowKind
+from modeling.inputs.key_histogram import KeyHistogram
+from modeling.inputs.network import MeasuredLink, Network, measured_network
+from modeling.inputs.operator_profile import OperatorProfile, Profiles
+from modeling.inputs.physical_plan import Container, Instance, PhysicalPlan
+from modeling.inputs.polling import Polling
+from modeling.inputs.scale_efficiency import ScaleEfficiency
+from modeling.inputs.site import ContainerSize, Site
+from modeling.inputs.targets import Targets
+from modeling.inputs.topology import Engine, Grouping, Operator, Stream, Topology
+from modeling.inputs.windowed_output import WindowedOutput, WindowKind
+from modeling.remedies import change_of, excuses
+from modeling.rescaling.checkpoints import Checkpoints
+from modeling.rescaling.plan_change import PlanChange, RescaleEstimate
+from modeling.rescaling.rescale_fit import MeasuredRescale, fitted_rescale
+from modeling.rescaling.rescale_model import RescaleModel, declared_rescale
+from modeling.uncertainty.estimate_intervals import EstimateIntervals, estimate_intervals
+from modeling.uncertainty.parameter_draws import ParameterDraws, parameter_draws
+from modeling.uncertainty.violation import Violations, violations
 
 __all__ = [
     "Calibrated",

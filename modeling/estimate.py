@@ -6,14 +6,11 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from modeling.plan_change import RescaleEstimate
-from modeling.recovery import newest_wait_s, time_to_violation_s
-from modeling.resources import Resources
+from modeling.flow.resources import Resources
+from modeling.rescaling.plan_change import RescaleEstimate
+from modeling.rescaling.recovery import newest_wait_s, time_to_violation_s
 
 Floats = npt.NDArray[np.float64]
-
-UNSTABLE = float("inf")
-"""The wait of an operator whose utilisation is 1 or more: its queue grows without end."""
 
 
 @dataclass(frozen=True)

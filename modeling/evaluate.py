@@ -2,20 +2,21 @@
 
 from collections.abc import Mapping
 
-from modeling.estimate import UNSTABLE, Estimate, LatencyEstimate, OperatorEstimate
-from modeling.latency import busiest_service_s, end_to_end_latency_s, operator_waits_s
-from modeling.operator_profile import Profiles
-from modeling.path_latency import latency_distribution, stations
-from modeling.physical_plan import PhysicalPlan
-from modeling.placement import places_nodes
-from modeling.plan_change import PlanChange, rescale_estimate
-from modeling.rates import Rates, arrival_rates
-from modeling.resources import resources
-from modeling.site import NOWHERE, Site
-from modeling.site_limits import site_saturation, site_throughput_per_s
-from modeling.stream_delays import stream_delays
-from modeling.throughput import saturation_of
-from modeling.topology import Topology
+from modeling.estimate import Estimate, LatencyEstimate, OperatorEstimate
+from modeling.flow.rates import Rates, arrival_rates
+from modeling.flow.resources import resources
+from modeling.flow.site_limits import site_saturation, site_throughput_per_s
+from modeling.flow.throughput import saturation_of
+from modeling.inputs.operator_profile import Profiles
+from modeling.inputs.physical_plan import PhysicalPlan
+from modeling.inputs.placement import places_nodes
+from modeling.inputs.site import NOWHERE, Site
+from modeling.inputs.topology import Topology
+from modeling.latency.distribution import latency_distribution, stations
+from modeling.latency.mean import busiest_service_s, end_to_end_latency_s, operator_waits_s
+from modeling.latency.stream_delays import stream_delays
+from modeling.queueing.queues import UNSTABLE
+from modeling.rescaling.plan_change import PlanChange, rescale_estimate
 
 _FULL = 1 - 1e-12
 

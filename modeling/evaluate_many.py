@@ -1,7 +1,7 @@
 """evaluate_many(): throughput, utilisation and latency of many plans under many loads at once.
 
-Loops run over operators only; plans, loads and draws of parameters are axes of arrays (modeling/many_rates.py,
-modeling/many_latencies.py). Use modeling/evaluate.py for all that is to be known of one plan under one load.
+Loops run over operators only; plans, loads and draws of parameters are axes of arrays (modeling/flow/many_rates.py,
+modeling/latency/moments.py). Use modeling/evaluate.py for all that is to be known of one plan under one load.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,19 +14,19 @@ import numpy as np
 import numpy.typing as npt
 
 from modeling.errors import ModelError
-from modeling.estimate import UNSTABLE
 from modeling.excuse import Excuse, unfit
-from modeling.many_latencies import LatencyRecursion, ManyLatencies
-from modeling.many_rates import KnownShares, OperatorRates, Scenarios, many_rates
-from modeling.operator_profile import Profiles
-from modeling.parameter_draws import ParameterDraws
-from modeling.path_latency import Delay
-from modeling.physical_plan import PhysicalPlan
-from modeling.rates import check_load
-from modeling.site import NOWHERE, Site
-from modeling.site_limits import site_use
-from modeling.throughput import LARGEST_SCALE, SEARCH_STEP
-from modeling.topology import Engine, Topology
+from modeling.flow.many_rates import KnownShares, OperatorRates, Scenarios, many_rates
+from modeling.flow.rates import check_load
+from modeling.flow.site_limits import site_use
+from modeling.flow.throughput import LARGEST_SCALE, SEARCH_STEP
+from modeling.inputs.operator_profile import Profiles
+from modeling.inputs.physical_plan import PhysicalPlan
+from modeling.inputs.site import NOWHERE, Site
+from modeling.inputs.topology import Engine, Topology
+from modeling.latency.delay import Delay
+from modeling.latency.moments import LatencyRecursion, ManyLatencies
+from modeling.queueing.queues import UNSTABLE
+from modeling.uncertainty.parameter_draws import ParameterDraws
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from modeling.physical_plan import PhysicalPlan
-from modeling.topology import Grouping, Topology
+from modeling.inputs.physical_plan import PhysicalPlan
+from modeling.inputs.topology import Grouping, Topology
 
 
 @dataclass(frozen=True)

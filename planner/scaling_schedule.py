@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from modeling.physical_plan import PhysicalPlan
+from modeling.inputs.physical_plan import PhysicalPlan
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,10 @@ from itertools import accumulate
 from math import ceil, isfinite
 
 from modeling.evaluate import evaluate
-from modeling.operator_profile import Profiles
-from modeling.physical_plan import PhysicalPlan
-from modeling.recovery import catch_up_s
-from modeling.topology import Topology
+from modeling.inputs.operator_profile import Profiles
+from modeling.inputs.physical_plan import PhysicalPlan
+from modeling.inputs.topology import Topology
+from modeling.rescaling.recovery import catch_up_s
 from planner.demand import Demand
 from planner.limits import Limits, RescaleTerms
 from planner.scaling_schedule import Alternative, Excuse, ScalingSchedule, ScheduledStep

@@ -9,7 +9,7 @@ from math import isfinite
 from typing import Any
 
 from modeling.errors import ModelError
-from modeling.physical_plan import Container, Instance, PhysicalPlan
+from modeling.inputs.physical_plan import Container, Instance, PhysicalPlan
 from planner.errors import PlanError
 from planner.scaling_schedule import Alternative, Excuse, ScalingSchedule, ScheduledStep
 

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-from modeling.physical_plan import PhysicalPlan
+from modeling.inputs.physical_plan import PhysicalPlan
 from planner.ledger.entries import ForecastEntry
 from planner.scaling_schedule import ScalingSchedule, ScheduledStep
 

@@ -6,11 +6,12 @@ import numpy as np
 
 from forecasting.arrivals.history import ArrivalHistory, ArrivalSeries
 from forecasting.forecast import BacktestScore, Forecast
-from forescale.report.decision import CapacityStep, Decision, Outcome, StepOutcome
-from modeling.estimate import UNSTABLE, Estimate, OperatorEstimate
-from modeling.operator_profile import OperatorProfile
-from modeling.physical_plan import PhysicalPlan
-from modeling.resources import Resources
+from forescale.report.decision.decision import CapacityStep, Decision, Outcome, StepOutcome
+from modeling.estimate import Estimate, OperatorEstimate
+from modeling.flow.resources import Resources
+from modeling.inputs.operator_profile import OperatorProfile
+from modeling.inputs.physical_plan import PhysicalPlan
+from modeling.queueing.queues import UNSTABLE
 from planner.scaling_schedule import Alternative, Excuse, ScalingSchedule, ScheduledStep
 
 TOPOLOGY, SOURCE = "call-analytics", "ingest"

@@ -8,7 +8,7 @@ from forecasting.arrivals.history import ArrivalSeries
 from forecasting.forecast import QUANTILES
 from forecasting.prequential import Predicted
 from forecasting.prequential_scores import prequential_scores
-from forescale.report.backtest_page import ReplayedTrace
+from forescale.report.forecasts.backtest_page import ReplayedTrace
 
 START = datetime(2024, 3, 4, tzinfo=UTC)
 HORIZONS_S = (3600, 21600)

@@ -2,12 +2,12 @@
 
 from dataclasses import replace
 
-from forescale.report.whatif import WhatIf
+from forescale.report.whatif.whatif import WhatIf
 from modeling.evaluate import evaluate
-from modeling.operator_profile import OperatorProfile
-from modeling.physical_plan import Container, Instance, PhysicalPlan
-from modeling.site import NOWHERE, ContainerSize, Site
-from modeling.topology import Operator, Stream, Topology
+from modeling.inputs.operator_profile import OperatorProfile
+from modeling.inputs.physical_plan import Container, Instance, PhysicalPlan
+from modeling.inputs.site import NOWHERE, ContainerSize, Site
+from modeling.inputs.topology import Operator, Stream, Topology
 
 SIZED = Site(ContainerSize(cores=1.5, memory_mib=1024), buffer_timeout_s=0.1)
 

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from forescale.demo.modeled_job import ModeledJob
-from modeling.operator_profile import OperatorProfile
-from modeling.physical_plan import PhysicalPlan
-from modeling.topology import Grouping, Operator, Stream, Topology
+from forescale.local.demo.modeled_job import ModeledJob
+from modeling.inputs.operator_profile import OperatorProfile
+from modeling.inputs.physical_plan import PhysicalPlan
+from modeling.inputs.topology import Grouping, Operator, Stream, Topology
 
 
 @dataclass(frozen=True)

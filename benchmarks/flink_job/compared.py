@@ -11,10 +11,10 @@ from rescales import Rescale
 from simulated import simulated_p95_s
 
 from modeling.evaluate import evaluate
-from modeling.operator_profile import OperatorProfile, Profiles
-from modeling.path_latency import stations
-from modeling.physical_plan import PhysicalPlan
-from modeling.rates import arrival_rates
+from modeling.flow.rates import arrival_rates
+from modeling.inputs.operator_profile import OperatorProfile, Profiles
+from modeling.inputs.physical_plan import PhysicalPlan
+from modeling.latency.distribution import stations
 
 Floats = npt.NDArray[np.float64]
 

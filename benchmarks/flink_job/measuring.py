@@ -8,13 +8,13 @@ import numpy as np
 from cases import Case
 from compared import Floats, Measured, Predicted, Row, predicted, quantile_range
 
-from forescale.demo.flink_measurement import bring_to, measured_bottleneck, throughput_per_s
-from forescale.flink.local_cluster import LocalFlink
+from forescale.local.demo.flink_measurement import bring_to, measured_bottleneck, throughput_per_s
+from forescale.local.flink.local_cluster import LocalFlink
 from modeling.calibration import calibrated
-from modeling.operator_profile import Profiles
-from modeling.operator_sample import OperatorSample
-from modeling.physical_plan import PhysicalPlan
-from modeling.rates import arrival_rates
+from modeling.calibration.operator_sample import OperatorSample
+from modeling.flow.rates import arrival_rates
+from modeling.inputs.operator_profile import Profiles
+from modeling.inputs.physical_plan import PhysicalPlan
 from planner.clock import RealClock
 from planner.clusters.flink import FlinkCluster
 

@@ -8,12 +8,12 @@ from itertools import pairwise
 import httpx
 from cases import state_job
 
-from forescale.demo.flink_measurement import bring_to
-from forescale.flink.errors import LocalFlinkError
-from forescale.flink.local_cluster import LocalFlink
-from modeling.physical_plan import PhysicalPlan
-from modeling.rescale_fit import MeasuredRescale, fitted_rescale
-from modeling.rescale_model import RescaleModel, declared_rescale
+from forescale.local.demo.flink_measurement import bring_to
+from forescale.local.flink.errors import LocalFlinkError
+from forescale.local.flink.local_cluster import LocalFlink
+from modeling.inputs.physical_plan import PhysicalPlan
+from modeling.rescaling.rescale_fit import MeasuredRescale, fitted_rescale
+from modeling.rescaling.rescale_model import RescaleModel, declared_rescale
 from planner.clock import RealClock
 from planner.clusters.flink import FlinkCluster
 

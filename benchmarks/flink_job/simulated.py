@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 from cases import Case
 
-from modeling.key_assignment import flink_instance_of_key
-from modeling.physical_plan import PhysicalPlan
-from modeling.topology import Grouping, Stream
+from modeling.flow.key_assignment import flink_instance_of_key
+from modeling.inputs.physical_plan import PhysicalPlan
+from modeling.inputs.topology import Grouping, Stream
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

@@ -6,7 +6,7 @@ import numpy as np
 from compared import Calibration, Row, spread_between
 from rescales import Rescale
 
-from modeling.rescale_model import RescaleModel
+from modeling.rescaling.rescale_model import RescaleModel
 
 
 def per_cent(ratio: float) -> str:

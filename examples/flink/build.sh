@@ -7,10 +7,10 @@ exec .venv/bin/python - "$folder" <<'PYTHON'
 import sys
 from pathlib import Path
 
-from forescale.flink.distribution import flink_distribution
-from forescale.flink.errors import LocalFlinkError
-from forescale.flink.example_job import example_job
-from forescale.flink.java import find_java
+from forescale.local.flink.distribution import flink_distribution
+from forescale.local.flink.errors import LocalFlinkError
+from forescale.local.flink.example_job import example_job
+from forescale.local.flink.java import find_java
 
 try:
     print(example_job(find_java(), flink_distribution(), Path(sys.argv[1])))

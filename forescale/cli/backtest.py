@@ -19,8 +19,8 @@ from forecasting.selection import DEPLOYED
 from forecasting.trace_file import read_trace
 from forescale.cli.forecast import horizon_text
 from forescale.cli.output import AsJson, console, plain, say_json, table
-from forescale.events_file import read_events_file
-from forescale.events_section import event_calendar
+from forescale.files.events import read_events_file
+from forescale.files.events_section import event_calendar
 
 MOST_NUMBERS = 20_000_000
 """Of one forecaster's paths; where steps are many, paths are fewer."""
@@ -72,7 +72,7 @@ def backtest(
     refusals = {name: reason for name, reason in refusals.items() if name not in spoke}
     scores = prequential_scores(told, series, horizons_s, QUANTILES)
     if plot is not None:
-        from forescale.report.backtest_page import ReplayedTrace, write_backtest_page
+        from forescale.report.forecasts.backtest_page import ReplayedTrace, write_backtest_page
 
         write_backtest_page(ReplayedTrace(str(trace), series, horizons_s, QUANTILES, told, scores, refusals), plot)
     if as_json:

@@ -4,8 +4,8 @@ import numpy as np
 from rich.text import Text
 
 from forecasting.arrivals.history import MISSING, OBSERVED, PARTIAL, THROTTLED
-from forescale.report.binned_windows import BinnedWindows
-from forescale.report.wording import rate
+from forescale.history.binned_windows import BinnedWindows
+from forescale.report.kit.wording import rate
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 ZERO, GAP = "_", "·"

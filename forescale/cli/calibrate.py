@@ -7,20 +7,20 @@ from typing import Annotated
 import typer
 
 from forecasting.errors import TrackingError
-from forescale.calibration_json import calibration_fields
+from forescale.cli.calibration_json import calibration_fields
 from forescale.cli.calibration_tables import show_calibration
 from forescale.cli.output import AsJson, console, plain, say_json
+from forescale.files.profile import read_profile_file, write_profile_file
+from forescale.files.shown import shown
 from forescale.jobs.calibrate import profile_path
 from forescale.jobs.calibrate import track as kept
-from forescale.known_profiles import known_profiles
-from forescale.measured_samples import SampleSource, measured_samples
-from forescale.profile_file import read_profile_file, write_profile_file
+from forescale.jobs.known_profiles import known_profiles
+from forescale.jobs.measured_samples import SampleSource, measured_samples
 from forescale.settings import Settings
-from forescale.shown import shown
-from forescale.wiring import clock_of, topology_config
+from forescale.wiring.parts import clock_of, topology_config
 from modeling.calibration import WARM_S, Calibrated, calibrated, drifts
 from modeling.errors import ModelError
-from modeling.operator_profile import OperatorProfile
+from modeling.inputs.operator_profile import OperatorProfile
 
 
 def calibrate(

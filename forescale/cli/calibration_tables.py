@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from forescale.cli.output import console, plain, table
 from modeling.calibration import Calibrated, CalibratedOperator, Drift
-from modeling.operator_profile import OperatorProfile
-from modeling.scale_efficiency import LINEAR
+from modeling.inputs.operator_profile import OperatorProfile
+from modeling.inputs.scale_efficiency import LINEAR
 
 
 def show_calibration(made: Calibrated, changed: Sequence[Drift]) -> None:

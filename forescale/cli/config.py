@@ -6,9 +6,9 @@ from typing import Annotated
 import typer
 
 from forescale.cli.output import AsJson, console, plain, say_json, table
-from forescale.file_schemas import file_schema
+from forescale.files.schemas import file_schema
+from forescale.files.topology import TopologyFileError, find_topology_file, read_topology_file
 from forescale.settings import Settings
-from forescale.topology_file import TopologyFileError, find_topology_file, read_topology_file
 
 app = typer.Typer(help="Settings and topology files.", no_args_is_help=True)
 

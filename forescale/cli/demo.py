@@ -16,9 +16,9 @@ Port = Annotated[int, typer.Option(min=0, max=65535, help="Preferred port; the n
 
 def demo(as_json: AsJson = False) -> None:
     """The main job on a real trace, with Airflow, Spark, MLflow and the cluster simulator; about two minutes."""
-    from forescale.demo.home import demo_settings, fresh_home
-    from forescale.demo.run import run_demo
-    from forescale.services.processes import ended_by_signals
+    from forescale.local.demo.home import demo_settings, fresh_home
+    from forescale.local.demo.run import run_demo
+    from forescale.local.processes import ended_by_signals
 
     settings = demo_settings(Settings(), "demo", clock="trace", review=False, schedule="none")
     say = _Progress(quiet=as_json)
@@ -34,9 +34,9 @@ def demo(as_json: AsJson = False) -> None:
 def demo_flink(as_json: AsJson = False) -> None:
     """The same job, deployed to a real Flink cluster on loopback; then prediction against measurement."""
     from forescale.cli.demo_flink_summary import show_flink
-    from forescale.demo.flink_run import run_flink_demo
-    from forescale.demo.home import demo_settings, fresh_home
-    from forescale.services.processes import ended_by_signals
+    from forescale.local.demo.flink_run import run_flink_demo
+    from forescale.local.demo.home import demo_settings, fresh_home
+    from forescale.local.processes import ended_by_signals
 
     base = Settings()
     topologies = base.home / "demo-flink" / "topologies"
@@ -50,9 +50,9 @@ def demo_flink(as_json: AsJson = False) -> None:
 
 def up(port: Port = 8080, mlflow_port: Port = 5000) -> None:
     """Airflow's and MLflow's web pages on loopback with the demo's data, until Ctrl-C."""
-    from forescale.demo.home import demo_settings
-    from forescale.demo.live import prepare_live
-    from forescale.services.up import up as serve
+    from forescale.local.demo.home import demo_settings
+    from forescale.local.demo.live import prepare_live
+    from forescale.local.up import up as serve
 
     settings = demo_settings(Settings(), "up", clock="real")
     prepare_live(settings, datetime.now(UTC), plain)

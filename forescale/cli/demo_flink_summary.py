@@ -1,7 +1,7 @@
 """What `forescale demo-flink` ends with: the deployed schedule, and prediction against measurement."""
 
 from forescale.cli.output import console, plain, say_json, table
-from forescale.demo.flink_run import FlinkDemoResult
+from forescale.local.demo.flink_run import FlinkDemoResult
 
 
 def show_flink(result: FlinkDemoResult, *, as_json: bool) -> None:

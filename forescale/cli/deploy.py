@@ -8,9 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from forescale.cli.output import AsJson, console, plain, say_json, table
+from forescale.files.shown import shown
 from forescale.settings import Settings
-from forescale.shown import shown
-from forescale.wiring import ledger_of, topology_config
+from forescale.wiring.parts import ledger_of, topology_config
 
 app = typer.Typer(help="Review and deploy.", no_args_is_help=True)
 ScheduleId = Annotated[str, typer.Argument(help="Id of a schedule, as `forescale plan` shows it.")]
@@ -117,7 +117,7 @@ def _deployed(step_id: str, *, as_json: bool) -> None:
 
 
 def _parallelism(topology: str, file: Path | None, given: list[str]) -> dict[str, int]:
-    from forescale.plan_file import PlanFileError, read_plan_file
+    from forescale.files.plan import PlanFileError, read_plan_file
 
     asked: dict[str, int] = {}
     if file is not None:

@@ -6,23 +6,23 @@ from typing import Annotated
 
 import typer
 
+from forescale.cli.evaluation_json import evaluation_fields
 from forescale.cli.evaluation_tables import show_comparison, show_evaluation
 from forescale.cli.output import AsJson, console, plain, say_json
-from forescale.evaluation_json import evaluation_fields
+from forescale.files.plan import read_plan_file
+from forescale.files.profile import read_profile_file
+from forescale.files.site import no_site, read_site_file
 from forescale.jobs.evaluation import Evaluation, Terms, evaluation
 from forescale.jobs.evaluation_load import MOST_PER_S, evaluated_load, sources_numbers
-from forescale.plan_file import read_plan_file
-from forescale.profile_file import read_profile_file
 from forescale.settings import Settings
-from forescale.site_file import no_site, read_site_file
-from forescale.wiring import topology_config
+from forescale.wiring.parts import topology_config
 from modeling.errors import ModelError
-from modeling.operator_profile import MOST_CV2, OperatorProfile, Profiles
-from modeling.physical_plan import PhysicalPlan
-from modeling.placement import places_nodes
-from modeling.site import Site
-from modeling.targets import Targets
-from modeling.topology import Topology
+from modeling.inputs.operator_profile import MOST_CV2, OperatorProfile, Profiles
+from modeling.inputs.physical_plan import PhysicalPlan
+from modeling.inputs.placement import places_nodes
+from modeling.inputs.site import Site
+from modeling.inputs.targets import Targets
+from modeling.inputs.topology import Topology
 
 
 def evaluate(
@@ -152,8 +152,8 @@ def _draw(
     terms: Terms,
     path: Path,
 ) -> None:
-    from forescale.report.whatif import WhatIf
-    from forescale.report.whatif_page import write_whatif_page
+    from forescale.report.whatif.page import write_whatif_page
+    from forescale.report.whatif.whatif import WhatIf
 
     shown = shown_names([Path(name) for name in plans])
     write_whatif_page(

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from forescale.cli.output import console, plain, table
 from forescale.jobs.evaluation import Evaluation
 from modeling.estimate import Estimate
-from modeling.estimate_intervals import Interval
+from modeling.uncertainty.estimate_intervals import Interval
 
 
 def show_evaluation(name: str, evaluation: Evaluation) -> None:

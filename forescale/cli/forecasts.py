@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from forescale.cli.output import AsJson, console, plain, say_json, table
-from forescale.report.wording import duration, number, percent, visible
+from forescale.report.kit.wording import duration, number, percent, visible
 
 
 def forecasts(

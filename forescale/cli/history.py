@@ -9,7 +9,7 @@ from forescale.cli.history_record import record
 from forescale.cli.history_show import show
 from forescale.cli.history_snapshots import snapshots
 from forescale.cli.output import AsJson, console, plain, say_json
-from forescale.report.wording import percent
+from forescale.report.kit.wording import percent
 
 app = typer.Typer(help="The arrival history of a topology.", no_args_is_help=True)
 

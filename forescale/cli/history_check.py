@@ -11,11 +11,11 @@ from forecasting.arrivals.quality import SourceQuality, quality
 from forecasting.arrivals.storage.reading import read_commit, rows_between
 from forescale.cli.history_options import Days, From, Name, SnapshotId, To
 from forescale.cli.output import AsJson, console, plain, say_json, table
-from forescale.history_span import history_span
-from forescale.quality_checks import QualityCheck, quality_checks
-from forescale.report.wording import NBSP, visible
+from forescale.history.quality_checks import QualityCheck, quality_checks
+from forescale.history.span import history_span
+from forescale.report.kit.wording import NBSP, visible
 from forescale.settings import Settings
-from forescale.wiring import topology_config
+from forescale.wiring.parts import topology_config
 
 Named = Sequence[tuple[str, SourceQuality]]
 

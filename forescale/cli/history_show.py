@@ -16,11 +16,11 @@ from forecasting.errors import HistoryError
 from forescale.cli.block_line import LEGEND, block_line
 from forescale.cli.history_options import Days, From, Name, SnapshotId, To
 from forescale.cli.output import AsJson, console, plain, say_json, table
-from forescale.history_span import history_span
-from forescale.report.binned_windows import BinnedWindows, bin_starts, binned_history, readable_width_s
-from forescale.report.wording import count_of, duration, number, percent, shortened, visible
+from forescale.history.binned_windows import BinnedWindows, bin_starts, binned_history, readable_width_s
+from forescale.history.span import history_span
+from forescale.report.kit.wording import count_of, duration, number, percent, shortened, visible
 from forescale.settings import Settings
-from forescale.wiring import topology_config
+from forescale.wiring.parts import topology_config
 
 POINTS = 3000
 """Per source of the page: fine enough that a screen shows no more, few enough that it opens at once."""
@@ -55,7 +55,7 @@ def show(
         every = read_key_histograms(directory, config.topology, span.start, span.end, span.snapshot)
         histograms = [histogram for histogram in every if histogram.source in by_day]
     if plot is not None:
-        from forescale.report.history_page import write_history_page
+        from forescale.report.history.history_page import write_history_page
 
         write_history_page(binned.by_width[2], span, binned.measures, plot)
     of_days = [row for bins in by_day.values() for row in _of_days(bins)]

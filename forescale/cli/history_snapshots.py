@@ -8,7 +8,7 @@ from forecasting.arrivals.storage.snapshots import snapshots as kept_snapshots
 from forescale.cli.history_options import Name
 from forescale.cli.output import AsJson, console, say_json, table
 from forescale.settings import Settings
-from forescale.wiring import topology_config
+from forescale.wiring.parts import topology_config
 
 
 def snapshots(topology: Name, as_json: AsJson = False) -> None:

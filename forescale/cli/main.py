@@ -22,15 +22,15 @@ from forescale.cli import (
     reproduce,
 )
 from forescale.cli.output import say_json
-from forescale.flink.errors import LocalFlinkError
+from forescale.files.plan import PlanFileError
+from forescale.files.profile import ProfileFileError
+from forescale.files.samples import SampleFileError
+from forescale.files.shown import shown
+from forescale.files.topology import TopologyFileError
 from forescale.jobs.deploy import DeploymentFailed
-from forescale.plan_file import PlanFileError
-from forescale.profile_file import ProfileFileError
-from forescale.report.decision import ReportError
-from forescale.sample_file import SampleFileError
-from forescale.services.errors import ServiceError
-from forescale.shown import shown
-from forescale.topology_file import TopologyFileError
+from forescale.local.errors import ServiceError
+from forescale.local.flink.errors import LocalFlinkError
+from forescale.report.decision.decision import ReportError
 from modeling.errors import ModelError
 from planner.errors import ClusterError, LedgerError, PlanError
 

@@ -7,10 +7,10 @@ from typing import Any
 
 from forecasting.arrivals.pipeline import build_history
 from forecasting.errors import HistoryError
-from forescale.arrival_sources import arrival_source
-from forescale.history_span import moment
+from forescale.history.span import moment
 from forescale.settings import Settings
-from forescale.wiring import clock_of, topology_config
+from forescale.wiring.arrivals import arrival_source
+from forescale.wiring.parts import clock_of, topology_config
 
 log = logging.getLogger(__name__)
 

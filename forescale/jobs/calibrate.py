@@ -7,12 +7,12 @@ from datetime import datetime
 from pathlib import Path
 
 from forecasting.errors import TrackingError
-from forescale.known_profiles import known_profiles
-from forescale.profile_file import read_profile_file, write_profile_file
+from forescale.files.profile import read_profile_file, write_profile_file
+from forescale.files.topology import FlinkEntry, TopologyConfig
+from forescale.jobs.known_profiles import known_profiles
 from forescale.settings import Settings
-from forescale.topology_file import FlinkEntry, TopologyConfig
 from modeling.calibration import Calibrated, Drift, calibrated, drifts
-from modeling.operator_profile import OperatorProfile
+from modeling.inputs.operator_profile import OperatorProfile
 from planner.clusters.cluster import Cluster
 from planner.errors import ClusterError
 

@@ -5,11 +5,11 @@ from datetime import datetime, timedelta
 
 from forecasting.arrivals.history import ArrivalHistory
 from forecasting.forecast import Forecast
-from forescale.report.decision import CapacityStep, Decision, Outcome
-from forescale.topology_file import TopologyConfig
+from forescale.files.topology import TopologyConfig
+from forescale.report.decision.decision import CapacityStep, Decision, Outcome
 from modeling.evaluate import evaluate
-from modeling.operator_profile import OperatorProfile
-from modeling.physical_plan import PhysicalPlan
+from modeling.inputs.operator_profile import OperatorProfile
+from modeling.inputs.physical_plan import PhysicalPlan
 from planner.demand import demand
 from planner.scaling_schedule import ScalingSchedule
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from forecasting.errors import TrackingError
 from forescale.settings import Settings
-from forescale.wiring import clock_of, cluster_of, ledger_of, topology_config, tracker_of
-from modeling.physical_plan import PhysicalPlan
+from forescale.wiring.parts import clock_of, cluster_of, ledger_of, topology_config, tracker_of
+from modeling.inputs.physical_plan import PhysicalPlan
 from planner.deployment import Patience, deploy_step
 from planner.errors import PlanError
 from planner.ledger.entries import StepEntry

@@ -5,22 +5,22 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from forescale.files.site import SiteFile
 from forescale.jobs.evaluation_load import EvaluatedLoad
-from forescale.site_file import SiteFile
 from modeling.estimate import Estimate
-from modeling.estimate_intervals import EstimateIntervals, estimate_intervals
 from modeling.evaluate import evaluate
 from modeling.excuse import Excuse
-from modeling.mending import excuses
-from modeling.operator_profile import Profiles
-from modeling.parameter_draws import parameter_draws
-from modeling.physical_plan import PhysicalPlan
-from modeling.plan_change import PlanChange
-from modeling.rates import arrival_rates
-from modeling.stream_delays import stream_delays
-from modeling.targets import Targets
-from modeling.topology import Topology
-from modeling.violation import violations
+from modeling.flow.rates import arrival_rates
+from modeling.inputs.operator_profile import Profiles
+from modeling.inputs.physical_plan import PhysicalPlan
+from modeling.inputs.targets import Targets
+from modeling.inputs.topology import Topology
+from modeling.latency.stream_delays import stream_delays
+from modeling.remedies import excuses
+from modeling.rescaling.plan_change import PlanChange
+from modeling.uncertainty.estimate_intervals import EstimateIntervals, estimate_intervals
+from modeling.uncertainty.parameter_draws import parameter_draws
+from modeling.uncertainty.violation import violations
 
 STEADY_S = 3600.0
 """How long a load that is given as a rate is taken to last, where it is asked how likely targets are missed."""

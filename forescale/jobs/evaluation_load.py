@@ -9,10 +9,10 @@ import numpy.typing as npt
 
 from forecasting.forecast import Forecast
 from forecasting.forecast_file import JSON_FILE, read_forecast
+from forescale.files.topology import TopologyConfig
 from forescale.jobs.plan import newest_forecasts
 from forescale.settings import Settings
-from forescale.topology_file import TopologyConfig
-from forescale.wiring import ledger_of
+from forescale.wiring.parts import ledger_of
 from modeling.errors import ModelError
 from planner.demand import demand_paths
 

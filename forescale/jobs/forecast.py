@@ -29,14 +29,14 @@ from forecasting.terms import ForecastTerms
 from forecasting.tracking.batch import FEW, Batch, BatchContent, BatchHead, slug
 from forecasting.tracking.mlflow_tracker import MlflowTracker
 from forecasting.trained_file import read_trained
-from forescale.events_section import event_calendar
-from forescale.forecast_request import ForecastRequest
+from forescale.files.events_section import event_calendar
+from forescale.files.safe_name import safe_name
+from forescale.files.topology import TopologyConfig
 from forescale.jobs.forecast_failures import write_failures
 from forescale.jobs.forecast_report import drift_of, reports_after_forecast
-from forescale.safe_name import safe_name
+from forescale.jobs.forecast_request import ForecastRequest
 from forescale.settings import Settings
-from forescale.topology_file import TopologyConfig
-from forescale.wiring import clock_of, ledger_of, topology_config, tracker_of
+from forescale.wiring.parts import clock_of, ledger_of, topology_config, tracker_of
 from planner.ledger.entries import ForecastEntry
 
 log = logging.getLogger(__name__)

@@ -20,18 +20,18 @@ from forecasting.events.effects import without_outages
 from forecasting.forecast import Forecast
 from forecasting.forecast_file import read_forecast
 from forecasting.tracking.tracker import Tracker
-from forescale.events_section import EventEntry, HolidaysEntry, event_calendar
+from forescale.files.events_section import EventEntry, HolidaysEntry, event_calendar
+from forescale.files.safe_name import safe_name
+from forescale.files.topology import TopologyConfig, TopologyFileError, read_topology_file
 from forescale.jobs.forecast_failures import read_failures
-from forescale.report.decision import ReportError
-from forescale.report.fleet_page import write_fleet_page
-from forescale.report.fleet_row import FleetRow, by_risk
-from forescale.report.forecast_page import write_forecast_page
-from forescale.report.forecast_report import ForecastReport, forecast_report
-from forescale.report.wording import moment
-from forescale.safe_name import safe_name
+from forescale.report.decision.decision import ReportError
+from forescale.report.forecasts.fleet_page import write_fleet_page
+from forescale.report.forecasts.fleet_row import FleetRow, by_risk
+from forescale.report.forecasts.forecast_page import write_forecast_page
+from forescale.report.forecasts.forecast_report import ForecastReport, forecast_report
+from forescale.report.kit.wording import moment
 from forescale.settings import Settings
-from forescale.topology_file import TopologyConfig, TopologyFileError, read_topology_file
-from forescale.wiring import clock_of, ledger_of, topology_config, tracker_of
+from forescale.wiring.parts import clock_of, ledger_of, topology_config, tracker_of
 from planner.ledger.entries import ForecastEntry
 from planner.ledger.ledger import Ledger
 

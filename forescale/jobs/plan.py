@@ -9,11 +9,19 @@ from typing import Any
 from forecasting.errors import TrackingError
 from forecasting.forecast import Forecast
 from forecasting.forecast_file import read_forecast
+from forescale.files.topology import TopologyConfig
 from forescale.jobs.calibrate import Calibration, calibrate
 from forescale.jobs.report import write_schedule_report
 from forescale.settings import Settings
-from forescale.topology_file import TopologyConfig
-from forescale.wiring import clock_of, cluster_of, ledger_of, limits_of, rescale_terms_of, topology_config, tracker_of
+from forescale.wiring.parts import (
+    clock_of,
+    cluster_of,
+    ledger_of,
+    limits_of,
+    rescale_terms_of,
+    topology_config,
+    tracker_of,
+)
 from planner.clusters.cluster import Status
 from planner.demand import demand
 from planner.errors import ClusterError, PlanError

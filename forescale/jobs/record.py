@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 from forecasting.arrivals.sources.steady import Recorded, SteadySource
 from forecasting.errors import HistoryError
-from forescale.arrival_sources import steady_source
+from forescale.files.topology import TopologyFileError
 from forescale.settings import Settings
-from forescale.topology_file import TopologyFileError
-from forescale.wiring import clock_of, topology_config
+from forescale.wiring.arrivals import steady_source
+from forescale.wiring.parts import clock_of, topology_config
 from planner.clock import Clock
 
 log = logging.getLogger(__name__)

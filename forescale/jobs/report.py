@@ -13,15 +13,15 @@ from forecasting.arrivals.store import read_history
 from forecasting.errors import TrackingError
 from forecasting.forecast import Forecast
 from forecasting.forecast_file import read_forecast
+from forescale.files.profile import read_profile_file
+from forescale.files.topology import SimulatorEntry, TopologyConfig
 from forescale.jobs.calibrate import profile_path
 from forescale.jobs.decision import decision_of
-from forescale.known_profiles import known_profiles
-from forescale.profile_file import read_profile_file
-from forescale.report.decision import Outcome, StepOutcome
-from forescale.report.render import write_report
+from forescale.jobs.known_profiles import known_profiles
+from forescale.report.decision.decision import Outcome, StepOutcome
+from forescale.report.decision.page import write_report
 from forescale.settings import Settings
-from forescale.topology_file import SimulatorEntry, TopologyConfig
-from forescale.wiring import below, clock_of, ledger_of, simulator_of, topology_config, tracker_of
+from forescale.wiring.parts import below, clock_of, ledger_of, simulator_of, topology_config, tracker_of
 from planner.ledger.entries import ScheduleEntry
 from planner.ledger.ledger import Ledger
 

@@ -9,10 +9,10 @@ from typing import Any
 from forecasting.arrivals.store import read_history
 from forecasting.errors import ForecastError, HistoryError
 from forecasting.fleet import fulfilled
-from forescale.forecast_request import forecast_request
 from forescale.jobs.forecast import wanted_forecast
+from forescale.jobs.forecast_request import forecast_request
 from forescale.settings import Settings
-from forescale.wiring import tracker_of
+from forescale.wiring.parts import tracker_of
 
 
 def reproduce(run_id: str, *, progress: Callable[[str], None] | None = None) -> dict[str, Any]:

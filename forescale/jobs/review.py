@@ -3,7 +3,7 @@
 from typing import Any
 
 from forescale.settings import Settings
-from forescale.wiring import clock_of, ledger_of
+from forescale.wiring.parts import clock_of, ledger_of
 from planner.ledger.step_state import WAITING, StepState
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from airflow.triggers.base import BaseTrigger, TaskSuccessEvent, TriggerEvent
 
-from forescale.clocks import clock_of_kind
+from forescale.wiring.clock import clock_of_kind
 
 LONGEST_PAUSE_S = 30.0
 """A machine's clock may be set, or sleep: look again at least this often."""

@@ -47,7 +47,7 @@ def requested_step(form: Mapping[str, Any], *, run_id: str, by: str) -> dict[str
     """
     from forescale.jobs.deploy import request_deployment
     from forescale.settings import Settings
-    from forescale.wiring import ledger_of
+    from forescale.wiring.parts import ledger_of
 
     if form["step_id"]:
         if form["topology"] or form["parallelism"] or form["when"]:

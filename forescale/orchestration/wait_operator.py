@@ -6,9 +6,9 @@ from typing import Any
 
 from airflow.sdk import BaseOperator
 
-from forescale.clocks import clock_of_kind
 from forescale.orchestration.clock_trigger import ClockReached
 from forescale.settings import Settings
+from forescale.wiring.clock import clock_of_kind
 
 
 class WaitForClock(BaseOperator):

@@ -1,1 +1,1 @@
-"""The HTML report of one decision, for the person who reviews it."""
+"""HTML pages, sorted by subject."""

@@ -4,9 +4,9 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 
-from forescale.profile_file import read_profile_file, write_profile_file
-from modeling.operator_profile import OperatorProfile
-from modeling.topology import Engine, Grouping, Operator, Stream, Topology
+from forescale.files.profile import read_profile_file, write_profile_file
+from modeling.inputs.operator_profile import OperatorProfile
+from modeling.inputs.topology import Engine, Grouping, Operator, Stream, Topology
 
 TOPOLOGY_FILE, PROFILES_FILE = "topology.json", "profiles.json"
 

@@ -15,9 +15,9 @@ from mlflow.pyfunc import PythonModelContext
 from forescale.tracking.calibration_files import read_calibration
 from modeling.estimate import Estimate
 from modeling.evaluate import evaluate
-from modeling.operator_profile import OperatorProfile
-from modeling.physical_plan import PhysicalPlan
-from modeling.topology import Topology
+from modeling.inputs.operator_profile import OperatorProfile
+from modeling.inputs.physical_plan import PhysicalPlan
+from modeling.inputs.topology import Topology
 
 
 class CalibratedModel(mlflow.pyfunc.PythonModel):

@@ -20,13 +20,13 @@ from forecasting.tracking.batch import slug
 from forecasting.tracking.git_revision import git_revision
 from forecasting.tracking.mlflow_tracker import CHAMPION, MODEL, MlflowTracker, model_name
 from forecasting.tracking.store_access import connected_client, refused
-from forescale.profile_file import read_profile_file
+from forescale.files.profile import read_profile_file
 from forescale.settings import Settings
 from forescale.tracking.calibration_files import PROFILES_FILE, write_calibration
 from forescale.tracking.saved_calibration import save_calibration
 from modeling.calibration import Drift
-from modeling.operator_profile import OperatorProfile, Profiles
-from modeling.topology import Topology
+from modeling.inputs.operator_profile import OperatorProfile, Profiles
+from modeling.inputs.topology import Topology
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient

@@ -8,11 +8,18 @@ from tempfile import TemporaryDirectory
 
 import forescale
 import modeling
-from modeling.topology import Topology
+from modeling.inputs.topology import Topology
 
 CODE = Path(__file__).with_name("calibration_pyfunc.py")
 NEEDED = ("mlflow", "networkx", "numpy", "pandas", "pydantic", "scipy")
-OURS = ("__init__.py", "profile_file.py", "whole_file.py", "tracking/__init__.py", "tracking/calibration_files.py")
+OURS = (
+    "__init__.py",
+    "files/__init__.py",
+    "files/atomic.py",
+    "files/profile.py",
+    "tracking/__init__.py",
+    "tracking/calibration_files.py",
+)
 """Files of this package that the model needs; of the model itself it takes all."""
 
 

@@ -12,8 +12,8 @@ import numpy.typing as npt
 from scipy.stats import f
 
 from modeling.calibration.measured import LONE_ERROR, Measured, measured, measured_ratio
+from modeling.calibration.selectivity import fitted_selectivity
 from modeling.errors import ModelError
-from modeling.selectivity import fitted_selectivity
 
 Floats = npt.NDArray[np.float64]
 

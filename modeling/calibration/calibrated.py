@@ -8,6 +8,8 @@ import numpy.typing as npt
 
 from modeling.calibration.measured import Measured
 from modeling.calibration.offered import lacking_note, offered_loads
+from modeling.calibration.offered_load import OfferedLoad
+from modeling.calibration.operator_sample import OperatorSample
 from modeling.calibration.output_ratios import OutputRatios, output_ratios
 from modeling.calibration.parameters import parameters
 from modeling.calibration.resources import OperatorResources, operator_resources
@@ -15,10 +17,8 @@ from modeling.calibration.service_spread import ServiceSpread, service_spread
 from modeling.calibration.service_time import FEWEST_TUPLES, ServiceTimes, service_times
 from modeling.calibration.sifting import WARM_S, Marked, Sifted, sifted
 from modeling.errors import ModelError
-from modeling.offered_load import OfferedLoad
-from modeling.operator_profile import OperatorProfile, Profiles
-from modeling.operator_sample import OperatorSample
-from modeling.topology import Topology
+from modeling.inputs.operator_profile import OperatorProfile, Profiles
+from modeling.inputs.topology import Topology
 
 Floats = npt.NDArray[np.float64]
 

@@ -9,7 +9,7 @@ from scipy.stats import norm, t
 
 from modeling.calibration.measured import LONE_ERROR
 from modeling.calibration.parameters import Parameter, parameters
-from modeling.operator_profile import OperatorProfile, Profiles
+from modeling.inputs.operator_profile import OperatorProfile, Profiles
 
 SIGNIFICANT = 0.05
 MATTERS = 0.05

@@ -3,10 +3,10 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
+from modeling.calibration.offered_load import OfferedLoad
+from modeling.calibration.operator_sample import OperatorSample
 from modeling.calibration.sifting import held_back
 from modeling.calibration.spans import instances_there, spans
-from modeling.offered_load import OfferedLoad
-from modeling.operator_sample import OperatorSample
 
 
 def offered_loads(

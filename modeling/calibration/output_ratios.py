@@ -8,9 +8,9 @@ import numpy.typing as npt
 
 from modeling.calibration.by_input import in_proportion, told_apart
 from modeling.calibration.measured import Measured, measured_ratio
+from modeling.calibration.operator_sample import OperatorSample
 from modeling.calibration.service_time import counts_by
-from modeling.operator_profile import OperatorProfile
-from modeling.operator_sample import OperatorSample
+from modeling.inputs.operator_profile import OperatorProfile
 
 Floats = npt.NDArray[np.float64]
 

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.stats import norm
 
 from modeling.calibration.measured import LEVEL
-from modeling.operator_profile import OperatorProfile
+from modeling.inputs.operator_profile import OperatorProfile
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ import numpy.typing as npt
 from scipy.stats import norm
 
 from modeling.calibration.measured import LEVEL, Measured, measured, measured_ratio, unbounded
+from modeling.calibration.operator_sample import OperatorSample
 from modeling.calibration.spans import spans
-from modeling.operator_profile import OperatorProfile
-from modeling.operator_sample import OperatorSample
+from modeling.inputs.operator_profile import OperatorProfile
 
 Floats = npt.NDArray[np.float64]
 

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from scipy.stats import f
 
 from modeling.calibration.measured import Measured, measured
-from modeling.scale_efficiency import ScaleEfficiency
+from modeling.inputs.scale_efficiency import ScaleEfficiency
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

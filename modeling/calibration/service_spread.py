@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from modeling.calibration.measured import measured
+from modeling.calibration.operator_sample import OperatorSample
+from modeling.calibration.service_variance import ServiceVariance, variance_from_moments, variance_from_spread
 from modeling.errors import ModelError
-from modeling.operator_profile import OperatorProfile
-from modeling.operator_sample import OperatorSample
-from modeling.service_variance import ServiceVariance, variance_from_moments, variance_from_spread
+from modeling.inputs.operator_profile import OperatorProfile
 
 Floats = npt.NDArray[np.float64]
 

@@ -8,10 +8,10 @@ import numpy.typing as npt
 
 from modeling.calibration.by_input import ByInput, in_proportion, told_apart
 from modeling.calibration.measured import Measured, measured, measured_ratio
+from modeling.calibration.operator_sample import OperatorSample
 from modeling.calibration.scale_fit import anchor_of, fitted_scale
-from modeling.operator_profile import OperatorProfile
-from modeling.operator_sample import OperatorSample
-from modeling.scale_efficiency import LINEAR, ScaleEfficiency
+from modeling.inputs.operator_profile import OperatorProfile
+from modeling.inputs.scale_efficiency import LINEAR, ScaleEfficiency
 
 Floats = npt.NDArray[np.float64]
 

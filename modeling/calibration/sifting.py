@@ -7,8 +7,8 @@ a lower bound of what was offered, and never taken for the demand.
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from modeling.offered_load import HELD_BACK
-from modeling.operator_sample import OperatorSample
+from modeling.calibration.offered_load import HELD_BACK
+from modeling.calibration.operator_sample import OperatorSample
 
 WARM_S = 20.0
 """Seconds after a start in which code is compiled, caches fill and state is read: they are not of the steady state."""

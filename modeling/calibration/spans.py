@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from modeling.operator_sample import OperatorSample
+from modeling.calibration.operator_sample import OperatorSample
 
 
 def spans(samples: Sequence[OperatorSample]) -> list[list[int]]:

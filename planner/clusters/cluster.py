@@ -6,9 +6,9 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Protocol
 
-from modeling.operator_sample import OperatorSample
-from modeling.physical_plan import PhysicalPlan
-from modeling.topology import Topology
+from modeling.calibration.operator_sample import OperatorSample
+from modeling.inputs.physical_plan import PhysicalPlan
+from modeling.inputs.topology import Topology
 
 
 class Status(StrEnum):

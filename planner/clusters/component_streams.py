@@ -4,7 +4,7 @@ themselves (Heron, Storm).
 
 from collections.abc import Mapping, Sequence
 
-from modeling.topology import Topology
+from modeling.inputs.topology import Topology
 from planner.errors import ClusterError
 
 Read = tuple[str, str]

@@ -7,10 +7,10 @@ from datetime import datetime
 
 import httpx
 
+from modeling.calibration.operator_sample import OperatorSample
 from modeling.errors import ModelError
-from modeling.operator_sample import OperatorSample
-from modeling.physical_plan import PhysicalPlan
-from modeling.topology import Topology
+from modeling.inputs.physical_plan import PhysicalPlan
+from modeling.inputs.topology import Topology
 from planner.clock import Clock, RealClock
 from planner.clusters.cluster import Accepted, ClusterState, Failed, Pending, Refusal, Status, Verified
 from planner.clusters.flink_answers import ENDED, Job, Vertex, moment

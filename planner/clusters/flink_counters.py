@@ -3,8 +3,8 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from modeling.operator_sample import OperatorSample
-from modeling.topology import Grouping, Topology
+from modeling.calibration.operator_sample import OperatorSample
+from modeling.inputs.topology import Grouping, Topology
 from planner.clusters.flink_answers import Counters
 
 Reading = Mapping[tuple[str, int], Counters]

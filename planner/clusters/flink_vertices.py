@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import replace
 
-from modeling.topology import Engine, Grouping, Operator, Stream, Topology
+from modeling.inputs.topology import Engine, Grouping, Operator, Stream, Topology
 from planner.clusters.flink_answers import Job, PlanNode, Vertex
 from planner.errors import ClusterError
 

@@ -15,9 +15,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from modeling.operator_profile import Profiles
-from modeling.routing import instance_shares
-from modeling.topology import Stream, Topology
+from modeling.flow.routing import instance_shares
+from modeling.inputs.operator_profile import Profiles
+from modeling.inputs.topology import Stream, Topology
 from planner.errors import PlanError
 
 Floats = npt.NDArray[np.float64]

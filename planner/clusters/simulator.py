@@ -14,11 +14,11 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from modeling.calibration.operator_sample import OperatorSample
 from modeling.errors import ModelError
-from modeling.operator_profile import Profiles
-from modeling.operator_sample import OperatorSample
-from modeling.physical_plan import PhysicalPlan
-from modeling.topology import Topology
+from modeling.inputs.operator_profile import Profiles
+from modeling.inputs.physical_plan import PhysicalPlan
+from modeling.inputs.topology import Topology
 from planner.clock import Clock
 from planner.clusters.arrival_trace import ArrivalTrace, TrueArrivals, arrival_traces
 from planner.clusters.cluster import Accepted, ClusterState, Failed, Pending, Refusal, Status, Verified

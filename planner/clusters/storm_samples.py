@@ -19,9 +19,9 @@ from urllib.parse import quote
 import httpx
 from pydantic import SecretStr
 
+from modeling.calibration.operator_sample import OperatorSample
 from modeling.errors import ModelError
-from modeling.operator_sample import OperatorSample
-from modeling.topology import Topology
+from modeling.inputs.topology import Topology
 from planner.clusters.component_streams import Read, component_of_operator, streams_read
 from planner.clusters.json_rest import JsonRest
 from planner.errors import ClusterError

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from modeling.physical_plan import PhysicalPlan
+from modeling.inputs.physical_plan import PhysicalPlan
 from planner.ledger.step_state import StepState
 from planner.ledger.tables import ForecastTable, OutcomeTable, ScheduleTable, StepEventTable, StepTable
 from planner.scaling_schedule import ScalingSchedule

@@ -7,7 +7,7 @@ from datetime import datetime
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
-from modeling.physical_plan import PhysicalPlan
+from modeling.inputs.physical_plan import PhysicalPlan
 from planner.errors import LedgerError
 from planner.ledger.database import Database
 from planner.ledger.entries import (

@@ -7,10 +7,10 @@ from math import floor
 
 from modeling.errors import ModelError
 from modeling.evaluate import evaluate
-from modeling.operator_profile import Profiles
-from modeling.physical_plan import PhysicalPlan
-from modeling.rates import check_load, instance_rates, outgoing_rates
-from modeling.topology import Topology
+from modeling.flow.rates import check_load, instance_rates, outgoing_rates
+from modeling.inputs.operator_profile import Profiles
+from modeling.inputs.physical_plan import PhysicalPlan
+from modeling.inputs.topology import Topology
 from planner.limits import Limits
 from planner.scaling_schedule import Excuse
 

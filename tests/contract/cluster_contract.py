@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from modeling.physical_plan import PhysicalPlan
+from modeling.inputs.physical_plan import PhysicalPlan
 from planner.clusters.cluster import Accepted, Cluster, Pending, Refusal, Status, Verified
 from planner.errors import ClusterError
 

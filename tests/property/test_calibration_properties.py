@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from modeling.calibration import Calibrated, calibrated, drifts
-from modeling.operator_profile import OperatorProfile
-from modeling.operator_sample import OperatorSample
-from modeling.topology import Operator, Stream, Topology
+from modeling.calibration.operator_sample import OperatorSample
+from modeling.inputs.operator_profile import OperatorProfile
+from modeling.inputs.topology import Operator, Stream, Topology
 
 JOIN = Topology("join", tuple(Operator(n) for n in "abjk"), (Stream("a", "j"), Stream("b", "j"), Stream("j", "k")))
 DECLARED = {name: OperatorProfile(name, 0.5) for name in "abjk"}

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from modeling.errors import ModelError
 from modeling.evaluate import evaluate
 from modeling.evaluate_many import evaluate_many
-from modeling.key_histogram import KeyHistogram
-from modeling.operator_profile import OperatorProfile
-from modeling.physical_plan import PhysicalPlan
-from modeling.topology import Engine, Grouping, Operator, Stream, Topology
+from modeling.inputs.key_histogram import KeyHistogram
+from modeling.inputs.operator_profile import OperatorProfile
+from modeling.inputs.physical_plan import PhysicalPlan
+from modeling.inputs.topology import Engine, Grouping, Operator, Stream, Topology
 
 GROUPINGS = [grouping for grouping in Grouping if grouping is not Grouping.CUSTOM]
 

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from modeling.operator_profile import OperatorProfile, Profiles
-from modeling.physical_plan import PhysicalPlan
-from modeling.routing import POINTWISE
-from modeling.throughput import throughput_per_s
-from modeling.topology import Grouping, Operator, Stream, Topology
+from modeling.flow.routing import POINTWISE
+from modeling.flow.throughput import throughput_per_s
+from modeling.inputs.operator_profile import OperatorProfile, Profiles
+from modeling.inputs.physical_plan import PhysicalPlan
+from modeling.inputs.topology import Grouping, Operator, Stream, Topology
 from planner.clusters.fluid_queues import fluid_network, step
 
 STEP_S = 5.0

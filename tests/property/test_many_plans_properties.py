@@ -9,15 +9,15 @@ from hypothesis import strategies as st
 
 from modeling.evaluate import evaluate
 from modeling.evaluate_many import evaluate_many
-from modeling.key_histogram import KeyHistogram
-from modeling.operator_profile import OperatorProfile
-from modeling.parameter_draws import ParameterDraws, parameter_draws
-from modeling.path_latency import latency_distribution, stations
-from modeling.physical_plan import PhysicalPlan
-from modeling.rates import arrival_rates
-from modeling.targets import Targets
-from modeling.topology import Grouping, Operator, Stream, Topology
-from modeling.violation import violations
+from modeling.flow.rates import arrival_rates
+from modeling.inputs.key_histogram import KeyHistogram
+from modeling.inputs.operator_profile import OperatorProfile
+from modeling.inputs.physical_plan import PhysicalPlan
+from modeling.inputs.targets import Targets
+from modeling.inputs.topology import Grouping, Operator, Stream, Topology
+from modeling.latency.distribution import latency_distribution, stations
+from modeling.uncertainty.parameter_draws import ParameterDraws, parameter_draws
+from modeling.uncertainty.violation import violations
 
 Case = tuple[Topology, dict[str, OperatorProfile], PhysicalPlan, float]
 

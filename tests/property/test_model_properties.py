@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from modeling.evaluate import evaluate
-from modeling.operator_profile import OperatorProfile
-from modeling.physical_plan import Container, Instance, PhysicalPlan
-from modeling.rates import arrival_rates
-from modeling.site import ContainerSize, Site
-from modeling.topology import Grouping, Operator, Stream, Topology
+from modeling.flow.rates import arrival_rates
+from modeling.inputs.operator_profile import OperatorProfile
+from modeling.inputs.physical_plan import Container, Instance, PhysicalPlan
+from modeling.inputs.site import ContainerSize, Site
+from modeling.inputs.topology import Grouping, Operator, Stream, Topology
 
 Case = tuple[Topology, dict[str, OperatorProfile], PhysicalPlan, dict[str, float]]
 

@@ -8,9 +8,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from modeling.errors import ModelError
-from modeling.network import MeasuredLink, Network, measured_network
-from modeling.node_scaling import MeasuredThroughput, NodeScaling, best_nodes, fitted_node_scaling
-from modeling.vivaldi import MeasuredDelay, vivaldi_coordinates
+from modeling.inputs.network import MeasuredLink, Network, measured_network
+from modeling.inputs.vivaldi import MeasuredDelay, vivaldi_coordinates
+from modeling.rescaling.node_scaling import MeasuredThroughput, NodeScaling, best_nodes, fitted_node_scaling
 
 SEEDS = st.integers(0, 2**32 - 1)
 

@@ -7,16 +7,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from modeling import two_moments
-from modeling.exact_wait import exact_wait
-from modeling.operator_profile import OperatorProfile
-from modeling.path_latency import Delay, latency_distribution, stations
-from modeling.physical_plan import PhysicalPlan
-from modeling.queues import kingman_waits_s, klb_waits_s
-from modeling.rates import arrival_rates
-from modeling.shared_queue import shared_delay_probability, shared_waits_s
-from modeling.topology import Operator, Stream, Topology
-from modeling.wait_distribution import waits
+from modeling.flow.rates import arrival_rates
+from modeling.inputs.operator_profile import OperatorProfile
+from modeling.inputs.physical_plan import PhysicalPlan
+from modeling.inputs.topology import Operator, Stream, Topology
+from modeling.latency.delay import Delay
+from modeling.latency.distribution import latency_distribution, stations
+from modeling.queueing import two_moments
+from modeling.queueing.exact_wait import exact_wait
+from modeling.queueing.queues import kingman_waits_s, klb_waits_s
+from modeling.queueing.shared_queue import shared_delay_probability, shared_waits_s
+from modeling.queueing.wait_distribution import waits
 
 utilisations = st.floats(0.01, 0.98)
 variations = st.floats(0.0, 8.0)

@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from modeling.drain import drained
-from modeling.physical_plan import PhysicalPlan
-from modeling.recovery import recovery
-from modeling.rescale_model import declared_rescale
-from modeling.state import Restored, key_groups_fetched, key_groups_held, key_groups_moved, state_move
-from modeling.topology import Operator, Topology
+from modeling.inputs.physical_plan import PhysicalPlan
+from modeling.inputs.topology import Operator, Topology
+from modeling.rescaling.drain import drained
+from modeling.rescaling.recovery import recovery
+from modeling.rescaling.rescale_model import declared_rescale
+from modeling.rescaling.state import Restored, key_groups_fetched, key_groups_held, key_groups_moved, state_move
 
 PARALLELISM = st.integers(1, 40)
 RATES = st.lists(st.floats(0, 500), min_size=1, max_size=12)

@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 from report_page import ReportPage
 from sample_decision import sample_decision
 
-from forescale.report.render import render_report
-from forescale.report.wording import duration, number, percent, visible
+from forescale.report.decision.page import render_report
+from forescale.report.kit.wording import duration, number, percent, visible
 
 anything = st.text(st.characters(codec=None, exclude_categories=()), min_size=1, max_size=60)
 

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from modeling.operator_profile import OperatorProfile
-from modeling.physical_plan import Container, Instance, PhysicalPlan
-from modeling.rates import arrival_rates
-from modeling.resources import Resources, container_saturation, instance_slowdown, resources
-from modeling.site import ContainerSize, Site
-from modeling.topology import Operator, Stream, Topology
+from modeling.flow.rates import arrival_rates
+from modeling.flow.resources import Resources, container_saturation, instance_slowdown, resources
+from modeling.inputs.operator_profile import OperatorProfile
+from modeling.inputs.physical_plan import Container, Instance, PhysicalPlan
+from modeling.inputs.site import ContainerSize, Site
+from modeling.inputs.topology import Operator, Stream, Topology
 
 SIZE = ContainerSize(2.0, 2048.0)
 JOB = Topology("job", tuple(Operator(n) for n in "abc"), (Stream("a", "b"), Stream("b", "c")))

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from modeling.topology import Engine, Operator, Stream, Topology
+from modeling.inputs.topology import Engine, Operator, Stream, Topology
 from planner.clusters.heron_samples import heron_operator_samples
 from planner.clusters.storm_samples import storm_operator_samples
 from planner.errors import ClusterError

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from modeling.physical_plan import Container, Instance, PhysicalPlan
+from modeling.inputs.physical_plan import Container, Instance, PhysicalPlan
 from planner.errors import PlanError
 from planner.scaling_schedule import Alternative, Excuse, ScalingSchedule, ScheduledStep
 from planner.schedule_json import plan_from_json, plan_to_json, schedule_from_json, schedule_to_json

@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from modeling.operator_profile import OperatorProfile
-from modeling.physical_plan import PhysicalPlan
-from modeling.topology import Operator, Stream, Topology
+from modeling.inputs.operator_profile import OperatorProfile
+from modeling.inputs.physical_plan import PhysicalPlan
+from modeling.inputs.topology import Operator, Stream, Topology
 from planner.demand import Demand
 from planner.limits import Limits, RescaleTerms
 from planner.scaling_schedule import ScalingSchedule

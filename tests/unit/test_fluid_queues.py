@@ -2,9 +2,9 @@
 
 import pytest
 
-from modeling.key_histogram import KeyHistogram
-from modeling.operator_profile import OperatorProfile
-from modeling.topology import Engine, Grouping, Operator, Stream, Topology
+from modeling.inputs.key_histogram import KeyHistogram
+from modeling.inputs.operator_profile import OperatorProfile
+from modeling.inputs.topology import Engine, Grouping, Operator, Stream, Topology
 from planner.clusters.fluid_queues import FluidNetwork, fluid_network, step
 from planner.errors import PlanError
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from forecasting.arrivals.history import ArrivalHistory, ArrivalSeries
-from modeling.operator_profile import OperatorProfile
-from modeling.physical_plan import PhysicalPlan
-from modeling.topology import Operator, Stream, Topology
+from modeling.inputs.operator_profile import OperatorProfile
+from modeling.inputs.physical_plan import PhysicalPlan
+from modeling.inputs.topology import Operator, Stream, Topology
 from planner.clock import TraceClock
 from planner.clusters.cluster import Accepted, Failed, Pending, Refusal, Status, Verified
 from planner.clusters.simulator import SimulatedCluster

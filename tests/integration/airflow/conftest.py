@@ -15,9 +15,9 @@ os.environ.setdefault("AIRFLOW_HOME", str(Path(tempfile.gettempdir()) / "foresca
 
 from day_and_night import Installation, install
 
-from forescale.services.airflow_environment import forescale_environment
-from forescale.services.airflow_service import AirflowService, airflow_service
-from forescale.services.errors import ServiceError
+from forescale.local.airflow.environment import forescale_environment
+from forescale.local.airflow.service import AirflowService, airflow_service
+from forescale.local.errors import ServiceError
 
 
 @dataclass(frozen=True)

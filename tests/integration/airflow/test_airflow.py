@@ -10,13 +10,13 @@ import psutil
 import pytest
 from day_and_night import NAME
 
-from forescale.demo.airflow_run import decide_and_deploy
+from forescale.local.airflow.client import AirflowClient
+from forescale.local.airflow.environment import passwords
+from forescale.local.demo.airflow_run import decide_and_deploy
+from forescale.local.errors import AirflowError
 from forescale.orchestration.deploy_runs import run_id_of
 from forescale.orchestration.review_operator import APPROVE, VETO
-from forescale.services.airflow_client import AirflowClient
-from forescale.services.airflow_environment import passwords
-from forescale.services.errors import AirflowError
-from forescale.wiring import cluster_of, ledger_of, topology_config
+from forescale.wiring.parts import cluster_of, ledger_of, topology_config
 
 pytestmark = [pytest.mark.airflow, pytest.mark.slow]
 

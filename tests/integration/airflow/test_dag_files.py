@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from forescale.services.airflow_environment import DAGS
+from forescale.local.airflow.environment import DAGS
 from forescale.settings import PROJECT
 
 pytestmark = pytest.mark.airflow

@@ -8,7 +8,7 @@ import pytest
 from json_stand_in import json_stand_in
 from shop_history import NAME, shop_file
 
-from forescale.services.airflow_environment import DAGS, airflow_environment
+from forescale.local.airflow.environment import DAGS, airflow_environment
 from forescale.settings import Settings
 
 pytestmark = [pytest.mark.airflow, pytest.mark.slow]

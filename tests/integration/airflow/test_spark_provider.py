@@ -11,7 +11,7 @@ import pytest
 from day_and_night import NAME, NOW, START, install
 
 from forecasting.arrivals.store import read_history
-from forescale.services.airflow_environment import airflow_environment, airflow_home
+from forescale.local.airflow.environment import airflow_environment, airflow_home
 from forescale.settings import PROJECT
 
 pytestmark = [pytest.mark.airflow, pytest.mark.spark, pytest.mark.slow]

@@ -12,12 +12,12 @@ import psutil
 import pytest
 from day_and_night import install
 
-from forescale.services.airflow_environment import forescale_environment
+from forescale.local.airflow.environment import forescale_environment
 
 pytestmark = [pytest.mark.airflow, pytest.mark.mlflow, pytest.mark.slow]
 
 LAUNCH = """
-from forescale.services.up import up
+from forescale.local.up import up
 from forescale.settings import Settings
 up(Settings(), lambda line: print(line, flush=True), airflow_port=0, mlflow_port=0)
 """

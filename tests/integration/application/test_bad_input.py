@@ -11,9 +11,9 @@ import pyarrow.parquet
 import pytest
 from integration.airflow.day_and_night import NAME, NOW, Installation, install
 
-from forescale.services.airflow_environment import forescale_environment
-from forescale.wiring import cluster_of, ledger_of, topology_config
-from modeling.physical_plan import PhysicalPlan
+from forescale.local.airflow.environment import forescale_environment
+from forescale.wiring.parts import cluster_of, ledger_of, topology_config
+from modeling.inputs.physical_plan import PhysicalPlan
 from planner.ledger.step_state import StepState
 
 pytestmark = [pytest.mark.spark, pytest.mark.mlflow, pytest.mark.slow]

@@ -21,7 +21,7 @@ from forescale.cli import main
 from forescale.jobs.forecast_failures import write_failures
 from forescale.jobs.forecast_report import drift_of, forecast_reports, reports_after_forecast
 from forescale.settings import Settings
-from forescale.wiring import ledger_of
+from forescale.wiring.parts import ledger_of
 from planner.clock import TraceClock
 from planner.ledger.entries import ForecastEntry
 

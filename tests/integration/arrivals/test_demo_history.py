@@ -11,8 +11,8 @@ from forecasting.arrivals.counting.event_files import EventColumns, EventFiles
 from forecasting.arrivals.pipeline import build_history
 from forecasting.arrivals.sources.counted_events import CountedEvents
 from forecasting.arrivals.store import read_history
-from forescale.demo.bank_calls import FEED, TOPOLOGY, bank_calls
-from forescale.demo.demo_data import write_demo_data
+from forescale.local.demo.bank_calls import FEED, TOPOLOGY, bank_calls
+from forescale.local.demo.demo_data import write_demo_data
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

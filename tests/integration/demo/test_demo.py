@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from forecasting.forecast_file import read_forecast
-from forescale.demo.home import fresh_home
-from forescale.demo.run import DemoResult, planned_per_s, run_demo
-from forescale.services.environment import applied
+from forescale.local.demo.home import fresh_home
+from forescale.local.demo.run import DemoResult, planned_per_s, run_demo
+from forescale.local.environment import applied
 from forescale.settings import Settings
 from planner.ledger.step_state import StepState
 
@@ -42,7 +42,7 @@ def test_every_step__is_verified(result: DemoResult) -> None:
 
 
 def test_every_larger_plan__is_in_place_before_the_load_that_needs_it(result: DemoResult, settings: Settings) -> None:
-    from forescale.wiring import ledger_of
+    from forescale.wiring.parts import ledger_of
 
     ledger = ledger_of(settings)
     larger = 0
@@ -73,7 +73,7 @@ def test_schedule__costs_less_than_a_static_plan_for_the_peak(result: DemoResult
 
 
 def test_calibration__found_out_the_simulators_own_service_time(result: DemoResult, settings: Settings) -> None:
-    from forescale.profile_file import read_profile_file
+    from forescale.files.profile import read_profile_file
 
     profiles = read_profile_file(settings.home / "profiles" / "call-analytics.json")
     # the topology file declares 8.0 s, the simulator works with 8.4 s
@@ -109,7 +109,7 @@ def test_jobs__run_again_give_the_same_rows_once(result: DemoResult, settings: S
     from forescale.jobs.deploy import deploy
     from forescale.jobs.forecast import forecast
     from forescale.jobs.plan import newest_forecasts
-    from forescale.wiring import clock_of, ledger_of, topology_config
+    from forescale.wiring.parts import clock_of, ledger_of, topology_config
     from planner.clock import TraceClock
 
     ledger = ledger_of(settings)

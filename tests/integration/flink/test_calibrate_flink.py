@@ -7,9 +7,9 @@ import pytest
 import yaml
 
 from forescale.cli import main
-from forescale.demo.word_count import COUNT, SOURCE, SPLIT, RunningWordCount, WordCount
-from forescale.flink.local_cluster import LocalFlink
-from forescale.profile_file import read_profile_file
+from forescale.files.profile import read_profile_file
+from forescale.local.demo.word_count import COUNT, SOURCE, SPLIT, RunningWordCount, WordCount
+from forescale.local.flink.local_cluster import LocalFlink
 
 pytestmark = [pytest.mark.flink, pytest.mark.slow]
 

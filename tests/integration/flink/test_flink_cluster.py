@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from forescale.demo.word_count import COUNT, SOURCE, SPLIT, RunningWordCount, WordCount
-from forescale.flink.local_cluster import LocalFlink
+from forescale.local.demo.word_count import COUNT, SOURCE, SPLIT, RunningWordCount, WordCount
+from forescale.local.flink.local_cluster import LocalFlink
 from modeling.calibration import calibrated
-from modeling.physical_plan import PhysicalPlan
-from modeling.topology import Grouping
+from modeling.inputs.physical_plan import PhysicalPlan
+from modeling.inputs.topology import Grouping
 from planner.clusters.cluster import Accepted, Failed, Pending, Refusal, Status, Verified
 from planner.clusters.flink import FlinkCluster
 from planner.errors import ClusterError

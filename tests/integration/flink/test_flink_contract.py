@@ -7,9 +7,9 @@ from collections.abc import Callable
 import pytest
 from contract.cluster_contract import ClusterContract
 
-from forescale.demo.word_count import RunningWordCount, WordCount
-from forescale.flink.local_cluster import LocalFlink
-from modeling.topology import Operator, Topology
+from forescale.local.demo.word_count import RunningWordCount, WordCount
+from forescale.local.flink.local_cluster import LocalFlink
+from modeling.inputs.topology import Operator, Topology
 from planner.clusters.cluster import Cluster
 from planner.clusters.flink import FlinkCluster
 

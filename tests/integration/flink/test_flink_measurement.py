@@ -2,9 +2,9 @@
 
 import pytest
 
-from forescale.demo.flink_measurement import measure_word_count
-from forescale.demo.word_count import COUNT, WordCount
-from forescale.flink.local_cluster import LocalFlink
+from forescale.local.demo.flink_measurement import measure_word_count
+from forescale.local.demo.word_count import COUNT, WordCount
+from forescale.local.flink.local_cluster import LocalFlink
 
 pytestmark = [pytest.mark.flink, pytest.mark.slow]
 

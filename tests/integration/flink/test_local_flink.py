@@ -10,19 +10,19 @@ from pathlib import Path
 
 import pytest
 
-from forescale.flink.distribution import FlinkDistribution
-from forescale.flink.errors import LocalFlinkError
-from forescale.flink.example_job import example_job
-from forescale.flink.java import find_java
-from forescale.flink.local_cluster import LocalFlink, local_flink
-from forescale.flink.submission import submit_job
+from forescale.local.flink.distribution import FlinkDistribution
+from forescale.local.flink.errors import LocalFlinkError
+from forescale.local.flink.example_job import example_job
+from forescale.local.flink.java import find_java
+from forescale.local.flink.local_cluster import LocalFlink, local_flink
+from forescale.local.flink.submission import submit_job
 
 pytestmark = [pytest.mark.flink, pytest.mark.slow]
 
 _STARTS_AND_WAITS = """
 import sys, time
 from pathlib import Path
-from forescale.flink.local_cluster import local_flink
+from forescale.local.flink.local_cluster import local_flink
 with local_flink(Path(sys.argv[1]), slots=1) as flink:
     print(flink.url, flush=True)
     time.sleep(120)

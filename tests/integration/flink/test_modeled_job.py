@@ -6,13 +6,13 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from forescale.demo.flink_measurement import bring_to, throughput_per_s
-from forescale.demo.modeled_job import ModeledJob, RunningModeledJob
-from forescale.flink.local_cluster import LocalFlink
+from forescale.local.demo.flink_measurement import bring_to, throughput_per_s
+from forescale.local.demo.modeled_job import ModeledJob, RunningModeledJob
+from forescale.local.flink.local_cluster import LocalFlink
 from modeling.calibration import calibrated
-from modeling.operator_profile import OperatorProfile
-from modeling.physical_plan import PhysicalPlan
-from modeling.topology import Grouping, Operator, Stream, Topology
+from modeling.inputs.operator_profile import OperatorProfile
+from modeling.inputs.physical_plan import PhysicalPlan
+from modeling.inputs.topology import Grouping, Operator, Stream, Topology
 from planner.clock import RealClock
 from planner.clusters.flink import FlinkCluster
 

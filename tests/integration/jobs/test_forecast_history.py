@@ -12,8 +12,8 @@ from forecasting.arrivals.store import read_history, write_history
 from forecasting.forecast_file import read_forecast
 from forecasting.pipeline import known_history
 from forescale.jobs.forecast import forecast
-from forescale.services.airflow_environment import forescale_environment
-from forescale.wiring import ledger_of, tracker_of
+from forescale.local.airflow.environment import forescale_environment
+from forescale.wiring.parts import ledger_of, tracker_of
 
 pytestmark = [pytest.mark.mlflow, pytest.mark.slow]
 

@@ -11,8 +11,8 @@ from report_page import ReportPage
 from forecasting.arrivals.rows import history_rows
 from forecasting.arrivals.store import write_history
 from forescale.jobs.forecast import forecast
-from forescale.services.airflow_environment import forescale_environment
-from forescale.wiring import ledger_of, tracker_of
+from forescale.local.airflow.environment import forescale_environment
+from forescale.wiring.parts import ledger_of, tracker_of
 
 pytestmark = [pytest.mark.mlflow, pytest.mark.slow]
 

@@ -14,9 +14,9 @@ import pytest
 from integration.airflow.day_and_night import NAME, install
 
 from forecasting.arrivals.store import read_history
-from forescale.services.airflow_environment import forescale_environment
+from forescale.local.airflow.environment import forescale_environment
 from forescale.settings import Settings
-from forescale.wiring import ledger_of
+from forescale.wiring.parts import ledger_of
 
 pytestmark = [pytest.mark.spark, pytest.mark.mlflow, pytest.mark.slow]
 
@@ -28,7 +28,8 @@ JOBS = {
         f"review(plan({NAME!r})['schedule_id'], approve=True, by='test')"
     ),
     "deploy": (
-        "from forescale.jobs.deploy import deploy; from forescale.wiring import *; from forescale.settings import *; "
+        "from forescale.jobs.deploy import deploy; from forescale.wiring.parts import *; "
+        "from forescale.settings import *; "
         f"s = Settings(); first = ledger_of(s).steps(topology={NAME!r})[0]; "
         "clock_of(s).advance_to(first.deploy_at); deploy(first.id)"
     ),

@@ -21,9 +21,9 @@ from forecasting.trained import Trained
 from forescale.cli import main
 from forescale.jobs.forecast import forecast
 from forescale.jobs.reproduce import reproduce
-from forescale.services.airflow_environment import forescale_environment
+from forescale.local.airflow.environment import forescale_environment
 from forescale.settings import Settings
-from forescale.wiring import ledger_of, tracker_of
+from forescale.wiring.parts import ledger_of, tracker_of
 from planner.clock import TraceClock
 
 pytestmark = [pytest.mark.mlflow, pytest.mark.slow]

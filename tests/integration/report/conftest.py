@@ -10,8 +10,8 @@ import pytest
 from browser_wait import wait_until
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from forescale.report.decision import Decision
-from forescale.report.render import write_report
+from forescale.report.decision.decision import Decision
+from forescale.report.decision.page import write_report
 
 CHROMIUM_ARGS = [
     "--no-sandbox",

@@ -8,7 +8,7 @@ from browser_wait import wait_until
 from playwright.sync_api import Browser, BrowserContext, Page
 from sample_replay import replayed_trace
 
-from forescale.report.backtest_page import ReplayedTrace, write_backtest_page
+from forescale.report.forecasts.backtest_page import ReplayedTrace, write_backtest_page
 
 pytestmark = pytest.mark.browser
 

@@ -14,10 +14,10 @@ from playwright.sync_api import Browser, BrowserContext, Page
 
 from forecasting.drift import Drift
 from forecasting.forecast import QUANTILES
-from forescale.report.fleet_page import write_fleet_page
-from forescale.report.fleet_row import FleetRow
-from forescale.report.forecast_page import write_forecast_page
-from forescale.report.forecast_report import ForecastReport, forecast_report
+from forescale.report.forecasts.fleet_page import write_fleet_page
+from forescale.report.forecasts.fleet_row import FleetRow
+from forescale.report.forecasts.forecast_page import write_forecast_page
+from forescale.report.forecasts.forecast_report import ForecastReport, forecast_report
 
 pytestmark = pytest.mark.browser
 

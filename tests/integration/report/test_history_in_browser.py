@@ -12,9 +12,9 @@ from shop_history import MONDAY, NAME, Count, write_shop
 
 from forecasting.arrivals.rows import history_rows
 from forecasting.arrivals.store import write_history
-from forescale.history_span import history_span
-from forescale.report.binned_windows import binned_history, readable_width_s
-from forescale.report.history_page import write_history_page
+from forescale.history.binned_windows import binned_history, readable_width_s
+from forescale.history.span import history_span
+from forescale.report.history.history_page import write_history_page
 
 pytestmark = pytest.mark.browser
 

@@ -7,7 +7,7 @@ import pytest
 from browser_wait import wait_until
 from sample_decision import SOURCE, hold_decision, outcome, refused_decision, sample_decision
 
-from forescale.report.decision import Decision
+from forescale.report.decision.decision import Decision
 
 pytestmark = pytest.mark.browser
 

@@ -10,8 +10,8 @@ from browser_wait import wait_until
 from playwright.sync_api import Browser, BrowserContext, Page
 from sample_whatif import SIZED, what_if
 
-from forescale.report.whatif import WhatIf
-from forescale.report.whatif_page import write_whatif_page
+from forescale.report.whatif.page import write_whatif_page
+from forescale.report.whatif.whatif import WhatIf
 
 pytestmark = pytest.mark.browser
 

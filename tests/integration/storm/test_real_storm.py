@@ -12,8 +12,8 @@ import pytest
 from storm_cluster import TOPOLOGY, StormCluster
 
 from forecasting.arrivals.sources.storm_ui import StormUi
-from modeling.operator_sample import OperatorSample
-from modeling.topology import Engine, Grouping, Operator, Stream, Topology
+from modeling.calibration.operator_sample import OperatorSample
+from modeling.inputs.topology import Engine, Grouping, Operator, Stream, Topology
 from planner.clusters.storm_samples import storm_operator_samples
 from planner.errors import ClusterError
 

@@ -21,11 +21,11 @@ from forescale.tracking.calibration_versions import (
 )
 from modeling.calibration import Drift
 from modeling.evaluate import evaluate
-from modeling.key_histogram import KeyHistogram
-from modeling.operator_profile import OperatorProfile
-from modeling.physical_plan import PhysicalPlan
-from modeling.scale_efficiency import ScaleEfficiency
-from modeling.topology import Engine, Grouping, Operator, Stream, Topology
+from modeling.inputs.key_histogram import KeyHistogram
+from modeling.inputs.operator_profile import OperatorProfile
+from modeling.inputs.physical_plan import PhysicalPlan
+from modeling.inputs.scale_efficiency import ScaleEfficiency
+from modeling.inputs.topology import Engine, Grouping, Operator, Stream, Topology
 
 pytestmark = [
     pytest.mark.mlflow,

@@ -9,9 +9,9 @@ from json_stand_in import json_stand_in
 from shop_history import shop_file
 
 from forecasting.errors import HistoryError
-from forescale.arrival_sources import arrival_source, steady_source
+from forescale.files.topology import TopologyConfig, TopologyFileError, read_topology_file
 from forescale.settings import Settings
-from forescale.topology_file import TopologyConfig, TopologyFileError, read_topology_file
+from forescale.wiring.arrivals import arrival_source, steady_source
 
 NOW = datetime(2024, 3, 4, tzinfo=UTC)
 PROMETHEUS = {"kind": "prometheus", "url": "http://127.0.0.1:1", "queries": {"orders": "orders_total"}}

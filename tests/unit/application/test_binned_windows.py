@@ -12,8 +12,8 @@ from shop_history import NAME, Count, hour, write_shop
 
 from forecasting.arrivals.history import MISSING, OBSERVED, PARTIAL, STATUSES, THROTTLED
 from forecasting.errors import HistoryError
-from forescale.history_span import history_span
-from forescale.report.binned_windows import BinnedWindows, binned_history, readable_width_s
+from forescale.history.binned_windows import BinnedWindows, binned_history, readable_width_s
+from forescale.history.span import history_span
 
 
 def binned(

@@ -6,8 +6,8 @@ from rich.text import Text
 from shop_history import NAME, Count, write_shop
 
 from forescale.cli.block_line import block_line
-from forescale.history_span import history_span
-from forescale.report.binned_windows import binned_history
+from forescale.history.binned_windows import binned_history
+from forescale.history.span import history_span
 
 
 def line(home: Path, counts: list[Count], width_h: int = 1) -> Text:

@@ -11,15 +11,15 @@ import yaml
 
 from forecasting.errors import TrackingError
 from forescale.cli import main
+from forescale.files.profile import read_profile_file, write_profile_file
+from forescale.files.topology import TopologyConfig, read_topology_file
 from forescale.jobs.calibrate import calibrate, profile_path
-from forescale.known_profiles import known_profiles
-from forescale.measured_samples import SampleSource, measured_samples
-from forescale.profile_file import read_profile_file, write_profile_file
+from forescale.jobs.known_profiles import known_profiles
+from forescale.jobs.measured_samples import SampleSource, measured_samples
 from forescale.settings import Settings
-from forescale.topology_file import TopologyConfig, read_topology_file
-from modeling.operator_profile import OperatorProfile
-from modeling.operator_sample import OperatorSample
-from modeling.scale_efficiency import ScaleEfficiency
+from modeling.calibration.operator_sample import OperatorSample
+from modeling.inputs.operator_profile import OperatorProfile
+from modeling.inputs.scale_efficiency import ScaleEfficiency
 from planner.errors import ClusterError
 
 HEADER = "operator,index,span_s,busy_s,backpressured_s,records_in,began_s,age_s,parallelism,records_out:split->count"

@@ -8,8 +8,8 @@ import pytest
 import yaml
 from shop_history import shop_file
 
-from forescale.arrivals_section import EventsEntry, HeronEntry, KafkaEntry, PrometheusEntry, StormEntry
-from forescale.topology_file import read_topology_file
+from forescale.files.arrivals_section import EventsEntry, HeronEntry, KafkaEntry, PrometheusEntry, StormEntry
+from forescale.files.topology import read_topology_file
 
 DOCS = Path(__file__).resolve().parents[3] / "docs" / "history.md"
 ENTRIES = {

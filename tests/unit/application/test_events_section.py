@@ -8,12 +8,12 @@ import pytest
 import yaml
 
 import forecasting.events.public_holidays
-import forescale.events_section
+import forescale.files.events_section
 from forecasting.errors import CalendarError
 from forecasting.events.calendar import EventCalendar, EventKind
-from forescale.events_file import read_events_file
-from forescale.events_section import event_calendar
-from forescale.topology_file import TopologyFileError, read_topology_file
+from forescale.files.events import read_events_file
+from forescale.files.events_section import event_calendar
+from forescale.files.topology import TopologyFileError, read_topology_file
 
 ROOT = Path(__file__).resolve().parents[3]
 START, END = datetime(2025, 12, 1, tzinfo=UTC), datetime(2026, 12, 1, tzinfo=UTC)
@@ -43,7 +43,7 @@ def test_the_documented_section__is_read_and_names_every_field(tmp_path: Path) -
     entries = read_events_file(written(tmp_path, example))
     kinds = {event.kind for event in event_calendar(entries, START, END + timedelta(days=60)).events}
     assert {EventKind.HOLIDAY, EventKind.LAUNCH, EventKind.OUTAGE} <= kinds
-    section = forescale.events_section
+    section = forescale.files.events_section
     fields = {
         *section.EventEntry.model_fields,
         *section.HolidaysEntry.model_fields,

@@ -8,7 +8,7 @@ import yaml
 from jsonschema import Draft202012Validator
 
 from forescale.cli import main
-from forescale.file_schemas import KINDS, file_schema
+from forescale.files.schemas import KINDS, file_schema
 
 PROJECT = Path(__file__).parents[3]
 SCHEMAS = PROJECT / "docs" / "schemas"

@@ -7,7 +7,7 @@ import pytest
 from shop_history import NAME, hour, write_shop
 
 from forecasting.errors import HistoryError
-from forescale.history_span import HistorySpan, history_span, moment
+from forescale.history.span import HistorySpan, history_span, moment
 
 
 def span(home: Path, **asked: object) -> HistorySpan:

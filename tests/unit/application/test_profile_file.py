@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from forescale.profile_file import ProfileFileError, read_profile_file, write_profile_file
-from modeling.key_histogram import KeyHistogram
-from modeling.operator_profile import OperatorProfile
-from modeling.scale_efficiency import ScaleEfficiency
-from modeling.topology import Operator, Stream, Topology
-from modeling.windowed_output import WindowedOutput, WindowKind
+from forescale.files.profile import ProfileFileError, read_profile_file, write_profile_file
+from modeling.inputs.key_histogram import KeyHistogram
+from modeling.inputs.operator_profile import OperatorProfile
+from modeling.inputs.scale_efficiency import ScaleEfficiency
+from modeling.inputs.topology import Operator, Stream, Topology
+from modeling.inputs.windowed_output import WindowedOutput, WindowKind
 
 EVERYTHING = OperatorProfile(
     "join",

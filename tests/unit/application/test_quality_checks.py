@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 import pytest
 
 from forecasting.arrivals.quality import Quality, SourceQuality
-from forescale.arrivals_section import QualityEntry
-from forescale.quality_checks import QualityCheck, quality_checks
+from forescale.files.arrivals_section import QualityEntry
+from forescale.history.quality_checks import QualityCheck, quality_checks
 
 AT = datetime(2024, 3, 4, tzinfo=UTC)
 

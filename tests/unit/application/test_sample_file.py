@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from forescale.sample_file import SampleFileError, read_sample_file, write_sample_file
-from modeling.operator_sample import OperatorSample
-from modeling.topology import Operator, Stream, Topology
+from forescale.files.samples import SampleFileError, read_sample_file, write_sample_file
+from modeling.calibration.operator_sample import OperatorSample
+from modeling.inputs.topology import Operator, Stream, Topology
 
 SHOP = Topology("shop", tuple(Operator(n) for n in "abjk"), (Stream("a", "j"), Stream("b", "j"), Stream("j", "k")))
 HEADER = "operator,index,span_s,busy_s,backpressured_s,records_in"

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
-from forescale.topology_file import TopologyFileError, find_topology_file, read_topology_file
+from forescale.files.topology import TopologyFileError, find_topology_file, read_topology_file
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples" / "topologies"
 

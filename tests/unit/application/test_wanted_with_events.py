@@ -11,10 +11,10 @@ from arrival_series import web_requests
 from integration.airflow.day_and_night import TOPOLOGY
 
 from forecasting.arrivals.history import ArrivalHistory, ArrivalSeries
-from forescale.forecast_request import ForecastRequest
+from forescale.files.topology import read_topology_file
 from forescale.jobs.forecast import Wanted, wanted_forecast
+from forescale.jobs.forecast_request import ForecastRequest
 from forescale.settings import Settings
-from forescale.topology_file import read_topology_file
 
 SERIES = web_requests(days=10)
 # web_requests begins on 2026-01-05: the outage lies in the past, the sale in the day that is forecast.

@@ -9,12 +9,12 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from forescale.demo.modeled_job import ModeledJob
+from forescale.local.demo.modeled_job import ModeledJob
+from modeling.calibration.operator_sample import OperatorSample
 from modeling.evaluate import evaluate
-from modeling.operator_profile import OperatorProfile
-from modeling.operator_sample import OperatorSample
-from modeling.physical_plan import PhysicalPlan
-from modeling.topology import Operator, Stream, Topology
+from modeling.inputs.operator_profile import OperatorProfile
+from modeling.inputs.physical_plan import PhysicalPlan
+from modeling.inputs.topology import Operator, Stream, Topology
 
 FOLDER = Path(__file__).resolve().parents[3] / "benchmarks" / "flink_job"
 

@@ -7,7 +7,7 @@ import pyarrow.compute as pc
 import pytest
 
 from forecasting.errors import HistoryError
-from forescale.demo.bank_calls import FEED, TOPICS, bank_calls, span_of, unrecorded, unroll
+from forescale.local.demo.bank_calls import FEED, TOPICS, bank_calls, span_of, unrecorded, unroll
 
 
 def test_trace__holds_the_known_calls_of_164_weekdays() -> None:

@@ -11,8 +11,8 @@ from forecasting.arrivals.coverage import read_coverage
 from forecasting.arrivals.grid import to_us
 from forecasting.arrivals.store import read_history
 from forecasting.errors import HistoryError
-from forescale.demo.bank_calls import FEED, TOPOLOGY
-from forescale.demo.demo_data import DEFAULT_NOW, write_demo_data
+from forescale.local.demo.bank_calls import FEED, TOPOLOGY
+from forescale.local.demo.demo_data import DEFAULT_NOW, write_demo_data
 
 
 def files(folder: Path) -> dict[str, bytes]:

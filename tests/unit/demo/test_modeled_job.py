@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from forescale.demo.modeled_job import ModeledJob, logged_latencies_s, offer
-from forescale.flink.errors import LocalFlinkError
-from modeling.operator_profile import OperatorProfile
-from modeling.topology import Grouping, Operator, Stream, Topology
+from forescale.local.demo.modeled_job import ModeledJob, logged_latencies_s, offer
+from forescale.local.flink.errors import LocalFlinkError
+from modeling.inputs.operator_profile import OperatorProfile
+from modeling.inputs.topology import Grouping, Operator, Stream, Topology
 
 TOPOLOGY = Topology(
     "shop",

@@ -8,8 +8,8 @@ import httpx
 import pytest
 from unit.flink.recorded_flink import COUNT, JOB, SOURCE, SPLIT, RecordedFlink, recorded, recorded_status
 
-from modeling.physical_plan import PhysicalPlan
-from modeling.topology import Grouping, Operator, Stream, Topology
+from modeling.inputs.physical_plan import PhysicalPlan
+from modeling.inputs.topology import Grouping, Operator, Stream, Topology
 from planner.clusters.cluster import Accepted, Failed, Pending, Refusal, Status, Verified
 from planner.clusters.flink import FlinkCluster
 from planner.errors import ClusterError

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from forescale.flink.distribution import flink_distribution
-from forescale.flink.errors import LocalFlinkError
-from forescale.flink.java import find_java
+from forescale.local.flink.distribution import flink_distribution
+from forescale.local.flink.errors import LocalFlinkError
+from forescale.local.flink.java import find_java
 
 _ZEROS = "0" * 64
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from forescale.demo.flink_measurement import measured_bottleneck, throughput_per_s
-from forescale.demo.word_count import COUNT, SOURCE, SPLIT, WordCount
-from modeling.operator_sample import OperatorSample
+from forescale.local.demo.flink_measurement import measured_bottleneck, throughput_per_s
+from forescale.local.demo.word_count import COUNT, SOURCE, SPLIT, WordCount
+from modeling.calibration.operator_sample import OperatorSample
 
 TOPOLOGY = WordCount().topology
 

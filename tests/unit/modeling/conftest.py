@@ -2,8 +2,8 @@
 
 import pytest
 
-from modeling.operator_profile import OperatorProfile
-from modeling.topology import Grouping, Operator, Stream, Topology
+from modeling.inputs.operator_profile import OperatorProfile
+from modeling.inputs.topology import Grouping, Operator, Stream, Topology
 
 
 @pytest.fixture

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from modeling.calibration import calibrated
+from modeling.calibration.operator_sample import OperatorSample
 from modeling.errors import ModelError
-from modeling.operator_profile import OperatorProfile
-from modeling.operator_sample import OperatorSample
-from modeling.scale_efficiency import LINEAR, ScaleEfficiency
-from modeling.topology import Operator, Stream, Topology
+from modeling.inputs.operator_profile import OperatorProfile
+from modeling.inputs.scale_efficiency import LINEAR, ScaleEfficiency
+from modeling.inputs.topology import Operator, Stream, Topology
 
 JOIN = Topology("join", tuple(Operator(n) for n in "abjk"), (Stream("a", "j"), Stream("b", "j"), Stream("j", "k")))
 DECLARED = {name: OperatorProfile(name, 0.5, {"j->k": 7.0} if name == "j" else {}) for name in "abjk"}

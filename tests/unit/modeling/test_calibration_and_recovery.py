@@ -5,11 +5,11 @@ import math
 import pytest
 
 from modeling.calibration import calibrated_profiles
+from modeling.calibration.operator_sample import OperatorSample
 from modeling.errors import ModelError
-from modeling.operator_profile import OperatorProfile
-from modeling.operator_sample import OperatorSample
-from modeling.recovery import catch_up_s, recovery_s
-from modeling.topology import Topology
+from modeling.inputs.operator_profile import OperatorProfile
+from modeling.inputs.topology import Topology
+from modeling.rescaling.recovery import catch_up_s, recovery_s
 
 Profiles = dict[str, OperatorProfile]
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from modeling.calibration import calibrated_profiles, drifts
-from modeling.operator_profile import OperatorProfile
-from modeling.operator_sample import OperatorSample
-from modeling.scale_efficiency import ScaleEfficiency
-from modeling.topology import Operator, Topology
+from modeling.calibration.operator_sample import OperatorSample
+from modeling.inputs.operator_profile import OperatorProfile
+from modeling.inputs.scale_efficiency import ScaleEfficiency
+from modeling.inputs.topology import Operator, Topology
 
 ALONE = Topology("alone", (Operator("k"),), ())
 OLD = OperatorProfile("k", 0.010, {"k->l": 2.0}, 0.0001, samples=12, selectivity_error={"k->l": 0.01})

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from modeling.operator_profile import OperatorProfile
-from modeling.physical_plan import Container, Instance, PhysicalPlan
-from modeling.rates import arrival_rates
-from modeling.resources import container_saturation, instance_slowdown, resources
-from modeling.site import ContainerSize, Site
-from modeling.topology import Operator, Topology
+from modeling.flow.rates import arrival_rates
+from modeling.flow.resources import container_saturation, instance_slowdown, resources
+from modeling.inputs.operator_profile import OperatorProfile
+from modeling.inputs.physical_plan import Container, Instance, PhysicalPlan
+from modeling.inputs.site import ContainerSize, Site
+from modeling.inputs.topology import Operator, Topology
 
 CORES, INSTANCES, SERVICE_S = 2.0, 5, 0.01
 JOB = Topology("job", (Operator("work"),), ())

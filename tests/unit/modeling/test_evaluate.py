@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 
 from modeling.errors import ModelError
-from modeling.estimate import UNSTABLE
 from modeling.evaluate import evaluate
-from modeling.operator_profile import OperatorProfile
-from modeling.physical_plan import Container, Instance, PhysicalPlan
-from modeling.polling import Polling
-from modeling.rates import arrival_rates
-from modeling.site import ContainerSize, Site
-from modeling.throughput import throughput_per_s
-from modeling.topology import Engine, Grouping, Operator, Stream, Topology
-from modeling.windowed_output import WindowedOutput, WindowKind
+from modeling.flow.rates import arrival_rates
+from modeling.flow.throughput import throughput_per_s
+from modeling.inputs.operator_profile import OperatorProfile
+from modeling.inputs.physical_plan import Container, Instance, PhysicalPlan
+from modeling.inputs.polling import Polling
+from modeling.inputs.site import ContainerSize, Site
+from modeling.inputs.topology import Engine, Grouping, Operator, Stream, Topology
+from modeling.inputs.windowed_output import WindowedOutput, WindowKind
+from modeling.queueing.queues import UNSTABLE
 
 Profiles = dict[str, OperatorProfile]
 

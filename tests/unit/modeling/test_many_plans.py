@@ -6,27 +6,28 @@ import numpy as np
 import pytest
 from scipy.special import gammaincinv
 
-from modeling import two_moments
-from modeling.drain import drained
 from modeling.errors import ModelError
-from modeling.estimate_intervals import estimate_intervals
 from modeling.evaluate import evaluate
 from modeling.evaluate_many import evaluate_draws, evaluate_many
-from modeling.exact_wait import exact_wait
 from modeling.excuse import unfit
-from modeling.key_histogram import KeyHistogram
-from modeling.ladder_heights import even_heights, poisson_heights
-from modeling.many_latencies import ManyLatencies, two_moment
-from modeling.mending import change_of, excuses
-from modeling.operator_profile import OperatorProfile
-from modeling.parameter_draws import ParameterDraws, parameter_draws
-from modeling.path_latency import Delay, buffer_timeout_delay, latency_distribution, stations
-from modeling.physical_plan import Container, Instance, PhysicalPlan
-from modeling.rates import arrival_rates
-from modeling.site import Site
-from modeling.targets import Targets
-from modeling.topology import Engine, Grouping, Operator, Stream, Topology
-from modeling.violation import lags_s, violations
+from modeling.flow.rates import arrival_rates
+from modeling.inputs.key_histogram import KeyHistogram
+from modeling.inputs.operator_profile import OperatorProfile
+from modeling.inputs.physical_plan import Container, Instance, PhysicalPlan
+from modeling.inputs.site import Site
+from modeling.inputs.targets import Targets
+from modeling.inputs.topology import Engine, Grouping, Operator, Stream, Topology
+from modeling.latency.delay import Delay, buffer_timeout_delay
+from modeling.latency.distribution import latency_distribution, stations
+from modeling.latency.moments import ManyLatencies, two_moment
+from modeling.queueing import two_moments
+from modeling.queueing.exact_wait import exact_wait
+from modeling.queueing.ladder_heights import even_heights, poisson_heights
+from modeling.remedies import change_of, excuses
+from modeling.rescaling.drain import drained
+from modeling.uncertainty.estimate_intervals import estimate_intervals
+from modeling.uncertainty.parameter_draws import ParameterDraws, parameter_draws
+from modeling.uncertainty.violation import lags_s, violations
 
 Profiles = dict[str, OperatorProfile]
 

@@ -5,18 +5,18 @@ import math
 import numpy as np
 import pytest
 
+from modeling.calibration.offered_load import offered_load
+from modeling.calibration.operator_sample import OperatorSample
+from modeling.calibration.selectivity import fitted_selectivity
+from modeling.calibration.service_variance import variance_from_means, variance_from_moments
 from modeling.errors import ModelError
 from modeling.evaluate import evaluate
-from modeling.key_histogram import KeyHistogram
-from modeling.offered_load import offered_load
-from modeling.operator_profile import OperatorProfile
-from modeling.operator_sample import OperatorSample
-from modeling.physical_plan import PhysicalPlan
-from modeling.queues import kingman_wait_s
-from modeling.rates import arrival_rates
-from modeling.selectivity import fitted_selectivity
-from modeling.service_variance import variance_from_means, variance_from_moments
-from modeling.topology import Engine, Grouping, Operator, Stream, Topology
+from modeling.flow.rates import arrival_rates
+from modeling.inputs.key_histogram import KeyHistogram
+from modeling.inputs.operator_profile import OperatorProfile
+from modeling.inputs.physical_plan import PhysicalPlan
+from modeling.inputs.topology import Engine, Grouping, Operator, Stream, Topology
+from modeling.queueing.queues import kingman_wait_s
 
 
 def two_inputs() -> Topology:

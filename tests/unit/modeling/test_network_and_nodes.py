@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 
 from modeling.errors import ModelError
-from modeling.hop_delay import hop_delays, node_traffic_mbit_per_s
-from modeling.network import MeasuredLink, Network, measured_network
-from modeling.node_speeds import instance_factors
-from modeling.operator_profile import OperatorProfile
-from modeling.physical_plan import Container, Instance, PhysicalPlan
-from modeling.rates import arrival_rates
-from modeling.site import Site
-from modeling.throughput import saturation
-from modeling.topology import Grouping, Operator, Stream, Topology
-from modeling.vivaldi import MeasuredDelay, vivaldi_coordinates
+from modeling.flow.hop_delay import hop_delays, node_traffic_mbit_per_s
+from modeling.flow.rates import arrival_rates
+from modeling.flow.throughput import saturation
+from modeling.inputs.network import MeasuredLink, Network, measured_network
+from modeling.inputs.node_speeds import instance_factors
+from modeling.inputs.operator_profile import OperatorProfile
+from modeling.inputs.physical_plan import Container, Instance, PhysicalPlan
+from modeling.inputs.site import Site
+from modeling.inputs.topology import Grouping, Operator, Stream, Topology
+from modeling.inputs.vivaldi import MeasuredDelay, vivaldi_coordinates
 
 NEAR_FAR = measured_network(
     [

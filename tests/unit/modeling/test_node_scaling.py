@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from modeling.errors import ModelError
-from modeling.network import MeasuredLink, measured_network
-from modeling.node_scaling import MeasuredThroughput, NodeScaling, best_nodes, fitted_node_scaling
+from modeling.inputs.network import MeasuredLink, measured_network
+from modeling.rescaling.node_scaling import MeasuredThroughput, NodeScaling, best_nodes, fitted_node_scaling
 
 TRUE = NodeScaling(1000.0, 0.9, 20.0, np.zeros((3, 3)), 0.0, 0)
 POINTS = [(1, 0.0), (2, 0.5), (3, 0.5), (4, 0.5), (4, 15.0), (5, 25.0), (6, 25.0), (8, 40.0)]

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from modeling.estimate_intervals import estimate_intervals
 from modeling.evaluate_many import evaluate_draws, evaluate_many
-from modeling.operator_profile import OperatorProfile
-from modeling.parameter_draws import ParameterDraws, parameter_draws
-from modeling.physical_plan import PhysicalPlan
-from modeling.scale_efficiency import ScaleEfficiency
-from modeling.topology import Grouping, Operator, Stream, Topology
+from modeling.inputs.operator_profile import OperatorProfile
+from modeling.inputs.physical_plan import PhysicalPlan
+from modeling.inputs.scale_efficiency import ScaleEfficiency
+from modeling.inputs.topology import Grouping, Operator, Stream, Topology
+from modeling.uncertainty.estimate_intervals import estimate_intervals
+from modeling.uncertainty.parameter_draws import ParameterDraws, parameter_draws
 
 
 def test_draws_of_a_measured_service_time__have_the_quantiles_of_students_t() -> None:

@@ -6,18 +6,12 @@ import pytest
 from scipy.optimize import brentq
 
 from modeling.errors import ModelError
-from modeling.operator_profile import OperatorProfile
-from modeling.path_latency import (
-    Delay,
-    LatencyDistribution,
-    batch_fill_delay,
-    buffer_timeout_delay,
-    latency_distribution,
-    stations,
-)
-from modeling.physical_plan import PhysicalPlan
-from modeling.rates import arrival_rates
-from modeling.topology import Operator, Stream, Topology
+from modeling.flow.rates import arrival_rates
+from modeling.inputs.operator_profile import OperatorProfile
+from modeling.inputs.physical_plan import PhysicalPlan
+from modeling.inputs.topology import Operator, Stream, Topology
+from modeling.latency.delay import Delay, batch_fill_delay, buffer_timeout_delay
+from modeling.latency.distribution import LatencyDistribution, latency_distribution, stations
 
 Profiles = dict[str, OperatorProfile]
 

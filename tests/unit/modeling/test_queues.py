@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from modeling.errors import ModelError
-from modeling.queues import (
+from modeling.queueing.queues import (
     Merging,
     allen_cunneen_wait_s,
     allen_cunneen_waits_s,

@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from modeling.drain import drained
 from modeling.errors import ModelError
-from modeling.recovery import catch_up_s, newest_wait_s, recovery, recovery_s, time_to_violation_s
+from modeling.rescaling.drain import drained
+from modeling.rescaling.recovery import catch_up_s, newest_wait_s, recovery, recovery_s, time_to_violation_s
 
 
 def test_recovery__of_many_plans_is_that_of_each() -> None:

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from modeling import rescale_fit
 from modeling.errors import ModelError
-from modeling.rescale_fit import MeasuredRescale, fitted_rescale
-from modeling.rescale_model import RescaleModel, declared_for, declared_rescale, heron_update_s
-from modeling.topology import Engine
+from modeling.inputs.topology import Engine
+from modeling.rescaling import rescale_fit
+from modeling.rescaling.rescale_fit import MeasuredRescale, fitted_rescale
+from modeling.rescaling.rescale_model import RescaleModel, declared_for, declared_rescale, heron_update_s
 
 DECLARED = declared_rescale(10.0, save_s_per_gib=10.0, restore_s_per_gib=10.0)
 

@@ -5,13 +5,13 @@ from dataclasses import replace
 import pytest
 
 from modeling.errors import ModelError
-from modeling.operator_profile import OperatorProfile
-from modeling.physical_plan import Container, Instance, PhysicalPlan
-from modeling.rates import Rates, arrival_rates
-from modeling.resources import Resource, Resources, container_saturation, instance_slowdown, resources
-from modeling.scale_efficiency import ScaleEfficiency
-from modeling.site import NOWHERE, ContainerSize, Site
-from modeling.topology import Engine, Operator, Stream, Topology
+from modeling.flow.rates import Rates, arrival_rates
+from modeling.flow.resources import Resource, Resources, container_saturation, instance_slowdown, resources
+from modeling.inputs.operator_profile import OperatorProfile
+from modeling.inputs.physical_plan import Container, Instance, PhysicalPlan
+from modeling.inputs.scale_efficiency import ScaleEfficiency
+from modeling.inputs.site import NOWHERE, ContainerSize, Site
+from modeling.inputs.topology import Engine, Operator, Stream, Topology
 
 JOB = Topology("job", (Operator("read"), Operator("count")), (Stream("read", "count"),))
 PROFILES = {

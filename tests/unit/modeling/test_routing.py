@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from modeling.errors import ModelError
-from modeling.key_assignment import flink_instance_of_key
-from modeling.key_histogram import KeyHistogram
-from modeling.routing import dealing, instance_shares
-from modeling.topology import Engine, Grouping
+from modeling.flow.key_assignment import flink_instance_of_key
+from modeling.flow.routing import dealing, instance_shares
+from modeling.inputs.key_histogram import KeyHistogram
+from modeling.inputs.topology import Engine, Grouping
 
 
 @pytest.mark.parametrize(

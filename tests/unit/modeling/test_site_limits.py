@@ -5,25 +5,25 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from modeling.estimate_intervals import estimate_intervals
 from modeling.evaluate import evaluate
 from modeling.evaluate_many import OTHER, evaluate_many
-from modeling.mending import excuses
-from modeling.network import MeasuredLink, measured_network
-from modeling.operator_profile import OperatorProfile
-from modeling.parameter_draws import parameter_draws
-from modeling.physical_plan import Container, Instance, PhysicalPlan
-from modeling.plan_change import PlanChange
-from modeling.polling import Polling
-from modeling.rates import arrival_rates
-from modeling.rescale_model import declared_rescale
-from modeling.resources import resources
-from modeling.site import ContainerSize, Site
-from modeling.stream_delays import stream_delays
-from modeling.targets import Targets
-from modeling.topology import Grouping, Operator, Stream, Topology
-from modeling.violation import violations
-from modeling.windowed_output import WindowedOutput, WindowKind
+from modeling.flow.rates import arrival_rates
+from modeling.flow.resources import resources
+from modeling.inputs.network import MeasuredLink, measured_network
+from modeling.inputs.operator_profile import OperatorProfile
+from modeling.inputs.physical_plan import Container, Instance, PhysicalPlan
+from modeling.inputs.polling import Polling
+from modeling.inputs.site import ContainerSize, Site
+from modeling.inputs.targets import Targets
+from modeling.inputs.topology import Grouping, Operator, Stream, Topology
+from modeling.inputs.windowed_output import WindowedOutput, WindowKind
+from modeling.latency.stream_delays import stream_delays
+from modeling.remedies import excuses
+from modeling.rescaling.plan_change import PlanChange
+from modeling.rescaling.rescale_model import declared_rescale
+from modeling.uncertainty.estimate_intervals import estimate_intervals
+from modeling.uncertainty.parameter_draws import parameter_draws
+from modeling.uncertainty.violation import violations
 
 Profiles = dict[str, OperatorProfile]
 

@@ -3,12 +3,19 @@
 import numpy as np
 import pytest
 
-from modeling.checkpoints import Checkpoints, barrier_s
 from modeling.errors import ModelError
-from modeling.key_assignment import flink_instance_of_key
-from modeling.physical_plan import PhysicalPlan
-from modeling.state import Restored, key_groups_fetched, key_groups_held, key_groups_moved, largest_share, state_move
-from modeling.topology import Engine, Grouping, Operator, Stream, Topology
+from modeling.flow.key_assignment import flink_instance_of_key
+from modeling.inputs.physical_plan import PhysicalPlan
+from modeling.inputs.topology import Engine, Grouping, Operator, Stream, Topology
+from modeling.rescaling.checkpoints import Checkpoints, barrier_s
+from modeling.rescaling.state import (
+    Restored,
+    key_groups_fetched,
+    key_groups_held,
+    key_groups_moved,
+    largest_share,
+    state_move,
+)
 
 
 def _job(engine: Engine = Engine.FLINK) -> Topology:

@@ -3,8 +3,8 @@
 import pytest
 
 from modeling.errors import ModelError
-from modeling.physical_plan import Container, Instance, PhysicalPlan
-from modeling.topology import Grouping, Operator, Stream, Topology
+from modeling.inputs.physical_plan import Container, Instance, PhysicalPlan
+from modeling.inputs.topology import Grouping, Operator, Stream, Topology
 
 
 def test_topology__refuses_a_cycle_and_names_it() -> None:

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from modeling.evaluate_many import evaluate_many
-from modeling.key_histogram import KeyHistogram
-from modeling.operator_profile import OperatorProfile
-from modeling.physical_plan import PhysicalPlan
-from modeling.queues import klb_waits_s
-from modeling.rates import arrival_rates
-from modeling.topology import Grouping, Operator, Stream, Topology
-from modeling.variability import instance_arrival_ca2
+from modeling.flow.rates import arrival_rates
+from modeling.inputs.key_histogram import KeyHistogram
+from modeling.inputs.operator_profile import OperatorProfile
+from modeling.inputs.physical_plan import PhysicalPlan
+from modeling.inputs.topology import Grouping, Operator, Stream, Topology
+from modeling.latency.variability import instance_arrival_ca2
+from modeling.queueing.queues import klb_waits_s
 
 KEYS = KeyHistogram({f"k{number}": 0.001 for number in range(1000)})
 

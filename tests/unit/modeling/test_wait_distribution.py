@@ -4,11 +4,11 @@ import ciw
 import numpy as np
 import pytest
 
-from modeling import two_moments
-from modeling.exact_wait import exact_wait
-from modeling.lattice import Lattice, mixture, two_moment_lattice
-from modeling.shared_queue import shared_delay_probability, shared_waits_s
-from modeling.wait_distribution import delay_probability, waits
+from modeling.queueing import two_moments
+from modeling.queueing.exact_wait import exact_wait
+from modeling.queueing.lattice import Lattice, mixture, two_moment_lattice
+from modeling.queueing.shared_queue import shared_delay_probability, shared_waits_s
+from modeling.queueing.wait_distribution import delay_probability, waits
 
 
 def test_two_moments__keep_mean_and_variation() -> None:

@@ -6,11 +6,11 @@ import pytest
 from modeling.errors import ModelError
 from modeling.evaluate import evaluate
 from modeling.evaluate_many import evaluate_many
-from modeling.key_histogram import KeyHistogram
-from modeling.operator_profile import OperatorProfile
-from modeling.physical_plan import PhysicalPlan
-from modeling.topology import Operator, Stream, Topology
-from modeling.windowed_output import WindowedOutput, WindowKind
+from modeling.inputs.key_histogram import KeyHistogram
+from modeling.inputs.operator_profile import OperatorProfile
+from modeling.inputs.physical_plan import PhysicalPlan
+from modeling.inputs.topology import Operator, Stream, Topology
+from modeling.inputs.windowed_output import WindowedOutput, WindowKind
 
 
 def counted(rate_per_s: float, keys: np.ndarray, span_s: float, seed: int) -> tuple[np.ndarray, np.ndarray]:

@@ -5,9 +5,9 @@ import itertools
 import pytest
 
 from modeling.evaluate import evaluate
-from modeling.operator_profile import OperatorProfile
-from modeling.physical_plan import PhysicalPlan
-from modeling.topology import Grouping, Operator, Stream, Topology
+from modeling.inputs.operator_profile import OperatorProfile
+from modeling.inputs.physical_plan import PhysicalPlan
+from modeling.inputs.topology import Grouping, Operator, Stream, Topology
 from planner.limits import Limits
 from planner.scaling_schedule import Excuse
 from planner.search.cheapest_plan import cheapest_plan, one_fewer, strongest_plan
@@ -68,7 +68,7 @@ def test_too_many_instances__are_excused_with_the_number_that_would_do(pair: Top
 
 
 def test_a_heavy_key__is_excused_because_instances_do_not_help() -> None:
-    from modeling.key_histogram import KeyHistogram
+    from modeling.inputs.key_histogram import KeyHistogram
 
     topology = Topology("t", (Operator("a"), Operator("b", 8)), (Stream("a", "b", Grouping.FIELDS),))
     profiles = {

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from forecasting.arrivals.history import ArrivalHistory, ArrivalSeries
-from modeling.operator_profile import OperatorProfile
-from modeling.physical_plan import PhysicalPlan
-from modeling.topology import Topology
+from modeling.inputs.operator_profile import OperatorProfile
+from modeling.inputs.physical_plan import PhysicalPlan
+from modeling.inputs.topology import Topology
 from planner.clock import TraceClock
 from planner.clusters.cluster import Accepted, Cluster, Failed, Pending, Verified
 from planner.clusters.simulator import SimulatedCluster

@@ -12,8 +12,8 @@ import httpx
 import pytest
 from pydantic import SecretStr
 
-from modeling.operator_sample import OperatorSample
-from modeling.topology import Engine, Grouping, Operator, Stream, Topology
+from modeling.calibration.operator_sample import OperatorSample
+from modeling.inputs.topology import Engine, Grouping, Operator, Stream, Topology
 from planner.clusters.heron_samples import heron_operator_samples
 from planner.errors import ClusterError
 

@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from modeling.operator_profile import OperatorProfile
-from modeling.physical_plan import PhysicalPlan
-from modeling.topology import Topology
+from modeling.inputs.operator_profile import OperatorProfile
+from modeling.inputs.physical_plan import PhysicalPlan
+from modeling.inputs.topology import Topology
 from planner.demand import Demand
 from planner.limits import Limits, RescaleTerms
 from planner.scaling_schedule import ScalingSchedule
@@ -141,7 +141,7 @@ def _plans(schedule: ScalingSchedule) -> list[PhysicalPlan]:
 
 
 def test_several_sources__are_planned_for_together() -> None:
-    from modeling.topology import Operator, Stream
+    from modeling.inputs.topology import Operator, Stream
 
     topology = Topology("two", tuple(Operator(n) for n in "abj"), (Stream("a", "j"), Stream("b", "j")))
     profiles = {"a": OperatorProfile("a", 0), "b": OperatorProfile("b", 0), "j": OperatorProfile("j", 1.0)}

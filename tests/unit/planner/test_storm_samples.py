@@ -8,8 +8,8 @@ import httpx
 import pytest
 from pydantic import SecretStr
 
-from modeling.operator_sample import OperatorSample
-from modeling.topology import Engine, Grouping, Operator, Stream, Topology
+from modeling.calibration.operator_sample import OperatorSample
+from modeling.inputs.topology import Engine, Grouping, Operator, Stream, Topology
 from planner.clusters.storm_samples import storm_operator_samples
 from planner.errors import ClusterError
 

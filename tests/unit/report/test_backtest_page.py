@@ -10,7 +10,7 @@ from sample_replay import replayed_trace
 
 from forecasting.forecast import QUANTILES
 from forecasting.prequential_scores import prequential_scores
-from forescale.report.backtest_page import ReplayedTrace, render_backtest_page, write_backtest_page
+from forescale.report.forecasts.backtest_page import ReplayedTrace, render_backtest_page, write_backtest_page
 
 HOSTILE = (
     "</script><script>alert(1)</script>",

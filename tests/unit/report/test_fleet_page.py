@@ -13,10 +13,10 @@ from report_page import ReportPage
 
 from forecasting.drift import Drift
 from forecasting.forecast import QUANTILES
-from forescale.report.decision import ReportError
-from forescale.report.fleet_page import render_fleet_page
-from forescale.report.fleet_row import FleetRow, by_risk
-from forescale.report.spark_line import HEIGHT, WIDTH, spark_line
+from forescale.report.decision.decision import ReportError
+from forescale.report.forecasts.fleet_page import render_fleet_page
+from forescale.report.forecasts.fleet_row import FleetRow, by_risk
+from forescale.report.forecasts.spark_line import HEIGHT, WIDTH, spark_line
 
 NBSP = "\N{NO-BREAK SPACE}"
 NOW = datetime(2026, 1, 26, tzinfo=UTC)

@@ -12,9 +12,9 @@ from report_page import ReportPage
 
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.forecast import BacktestScore
-from forescale.report.decision import ReportError
-from forescale.report.forecast_page import render_forecast_page, write_forecast_page
-from forescale.report.forecast_report import ForecastReport, forecast_report
+from forescale.report.decision.decision import ReportError
+from forescale.report.forecasts.forecast_page import render_forecast_page, write_forecast_page
+from forescale.report.forecasts.forecast_report import ForecastReport, forecast_report
 
 NBSP = "\N{NO-BREAK SPACE}"
 HORIZONS_S = (900, 3600, 21600, 86400)

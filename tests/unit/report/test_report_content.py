@@ -21,8 +21,8 @@ from sample_decision import (
 )
 
 from forecasting.forecast import BacktestScore
-from forescale.report.decision import CapacityStep, Decision, ReportError
-from forescale.report.render import render_report, write_report
+from forescale.report.decision.decision import CapacityStep, Decision, ReportError
+from forescale.report.decision.page import render_report, write_report
 
 NBSP = "\N{NO-BREAK SPACE}"
 

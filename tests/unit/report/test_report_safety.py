@@ -6,9 +6,9 @@ import pytest
 from report_page import ReportPage
 from sample_decision import SOURCE, refused_decision, sample_decision
 
-from forescale.report.decision import Decision
-from forescale.report.render import render_report
-from forescale.report.table import safe_href
+from forescale.report.decision.decision import Decision
+from forescale.report.decision.page import render_report
+from forescale.report.kit.table import safe_href
 
 HOSTILE = (
     "<script>alert(1)</script>",

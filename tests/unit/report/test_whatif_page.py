@@ -9,20 +9,20 @@ import pytest
 from report_page import ReportPage
 from sample_whatif import SIZED, evaluated, what_if
 
-from forescale.report.decision import ReportError
-from forescale.report.whatif import WhatIf
-from forescale.report.whatif_page import render_whatif_page, write_whatif_page
+from forescale.report.decision.decision import ReportError
+from forescale.report.whatif.page import render_whatif_page, write_whatif_page
+from forescale.report.whatif.whatif import WhatIf
 from modeling.evaluate import evaluate
-from modeling.key_histogram import KeyHistogram
-from modeling.network import MeasuredLink, measured_network
-from modeling.operator_profile import OperatorProfile
-from modeling.physical_plan import PhysicalPlan
-from modeling.plan_change import PlanChange
-from modeling.polling import Polling
-from modeling.rescale_model import declared_rescale
-from modeling.site import ContainerSize, Site
-from modeling.topology import Grouping, Operator, Stream, Topology
-from modeling.windowed_output import WindowedOutput, WindowKind
+from modeling.inputs.key_histogram import KeyHistogram
+from modeling.inputs.network import MeasuredLink, measured_network
+from modeling.inputs.operator_profile import OperatorProfile
+from modeling.inputs.physical_plan import PhysicalPlan
+from modeling.inputs.polling import Polling
+from modeling.inputs.site import ContainerSize, Site
+from modeling.inputs.topology import Grouping, Operator, Stream, Topology
+from modeling.inputs.windowed_output import WindowedOutput, WindowKind
+from modeling.rescaling.plan_change import PlanChange
+from modeling.rescaling.rescale_model import declared_rescale
 
 LATENCY, THROUGHPUT, UTILISATION, CORES, MEMORY = range(5)
 

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from forescale.services.airflow_environment import airflow_environment, forescale_environment, passwords, passwords_file
+from forescale.local.airflow.environment import airflow_environment, forescale_environment, passwords, passwords_file
 from forescale.settings import Settings
 
 

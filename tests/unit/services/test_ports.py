@@ -2,8 +2,8 @@ import socket
 
 import pytest
 
-from forescale.services.errors import ServiceError
-from forescale.services.ports import free_port
+from forescale.local.errors import ServiceError
+from forescale.local.ports import free_port
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from forescale.services.errors import ServiceError
-from forescale.services.processes import Processes, ended_by_signals
+from forescale.local.errors import ServiceError
+from forescale.local.processes import Processes, ended_by_signals
 
 psutil = pytest.importorskip("psutil")
 
@@ -34,7 +34,7 @@ def alive(pid):
 
 
 def test_stop__ends_children_in_other_process_groups_that_do_not_listen(tmp_path, monkeypatch):
-    monkeypatch.setattr("forescale.services.processes.GRACE_S", 0.3)
+    monkeypatch.setattr("forescale.local.processes.GRACE_S", 0.3)
     with Processes(tmp_path) as processes:
         parent = processes.start("family", [sys.executable, "-c", FAMILY], {})
         child = child_of(processes, "family")

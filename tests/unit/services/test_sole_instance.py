@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from forescale.services.errors import ServiceError
-from forescale.services.sole_instance import MARK, sole_instance
+from forescale.local.errors import ServiceError
+from forescale.local.sole_instance import MARK, sole_instance
 
 pytest.importorskip("psutil")
 

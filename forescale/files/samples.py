@@ -1,0 +1,326 @@
+"""Operator samples as a CSV or JSON file, for engines that we do not read ourselves: see docs/topology-file.md."""
+
+import csv
+import io
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from forescale.files.atomic import write_whole
+from modeling.calibration.operator_sample import OperatorSample
+from modeling.calibration.sifting import tuples_seen
+from modeling.errors import ModelError
+from modeling.inputs.topology import Topology
+
+MOST_BUSY = 1.5
+"""Busy and backpressured seconds over those of the span, beyond which they are no measurement but another unit."""
+
+MOST_BY_INPUT = 1.01
+"""Sum of what each input brought over what came in all, beyond which both are not of the same: rounding is not more."""
+
+MOST_INSTANCES = 2**31
+"""More than any engine numbers."""
+
+REQUIRED = ("operator", "index", "span_s", "busy_s", "backpressured_s", "records_in")
+OPTIONAL = (
+    "began_s",
+    "age_s",
+    "service_second_moment_s2",
+    "parallelism",
+    "cpu_s",
+    "memory_mib",
+    "gc_s",
+    "state_gib",
+)
+PER_STREAM = {"records_out": "records_out", "records_in": "records_in_by", "busy_s": "busy_s_by"}
+"""Columns of a CSV file that are followed by a colon and a stream, such as `records_out:a->b`, and their fields."""
+
+WHOLE = ("index", "parallelism")
+
+NotNegative = Annotated[float, Field(ge=0)]
+
+
+class SampleFileError(ValueError):
+    """A sample file that cannot be used; names the file, the line or entry, the field, the value and the remedy."""
+
+
+class _SampleEntry(BaseModel):
+    """What one instance did over a span. index: counts from 0 within the operator. What is not known is left out."""
+
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False, strict=True)
+    operator: str
+    index: Annotated[int, Field(ge=0, lt=MOST_INSTANCES)]
+    span_s: Annotated[float, Field(gt=0)]
+    busy_s: NotNegative
+    backpressured_s: NotNegative
+    records_in: NotNegative
+    records_out: dict[str, NotNegative] = {}
+    began_s: float | None = None
+    age_s: NotNegative | None = None
+    records_in_by: dict[str, NotNegative] = {}
+    busy_s_by: dict[str, NotNegative] = {}
+    service_second_moment_s2: NotNegative | None = None
+    parallelism: Annotated[int, Field(ge=1, le=MOST_INSTANCES)] | None = None
+    cpu_s: NotNegative | None = None
+    memory_mib: NotNegative | None = None
+    gc_s: NotNegative | None = None
+    state_gib: NotNegative | None = None
+
+
+class SamplesEntry(BaseModel):
+    """Samples of the instances of a topology: seconds, counts of tuples per stream (`a->b`), MiB and GiB."""
+
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False, strict=True)
+    topology: str
+    samples: list[_SampleEntry]
+
+
+def read_sample_file(path: Path, topology: Topology) -> list[OperatorSample]:
+    """Samples of a topology; what ends in .json is JSON, all else CSV.
+
+    Raises SampleFileError naming file, line (CSV) or entry (JSON), field, value and remedy.
+    """
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise SampleFileError(
+            f"{path}: byte {error.start} is not UTF-8; save the file as text in UTF-8 (compressed files unpacked)"
+        ) from None
+    except OSError as error:
+        raise SampleFileError(f"sample file {path} cannot be read: {error.strerror or error}; check the path") from None
+    if not text.strip():
+        raise SampleFileError(f"{path} is empty; give a sample of every instance")
+    placed = list(_of_json(path, text, topology) if path.suffix.lower() == ".json" else _of_csv(path, text))
+    if not placed:
+        raise SampleFileError(f"{path} holds no samples; give one of every instance")
+    return _checked(path, placed, topology)
+
+
+def write_sample_file(path: Path, topology: str, samples: Iterable[OperatorSample]) -> None:
+    """As JSON; the file is the old one or the new one."""
+    entry = SamplesEntry(
+        topology=topology,
+        samples=[
+            _SampleEntry(
+                operator=one.operator,
+                index=one.index,
+                span_s=float(one.span_s),
+                busy_s=float(one.busy_s),
+                backpressured_s=float(one.backpressured_s),
+                records_in=float(one.records_in),
+                records_out={stream: float(count) for stream, count in one.records_out.items()},
+                records_in_by={stream: float(count) for stream, count in one.records_in_by.items()},
+                busy_s_by={stream: float(spent_s) for stream, spent_s in one.busy_s_by.items()},
+                **{name: getattr(one, name) for name in OPTIONAL},
+            )
+            for one in samples
+        ],
+    )
+    write_whole(entry.model_dump_json(indent=1, exclude_defaults=True), path)
+
+
+Placed = tuple[str, OperatorSample]
+"""Where in the file a sample stands, and the sample."""
+
+
+def _of_json(path: Path, text: str, topology: Topology) -> Iterator[Placed]:
+    try:
+        # Not by pydantic: it takes what is no JSON (NaN) for JSON, and does not say on which line an error is.
+        body = json.loads(text, parse_constant=_not_json)
+    except _NotANumberError as wrong:
+        raise SampleFileError(
+            f"{path} holds {wrong}, which is no number; drop the sample, or give a finite number"
+        ) from None
+    except (ValueError, RecursionError) as error:
+        raise SampleFileError(
+            f"{path} is not JSON: {error}; a CSV file is told by a name that does not end in .json"
+        ) from None
+    try:
+        entry = SamplesEntry.model_validate(body)
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(str(part) for part in first["loc"]) or "(file)"
+        given = first["input"]
+        shown = f" (given: {given!r})" if isinstance(given, str | int | float | None) else ""
+        raise SampleFileError(f"{path}: {field}: {first['msg']}{shown}; see docs/topology-file.md") from None
+    if entry.topology != topology.name:
+        raise SampleFileError(
+            f"{path}: topology: {entry.topology!r} is not {topology.name!r}; give samples of this topology"
+        )
+    for number, sample in enumerate(entry.samples):
+        yield f"samples.{number}", OperatorSample(**sample.model_dump())
+
+
+class _NotANumberError(Exception):
+    pass
+
+
+def _not_json(constant: str) -> float:
+    raise _NotANumberError(constant)
+
+
+def _of_csv(path: Path, text: str) -> Iterator[Placed]:
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    try:
+        header = [name.strip() for name in next(reader)]
+        _check_header(path, header)
+        for row in reader:
+            line = f"line {reader.line_num}"
+            if not any(cell.strip() for cell in row):
+                continue
+            if len(row) != len(header):
+                raise SampleFileError(
+                    f"{path}: {line}: {len(row)} cells under {len(header)} columns; fill or cut the row"
+                )
+            yield line, _of_row(f"{path}: {line}", dict(zip(header, (cell.strip() for cell in row), strict=True)))
+    except csv.Error as error:
+        raise SampleFileError(f"{path}: line {reader.line_num} is not CSV: {error}; separate cells by commas") from None
+
+
+def _check_header(path: Path, header: Sequence[str]) -> None:
+    if lacking := [name for name in REQUIRED if name not in header]:
+        raise SampleFileError(
+            f"{path}: line 1: column {lacking[0]} is missing (columns: {', '.join(header)[:200]}); add it, separated "
+            "by commas"
+        )
+    for name in header:
+        kind, colon, stream = name.partition(":")
+        if name not in (*REQUIRED, *OPTIONAL) and not (colon and stream and kind in PER_STREAM):
+            raise SampleFileError(
+                f"{path}: line 1: {name!r} is no column; known are {', '.join((*REQUIRED, *OPTIONAL))}, and for each "
+                f"stream {', '.join(f'{kind}:a->b' for kind in PER_STREAM)}"
+            )
+        if header.count(name) > 1:
+            raise SampleFileError(f"{path}: line 1: column {name} is given twice; keep one of them")
+
+
+def _of_row(where: str, cells: Mapping[str, str]) -> OperatorSample:
+    numbers: dict[str, float | int] = {}
+    streams: dict[str, dict[str, float]] = {field: {} for field in PER_STREAM.values()}
+    for name, cell in cells.items():
+        kind, colon, stream = name.partition(":")
+        if name == "operator" or (not cell and name not in REQUIRED):
+            continue
+        number = _number(f"{where}: {name}", cell, signed=name == "began_s")
+        if colon:
+            streams[PER_STREAM[kind]][stream] = number
+        elif name in WHOLE:
+            if not number.is_integer():
+                raise SampleFileError(f"{where}: {name}: {cell!r} is not a whole number; give one")
+            if number > MOST_INSTANCES:
+                raise SampleFileError(f"{where}: {name}: {cell} is above {MOST_INSTANCES}; correct it")
+            numbers[name] = int(number)
+        else:
+            numbers[name] = number
+    try:
+        return OperatorSample(cells["operator"], **numbers, **streams)  # type: ignore[arg-type]
+    except ModelError as error:
+        raise SampleFileError(f"{where}: {error}") from None
+
+
+def _number(where: str, cell: str, *, signed: bool) -> float:
+    try:
+        number = float(cell)
+    except ValueError:
+        raise SampleFileError(
+            f"{where}: {cell!r} is not a number; give one with a decimal point, and no unit"
+        ) from None
+    if not math.isfinite(number):
+        raise SampleFileError(f"{where}: {cell!r} is not finite; drop the row, or give a finite number")
+    if number < 0 and not signed:
+        raise SampleFileError(f"{where}: {cell} is below 0; drop the row, or correct it")
+    return number
+
+
+def _checked(path: Path, placed: Sequence[Placed], topology: Topology) -> list[OperatorSample]:
+    known = {operator.name for operator in topology.operators}
+    streams = {stream.name for stream in topology.streams}
+    most = {operator.name: operator.max_parallelism for operator in topology.operators}
+    seen: dict[tuple[str, int, float], str] = {}
+    seen_untimed: dict[tuple[object, ...], str] = {}
+    checked = []
+    for place, sample in placed:
+        where = f"{path}: {place}"
+        if sample.operator not in known:
+            raise SampleFileError(
+                f"{where}: operator: {sample.operator!r} is not in topology {topology.name!r}; known are "
+                f"{', '.join(sorted(known))}"
+            )
+        ends = {
+            "records_out": {stream.name for stream in topology.outputs(sample.operator)},
+            "records_in_by": {stream.name for stream in topology.inputs(sample.operator)},
+            "busy_s_by": {stream.name for stream in topology.inputs(sample.operator)},
+        }
+        for field, allowed in ends.items():
+            for stream, number in getattr(sample, field).items():
+                # A CSV file has a column for all rows: nothing counted there is nothing said.
+                if stream not in streams or (stream not in allowed and number > 0):
+                    raise SampleFileError(
+                        f"{where}: {field}: {stream!r} is no stream that "
+                        f"{'leaves' if field == 'records_out' else 'enters'} {sample.operator!r}; those are "
+                        f"{', '.join(sorted(allowed)) or 'none'}"
+                    )
+        _check_instance(where, sample, most[sample.operator])
+        spent_s = sample.busy_s + sample.backpressured_s
+        if spent_s > MOST_BUSY * sample.span_s:
+            raise SampleFileError(
+                f"{where}: busy_s + backpressured_s: {spent_s:g} s in a span of {sample.span_s:g} s; give seconds of "
+                "one instance"
+            )
+        by_input = {"records_in": sample.records_in_by, "busy_s": sample.busy_s_by}
+        for field, parts in by_input.items():
+            together, whole = sum(parts.values()), getattr(sample, field)
+            if together > MOST_BY_INPUT * whole:
+                raise SampleFileError(
+                    f"{where}: {field}_by: {together:g} of all inputs together, more than {field} of {whole:g}; give "
+                    f"parts of {field}"
+                )
+        if sample.began_s is None:
+            # An instance may well be idle twice.
+            if tuples_seen(sample) and (same := _all_of(sample)) in seen_untimed:
+                raise SampleFileError(
+                    f"{where}: instance {sample.index} of {sample.operator!r} is given twice with the same numbers "
+                    f"(before: {seen_untimed[same]}); keep one of them, or tell began_s of both"
+                )
+            seen_untimed[_all_of(sample)] = place
+        else:
+            span = (sample.operator, sample.index, sample.began_s)
+            if span in seen:
+                raise SampleFileError(
+                    f"{where}: instance {sample.index} of {sample.operator!r} is given twice for the span that began "
+                    f"at {sample.began_s:g} s (before: {seen[span]}); keep one of them"
+                )
+            seen[span] = place
+        checked.append(
+            replace(sample, **{field: _of(getattr(sample, field), allowed) for field, allowed in ends.items()})  # type: ignore[arg-type]
+        )
+    return checked
+
+
+def _check_instance(where: str, sample: OperatorSample, most: int) -> None:
+    """most: max_parallelism of the operator."""
+    if sample.parallelism is not None and not 1 <= sample.parallelism <= most:
+        raise SampleFileError(
+            f"{where}: parallelism: {sample.parallelism} of {sample.operator!r}, which runs as 1 to {most} instances; "
+            "correct it, or max_parallelism in the topology file"
+        )
+    if sample.index >= (sample.parallelism or most):
+        with_so_many = (
+            f"a max_parallelism of {most}" if sample.parallelism is None else f"a parallelism of {sample.parallelism}"
+        )
+        raise SampleFileError(f"{where}: index: {sample.index} with {with_so_many}; count instances from 0")
+
+
+def _all_of(sample: OperatorSample) -> tuple[object, ...]:
+    return tuple(
+        tuple(sorted(value.items())) if isinstance(value, Mapping) else value for value in vars(sample).values()
+    )
+
+
+def _of(counts: Mapping[str, float], allowed: Iterable[str]) -> dict[str, float]:
+    return {stream: count for stream, count in counts.items() if stream in allowed}

@@ -1,0 +1,159 @@
+"""The site as a YAML file: sizes of containers, speeds of nodes, links between them, buffers, checkpoints, rescales."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from forescale.files.topology import TopologyFileError, sentence, yaml_fields
+from modeling.errors import ModelError
+from modeling.inputs.network import MeasuredLink, measured_network
+from modeling.inputs.site import ContainerSize, Site
+from modeling.inputs.topology import Engine, Topology
+from modeling.rescaling.checkpoints import Checkpoints
+from modeling.rescaling.rescale_fit import MeasuredRescale, fitted_rescale
+from modeling.rescaling.rescale_model import RescaleModel, declared_for, declared_rescale
+from modeling.rescaling.state import Restored
+
+# Far beyond what any site has, and far from where numbers overflow.
+Positive = Annotated[float, Field(ge=1e-9, le=1e12, allow_inf_nan=False)]
+NotNegative = Annotated[float, Field(ge=0, le=1e12, allow_inf_nan=False)]
+Factor = Annotated[float, Field(ge=1e-3, le=1e3, allow_inf_nan=False)]
+Milliseconds = Annotated[float, Field(ge=0, le=1e7, allow_inf_nan=False)]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class ContainersEntry(_Strict):
+    """What every container may use; left out, nothing bounds it."""
+
+    cores: Positive | None = None
+    memory_mib: Positive | None = None
+
+
+class NodeEntry(_Strict):
+    """service_factor: by what factor service times are longer here than where they were measured."""
+
+    service_factor: Factor = 1.0
+
+
+class LinkEntry(_Strict):
+    """What was measured between two nodes. delay_ms: one way. Pairs without a link are estimated."""
+
+    first: str = Field(alias="from")
+    second: str = Field(alias="to")
+    delay_ms: Milliseconds
+    jitter_ms: Milliseconds | None = None
+    bandwidth_mbit_per_s: Positive | None = None
+
+
+class StreamEntry(_Strict):
+    """bytes_per_tuple: as serialised. serialisation_s: to write and read a tuple, where service times lack it."""
+
+    bytes_per_tuple: NotNegative | None = None
+    serialisation_s: NotNegative = 0.0
+
+
+class CheckpointsEntry(_Strict):
+    interval_s: Positive
+    duration_s: NotNegative
+    rescales_on_completion: bool = False
+
+
+class MeasuredRescaleEntry(_Strict):
+    downtime_s: NotNegative
+    restored_gib: NotNegative = 0.0
+    saved_gib: NotNegative = 0.0
+
+
+class RescaleEntry(_Strict):
+    """What is known of rescales: declared where given, else what is usual for the engine; learnt from those measured.
+
+    with_savepoint: all state is saved before the job stops. restored: what is read again.
+    """
+
+    restart_s: NotNegative | None = None
+    save_s_per_gib: NotNegative = 10.0
+    restore_s_per_gib: NotNegative = 10.0
+    measured: list[MeasuredRescaleEntry] = []
+    with_savepoint: bool = False
+    restored: Restored = Restored.WHOLE_JOB
+
+
+class SiteEntry(_Strict):
+    """A whole site file; every section may be left out. streams: by name (`a->b`)."""
+
+    containers: ContainersEntry = ContainersEntry()
+    nodes: dict[str, NodeEntry] = {}
+    links: list[LinkEntry] = []
+    streams: dict[str, StreamEntry] = {}
+    buffer_timeout_s: NotNegative = 0.0
+    checkpoints: CheckpointsEntry | None = None
+    rescale: RescaleEntry = RescaleEntry()
+    seed: Annotated[int, Field(ge=0)] = 7
+
+
+@dataclass(frozen=True)
+class SiteFile:
+    """The site, and how plans are changed there."""
+
+    site: Site
+    checkpoints: Checkpoints | None
+    rescale: RescaleModel
+    with_savepoint: bool
+    restored: Restored
+
+
+def read_site_file(path: Path, topology: Topology) -> SiteFile:
+    """The site, checked against a topology. Raises TopologyFileError naming file, field, value and remedy."""
+    body = yaml_fields(path, "site file", "see docs/topology-file.md for one", may_be_empty=True)
+    try:
+        entry = SiteEntry.model_validate(body)
+        known = [stream.name for stream in topology.streams]
+        if unknown := sorted(set(entry.streams) - set(known)):
+            raise ModelError(
+                f"streams.{unknown[0]} is no stream of topology {topology.name!r}; they are {', '.join(known)}"
+            )
+        return site_of(entry, topology.engine)
+    except ModelError as error:
+        raise TopologyFileError(f"{path}: {error}") from None
+    except ValidationError as error:
+        raise TopologyFileError("\n".join(sentence(path, problem) for problem in error.errors())) from None
+
+
+def no_site(engine: Engine) -> SiteFile:
+    """Where no site file is given: nothing is bounded, rescales are as usual for the engine."""
+    return site_of(SiteEntry(), engine)
+
+
+def site_of(entry: SiteEntry, engine: Engine) -> SiteFile:
+    """Raises ModelError where numbers do not fit together."""
+    links = [
+        MeasuredLink(link.first, link.second, link.delay_ms, link.jitter_ms, link.bandwidth_mbit_per_s)
+        for link in entry.links
+    ]
+    site = Site(
+        container=ContainerSize(entry.containers.cores, entry.containers.memory_mib),
+        service_factor={name: node.service_factor for name, node in entry.nodes.items()},
+        network=measured_network(links, np.random.default_rng(entry.seed)) if links else None,
+        bytes_per_tuple={
+            name: stream.bytes_per_tuple for name, stream in entry.streams.items() if stream.bytes_per_tuple is not None
+        },
+        buffer_timeout_s=entry.buffer_timeout_s,
+        serialisation_s={name: stream.serialisation_s for name, stream in entry.streams.items()},
+    )
+    given = entry.rescale
+    declared = (
+        declared_for(engine)
+        if given.restart_s is None
+        else declared_rescale(
+            given.restart_s, save_s_per_gib=given.save_s_per_gib, restore_s_per_gib=given.restore_s_per_gib
+        )
+    )
+    measured = [MeasuredRescale(one.downtime_s, one.restored_gib, one.saved_gib) for one in given.measured]
+    checkpoints = None if entry.checkpoints is None else Checkpoints(**entry.checkpoints.model_dump())
+    return SiteFile(site, checkpoints, fitted_rescale(measured, declared), given.with_savepoint, given.restored)

@@ -1,0 +1,342 @@
+"""One YAML file per topology: operators, streams, arrivals, events, forecast, planning and cluster, validated field by
+field.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import httpx
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from forecasting.forecast import QUANTILES
+from forescale.files.arrivals_section import ArrivalsSection, NotNegative, Positive
+from forescale.files.events_section import EventsSection
+from forescale.files.shown import shown
+from modeling.errors import ModelError
+from modeling.inputs.key_histogram import KeyHistogram
+from modeling.inputs.operator_profile import OperatorProfile
+from modeling.inputs.topology import Engine, Grouping, Operator, Stream, Topology
+
+
+class TopologyFileError(ValueError):
+    """A topology file that cannot be read; names the file, the field, the value and the remedy."""
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class OperatorEntry(_Strict):
+    """What is declared of an operator until calibration measures it. service_s: busy seconds of one instance per
+    tuple.
+    """
+
+    service_s: NotNegative
+    service_cv2: NotNegative = 1.0
+    max_parallelism: Annotated[int, Field(ge=1)] = 128
+    key_shares: dict[str, Annotated[float, Field(ge=0, le=1)]] | None = None
+
+
+class StreamEntry(_Strict):
+    """selectivity: tuples out on this stream per tuple into the upstream operator. label: tells streams between the
+    same two operators apart. shares: of each instance that reads it, where the grouping is custom.
+    """
+
+    upstream: str = Field(alias="from")
+    downstream: str = Field(alias="to")
+    grouping: Grouping = Grouping.SHUFFLE
+    selectivity: NotNegative = 1.0
+    label: Annotated[str, Field(max_length=80)] = ""
+    shares: list[Annotated[float, Field(ge=0, le=1)]] = []
+
+    @field_validator("grouping", mode="before")
+    @classmethod
+    def _in_other_words(cls, given: object) -> object:
+        # Engines have words of their own for the same: rebalance, hash, broadcast, direct …
+        try:
+            return Grouping(str(given))
+        except ValueError:
+            return given
+
+    def as_stream(self) -> Stream:
+        return Stream(self.upstream, self.downstream, self.grouping, self.label, tuple(self.shares))
+
+
+class ForecastEntry(_Strict):
+    """step_s: width of the forecast's steps; horizon_s: how far it looks; train_days: how much history it sees.
+
+    refit_s: how old what was trained may be before backtest, choice and fits are made anew; 0 for every forecast.
+    """
+
+    step_s: Annotated[int, Field(gt=0)] = 300
+    horizon_s: Annotated[int, Field(gt=0)] = 86400
+    train_days: Annotated[int, Field(ge=2)] = 56
+    origins: Annotated[int, Field(ge=2)] = 36
+    paths: Annotated[int, Field(ge=100)] = 400
+    seed: Annotated[int, Field(ge=0)] = 7
+    refit_s: Annotated[float, Field(ge=0)] = 6 * 3600
+
+
+class Planning(_Strict):
+    """What must hold, what a rescale costs, and what is allowed.
+
+    quantile: of the peak of the demand to plan for. max_utilisation: headroom left to the busiest instance.
+    max_lag_s: a minute with more seconds of backlog than this is a violation. downtime_s: of a rescale. safety_s: how
+    much earlier than needed a plan is to be in place. rescale_cost_instance_hours: what one rescale is worth
+    avoiding. deploy_timeout_s: a plan that does not run by then is undone; hold_s: how long it must hold.
+    """
+
+    quantile: float = 0.95
+    slot_s: Annotated[int, Field(gt=0)] = 900
+    max_utilisation: Annotated[float, Field(gt=0, lt=1)] = 0.85
+    max_latency_s: Positive | None = None
+    max_lag_s: Positive = 180
+    downtime_s: NotNegative = 30
+    safety_s: NotNegative = 300
+    min_dwell_s: NotNegative = 3600
+    max_catch_up_s: Positive = 600
+    max_instances: Annotated[int, Field(ge=1)] = 64
+    max_parallelism: dict[str, Annotated[int, Field(ge=1)]] = {}
+    rescale_cost_instance_hours: NotNegative = 1.0
+    deploy_timeout_s: Positive = 300
+    hold_s: NotNegative = 30
+
+    @field_validator("quantile")
+    @classmethod
+    def _is_forecast(cls, quantile: float) -> float:
+        # Between those that backtests calibrate, a quantile would be planned for as it comes.
+        if quantile not in QUANTILES:
+            raise ValueError(f"{quantile} is not calibrated; give one of {', '.join(map(str, QUANTILES))}")
+        return quantile
+
+
+class SimulatorEntry(_Strict):
+    """The in-process cluster simulator. truth: folder of the arrival history that it replays.
+
+    service_s: per operator the simulator's own truth, where it is another than what the file declares: what calibration
+    has to find out.
+    """
+
+    kind: Literal["simulator"]
+    truth: str
+    slots: Annotated[int, Field(ge=1)] = 64
+    downtime_s: Positive = 25
+    parallelism: dict[str, Annotated[int, Field(ge=1)]]
+    service_s: dict[str, NotNegative] = {}
+
+
+class FlinkEntry(_Strict):
+    """A Flink session cluster over REST. job: name of the running job; operators: topology operator → vertex name.
+
+    sample_s: over how many seconds its metrics are read for calibration.
+    """
+
+    @field_validator("url")
+    @classmethod
+    def _is_an_address(cls, url: str) -> str:
+        # The address may hold a password: no message repeats it.
+        try:
+            parsed = httpx.URL(url)
+            usable = parsed.scheme in ("http", "https") and bool(parsed.host)
+        except httpx.InvalidURL:
+            usable = False
+        if not usable:
+            raise ValueError("is no address of a job manager; give it like http://127.0.0.1:8081")
+        return url
+
+    kind: Literal["flink"]
+    url: str
+    job: str
+    operators: dict[str, str] = {}
+    sample_s: Positive = 30
+
+
+class TopologyConfig(_Strict):
+    """A whole topology file. Who calibrates from samples or evaluates plans needs neither arrivals nor cluster."""
+
+    topology: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=80)]
+    engine: Engine = Engine.FLINK
+    operators: dict[str, OperatorEntry]
+    streams: list[StreamEntry]
+    arrivals_section: ArrivalsSection | None = Field(default=None, alias="arrivals")
+    events: EventsSection = []
+    forecast: ForecastEntry = ForecastEntry()
+    planning: Planning = Planning()
+    cluster_section: Annotated[SimulatorEntry | FlinkEntry, Field(discriminator="kind")] | None = Field(
+        default=None, alias="cluster"
+    )
+
+    @property
+    def arrivals(self) -> ArrivalsSection:
+        """Raises TopologyFileError where the file has none."""
+        if self.arrivals_section is None:
+            raise TopologyFileError(f"{self.topology}: section arrivals is missing; add it to read history")
+        return self.arrivals_section
+
+    @property
+    def cluster(self) -> SimulatorEntry | FlinkEntry:
+        """Raises TopologyFileError where the file has none."""
+        if self.cluster_section is None:
+            raise TopologyFileError(
+                f"{self.topology}: section cluster is missing; add it to say where the topology runs"
+            )
+        return self.cluster_section
+
+    @model_validator(mode="after")
+    def _names_hang_together(self) -> "TopologyConfig":
+        self.as_topology()
+        self.declared_profiles()
+        known = ", ".join(self.operators)
+        if unknown := sorted(set(self.planning.max_parallelism) - set(self.operators)):
+            raise ValueError(f"planning.max_parallelism names the unknown operator {unknown[0]!r}; known are {known}")
+        if isinstance(self.cluster_section, FlinkEntry) and (
+            unknown := sorted(set(self.cluster_section.operators) - set(self.operators))
+        ):
+            raise ValueError(f"cluster.operators names the unknown operator {unknown[0]!r}; known are {known}")
+        sources = self.as_topology().sources
+        for field in ("topics", "queries", "spouts"):
+            if unknown := sorted(set(getattr(self.arrivals_section, field, {})) - set(sources)):
+                raise ValueError(
+                    f"arrivals.{field} names {unknown[0]!r}, which is no source of the topology; they are "
+                    f"{', '.join(sources)}"
+                )
+        for number, event in enumerate(self.events):
+            if unknown := sorted(set(event.concerned or ()) - set(sources)):
+                raise ValueError(
+                    f"events.{number} names {unknown[0]!r}, which is no source of the topology; they are "
+                    f"{', '.join(sources)}"
+                )
+        if self.planning.slot_s % self.forecast.step_s:
+            raise ValueError(
+                f"planning.slot_s {self.planning.slot_s} is no multiple of forecast.step_s {self.forecast.step_s}; "
+                "a slot is made of whole steps"
+            )
+        if isinstance(self.cluster_section, SimulatorEntry):
+            for name in self.operators:
+                if name not in self.cluster_section.parallelism:
+                    raise ValueError(f"cluster.parallelism gives nothing for operator {name!r}; name every operator")
+            for name in {*self.cluster_section.parallelism, *self.cluster_section.service_s} - set(self.operators):
+                raise ValueError(f"cluster names the unknown operator {name!r}; known are {', '.join(self.operators)}")
+        return self
+
+    def as_topology(self) -> Topology:
+        return Topology(
+            self.topology,
+            tuple(Operator(name, entry.max_parallelism) for name, entry in self.operators.items()),
+            tuple(entry.as_stream() for entry in self.streams),
+            self.engine,
+        )
+
+    def declared_profiles(self, truth_service_s: Mapping[str, float] | None = None) -> dict[str, OperatorProfile]:
+        """What the file declares of each operator: what the model starts from, before anything is measured.
+
+        truth_service_s: service times to put in place of the declared ones.
+        """
+        truth = truth_service_s or {}
+        return {
+            name: OperatorProfile(
+                name,
+                truth.get(name, entry.service_s),
+                {s.as_stream().name: s.selectivity for s in self.streams if s.upstream == name},
+                service_cv2=entry.service_cv2,
+                keys=KeyHistogram(entry.key_shares) if entry.key_shares else None,
+            )
+            for name, entry in self.operators.items()
+        }
+
+
+def read_topology_file(path: Path) -> TopologyConfig:
+    """The validated file. Raises TopologyFileError naming file, field, value and remedy."""
+    body = yaml_fields(path, "topology file", "see examples/topologies for one")
+    try:
+        return TopologyConfig.model_validate(body)
+    except ModelError as error:
+        raise TopologyFileError(f"{path}: {error}") from None
+    except ValidationError as error:
+        raise TopologyFileError("\n".join(sentence(path, problem) for problem in error.errors())) from None
+
+
+def yaml_fields(path: Path, what: str, example: str, *, may_be_empty: bool = False) -> dict[str, Any]:
+    """The fields of a YAML file, not validated. Raises TopologyFileError where there are none, or one is given twice.
+
+    what: how messages call the file; example: where they send those who have none.
+    """
+    try:
+        body = yaml.load(path.read_text(encoding="utf-8-sig"), _UniqueKeysLoader)  # noqa: S506 - a safe loader
+    except FileNotFoundError:
+        raise TopologyFileError(f"{what} {path} does not exist; {example}") from None
+    except UnicodeDecodeError as error:
+        raise TopologyFileError(f"{what} {path} cannot be read: {error}; save it as UTF-8") from None
+    except OSError as error:
+        raise TopologyFileError(f"{what} {path} cannot be read: {error}; check the path") from None
+    except RecursionError:
+        raise TopologyFileError(f"{what} {path} is nested too deeply; {example}") from None
+    except _TwiceError as error:
+        raise TopologyFileError(f"{what} {path}: {error}") from None
+    # A date that no calendar has, such as 2026-02-30, is a ValueError of its own.
+    except (yaml.YAMLError, ValueError) as error:
+        raise TopologyFileError(f"{what} {path} is not YAML: {error}; correct it there".replace("\n", " ")) from None
+    if body is None and may_be_empty:
+        return {}
+    if body is None:
+        raise TopologyFileError(f"{what} {path} is empty; {example}")
+    if not isinstance(body, dict):
+        raise TopologyFileError(f"{what} {path} holds {type(body).__name__}, not fields; see docs/topology-file.md")
+    return body
+
+
+class _TwiceError(yaml.YAMLError):
+    """A key that stands twice in a mapping."""
+
+
+class _UniqueKeysLoader(yaml.SafeLoader):
+    """YAML forbids a key that stands twice in a mapping; PyYAML takes the last one."""
+
+    def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
+        node: yaml.MappingNode = super().compose_mapping_node(anchor)
+        lines: dict[tuple[str, str], int] = {}
+        for key, _ in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                continue
+            line, told = key.start_mark.line + 1, (key.tag, key.value)
+            if told in lines:
+                raise _TwiceError(
+                    f"line {line}: {key.value!r} is given twice, first in line {lines[told]}; leave one out"
+                )
+            lines[told] = line
+        return node
+
+
+def sentence(path: Path, problem: object) -> str:
+    """What pydantic found, with the file and the field."""
+    assert isinstance(problem, dict)
+    place = [str(part) for part in problem["loc"]]
+    if place[:1] == ["arrivals"]:
+        # Between the section and its field stands the kind of source that it was taken for.
+        del place[1:2]
+    if place[:1] == ["events"]:
+        # As with arrivals, behind the number of the entry.
+        del place[2:3]
+    field = ".".join(place) or "(file)"
+    if problem["type"] == "missing":
+        return f"{path}: {field} is missing; add it"
+    if problem["type"] == "extra_forbidden":
+        return f"{path}: {field} is not a known field; remove it or correct its name"
+    message = problem["msg"].removeprefix("Value error, ")
+    given = problem["input"]
+    # Only what stands alone is repeated: a whole section may hold an address with a password.
+    alone = isinstance(given, str | int | float) and problem["type"] != "value_error"
+    return f"{path}: {field}: {message}" + (f" (given: {shown(given)})" if alone else "")
+
+
+def find_topology_file(name: str, folder: Path) -> Path:
+    """The file of a topology, by its path or by its name in the folder of topology files."""
+    if name.endswith((".yaml", ".yml")):
+        return Path(name)
+    candidate = folder / f"{name}.yaml"
+    if not candidate.exists():
+        known = ", ".join(sorted(p.stem for p in folder.glob("*.yaml"))) or "none"
+        raise TopologyFileError(f"no topology {name!r} in {folder}; known are: {known}")
+    return candidate

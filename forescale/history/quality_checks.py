@@ -1,0 +1,67 @@
+"""Whether a history is as good as its topology file asks: each bound, for each source, with what would help."""
+
+from dataclasses import dataclass
+
+from forecasting.arrivals.quality import Quality, SourceQuality
+from forescale.files.arrivals_section import QualityEntry
+
+
+@dataclass(frozen=True)
+class QualityCheck:
+    """One bound of `arrivals.quality` for one source. value, limit: shares. remedy: empty where it holds."""
+
+    bound: str
+    source: str
+    value: float
+    limit: float
+    holds: bool
+    remedy: str
+
+
+def quality_checks(found: Quality, bounds: QualityEntry) -> list[QualityCheck]:
+    """By bound and source. Each source is held to each bound: one that is dead must not hide behind those that live."""
+    return [
+        _checked(bound, name, of_source, getattr(bounds, bound))
+        for bound in ("min_observed", "max_quarantined", "max_late", "max_duplicates")
+        for name, of_source in found.sources.items()
+    ]
+
+
+def _checked(bound: str, source: str, found: SourceQuality, limit: float) -> QualityCheck:
+    value = _value(bound, found)
+    holds = value >= limit if bound == "min_observed" else value <= limit
+    return QualityCheck(bound, source, value, limit, holds, "" if holds else _remedy(bound, found))
+
+
+def _value(bound: str, found: SourceQuality) -> float:
+    if bound == "min_observed":
+        return found.complete
+    number = {
+        "max_quarantined": sum(found.quarantined.values()),
+        "max_late": found.late,
+        "max_duplicates": found.duplicates,
+    }[bound]
+    return number / found.rows_read if found.rows_read else float(number > 0)
+
+
+def _remedy(bound: str, found: SourceQuality) -> str:
+    if bound == "min_observed":
+        most = max(("missing", "throttled", "partial"), key=lambda status: getattr(found, status))
+        return {
+            "missing": "most of the rest is missing: see whether the feed was alive, then build the span again; of a "
+            "feed that was alive without a sign of it, tell when (coverage, max_silence_s, max_gap_s)",
+            "throttled": "most of the rest is throttled: tell when the source was held back (held_back), read what is "
+            "offered in place of throughput, or add capacity",
+            "partial": "most of the rest is partial: see why the feed stops so often, or bridge short silences "
+            "(max_silence_s, max_gap_s) or take wider windows (window_s)",
+        }[most]
+    if bound == "max_quarantined":
+        most = max(found.quarantined, key=lambda reason: found.quarantined[reason])
+        return {
+            "future": "most are stamped in the future: set the clocks of what stamps them, or raise max_ahead_s",
+            "unset_clock": "most were stamped before a clock was set: set the clocks, or lower not_before",
+            "skipped_hour": "most have times that daylight saving skips: stamp in UTC, or correct timezone",
+        }[most]
+    if bound == "max_late":
+        return "rows come after their windows are closed: speed the feed up, or raise lateness_s"
+    return "the feed delivers twice: see its retries; were these no copies, correct columns.id or lower max_copy_gap_s"

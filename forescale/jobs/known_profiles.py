@@ -1,0 +1,48 @@
+"""Profiles to calibrate on top of: what the topology file declares now, with what was measured before in its place."""
+
+from dataclasses import replace
+
+from forescale.files.topology import TopologyConfig
+from modeling.inputs.operator_profile import OperatorProfile, Profiles
+from modeling.inputs.topology import Topology
+
+
+def known_profiles(config: TopologyConfig, earlier: Profiles) -> dict[str, OperatorProfile]:
+    """Of all operators. What nobody measured (keys, the selectivity of new streams, a service time that the engine does
+    not tell) is as the file declares it now: a correction there takes effect.
+    """
+    topology = config.as_topology()
+    return {
+        name: _known(topology, profile, earlier[name]) if name in earlier and earlier[name].samples else profile
+        for name, profile in config.declared_profiles().items()
+    }
+
+
+def _known(topology: Topology, declared: OperatorProfile, measured: OperatorProfile) -> OperatorProfile:
+    outputs = {stream.name for stream in topology.outputs(declared.operator)}
+    inputs = {stream.name for stream in topology.inputs(declared.operator)}
+    ratios = measured.selectivity if inputs else {}  # of sources they are declared, never measured
+    # Engines tell no busy time of some sources: what stands there was declared, by an earlier file perhaps.
+    timed = "service_s" in measured.intervals or measured.service_s_error > 0
+    return replace(
+        measured,
+        service_s=measured.service_s if timed else declared.service_s,
+        selectivity={stream: ratios.get(stream, ratio) for stream, ratio in declared.selectivity.items()},
+        selectivity_error={stream: e for stream, e in measured.selectivity_error.items() if stream in outputs},
+        keys=declared.keys or measured.keys,
+        stream_keys={stream: keys for stream, keys in measured.stream_keys.items() if stream in inputs},
+        stream_service_s={stream: s for stream, s in measured.stream_service_s.items() if stream in inputs},
+        input_selectivity={
+            stream: of for stream, of in measured.input_selectivity.items() if stream in outputs and set(of) <= inputs
+        },
+        windowed={stream: window for stream, window in measured.windowed.items() if stream in outputs},
+        service_cv2=_cv2(declared, measured),
+    )
+
+
+def _cv2(declared: OperatorProfile, measured: OperatorProfile) -> float:
+    """What is declared, unless it was measured, or lies above what it can be."""
+    if measured.service_cv2_interval is None:
+        return declared.service_cv2
+    low, high = measured.service_cv2_interval
+    return declared.service_cv2 if low == 0 and declared.service_cv2 <= high else measured.service_cv2

@@ -1,0 +1,98 @@
+"""The environment that makes Airflow keep to itself: below FORESCALE_HOME, on loopback, settings all ours."""
+
+import json
+import os
+import secrets
+from collections.abc import Mapping
+from pathlib import Path
+
+from pydantic import SecretStr
+
+from forescale.local.ports import LOOPBACK
+from forescale.local.sole_instance import MARK
+from forescale.settings import PROJECT, Settings
+
+ROLES = {"admin": "admin", "reviewer": "op", "viewer": "viewer"}
+DAGS = PROJECT / "dags"
+
+
+def airflow_home(settings: Settings) -> Path:
+    return settings.home.resolve() / "airflow"
+
+
+def passwords_file(home: Path) -> Path:
+    """Where the passwords of the web interface are: JSON, user → password, readable by its owner alone."""
+    return home / "passwords.json"
+
+
+def passwords(home: Path) -> dict[str, str]:
+    """The passwords, drawn once and then kept."""
+    file = passwords_file(home)
+    home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    if file.exists():
+        kept: dict[str, str] = json.loads(file.read_text())
+        return kept
+    drawn = {user: secrets.token_urlsafe(18) for user in ROLES}
+    with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as stream:
+        json.dump(drawn, stream)
+    return drawn
+
+
+def airflow_environment(
+    settings: Settings, port: int, *, dags: Path = DAGS, inherited: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """All variables for Airflow's processes and, through them, for its tasks.
+
+    port: of the web interface and the API. Inherited variables AIRFLOW… are dropped: they would point at another
+    installation. FORESCALE_… say what `settings` says.
+    """
+    home = airflow_home(settings)
+    base = os.environ if inherited is None else inherited
+    kept = {name: value for name, value in base.items() if not name.startswith(("AIRFLOW", "_AIRFLOW"))}
+    url = f"http://{LOOPBACK}:{port}"
+    ours = {
+        "AIRFLOW_HOME": str(home),
+        MARK: str(home),
+        "AIRFLOW__CORE__DAGS_FOLDER": str(dags),
+        "AIRFLOW__CORE__PLUGINS_FOLDER": str(home / "plugins"),
+        "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
+        "AIRFLOW__CORE__EXECUTOR": "LocalExecutor",
+        "AIRFLOW__CORE__PARALLELISM": "4",
+        "AIRFLOW__CORE__DAGS_ARE_PAUSED_AT_CREATION": "False",
+        "AIRFLOW__CORE__HOSTNAME_CALLABLE": "socket.gethostname",
+        "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS": ",".join(f"{user}:{role}" for user, role in ROLES.items()),
+        "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE": str(passwords_file(home)),
+        "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": f"sqlite:///{home / 'airflow.db'}",
+        "AIRFLOW__API__HOST": LOOPBACK,
+        "AIRFLOW__API__PORT": str(port),
+        "AIRFLOW__API__BASE_URL": url,  # without it every task calls :8080
+        # Short loops: a run of three small tasks takes seconds, not a minute.
+        "AIRFLOW__SCHEDULER__SCHEDULER_IDLE_SLEEP_TIME": "0.2",
+        "AIRFLOW__SCHEDULER__SCHEDULER_HEARTBEAT_SEC": "1",
+        "AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT": "60",  # how soon a killed task is run again
+        "AIRFLOW__DAG_PROCESSOR__REFRESH_INTERVAL": "30",
+        "AIRFLOW__DAG_PROCESSOR__PARSING_PROCESSES": "1",
+        # Loopback is never reached through a proxy.
+        "NO_PROXY": ",".join(filter(None, [base.get("NO_PROXY", ""), LOOPBACK, "localhost"])),
+        "PYTHONPATH": os.pathsep.join(filter(None, [str(PROJECT), base.get("PYTHONPATH", "")])),
+        # One thread each: tasks are forked from a process that has these libraries loaded, and two cores are soon full.
+        "OMP_NUM_THREADS": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+        "SPARK_LOCAL_IP": LOOPBACK,
+        "MLFLOW_DISABLE_TELEMETRY": "true",
+    }
+    return kept | ours | forescale_environment(settings)
+
+
+def forescale_environment(settings: Settings) -> dict[str, str]:
+    """The same settings for another process; paths absolute, since its working folder may be another."""
+    variables = {}
+    for name in type(settings).model_fields:
+        value = getattr(settings, name)
+        if isinstance(value, SecretStr):
+            value = value.get_secret_value()
+        if isinstance(value, Path):
+            value = value.resolve()
+        if value is not None:
+            variables[f"FORESCALE_{name.upper()}"] = json.dumps(value) if isinstance(value, dict) else str(value)
+    return variables

@@ -1,0 +1,161 @@
+"""Any topology as a job of examples/flink whose service times are known: what it is submitted with, and its truth."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from forescale.local.flink.errors import LocalFlinkError
+from forescale.local.flink.example_job import example_job
+from forescale.local.flink.local_cluster import LocalFlink
+from forescale.local.flink.submission import cancel_job, submit_job
+from modeling.inputs.key_histogram import KeyHistogram
+from modeling.inputs.operator_profile import OperatorProfile, Profiles
+from modeling.inputs.topology import Grouping, Stream, Topology
+
+MAIN_CLASS = "modeled.ModeledJob"
+GROUPINGS = (Grouping.SHUFFLE, Grouping.FIELDS)
+
+_LOGGED = np.dtype([("due_us", ">i8"), ("latency_us", ">i4")])
+
+
+@dataclass(frozen=True)
+class ModeledJob:
+    """truth: what each operator really does; service_cv2 is 0 or 1 over a whole number (Erlang services).
+
+    keys, skew: different keys of every source's items, by Zipf's law. state_mib: per operator behind a keyed stream.
+    buffer_timeout_s: after which a buffer that is not full is sent; 0 sends each item at once. Raises LocalFlinkError
+    for what the job cannot do.
+    """
+
+    topology: Topology
+    truth: Profiles
+    keys: int = 1000
+    skew: float = 0.0
+    state_mib: Mapping[str, float] = field(default_factory=dict)
+    buffer_timeout_s: float = 0.0
+    checkpoint_interval_s: float = 1.0
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        for stream in self.topology.streams:
+            if stream.grouping not in GROUPINGS:
+                raise LocalFlinkError(f"stream {stream.name} is grouped {stream.grouping}; give it shuffle or fields")
+        for name, profile in self.truth.items():
+            if profile.service_cv2 and abs(1 / profile.service_cv2 - round(1 / profile.service_cv2)) > 1e-9:
+                raise LocalFlinkError(f"operator {name!r}: service_cv2 {profile.service_cv2}; give 0 or 1, 1/2, 1/3 …")
+        for name in self.state_mib:
+            if not any(stream.grouping is Grouping.FIELDS for stream in self.topology.inputs(name)):
+                raise LocalFlinkError(f"operator {name!r} has state and no keyed stream enters it; group one by fields")
+
+    @property
+    def name(self) -> str:
+        return self.topology.name
+
+    @property
+    def key_shares(self) -> KeyHistogram:
+        """Share of each key `k0`, `k1` …: key i has a weight of 1 / (i + 1)^skew."""
+        weights = np.arange(1, self.keys + 1, dtype=float) ** -self.skew
+        return KeyHistogram({f"k{i}": float(share) for i, share in enumerate(weights / weights.sum())})
+
+    def declared_profiles(self) -> dict[str, OperatorProfile]:
+        """What is known before anything is measured: keys and spread of service times, but neither their means (a
+        second each is declared) nor selectivities (1 each).
+        """
+        return {
+            name: OperatorProfile(
+                name,
+                1.0,
+                {stream.name: 1.0 for stream in self.topology.outputs(name)},
+                service_cv2=self.truth[name].service_cv2,
+                keys=self.key_shares,
+            )
+            for name in self.topology.order
+        }
+
+    def true_profiles(self) -> dict[str, OperatorProfile]:
+        """What the job is told to do, with its keys."""
+        return {name: replace(self.truth[name], keys=self.key_shares) for name in self.topology.order}
+
+    def arguments(self) -> Mapping[str, str]:
+        """What the job is submitted with, but for its folders."""
+        operators = ",".join(
+            f"{name}:{round(1 / self.truth[name].service_cv2) if self.truth[name].service_cv2 else 0}"
+            f":{self.state_mib.get(name, 0.0):g}"
+            for name in self.topology.order
+        )
+        streams = ",".join(
+            f"{stream.upstream}:{stream.downstream}:{stream.grouping}"
+            f":{self.truth[stream.upstream].selectivity.get(stream.name, 1.0):g}"
+            f":{1000 * self._service_s(stream):g}"
+            for stream in self.topology.streams
+        )
+        return {
+            "operators": operators,
+            "streams": streams,
+            "keys": str(self.keys),
+            "skew": f"{self.skew:g}",
+            "seed": str(self.seed),
+            "buffer-timeout-ms": f"{1000 * self.buffer_timeout_s:.0f}",
+            "checkpoint-ms": f"{1000 * self.checkpoint_interval_s:.0f}",
+            "job-name": self.name,
+        }
+
+    def _service_s(self, stream: Stream) -> float:
+        profile = self.truth[stream.downstream]
+        return profile.stream_service_s.get(stream.name, profile.service_s)
+
+    def start(self, flink: LocalFlink, load_per_s: Mapping[str, float]) -> "RunningModeledJob":
+        """Build and submit the job. Raises LocalFlinkError when it cannot be built or does not run."""
+        folder = flink.folder / self.name
+        folder.mkdir(parents=True, exist_ok=True)
+        folders = {"rates": str(folder), "latencies": str(folder)}
+        jar = example_job(flink.java, flink.distribution, flink.folder)
+        offer(folder, load_per_s)
+        job_id = submit_job(flink.url, jar, {**self.arguments(), **folders}, main_class=MAIN_CLASS)
+        return RunningModeledJob(flink.url, job_id, folder)
+
+
+@dataclass(frozen=True)
+class RunningModeledJob:
+    """A job that was submitted. folder: of its rates and latencies."""
+
+    url: str
+    job_id: str
+    folder: Path
+
+    def offer(self, load_per_s: Mapping[str, float]) -> None:
+        """Change the rates of the running sources; the job sees it within 0.2 s, and forgets what it is behind."""
+        offer(self.folder, load_per_s)
+
+    def latencies_s(self, since_s: float, until_s: float) -> npt.NDArray[np.float64]:
+        """Of the items due in that time (seconds since the epoch), at all sinks; of each from due until last served."""
+        return logged_latencies_s(self.folder, since_s, until_s)
+
+    def cancel(self) -> None:
+        """Take the job away; its slots are free again."""
+        cancel_job(self.url, self.job_id)
+
+
+def offer(folder: Path, load_per_s: Mapping[str, float]) -> None:
+    """Write a file of its rate for each source; whoever reads finds the old one or the new one."""
+    for source, rate_per_s in load_per_s.items():
+        new = folder / f"{source}.new"
+        new.write_text(f"{rate_per_s:g}", encoding="utf-8")
+        new.replace(folder / f"{source}.rate")
+
+
+def logged_latencies_s(folder: Path, since_s: float, until_s: float) -> npt.NDArray[np.float64]:
+    """Latencies in all logs of a folder, one log for each instance of a sink and each time it was started.
+
+    In the order in which items were due. A record that is half written, at the end of a log, is left out.
+    """
+    found = [np.zeros(0, _LOGGED)]
+    for log in sorted(folder.glob("*.latencies")):
+        body = log.read_bytes()
+        items = np.frombuffer(body, _LOGGED, count=len(body) // _LOGGED.itemsize)
+        found.append(items[(items["due_us"] >= since_s * 1e6) & (items["due_us"] < until_s * 1e6)])
+    merged = np.concatenate(found)
+    return np.asarray(merged["latency_us"][np.argsort(merged["due_us"], kind="stable")] / 1e6, dtype=np.float64)

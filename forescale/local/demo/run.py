@@ -1,0 +1,115 @@
+"""The main job on the real trace: data, Airflow, one decision with all its deployments, and what came of it."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+
+from forescale.files.topology import SimulatorEntry
+from forescale.jobs.report import report
+from forescale.local.airflow.service import airflow_service
+from forescale.local.demo.airflow_run import decide_and_deploy
+from forescale.local.demo.demo_data import DEFAULT_NOW, DemoData, write_demo_data
+from forescale.local.environment import applied
+from forescale.settings import Settings
+from forescale.wiring.parts import clock_of, ledger_of, simulator_of, topology_config
+from planner.clock import TraceClock
+from planner.clusters.simulator_record import SimulatorRecord
+from planner.ledger.entries import ForecastEntry, ScheduleEntry, StepEntry
+
+TOPOLOGY = "call-analytics"
+WARM_UP = timedelta(hours=2)
+"""How long the simulator has run its first plan by the time of the decision: what calibration measures."""
+
+
+@dataclass(frozen=True)
+class DemoResult:
+    """Everything the summary tells. after: what the simulator recorded from the decision to the end of its horizon.
+
+    over_quantile: per minute of `after`, whether more came than the schedule had planned for.
+    """
+
+    data: DemoData
+    forecasts: tuple[ForecastEntry, ...]
+    schedule: ScheduleEntry
+    steps: tuple[StepEntry, ...]
+    after: SimulatorRecord
+    max_lag_s: float
+    report: Path
+
+    @property
+    def violation_minutes(self) -> int:
+        return int(self.after.violations(self.max_lag_s).size)
+
+
+def run_demo(settings: Settings, say: Callable[[str, str], None]) -> DemoResult:
+    """Run it in settings.home, which must be empty and whose clock is the trace's; say(stage, text) tells of progress.
+
+    Airflow starts while the raw events are written. Raises what any part of the job raises.
+    """
+    with ExitStack() as stack, ThreadPoolExecutor(1) as aside:
+        stack.enter_context(applied(settings))
+        starting = aside.submit(stack.enter_context, airflow_service(settings))
+        say("data", "unrolling a bank's calls of 2003 to raw events; Airflow starts meanwhile")
+        data = write_demo_data(settings.home, now=DEFAULT_NOW)
+        say(
+            "data", f"{data.rows:,} raw events of {data.calls:,} calls, {data.start:%d %b %Y} to {data.now:%d %b %H:%M}"
+        )
+        start_simulator(settings, DEFAULT_NOW)
+        airflow = starting.result()
+        say("airflow", f"ready at {airflow.url}")
+        for progress in decide_and_deploy(airflow.client, settings, TOPOLOGY):
+            say(progress.stage, progress.text)
+    with applied(settings):
+        return _result(settings, data)
+
+
+def start_simulator(settings: Settings, now: datetime) -> None:
+    """Let the simulator run its first plan for a while before the decision."""
+    config = topology_config(TOPOLOGY, settings)
+    assert isinstance(config.cluster, SimulatorEntry)
+    clock = TraceClock(settings.clock_file)
+    clock.start_at(now - WARM_UP)
+    simulator = simulator_of(config, config.cluster, settings, clock)
+    simulator.state()
+    clock.advance_to(now)
+    simulator.state()
+
+
+def _result(settings: Settings, data: DemoData) -> DemoResult:
+    """Let the rest of the horizon pass, and read what was recorded."""
+    config = topology_config(TOPOLOGY, settings)
+    assert isinstance(config.cluster, SimulatorEntry)
+    ledger, clock = ledger_of(settings), clock_of(settings)
+    (made,) = ledger.schedules(TOPOLOGY, limit=1)
+    assert isinstance(clock, TraceClock)
+    clock.advance_to(made.schedule.end)
+    after = simulator_of(config, config.cluster, settings, clock).record(made.schedule.made_at, made.schedule.end)
+    return DemoResult(
+        data=data,
+        forecasts=tuple(entry for entry in ledger.forecasts(TOPOLOGY) if entry.id in made.forecasts),
+        schedule=made,
+        steps=tuple(ledger.steps(schedule_id=made.id)),
+        after=after,
+        max_lag_s=config.planning.max_lag_s,
+        report=report(made.id),
+    )
+
+
+def planned_per_s(schedule: ScheduleEntry, record: SimulatorRecord, source: str) -> np.ndarray:
+    """Per minute of the record, the load of that source which the plan in force was chosen for; NaN before the
+    first.
+    """
+    planned = np.full(record.minute.shape, np.nan)
+    for step in schedule.schedule.steps:
+        inside = (record.minute >= _numpy(step.needed_from)) & (record.minute < _numpy(step.needed_until))
+        planned[inside] = step.load_per_s[source]
+    return planned
+
+
+def _numpy(moment: datetime) -> np.datetime64:
+    return np.datetime64(int(moment.timestamp()), "s")

@@ -1,0 +1,40 @@
+"""MLflow's web interface over the tracking store of this installation, on loopback."""
+
+import sys
+import time
+from collections.abc import Mapping
+
+import httpx
+
+from forescale.local.errors import ServiceError
+from forescale.local.ports import LOOPBACK
+from forescale.local.processes import Processes
+from forescale.settings import Settings
+
+NAME = "mlflow"
+
+
+def start_mlflow_server(settings: Settings, processes: Processes, environment: Mapping[str, str], port: int) -> None:
+    """Start the server. Jobs go on writing straight into the store, so it may come and go."""
+    artifacts = settings.mlruns.resolve() / "artifacts"
+    artifacts.mkdir(parents=True, exist_ok=True)
+    # Its job runners would take another 900 MB.
+    lean = {**environment, "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false", "MLFLOW_DISABLE_TELEMETRY": "true"}
+    command = [sys.executable, "-m", "mlflow", "server", "--backend-store-uri", settings.tracking_uri]
+    command += ["--artifacts-destination", artifacts.as_uri(), "--host", LOOPBACK, "--port", str(port)]
+    processes.start(NAME, [*command, "--workers", "1"], lean)
+
+
+def wait_for_mlflow(url: str, processes: Processes, timeout_s: float = 60) -> None:
+    """Raises ServiceError where the server has ended, or does not answer in time."""
+    deadline = time.monotonic() + timeout_s
+    while True:
+        processes.check()
+        try:
+            if httpx.get(f"{url}/health", timeout=5, trust_env=False).status_code == httpx.codes.OK:
+                return
+        except httpx.TransportError:
+            pass
+        if time.monotonic() > deadline:
+            raise ServiceError(f"MLflow does not answer at {url} after {timeout_s:g} s; see {processes.log(NAME)}")
+        time.sleep(0.2)

@@ -1,0 +1,44 @@
+"""One launcher for one folder: a second is refused, and what a killed one has left running is ended first."""
+
+import fcntl
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from forescale.local.errors import ServiceError
+
+MARK = "FORESCALE_SERVICES_OF"
+"""In the environment of every service: the folder it belongs to."""
+
+
+@contextmanager
+def sole_instance(home: Path) -> Iterator[None]:
+    """Hold the folder. The lock goes with its holder, however that ends, but what it had started may go on.
+
+    Raises ServiceError while another process holds it.
+    """
+    home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with (home / "launcher.lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ServiceError(
+                f"the services in {home} are already run by another process; stop it, or set FORESCALE_HOME"
+            ) from None
+        end_leftovers(home)
+        yield
+
+
+def end_leftovers(home: Path) -> list[int]:
+    """Kill the services of this folder, whoever started them; returns their ids."""
+    import psutil
+
+    ended = []
+    for process in psutil.process_iter():
+        with suppress(psutil.Error, ProcessLookupError, PermissionError):
+            if process.pid != os.getpid() and process.environ().get(MARK) == str(home):
+                os.kill(process.pid, signal.SIGKILL)
+                ended.append(process.pid)
+    return ended

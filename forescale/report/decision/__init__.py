@@ -1,0 +1,1 @@
+"""The report of one scaling decision, for the person who reviews it."""

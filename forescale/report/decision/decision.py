@@ -1,0 +1,129 @@
+"""One decision as the report shows it: the schedule, what it rests on, and afterwards what came of it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+import numpy as np
+import numpy.typing as npt
+
+from forecasting.arrivals.history import ArrivalHistory
+from forecasting.forecast import Forecast
+from modeling.estimate import Estimate
+from modeling.inputs.operator_profile import OperatorProfile
+from modeling.inputs.physical_plan import PhysicalPlan
+from planner.scaling_schedule import ScalingSchedule
+
+Floats = npt.NDArray[np.float64]
+
+
+class ReportError(ValueError):
+    """A decision whose parts do not belong together. The message names the part, the value and the remedy."""
+
+
+@dataclass(frozen=True)
+class CapacityStep:
+    """What the scheduled plan can carry over [start, end).
+
+    mst_per_s: maximum sustainable throughput per source. usable_per_s: what is left of it after headroom.
+    """
+
+    start: datetime
+    end: datetime
+    plan: PhysicalPlan
+    mst_per_s: Mapping[str, float]
+    usable_per_s: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class StepOutcome:
+    """How one step went. in_place_at, downtime_s: as measured, None where it was not deployed or not verified."""
+
+    in_place_at: datetime | None
+    downtime_s: float | None
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What happened after the decision.
+
+    arrivals: what really came. lag_start, lag_window_s, lag_s: the lag in seconds per window from lag_start, shape
+    (windows,), NaN where it was not measured. steps: per index into the schedule's steps.
+    """
+
+    arrivals: ArrivalHistory
+    lag_start: datetime
+    lag_window_s: int
+    lag_s: Floats
+    steps: Mapping[int, StepOutcome] = field(default_factory=dict)
+
+    def violation_minutes(self, max_lag_s: float) -> float:
+        """Minutes with more lag than allowed. A minute without a measurement does not count as one."""
+        return float(np.count_nonzero(self.lag_s > max_lag_s)) * self.lag_window_s / 60
+
+    @property
+    def largest_lag_s(self) -> float | None:
+        """None where no lag was measured."""
+        return None if np.isnan(self.lag_s).all() else float(np.nanmax(self.lag_s))
+
+    @property
+    def unmeasured_minutes(self) -> float:
+        return float(np.count_nonzero(np.isnan(self.lag_s))) * self.lag_window_s / 60
+
+
+@dataclass(frozen=True)
+class Decision:
+    """Everything a reviewer needs to approve or veto one schedule.
+
+    history: recent arrivals. forecasts: per source; refusals: why a source has none. capacity: what the schedule can
+    carry, oldest first. now_estimate, then_estimate: the current and the largest scheduled plan under the planned peak,
+    None where there is no peak to plan for or nothing is scheduled. profiles: as the model used them; declared: what
+    the topology file says of them. max_utilisation, max_lag_s: what must hold. links: MLflow run URL per source.
+    states: state of a step in the ledger, per index into the schedule's steps; without one it is proposed.
+    Raises ReportError where parts belong to different topologies or a step index does not exist.
+    """
+
+    schedule_id: str
+    schedule: ScalingSchedule
+    history: ArrivalHistory
+    forecasts: Mapping[str, Forecast]
+    capacity: tuple[CapacityStep, ...]
+    profiles: Mapping[str, OperatorProfile]
+    max_utilisation: float
+    max_lag_s: float
+    now_estimate: Estimate | None = None
+    then_estimate: Estimate | None = None
+    declared: Mapping[str, OperatorProfile] = field(default_factory=dict)
+    refusals: Mapping[str, str] = field(default_factory=dict)
+    links: Mapping[str, str] = field(default_factory=dict)
+    states: Mapping[int, str] = field(default_factory=dict)
+    outcome: Outcome | None = None
+
+    def __post_init__(self) -> None:
+        where = f"report of schedule {self.schedule_id!r} for topology {self.topology!r}"
+        parts = {"history": self.history.topology}
+        parts |= {f"forecast of {source!r}": forecast.topology for source, forecast in self.forecasts.items()}
+        for part, topology in parts.items():
+            if topology != self.topology:
+                raise ReportError(
+                    f"{where}: the {part} is of topology {topology!r}; give what the schedule was made from"
+                )
+        known = range(len(self.schedule.steps))
+        outcomes = self.outcome.steps if self.outcome else {}
+        if odd := sorted({*self.states, *outcomes} - set(known)):
+            raise ReportError(f"{where}: step {odd[0]} does not exist; steps count from 0 and there are {len(known)}")
+        for step in self.capacity:
+            if step.end <= step.start:
+                raise ReportError(f"{where}: capacity from {step.start} to {step.end}; a span ends after it starts")
+
+    @property
+    def topology(self) -> str:
+        return self.schedule.topology
+
+    @property
+    def quantile(self) -> float:
+        return self.schedule.quantile
+
+    def state(self, step: int) -> str:
+        return self.states.get(step, "proposed")

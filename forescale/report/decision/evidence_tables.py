@@ -1,0 +1,171 @@
+"""The tables a reviewer checks the decision by: quality of the forecast and of the model, peaks, provenance."""
+
+from collections.abc import Mapping
+
+from forecasting.drift import deployed_score
+from forecasting.forecast import BacktestScore, Forecast
+from forecasting.selection import DEPLOYED
+from forescale.report.decision.decision import Decision
+from forescale.report.kit.table import Cell, Column, Table, safe_href
+from forescale.report.kit.wording import (
+    duration,
+    moment,
+    number,
+    percent,
+    quantile_name,
+    rate,
+    service_time,
+    shortened,
+    span,
+)
+from modeling.inputs.operator_profile import OperatorProfile
+
+
+def peaks_table(forecasts: Mapping[str, Forecast], planned: float | None = None) -> Table | None:
+    """Quantiles of the largest rate within each horizon; the planned quantile is named in its column."""
+    quantiles = sorted({q for forecast in forecasts.values() for q in forecast.quantiles})
+    rows = [
+        (
+            *_head(forecasts, source, horizon_s),
+            *(Cell(_peak(forecast, horizon_s, q), strong=q == planned) for q in quantiles),
+        )
+        for source, forecast in sorted(forecasts.items())
+        for horizon_s in sorted(forecast.peak_per_s)
+    ]
+    named = [quantile_name(q) + (" (planned for)" if q == planned else "") for q in quantiles]
+    columns = (*_head_columns(forecasts, "Within"), *(Column(name, numeric=True) for name in named))
+    return Table(columns, tuple(rows), compact=True) if rows else None
+
+
+def _head(forecasts: Mapping[str, Forecast], source: str, horizon_s: int) -> tuple[Cell, ...]:
+    """Source and horizon; the source is not repeated where there is only one."""
+    horizon = Cell(duration(horizon_s), strong=True)
+    return (Cell(source, strong=True), horizon) if len(forecasts) > 1 else (horizon,)
+
+
+def _head_columns(forecasts: Mapping[str, Forecast], horizon: str) -> tuple[Column, ...]:
+    return (Column("Source"), Column(horizon)) if len(forecasts) > 1 else (Column(horizon),)
+
+
+def _peak(forecast: Forecast, horizon_s: int, quantile: float) -> str:
+    return rate(forecast.peak_quantile_per_s(horizon_s, quantile)) if quantile in forecast.quantiles else "–"
+
+
+def deployed_table(forecasts: Mapping[str, Forecast]) -> Table | None:
+    """What forecasts each horizon, and how that did in the backtest against the better naive rival."""
+    rows = [
+        (*_head(forecasts, source, horizon_s), *_deployed_cells(forecast, horizon_s))
+        for source, forecast in sorted(forecasts.items())
+        for horizon_s in sorted(forecast.forecaster)
+    ]
+    columns = (
+        *_head_columns(forecasts, "Horizon"),
+        Column("Forecaster"),
+        Column("Loss ratio", numeric=True),
+        Column("Peaks below p95", numeric=True),
+        Column("Origins", numeric=True),
+    )
+    return Table(columns, tuple(rows), compact=True) if rows else None
+
+
+def _deployed_cells(forecast: Forecast, horizon_s: int) -> tuple[Cell, ...]:
+    name = forecast.forecaster[horizon_s]
+    score = deployed_score(forecast, horizon_s)
+    if score is None:
+        return (Cell(name, ("not scored: too few origins",)), Cell("–"), Cell("–"), Cell("–"))
+    notes = () if score.ratio < 1 else ("no better than the naive rival",)
+    return (Cell(name, notes), Cell(number(score.ratio)), Cell(percent(score.coverage)), Cell(str(score.origins)))
+
+
+def rivals_table(forecasts: Mapping[str, Forecast]) -> Table | None:
+    """Every other forecaster that was tried, per horizon, with why it was not taken."""
+    rows = [
+        (
+            *_head(forecasts, source, score.horizon_s),
+            Cell(_tried(score), (_verdict(forecast, score),)),
+            Cell(number(score.ratio)),
+            Cell(percent(score.coverage)),
+            Cell(score.reason or "–"),
+        )
+        for source, forecast in sorted(forecasts.items())
+        for score in sorted(forecast.scores, key=lambda s: (s.horizon_s, s.forecaster))
+        if score is not deployed_score(forecast, score.horizon_s)
+    ]
+    columns = (
+        *_head_columns(forecasts, "Horizon"),
+        Column("Forecaster"),
+        Column("Loss ratio", numeric=True),
+        Column("Peaks below p95", numeric=True),
+        Column("Reason"),
+    )
+    return Table(columns, tuple(rows)) if rows else None
+
+
+def _tried(score: BacktestScore) -> str:
+    return "the best together" if score.forecaster == DEPLOYED else score.forecaster
+
+
+def _verdict(forecast: Forecast, score: BacktestScore) -> str:
+    if score.forecaster in forecast.forecaster.get(score.horizon_s, "").split(" + "):
+        return "part of what is deployed"
+    return "allowed" if score.allowed else "refused"
+
+
+def profiles_table(decision: Decision) -> Table:
+    """Service time per operator as the model used it, and as the topology file declares it."""
+    rows = [_profile_row(profile, decision.declared.get(name)) for name, profile in decision.profiles.items()]
+    columns = (Column("Operator"), Column("Service time", numeric=True), Column("Declared", numeric=True))
+    return Table(columns, tuple(rows), compact=True)
+
+
+def _profile_row(profile: OperatorProfile, declared: OperatorProfile | None) -> tuple[Cell, ...]:
+    origin = f"measured, {profile.samples:,} samples" if profile.samples else "declared, not yet measured"
+    selectivity = (f"{stream}: {number(ratio)} out per tuple in" for stream, ratio in profile.selectivity.items())
+    return (
+        Cell(profile.operator, (f"{origin}{_against_declared(profile, declared)}", *selectivity), strong=True),
+        Cell(service_time(profile.service_s, profile.service_s_error)),
+        Cell(service_time(declared.service_s) if declared else "–"),
+    )
+
+
+def _against_declared(profile: OperatorProfile, declared: OperatorProfile | None) -> str:
+    if declared is None or not profile.samples or declared.service_s <= 0:
+        return ""
+    off = profile.service_s / declared.service_s - 1
+    if abs(off) < 0.005:
+        return ", as declared"
+    return f", {percent(abs(off))} {'longer' if off > 0 else 'shorter'} than declared"
+
+
+def provenance(decision: Decision) -> tuple[tuple[str, Cell], ...]:
+    """What it takes to reproduce the decision: names, each with what it was."""
+    current = decision.schedule.current
+    forecasts = (
+        (f"Forecast of {source}", run_cell(forecast, decision.links.get(source, "")))
+        for source, forecast in sorted(decision.forecasts.items())
+    )
+    return (
+        ("Schedule", Cell(decision.schedule_id, (f"decided {moment(decision.schedule.made_at)} UTC",))),
+        ("Current plan", Cell(current.brief(), (f"plan {current.plan_id}",))),
+        *forecasts,
+        *((key, Cell(value)) for key, value in sorted(decision.schedule.derived_from.items())),
+    )
+
+
+def run_cell(forecast: Forecast, link: str) -> Cell:
+    """The run of a forecast, linked where the link is plain http(s), and what reproduces it."""
+    version = f", model version {forecast.model_version}" if forecast.model_version else ""
+    run = f"MLflow run {forecast.run_id}" if forecast.run_id else "not tracked in MLflow"
+    href = safe_href(link)
+    notes = (
+        f"issued {moment(forecast.issued_at)} UTC, seed {forecast.seed}",
+        f"trained on {span(forecast.trained_from, forecast.trained_to)} UTC, "
+        f"history {shortened(forecast.history_digest, 17)}{_snapshot(forecast)}",
+        *([link] if link and not href else []),
+        *forecast.notes,
+    )
+    return Cell(f"{run}{version}", notes, href)
+
+
+def _snapshot(forecast: Forecast) -> str:
+    return f", snapshot {forecast.history_snapshot}" if forecast.history_snapshot else ""

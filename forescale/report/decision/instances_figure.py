@@ -1,0 +1,51 @@
+"""The small figure: instances over time, of the schedule and of what it is weighed against."""
+
+import plotly.graph_objects as go
+
+from forescale.report.decision.decision import Decision
+from forescale.report.kit.figure import CAPACITY, RIVAL, KeyEntry, ReportFigure, base_layout, plotly_times
+from forescale.report.kit.wording import count_of, moment
+
+
+def instances_figure(decision: Decision) -> ReportFigure:
+    """The schedule, its largest plan for the whole span (static peak), and the current plan (hold)."""
+    schedule = decision.schedule
+    plans = [schedule.current, *(step.plan for step in schedule.steps)]
+    sizes = [plan.instances for plan in plans]
+    times = [schedule.start, *(max(step.deploy_at, schedule.start) for step in schedule.steps), schedule.end]
+    peak, hold = max(sizes), schedule.current.instances
+
+    traces = [
+        _line([schedule.start, schedule.end], [peak, peak], "static peak", RIVAL, "dash"),
+        _line([schedule.start, schedule.end], [hold, hold], "hold", RIVAL, "dot"),
+        _line(times, [*sizes, sizes[-1]], "this schedule", CAPACITY, "solid"),
+    ]
+    plot = go.Figure(traces, base_layout(schedule.start, schedule.end, "instances"))
+    plot.update_yaxes(range=[0, 1.1 * peak])
+    key = (
+        KeyEntry("this schedule", "line", CAPACITY),
+        KeyEntry(f"its largest plan all the time ({peak})", "dash", RIVAL),
+        KeyEntry(f"hold the current plan ({hold})", "dot", RIVAL),
+    )
+    return ReportFigure(
+        title="Instances over time",
+        description=(
+            f"Instances from {moment(schedule.start)} to {moment(schedule.end)} UTC: the schedule between "
+            f"{min(sizes)} and {count_of(peak, 'instance')}."
+        ),
+        plot=plot,
+        key=key,
+        wide={"height": 220, "margin": {"l": 56, "r": 12, "t": 10, "b": 44}, "xaxis.nticks": 10},
+        narrow={"height": 200, "margin": {"l": 44, "r": 8, "t": 10, "b": 44}, "xaxis.nticks": 5},
+    )
+
+
+def _line(times: list, sizes: list[int], name: str, colour: str, dash: str) -> go.Scatter:
+    return go.Scatter(
+        x=plotly_times(times),
+        y=sizes,
+        name=name,
+        mode="lines",
+        line={"color": colour, "width": 2.5 if dash == "solid" else 1.5, "shape": "hv", "dash": dash},
+        hovertemplate="%{y}",
+    )

@@ -1,0 +1,80 @@
+"""What came of a decision, set against what it expected."""
+
+from datetime import timedelta
+
+import numpy as np
+
+from forecasting.arrivals.history import ArrivalSeries
+from forecasting.forecast import Forecast
+from forescale.report.decision.decision import Decision, Outcome, StepOutcome
+from forescale.report.decision.verdict import Sentence
+from forescale.report.kit.table import Cell, Column, Table
+from forescale.report.kit.wording import count_of, day_moment, duration, moment, percent, quantile_name, rate
+from planner.scaling_schedule import ScheduledStep
+
+
+def outcome_sentences(decision: Decision, outcome: Outcome) -> tuple[Sentence, ...]:
+    """Whether the target was kept, and whether the peak was foreseen."""
+    peaks = [
+        Sentence("Peak", _peak(decision, forecast, outcome.arrivals.series[source]))
+        for source, forecast in sorted(decision.forecasts.items())
+        if source in outcome.arrivals.series
+    ]
+    return (Sentence("Target", _target(decision, outcome)), *peaks)
+
+
+def _target(decision: Decision, outcome: Outcome) -> str:
+    largest_s = outcome.largest_lag_s
+    if largest_s is None:
+        return "Not known: no lag was measured."
+    minutes = outcome.violation_minutes(decision.max_lag_s)
+    kept = "Kept" if not minutes else f"Missed for {duration(60 * minutes)}"
+    blind_s = 60 * outcome.unmeasured_minutes
+    blind = f"; {duration(blind_s)} not measured" if blind_s else ""
+    return f"{kept}; the largest lag was {duration(largest_s)}, {duration(decision.max_lag_s)} allowed{blind}."
+
+
+def _peak(decision: Decision, forecast: Forecast, series: ArrivalSeries) -> str:
+    """The peak that came, at the forecast's own step: a shorter window would show a higher one by noise alone."""
+    arrivals = series.resampled(forecast.step_s) if forecast.step_s % series.window_s == 0 else series
+    came_per_s = arrivals.rate_per_s()
+    if np.isnan(came_per_s).all():
+        return f"{forecast.source}: no arrivals were recorded."
+    peak_per_s = float(np.nanmax(came_per_s))
+    at = arrivals.start + timedelta(seconds=arrivals.window_s * int(np.nanargmax(came_per_s)))
+    came = f"{forecast.source}: {rate(peak_per_s)} at {moment(at)} UTC"
+    planned_per_s = decision.now_estimate.load_per_s.get(forecast.source, 0.0) if decision.now_estimate else 0.0
+    if planned_per_s <= 0:
+        return f"{came}; no load was planned for."
+    side = "below" if peak_per_s <= planned_per_s else "above"
+    gap = percent(abs(peak_per_s / planned_per_s - 1))
+    return f"{came}, {gap} {side} the {rate(planned_per_s)} ({quantile_name(decision.quantile)}) planned for."
+
+
+def outcome_table(decision: Decision, outcome: Outcome) -> Table | None:
+    """Per step: expected against measured."""
+    rows = [
+        _row(decision, index, step, outcome.steps.get(index, StepOutcome(None, None)))
+        for index, step in enumerate(decision.schedule.steps)
+    ]
+    columns = (
+        Column("Step"),
+        Column("In place (UTC)"),
+        Column("Expected by (UTC)"),
+        Column("Downtime", numeric=True),
+        Column("Expected downtime", numeric=True),
+        Column("Note"),
+    )
+    return Table(columns, tuple(rows)) if rows else None
+
+
+def _row(decision: Decision, index: int, step: ScheduledStep, came: StepOutcome) -> tuple[Cell, ...]:
+    size = count_of(step.plan.instances, "instance")
+    return (
+        Cell(f"{index + 1}", (decision.state(index), size), strong=True),
+        Cell(day_moment(came.in_place_at) if came.in_place_at else "not measured", strong=True),
+        Cell(day_moment(step.in_place_at)),
+        Cell(duration(came.downtime_s) if came.downtime_s is not None else "not measured"),
+        Cell(duration(step.downtime_s)),
+        Cell(came.note or "–"),
+    )

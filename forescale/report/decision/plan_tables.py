@@ -1,0 +1,156 @@
+"""The tables about plans: what will change, which operator limits, what else was considered."""
+
+from collections.abc import Mapping
+
+from forescale.report.decision.decision import Decision
+from forescale.report.decision.verdict import difference
+from forescale.report.kit.table import Cell, Column, Table
+from forescale.report.kit.wording import (
+    count_of,
+    day_moment,
+    day_span,
+    duration,
+    instance_hours,
+    number,
+    parallelism_change,
+    percent,
+    rate,
+)
+from modeling.estimate import Estimate
+from planner.scaling_schedule import Excuse, ScheduledStep
+
+
+def steps_table(decision: Decision) -> Table:
+    """One row per step, in the order of deployment."""
+    columns = (
+        Column("Step"),
+        Column("Deploy (UTC)"),
+        Column("Needed (UTC)"),
+        Column("Plan: now → then"),
+        Column("Why"),
+        Column("Expected"),
+        Column("Downtime + catch-up"),
+    )
+    rows = [_step_row(decision, index, step) for index, step in enumerate(decision.schedule.steps)]
+    return Table(columns, tuple(rows))
+
+
+def _step_row(decision: Decision, index: int, step: ScheduledStep) -> tuple[Cell, ...]:
+    load = ", ".join(f"{source} {rate(load_per_s)}" for source, load_per_s in step.load_per_s.items())
+    return (
+        Cell(f"{index + 1}", (decision.state(index),), strong=True),
+        Cell(day_moment(step.deploy_at), (f"in place by {day_moment(step.in_place_at)}",), strong=True),
+        Cell(day_span(step.needed_from, step.needed_until), (load,)),
+        Cell(
+            ", ".join(parallelism_change(step.replaces, step.plan)),
+            (f"{step.replaces.instances} → {step.plan.instances} instances",),
+            strong=True,
+        ),
+        Cell(step.why),
+        Cell(
+            f"{step.bottleneck} {utilisation(step.utilisation, decision.max_utilisation)}",
+            (f"carries {number(step.saturation_scale)} × that load" if any(step.load_per_s.values()) else "no load",),
+        ),
+        Cell(f"{duration(step.downtime_s)} + {duration(step.catch_up_s)}"),
+    )
+
+
+def utilisation(share: float, max_utilisation: float) -> str:
+    """A utilisation with what it means, in words where it is not all right."""
+    told = f"{percent(share)} busy"
+    return f"{told}, {trouble}" if (trouble := _trouble(share, max_utilisation)) else told
+
+
+def _trouble(share: float, max_utilisation: float) -> str:
+    if share >= 1:
+        return "unstable: its queue grows without end"
+    return f"above the {percent(max_utilisation)} allowed" if share > max_utilisation else ""
+
+
+def operators_table(decision: Decision) -> Table | None:
+    """Now against then, under the planned peak; None without a peak to plan for."""
+    now, then = decision.now_estimate, decision.then_estimate
+    if now is None:
+        return None
+    moments = {"now": now} | ({"then": then} if then is not None else {})
+    columns = [Column("Operator")]
+    for word in moments:
+        columns += [Column(f"Instances {word}", numeric=True), Column(f"Busy {word}", numeric=True)]
+    rows = [
+        (
+            Cell(name, _notes(name, moments, decision.max_utilisation), strong=True),
+            *(cell for estimate in moments.values() for cell in _operator_cells(estimate, name)),
+        )
+        for name in now.operators
+    ]
+    return Table(tuple(columns), tuple(rows), compact=True)
+
+
+def _operator_cells(estimate: Estimate, name: str) -> tuple[Cell, Cell]:
+    operator = estimate.operators[name]
+    return Cell(str(operator.parallelism)), Cell(percent(operator.utilisation), strong=operator.utilisation >= 1)
+
+
+def _notes(name: str, moments: Mapping[str, Estimate], max_utilisation: float) -> tuple[str, ...]:
+    """In words what the numbers of the row mean: a limit, a breach, the arrivals."""
+    limiting = [word for word, estimate in moments.items() if estimate.bottleneck == name]
+    breaches = [
+        f"{word} {trouble}"
+        for word, estimate in moments.items()
+        if (trouble := _trouble(estimate.operators[name].utilisation, max_utilisation))
+    ]
+    arrivals = next(iter(moments.values())).operators[name].arrival_rate_per_s
+    when = f" {' and '.join(limiting)}" if len(moments) > 1 else ""
+    bottleneck = [f"the bottleneck{when}"] if limiting else []
+    return (*bottleneck, *breaches, f"arrivals {rate(arrivals)}")
+
+
+def alternatives_table(decision: Decision) -> Table:
+    """The schedule first, then what it was weighed against, cheapest first."""
+    schedule = decision.schedule
+    name = "this schedule" if schedule.steps else "this decision: hold"
+    own = _schedule_row(name, "", schedule.cost_instance_hours, "–", len(schedule.steps), _missed(schedule.short_s))
+    others = [
+        _schedule_row(
+            other.name,
+            other.excuse,
+            other.cost_instance_hours,
+            difference(other, schedule.cost_instance_hours),
+            other.rescales,
+            _missed(other.short_s),
+        )
+        for other in sorted(schedule.alternatives, key=lambda other: other.cost_instance_hours)
+    ]
+    columns = (
+        Column("Schedule"),
+        Column("Instance-hours", numeric=True),
+        Column("Against this", numeric=True),
+        Column("Rescales", numeric=True),
+        Column("Misses target", numeric=True),
+    )
+    return Table(columns, (own, *others), compact=True)
+
+
+def _missed(short_s: float) -> str:
+    return duration(short_s) if short_s > 0 else "never"
+
+
+def _schedule_row(name: str, excuse: str, hours: float, against: str, rescales: int, missed: str) -> tuple[Cell, ...]:
+    head = Cell(name, (excuse,), strong=True)
+    return (head, Cell(instance_hours(hours)), Cell(against), Cell(str(rescales)), Cell(missed))
+
+
+def excuses_table(decision: Decision) -> Table:
+    """Rejected candidate plans, each with the bound it broke and what would help."""
+    rows = [_excuse_row(excuse, decision) for excuse in decision.schedule.excuses]
+    columns = (Column("Candidate"), Column("Rejected because"), Column("What would help"))
+    return Table(columns, tuple(rows))
+
+
+def _excuse_row(excuse: Excuse, decision: Decision) -> tuple[Cell, ...]:
+    change = parallelism_change(decision.schedule.current, excuse.plan)
+    return (
+        Cell(", ".join(change), (count_of(excuse.plan.instances, "instance"),), strong=True),
+        Cell(f"{excuse.quantity} of {excuse.bottleneck}: {number(excuse.value)}, bound {number(excuse.bound)}"),
+        Cell(excuse.remedy),
+    )

@@ -1,0 +1,139 @@
+"""What a reviewer reads first: what will change, when, why, at what cost, and what is asked of them."""
+
+from dataclasses import dataclass
+
+from forescale.report.decision.decision import Decision
+from forescale.report.kit.wording import (
+    NBSP,
+    count_of,
+    duration,
+    instance_hours,
+    moment,
+    parallelism_change,
+    percent,
+    quantile_name,
+    rate,
+    sentence,
+)
+from planner.scaling_schedule import Alternative
+
+OPEN_STATES = frozenset({"proposed"})
+
+
+@dataclass(frozen=True)
+class Sentence:
+    label: str
+    text: str
+
+
+def headline(decision: Decision) -> str:
+    """One sentence: what will change."""
+    schedule = decision.schedule
+    running = f"{count_of(schedule.current.instances, 'instance')}"
+    if not schedule.steps:
+        return f"Hold {decision.topology} at its {running} until {moment(schedule.end)} UTC"
+    sizes = [schedule.current.instances, *(step.plan.instances for step in schedule.steps)]
+    way = " → ".join(str(size) for size in sizes) if len(sizes) <= 6 else f"{min(sizes)} to {max(sizes)}"
+    times = "once" if len(schedule.steps) == 1 else f"{len(schedule.steps)} times"
+    return f"Rescale {decision.topology} {times} by {moment(schedule.steps[-1].deploy_at)} UTC: {way} instances"
+
+
+def sentences(decision: Decision) -> tuple[Sentence, ...]:
+    """When, why, at what cost, and what is asked; and what happened, once it has."""
+    told = [
+        *([Sentence("First step", _first(decision))] if decision.schedule.steps else []),
+        Sentence("Why", sentence(decision.schedule.why)),
+        *([Sentence("Peak", _peak(decision))] if decision.now_estimate else []),
+        *(Sentence("No forecast", _refusal(source, reason)) for source, reason in sorted(decision.refusals.items())),
+        Sentence("Cost", _cost(decision)),
+        Sentence("Asked of you", _asked(decision)),
+    ]
+    return tuple(told)
+
+
+def _refusal(source: str, reason: str) -> str:
+    return sentence(f"For {source}: {reason}")
+
+
+def _first(decision: Decision) -> str:
+    step = decision.schedule.steps[0]
+    change = ", ".join(parallelism_change(step.replaces, step.plan))
+    ahead_s = (step.deploy_at - decision.schedule.made_at).total_seconds()
+    if ahead_s < 60:
+        return f"{change} at once ({moment(step.deploy_at)} UTC)."
+    return f"{change} at {moment(step.deploy_at)} UTC, {duration(ahead_s)} after this decision."
+
+
+def _peak(decision: Decision) -> str:
+    now = decision.now_estimate
+    assert now is not None
+    parts = []
+    for source, load_per_s in now.load_per_s.items():
+        usable_per_s = now.mst_per_s[source] * decision.max_utilisation
+        parts.append(
+            f"{source}: {rate(load_per_s)} planned for ({quantile_name(decision.quantile)}), "
+            f"the current plan carries {rate(usable_per_s)} within its headroom"
+        )
+    told = "; ".join(parts)
+    if now.utilisation >= 1:
+        return f"{told}. Under that peak {now.bottleneck} would be unstable at {percent(now.utilisation)}."
+    return f"{told}. Under that peak {now.bottleneck} would be {percent(now.utilisation)} busy."
+
+
+def _cost(decision: Decision) -> str:
+    schedule = decision.schedule
+    span_s = (schedule.end - schedule.start).total_seconds()
+    own = f"{instance_hours(schedule.cost_instance_hours)} instance-hours over {duration(span_s)}"
+    if not schedule.alternatives:
+        return f"{own}. No alternative was costed."
+    return f"{own}. " + " ".join(
+        _against(other, schedule.cost_instance_hours) for other in _most_telling(schedule.alternatives)
+    )
+
+
+def _most_telling(alternatives: tuple[Alternative, ...]) -> tuple[Alternative, ...]:
+    """The cheapest that keeps the target and the cheapest that does not; the table below has all."""
+    by_cost = sorted(alternatives, key=lambda other: other.cost_instance_hours)
+    keeping = [other for other in by_cost if other.short_s <= 0][:1]
+    missing = [other for other in by_cost if other.short_s > 0][:1]
+    return tuple(keeping + missing)
+
+
+def _against(other: Alternative, own_hours: float) -> str:
+    kept = f"misses the target for {duration(other.short_s)}" if other.short_s > 0 else "keeps the target"
+    return (
+        f"“{other.name}” costs {instance_hours(other.cost_instance_hours)} ({difference(other, own_hours)}) and {kept}."
+    )
+
+
+def difference(other: Alternative, own_hours: float) -> str:
+    """How much more or less an alternative costs than the schedule."""
+    if own_hours <= 0:
+        return "–"
+    share = other.cost_instance_hours / own_hours - 1
+    if abs(share) < 0.005:
+        return "the same"
+    return f"{'+' if share > 0 else '−'}{percent(abs(share))}"
+
+
+def _asked(decision: Decision) -> str:
+    steps = decision.schedule.steps
+    if not steps:
+        return "Nothing: the current plan stays, and the next decision looks again."
+    waiting = [step for index, step in enumerate(steps) if decision.state(index) in OPEN_STATES]
+    if decision.outcome is not None or not waiting:
+        return f"Nothing: {_states(decision)}."
+    which = f"{len(waiting)} of {len(steps)} steps" if len(waiting) < len(steps) else _all(len(steps))
+    first = waiting[0].deploy_at
+    due = f"before {moment(first)} UTC" if first > decision.schedule.made_at else "now: the first is due already"
+    return f"Approve or veto {which} {due}. A step that nobody approves expires, and the plan before it stays."
+
+
+def _all(count: int) -> str:
+    return "the step" if count == 1 else "both steps" if count == 2 else f"all {count} steps"
+
+
+def _states(decision: Decision) -> str:
+    states = [decision.state(index) for index in range(len(decision.schedule.steps))]
+    seen = dict.fromkeys(states)
+    return ", ".join(f"{count_of(states.count(state), 'step')} {state}".replace(" ", NBSP, 1) for state in seen)

@@ -1,0 +1,1 @@
+"""Pages of forecasts, of their track records and of backtests."""

@@ -1,0 +1,166 @@
+"""All forecasts on one page, what is riskiest first: for whoever looks after hundreds of series."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from math import isfinite, isnan
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from forescale.report.decision.verdict import Sentence
+from forescale.report.forecasts.fleet_row import FleetRow, by_risk
+from forescale.report.forecasts.spark_line import SparkLine, spark_line
+from forescale.report.kit.page import rendered, write_page
+from forescale.report.kit.table import Cell, Column
+from forescale.report.kit.wording import NBSP, day_moment, duration, moment, number, percent
+
+
+@dataclass(frozen=True)
+class FleetLine:
+    """A row as it is laid out. name: topology and source; cells: under the columns that follow the drawing."""
+
+    name: tuple[Cell, Cell]
+    spark: SparkLine
+    cells: tuple[Cell, ...]
+    urgent: bool
+
+
+def render_fleet_page(rows: Sequence[FleetRow], made_at: datetime) -> str:
+    """The whole page. The same rows, in whatever order, give the same text."""
+    ordered = by_risk(rows)
+    horizons_s = sorted({horizon_s for row in ordered for horizon_s in row.peak_per_s})
+    columns = (
+        Column("Now", numeric=True),
+        *(Column(f"p95, {duration(horizon_s)}", numeric=True) for horizon_s in horizons_s),
+        Column("Growth", numeric=True),
+        Column("p95 held", numeric=True),
+        Column("Loss / naive", numeric=True),
+        Column("Deployed"),
+        Column("Cause or alarm"),
+    )
+    return rendered(
+        "fleet.html.j2",
+        "fleet.js",
+        [],
+        headline=_headline(ordered),
+        made=moment(made_at),
+        sentences=_sentences(ordered),
+        columns=columns,
+        lines=[_line(row, horizons_s) for row in ordered],
+        count=f"{len(ordered):,}",
+    )
+
+
+def write_fleet_page(rows: Sequence[FleetRow], made_at: datetime, path: Path) -> Path:
+    """Write the page; a reader sees the old file or the new one, never half of it. Raises OSError."""
+    return write_page(render_fleet_page(rows, made_at), path)
+
+
+def _headline(rows: Sequence[FleetRow]) -> str:
+    failed = sum(bool(row.cause) for row in rows)
+    alarmed = sum(bool(row.alarms) for row in rows)
+    if not rows:
+        return "Nothing is forecast yet"
+    if not failed and not alarmed:
+        return f"{len(rows):,} series: all are forecast, none has drifted"
+    return f"{len(rows):,} series: {failed or 'none'} not forecast, {alarmed or 'none'} drifted"
+
+
+def _sentences(rows: Sequence[FleetRow]) -> tuple[Sentence, ...]:
+    if not rows:
+        return (Sentence("What to do", "Run `forescale forecast TOPOLOGY`, then `forescale forecasts`."),)
+    growing = [row for row in rows if row.growth > 0]
+    told = (
+        f"In {len(growing):,} of {len(rows):,} the p95 of the coming day's peak lies above the last day's largest rate"
+    )
+    known = [row for row in growing if isfinite(row.growth)]
+    if known:
+        most = max(known, key=lambda row: row.growth)
+        told += f"; most in {most.source} of {most.topology}: {_growth(most.growth)}"
+    judged = [drift for row in rows for drift in row.drifts if drift.completed]
+    return (
+        Sentence("Judged by", f"{sum(drift.completed for drift in judged):,} spans that are over, of all horizons."),
+        Sentence("Growth", f"{told}."),
+        Sentence("Asked of you", _asked(rows)),
+    )
+
+
+def _asked(rows: Sequence[FleetRow]) -> str:
+    failed = sum(bool(row.cause) for row in rows)
+    drifted = sum(bool(row.alarms) and not row.cause for row in rows)
+    asked = [
+        *(
+            [f"Remove the cause where nothing is forecast ({failed:,}): those plans are held until then."]
+            * bool(failed)
+        ),
+        *([f"Look into what has drifted ({drifted:,}) before you trust its p95."] * bool(drifted)),
+    ]
+    return " ".join(asked) or "Nothing."
+
+
+def _line(row: FleetRow, horizons_s: Sequence[int]) -> FleetLine:
+    return FleetLine(
+        (Cell(row.topology), Cell(row.source, _issued(row), href=_own_page(row.page), strong=True)),
+        spark_line(row),
+        (
+            Cell(number(row.now_per_s)),
+            *(Cell(number(row.p95_per_s(horizon_s))) for horizon_s in horizons_s),
+            Cell(_growth(row.growth)),
+            *_judged(row),
+            _deployed(row),
+            _trouble(row),
+        ),
+        bool(row.cause or row.alarms),
+    )
+
+
+def _issued(row: FleetRow) -> tuple[str, ...]:
+    return (f"forecast {day_moment(row.issued_at)}",) if row.issued_at is not None else ()
+
+
+def _growth(growth: float) -> str:
+    if isnan(growth):
+        return "–"
+    if growth == 0:
+        return f"0{NBSP}%"
+    return f"{'+' if growth > 0 else '−'}{percent(abs(growth))}"
+
+
+def _judged(row: FleetRow) -> tuple[Cell, Cell]:
+    """Of the longest horizon that has been judged."""
+    drift = row.judged
+    if drift is None:
+        return Cell("–"), Cell("–")
+    over = f"{drift.completed:,} × {duration(drift.horizon_s)}"
+    return Cell(percent(drift.coverage), (over,)), Cell(number(drift.ratio_to_naive))
+
+
+def _deployed(row: FleetRow) -> Cell:
+    """The heaviest forecaster and how many there are beside it, with the horizons where they differ."""
+    names: dict[str, list[int]] = {}
+    for horizon_s, every in sorted(row.forecaster.items()):
+        first, *others = every.split(" + ")
+        names.setdefault(f"{first} + {len(others)} more" if others else first, []).append(horizon_s)
+    if len(names) < 2:
+        return Cell(next(iter(names), "–"))
+    return Cell(
+        "; ".join(f"{name} ({', '.join(duration(horizon_s) for horizon_s in of)})" for name, of in names.items())
+    )
+
+
+def _trouble(row: FleetRow) -> Cell:
+    if row.cause:
+        return Cell("not forecast", (row.cause,), strong=True)
+    if row.alarms:
+        within = ", ".join(duration(drift.horizon_s) for drift in row.alarms)
+        return Cell(f"drift within {within}", (row.alarms[0].reason,), strong=True)
+    return Cell("–")
+
+
+def _own_page(page: str) -> str:
+    """The link where it leads to a file beside this one, else nothing."""
+    try:
+        parts = urlsplit(page)
+    except ValueError:
+        return ""
+    return "" if parts.scheme or parts.netloc or page.startswith("/") else page

@@ -1,0 +1,108 @@
+"""One series among many, as the page of all forecasts shows it: numbers only, no sample paths."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+import numpy as np
+import numpy.typing as npt
+
+from forecasting.drift import Drift
+from forecasting.models.time_grid import DAY_S
+from forecasting.scoring import COVERAGE_QUANTILE
+from forescale.report.decision.decision import ReportError
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class FleetRow:
+    """A series with its forecast, or with the cause why there is none.
+
+    latest_per_s: rates of the last day, oldest first, NaN where missing, in steps as the forecast has them; empty where
+    nothing is known. quantiles, peak_per_s: of the peak, per horizon in seconds, shape (quantiles,). forecaster: what
+    is deployed, per horizon. cause: why the series could not be forecast, empty where it could; then no forecast is
+    needed. page: where its own page lies, relative to that of all, empty without one.
+    Raises ReportError where neither a forecast nor a cause is given, or the p95 is not among the quantiles.
+    """
+
+    topology: str
+    source: str
+    issued_at: datetime | None = None
+    latest_per_s: Floats = field(default_factory=lambda: np.empty(0))
+    quantiles: tuple[float, ...] = ()
+    peak_per_s: Mapping[int, Floats] = field(default_factory=dict)
+    forecaster: Mapping[int, str] = field(default_factory=dict)
+    drifts: tuple[Drift, ...] = ()
+    cause: str = ""
+    page: str = ""
+
+    def __post_init__(self) -> None:
+        where = f"series {self.source!r} of topology {self.topology!r}"
+        if not self.peak_per_s and not self.cause:
+            raise ReportError(f"{where}: neither a forecast nor a cause why there is none; give one of them")
+        if self.peak_per_s and COVERAGE_QUANTILE not in self.quantiles:
+            raise ReportError(f"{where}: no quantile {COVERAGE_QUANTILE} among {self.quantiles}; forecast it")
+        for horizon_s, peak in self.peak_per_s.items():
+            if peak.shape != (len(self.quantiles),):
+                raise ReportError(
+                    f"{where}: {peak.shape} peaks within {horizon_s} s for {len(self.quantiles)} quantiles; give each"
+                )
+
+    @property
+    def now_per_s(self) -> float:
+        """The newest rate that is known, NaN without one."""
+        known = self.latest_per_s[np.isfinite(self.latest_per_s)]
+        return float(known[-1]) if known.size else float("nan")
+
+    @property
+    def largest_per_s(self) -> float:
+        """The largest rate of the last day, NaN where none is known."""
+        known = self.latest_per_s[np.isfinite(self.latest_per_s)]
+        return float(known.max()) if known.size else float("nan")
+
+    def p95_per_s(self, horizon_s: int) -> float:
+        """The p95 of the peak within a horizon, NaN where it was not forecast."""
+        if horizon_s not in self.peak_per_s:
+            return float("nan")
+        return float(self.peak_per_s[horizon_s][self.quantiles.index(COVERAGE_QUANTILE)])
+
+    @property
+    def coming_per_s(self) -> float:
+        """The p95 of the coming day's peak; of the longest horizon within a day where a day was not forecast."""
+        within = [horizon_s for horizon_s in self.peak_per_s if horizon_s <= DAY_S]
+        return self.p95_per_s(max(within)) if within else float("nan")
+
+    @property
+    def growth(self) -> float:
+        """How far the p95 of the coming day's peak lies above the last day's largest rate: 0.5 is half as much again.
+
+        Infinite where nothing came; NaN where one of them is not known.
+        """
+        coming, largest = self.coming_per_s, self.largest_per_s
+        if not (np.isfinite(coming) and np.isfinite(largest)):
+            return float("nan")
+        if largest == 0:
+            return float("inf") if coming > 0 else 0.0
+        return coming / largest - 1
+
+    @property
+    def alarms(self) -> tuple[Drift, ...]:
+        return tuple(drift for drift in self.drifts if drift.alarmed)
+
+    @property
+    def judged(self) -> Drift | None:
+        """The longest horizon of which past forecasts tell: none longer has a window that is over."""
+        known = [drift for drift in self.drifts if drift.completed]
+        return max(known, key=lambda drift: drift.horizon_s) if known else None
+
+
+def by_risk(rows: Iterable[FleetRow]) -> list[FleetRow]:
+    """Those that could not be forecast, then those with an alarm, then by growth; of equals by name."""
+
+    def rank(row: FleetRow) -> tuple[int, float, str, str]:
+        urgency = 0 if row.cause else 1 if row.alarms else 2
+        growth = row.growth
+        return urgency, -growth if np.isfinite(growth) or growth > 0 else np.inf, row.topology, row.source
+
+    return sorted(rows, key=rank)

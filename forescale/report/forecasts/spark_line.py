@@ -1,0 +1,52 @@
+"""The last day of a series and the p95 of the coming one, as a drawing small enough for a row of a table."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from forescale.report.forecasts.fleet_row import FleetRow
+
+WIDTH, HEIGHT = 100.0, 24.0
+_PAST = 76.0
+"""Up to here the last day is drawn; the rest is for the level of what is forecast."""
+_MOST_POINTS = 48
+
+
+@dataclass(frozen=True)
+class SparkLine:
+    """lines: points of each unbroken stretch, as SVG writes them: numbers only. level: height of the p95, or empty."""
+
+    lines: tuple[str, ...]
+    level: str
+
+
+def spark_line(row: FleetRow) -> SparkLine:
+    """Of many rates the largest of each bin: no peak is hidden. Nothing is drawn where nothing is known."""
+    rates = _largest_of_bins(row.latest_per_s)
+    coming = row.coming_per_s
+    top = max([float(value) for value in (*rates, coming) if np.isfinite(value)], default=0.0) or 1.0
+    x = np.linspace(0, _PAST, rates.size) if rates.size > 1 else np.zeros(rates.size)
+    lines: list[str] = []
+    stretch: list[str] = []
+    for at, value in zip(x.tolist(), rates.tolist(), strict=True):
+        if np.isfinite(value):
+            stretch.append(f"{at:.1f},{_height(value, top)}")
+        elif stretch:
+            lines.append(" ".join(stretch))
+            stretch = []
+    if stretch:
+        lines.append(" ".join(stretch))
+    # One point alone would have no length.
+    drawn = tuple(line if " " in line else f"{line} {line}" for line in lines)
+    return SparkLine(drawn, _height(coming, top) if np.isfinite(coming) else "")
+
+
+def _height(value: float, top: float) -> str:
+    return f"{HEIGHT - 1.5 - (HEIGHT - 3) * value / top:.1f}"
+
+
+def _largest_of_bins(rates: np.ndarray) -> np.ndarray:
+    if rates.size <= _MOST_POINTS:
+        return rates
+    bins = np.array_split(rates, _MOST_POINTS)
+    return np.array([np.nan if np.isnan(one).all() else np.nanmax(one) for one in bins])

@@ -1,0 +1,103 @@
+"""What past forecasts of a source came to, in sentences and in a table."""
+
+from forecasting.drift import Drift
+from forecasting.models.time_grid import DAY_S
+from forecasting.scoring import COVERAGE_QUANTILE
+from forecasting.track_scores import TrackScore
+from forescale.report.decision.verdict import Sentence
+from forescale.report.forecasts.forecast_report import ForecastReport
+from forescale.report.kit.table import Cell, Column, Table
+from forescale.report.kit.wording import NBSP, duration, moment, number, percent, rate, sentence, visible
+
+
+def headline(report: ForecastReport) -> str:
+    """One sentence: how high the load will come, by the longest horizon."""
+    forecast = report.forecast
+    longest_s = max(forecast.peak_per_s)
+    p95 = forecast.peak_quantile_per_s(longest_s, COVERAGE_QUANTILE)
+    return f"{visible(forecast.source)}: at most {rate(p95)} within {duration(longest_s)}, nineteen times in twenty"
+
+
+def sentences(report: ForecastReport) -> tuple[Sentence, ...]:
+    """What is coming, how often that was right, and whether it still is."""
+    failure = Sentence("Not renewed", sentence(report.failure)) if report.failure else None
+    return (
+        *([failure] if failure else []),
+        Sentence("Peak (p95)", _peaks(report)),
+        Sentence("Held so far", _held(report.scores)),
+        Sentence("Drift", _drift(report)),
+    )
+
+
+def _peaks(report: ForecastReport) -> str:
+    forecast = report.forecast
+    told = ", ".join(
+        f"{rate(forecast.peak_quantile_per_s(horizon_s, COVERAGE_QUANTILE))} within {duration(horizon_s)}"
+        for horizon_s in sorted(forecast.peak_per_s)
+    )
+    return f"{told}, from {moment(forecast.start)} UTC."
+
+
+def _held(scores: tuple[TrackScore, ...]) -> str:
+    """Per horizon, the shortest first."""
+    judged = [score for score in scores if score.completed]
+    if not judged:
+        return "Not known yet: no span that was forecast is over and recorded."
+    told = (
+        f"in {score.held:,} of {score.completed:,} completed {_spans(score.horizon_s, score.completed)}"
+        for score in judged
+    )
+    return f"The p95 held {', '.join(told)}; {percent(COVERAGE_QUANTILE)} are due."
+
+
+def _spans(horizon_s: int, count: int) -> str:
+    """`hours`, `days`, or `spans of 15 min`."""
+    unit = {3600: "hour", DAY_S: "day"}.get(horizon_s)
+    if unit is None:
+        return f"span{'' if count == 1 else 's'} of {duration(horizon_s)}"
+    return unit if count == 1 else f"{unit}s"
+
+
+def _drift(report: ForecastReport) -> str:
+    alarms = [drift for drift in report.drifts if drift.alarmed]
+    if alarms:
+        within = ", ".join(duration(drift.horizon_s) for drift in alarms)
+        first = f"for {duration(alarms[0].horizon_s)}, " if len(alarms) > 1 else ""
+        return (
+            f"Alarm within {within}: {first}{alarms[0].reason}. See whether the load has changed its habits or is "
+            "counted otherwise; until that is known, plan for a higher quantile."
+        )
+    if not any(drift.completed for drift in report.drifts):
+        return "None is seen: there is nothing to judge by yet."
+    return "None: past forecasts did no worse than their backtest said, beyond what chance explains."
+
+
+def alarmed(report: ForecastReport) -> bool:
+    return any(drift.alarmed for drift in report.drifts)
+
+
+def track_table(report: ForecastReport) -> Table | None:
+    """Per horizon: how often the p95 held, and the loss beside the naive and the backtest. None before any is over."""
+    columns = (
+        Column("Within"),
+        Column("Completed", numeric=True),
+        Column("p95 held", numeric=True),
+        Column("Loss / naive", numeric=True),
+        Column("Loss / backtest", numeric=True),
+        Column("Drift"),
+    )
+    rows = [_row(score, drift) for score, drift in zip(report.scores, report.drifts, strict=True) if score.completed]
+    return Table(columns, tuple(rows)) if rows else None
+
+
+def _row(score: TrackScore, drift: Drift) -> tuple[Cell, ...]:
+    interval = f"likely {percent(score.coverage_low)} to {percent(score.coverage_high)}".replace(" ", NBSP)
+    naive = f"against {score.naive}" if score.naive else "the days before are not known"
+    return (
+        Cell(duration(score.horizon_s), strong=True),
+        Cell(f"{score.completed:,}", (f"{score.apart:,} separate",)),
+        Cell(percent(score.coverage), (interval, f"{score.held:,} of {score.completed:,}")),
+        Cell(number(score.ratio_to_naive), (naive,)),
+        Cell(number(drift.loss_ratio_to_backtest)),
+        Cell("alarm" if drift.alarmed else "none", (drift.reason,) if drift.alarmed else (), strong=drift.alarmed),
+    )

@@ -1,0 +1,63 @@
+"""A span of the history as one self-contained page: a figure per source, and what became of its windows."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from forecasting.arrivals.history import MISSING, OBSERVED, PARTIAL, STATUSES, THROTTLED
+from forecasting.arrivals.sources.arrival_source import Measures
+from forescale.history.binned_windows import BinnedWindows
+from forescale.history.span import HistorySpan
+from forescale.report.history.history_figure import history_figure
+from forescale.report.kit.page import rendered, write_page
+from forescale.report.kit.table import Cell, Column, Table
+from forescale.report.kit.wording import count_of, duration, number, percent
+
+MOST_FIGURES = 24
+
+
+def render_history_page(points: Mapping[str, BinnedWindows], span: HistorySpan, measures: Sequence[Measures]) -> str:
+    """The whole page. Of more than 24 sources, those with the most arrivals are drawn."""
+    most = sorted(points, key=lambda name: (-points[name].arrivals(), name))[:MOST_FIGURES]
+    drawn = [points[name] for name in points if name in most]
+    return rendered(
+        "history.html.j2",
+        "history.js",
+        [history_figure(bins, span) for bins in drawn],
+        topology=span.topology,
+        start=f"{span.start:%Y-%m-%d %H:%M}",
+        end=f"{span.end:%Y-%m-%d %H:%M}",
+        snapshot=span.snapshot,
+        measured=" and ".join(measure.value for measure in measures),
+        throughput=Measures.THROUGHPUT in measures,
+        window=duration(span.window_s),
+        left_out=count_of(len(points) - len(drawn), "source") if len(points) > len(drawn) else "",
+        windows=_windows_table(points),
+    )
+
+
+def write_history_page(
+    points: Mapping[str, BinnedWindows], span: HistorySpan, measures: Sequence[Measures], path: Path
+) -> Path:
+    """Write the page, whole or not at all. Raises OSError."""
+    return write_page(render_history_page(points, span, measures), path)
+
+
+def _windows_table(points: Mapping[str, BinnedWindows]) -> Table:
+    columns = ("arrivals", "peak per s", *STATUSES, "share observed")
+    rows = []
+    for bins in points.values():
+        totals = bins.windows.sum(axis=1)
+        peak = bins.peak_per_s(OBSERVED, THROTTLED, PARTIAL)
+        known = not np.isnan(peak).all()
+        rows.append(
+            (
+                Cell(bins.source, strong=True),
+                Cell(f"{bins.arrivals():,}" if known else "–"),
+                Cell(number(float(np.nanmax(peak))) if known else "–"),
+                *(Cell(f"{int(bins.count_of(status).sum()):,}") for status in (OBSERVED, PARTIAL, THROTTLED, MISSING)),
+                Cell(percent(float(bins.count_of(OBSERVED).sum() / totals.sum()))),
+            )
+        )
+    return Table((Column("source"), *(Column(name, numeric=True) for name in columns)), tuple(rows))

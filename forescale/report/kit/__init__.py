@@ -1,0 +1,1 @@
+"""What all pages are made of: figures, tables, templates, wording."""

@@ -1,0 +1,75 @@
+"""What every page has in common: one self-contained HTML file, no network, no server, safe with hostile names."""
+
+import base64
+import hashlib
+import json
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+from plotly.io.json import to_json_plotly
+from plotly.offline import get_plotlyjs
+
+from forescale.files.atomic import write_whole
+from forescale.report.kit.figure import ReportFigure
+from forescale.report.kit.wording import visible
+
+
+def rendered(template: str, script: str, figures: list[ReportFigure], **shown: object) -> str:
+    """The template with its figures and the script that draws them. shown: what else the template names."""
+    plotly_js, own_js = Markup(get_plotlyjs()), Markup(_asset(script))  # noqa: S704 - both are ours, none is input
+    return (
+        _environment()
+        .get_template(template)
+        .render(
+            **shown,
+            figures=figures,
+            css=Markup(_asset("report.css")),  # noqa: S704
+            plotly_js=plotly_js,
+            own_js=own_js,
+            figures_json=Markup(_script_json([_figure_json(figure) for figure in figures])),  # noqa: S704 - escaped
+            script_hashes=" ".join(_csp_hash(script) for script in (plotly_js, own_js)),
+        )
+    )
+
+
+def write_page(page: str, path: Path) -> Path:
+    """Write the page; a reader sees the old file or the new one, never half of it. Raises OSError."""
+    return write_whole(page, path)
+
+
+def _figure_json(figure: ReportFigure) -> dict[str, object]:
+    plot = figure.plot.to_plotly_json()
+    return {"data": plot["data"], "layout": plot["layout"], "wide": figure.wide, "narrow": figure.narrow}
+
+
+def _script_json(value: object) -> str:
+    """JSON that cannot leave its script element: `<`, `>` and `&` are written as escapes."""
+    text = json.dumps(json.loads(to_json_plotly(value, engine="json")), separators=(",", ":"), sort_keys=True)
+    for char in "<>&":
+        text = text.replace(char, f"\\u{ord(char):04x}")
+    return text
+
+
+def _csp_hash(script: str) -> str:
+    """Only the scripts with these hashes run: a name that slipped through the escaping could still do nothing."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
+
+
+@cache
+def _asset(name: str) -> str:
+    return (files("forescale.report") / "templates" / name).read_text(encoding="utf-8")
+
+
+@cache
+def _environment() -> Environment:
+    return Environment(
+        loader=PackageLoader("forescale.report", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=lambda value: visible(value) if type(value) is str else value,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )

@@ -1,0 +1,1 @@
+"""The page that compares physical plans under a load."""

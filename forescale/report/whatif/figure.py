@@ -1,0 +1,458 @@
+"""Figures of plans: latency and throughput over the load, how busy operators are, what containers need."""
+
+from collections.abc import Sequence
+from math import ceil, isfinite, log10
+
+import plotly.graph_objects as go
+
+from forescale.report.kit.figure import INK, KeyEntry, ReportFigure, bare_layout, label
+from forescale.report.kit.wording import count_of, number, percent, quantile_name, rate, shortened
+from forescale.report.whatif.numbers import Curves, PlanCurve, drawn_names
+from forescale.report.whatif.whatif import WhatIf
+from forescale.report.whatif.words import seconds
+from modeling.estimate import OperatorEstimate
+from modeling.flow.resources import ContainerEstimate, Resource
+
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#b0568a", "#7a7a7a", "#56b4e9", "#e69f00", "#3a3a3a")
+"""Okabe and Ito's, as the other figures; lines differ in their dashes too."""
+DASHES = (("solid", "line"), ("dash", "dash"), ("dot", "dot"))
+"""Plotly's word and the key's."""
+
+MOST_OPERATORS = 20
+MOST_CONTAINERS = 16
+MOST_POINTS = 128
+SHOWN_UTILISATION = 2.0
+"""Bars of plans far beyond saturation are cut: their number says the rest."""
+
+_SKEWED = 1.02
+_SUM = "events per second, all sources together"
+_PEAK_BAND = "rgba(230, 159, 0, 0.20)"
+_PEAK_LINE = "#a56f00"
+_LOAD_LINE = "#555555"
+_LABEL, _PHONE_LABEL = 22, 17
+
+
+def latency_figure(whatif: WhatIf, found: Curves) -> ReportFigure | None:
+    """p95 over the load, a line a plan, up to what it sustains; None where nothing takes any time."""
+    shown = {name: curve for name, curve in found.plans.items() if curve.p95_s.size}
+    if not shown:
+        return None
+    plot = go.Figure(layout=_over_loads(whatif, found, "p95 latency"))
+    key = []
+    for name, curve in shown.items():
+        at = list(found.plans).index(name)
+        points = list(zip(curve.load_per_s.tolist(), curve.p95_s.tolist(), strict=True))
+        told = [f"{label(name)}<br>{_at(whatif, load)}<br>p95 {seconds(p95)}" for load, p95 in points]
+        plot.add_trace(_line(name, at, [load for load, _ in points], [p95 for _, p95 in points], told))
+        key.append(_plan_key(name, at))
+    key += _add_marks(plot, whatif, found, shown)
+    low, high = (log10(edge(p95 for curve in shown.values() for p95 in curve.p95_s.tolist())) for edge in (min, max))
+    ticks = _time_ticks(low, high)
+    plot.update_yaxes(
+        type="log",
+        rangemode="normal",
+        range=[low - 0.06 * max(high - low, 0.5), high + 0.08 * max(high - low, 0.5)],
+        tickvals=ticks,
+        ticktext=[seconds(tick) for tick in ticks],
+    )
+    return ReportFigure(
+        title="Latency over the load",
+        description=f"p95 latency over the load, {_in_words(whatif, found)}.",
+        plot=plot,
+        key=(*key, *_verticals(plot, whatif)),
+        wide=_look(380, 76),
+        narrow=_look(300, 62),
+    )
+
+
+def throughput_figure(whatif: WhatIf, found: Curves) -> ReportFigure:
+    """What is taken in of what is offered."""
+    plot = go.Figure(layout=_over_loads(whatif, found, "taken in per second"))
+    plot.add_trace(
+        go.Scatter(
+            x=[0, _short(found.end_per_s)],
+            y=[0, _short(found.end_per_s)],
+            mode="lines",
+            name="offered",
+            line={"color": "#bbbbbb", "width": 1},
+            hoverinfo="skip",
+        )
+    )
+    key = []
+    for at, (name, curve) in enumerate(found.plans.items()):
+        points = list(zip(curve.offered_per_s.tolist(), curve.taken_per_s.tolist(), strict=True))
+        told = [f"{label(name)}<br>{_at(whatif, offered)}<br>takes in {rate(taken)}" for offered, taken in points]
+        plot.add_trace(_line(name, at, [offered for offered, _ in points], [taken for _, taken in points], told))
+        key.append(_plan_key(name, at))
+    top = max(float(curve.taken_per_s.max()) for curve in found.plans.values())
+    plot.update_yaxes(range=[0, 1.08 * top])
+    return ReportFigure(
+        title="What is taken in of what is offered",
+        description=f"Events taken in over events offered, {_in_words(whatif, found)}.",
+        plot=plot,
+        key=(*key, KeyEntry("all that is offered", "line", "#bbbbbb"), *_verticals(plot, whatif)),
+        wide=_look(300, 76),
+        narrow=_look(260, 62),
+    )
+
+
+def utilisation_figure(whatif: WhatIf) -> ReportFigure:
+    """Bars of the busiest instance, an operator after the other, a plan beside the other; marks for the mean and, where
+    instances differ, for each of them.
+    """
+    names, operators = drawn_names(whatif), shown_operators(whatif)
+    most = max(whatif.estimates[name].operators[each].utilisation for name in names for each in operators)
+    cut = min(most, SHOWN_UTILISATION)
+    plot = go.Figure(layout=_sideways("busy share of the time"))
+    height = 0.8 / len(names)
+    skewed = False
+    for at, name in enumerate(names):
+        of = [whatif.estimates[name].operators[each] for each in operators]
+        y = [row + (at - (len(names) - 1) / 2) * height for row in range(len(of))]
+        busiest = [one.utilisation for one in of]
+        hover = [f"{label(name)}, {label(one.operator)}<br>{_busy_words(one)}" for one in of]
+        text = [percent(each) + (" →" if each > cut else "") for each in busiest]
+        plot.add_trace(_bars(name, at, y, [min(each, cut) for each in busiest], height, text, hover))
+        uneven = [(one, row) for one, row in zip(of, y, strict=True) if one.utilisation > _SKEWED * _mean(one)]
+        if uneven:
+            skewed = True
+            each = [
+                (min(used, cut), row) for one, row in uneven for used in one.instance_utilisation[:MOST_POINTS].tolist()
+            ]
+            plot.add_trace(_marks(f"instances of {label(name)}", each, "circle", 5, "rgba(255,255,255,0.75)", 1))
+            means = [(min(_mean(one), cut), row) for one, row in uneven]
+            plot.add_trace(_marks(f"mean of {label(name)}", means, "line-ns", 14, INK, 2))
+    plot.update_layout(
+        barmode="overlay",
+        xaxis={"tickformat": ".0%"},
+        yaxis=_rows(operators),
+        shapes=[_across(1.0)],
+    )
+    key = [_bar_key(name, at) for at, name in enumerate(names)]
+    if skewed:
+        key.append(KeyEntry("each instance, where they differ", "ring", INK))
+        key.append(KeyEntry("their mean", "tick", INK))
+    key.append(KeyEntry("full", "dash", _LOAD_LINE))
+    rows = len(operators) * (len(names) + 1)
+    longest = max(cut, 1.0)
+    return ReportFigure(
+        title="How busy the busiest instance of each operator is",
+        description="; ".join(
+            f"{label(name)}: {label(whatif.estimates[name].bottleneck)} is full first, the busiest instance is "
+            f"{percent(whatif.estimates[name].utilisation)} busy"
+            for name in names
+        )
+        + ".",
+        plot=plot,
+        key=tuple(key),
+        wide=_sideways_look(rows, longest, operators, 190),
+        narrow=_sideways_look(rows, longest, operators, 114),
+    )
+
+
+def shown_operators(whatif: WhatIf) -> tuple[str, ...]:
+    """In topological order; of many those that are busiest in any plan."""
+    names = drawn_names(whatif)
+    most = sorted(
+        whatif.topology.order,
+        key=lambda each: -max(whatif.estimates[name].operators[each].utilisation for name in names),
+    )[:MOST_OPERATORS]
+    return tuple(each for each in whatif.topology.order if each in most)
+
+
+def containers_figure(whatif: WhatIf, resource: Resource) -> ReportFigure | None:
+    """Cores or memory of each container against its size, the fullest of many; None where nobody tells."""
+    names = [name for name in drawn_names(whatif) if _containers(whatif, name, resource)]
+    if not names:
+        return None
+    cores = resource is Resource.CORES
+    size = whatif.site.container.cores if cores else whatif.site.container.memory_mib
+    unit = "cores" if cores else "MiB"
+    plot = go.Figure(layout=_sideways("cores in use" if cores else "memory in MiB"))
+    rows: list[str] = []
+    most = size or 0.0
+    for name in names:
+        at = drawn_names(whatif).index(name)
+        shown = _containers(whatif, name, resource)
+        needed = [_needed(one, resource) for one in shown]
+        most = max(most, *needed)
+        of = f" of {size:,.6g}" if size is not None else ""
+        hover = [
+            f"{label(name)}, {label(_place(one))}<br>{number(need)}{of} {unit}"
+            for one, need in zip(shown, needed, strict=True)
+        ]
+        y = [float(len(rows) + row) for row in range(len(shown))]
+        plot.add_trace(_bars(name, at, y, needed, 0.8, [number(each) for each in needed], hover))
+        rows += [_place(one) for one in shown]
+    plot.update_layout(
+        barmode="overlay",
+        xaxis={"exponentformat": "none", "separatethousands": True},
+        yaxis=_rows(rows),
+        shapes=[] if size is None else [_across(size)],
+    )
+    key = [_bar_key(name, drawn_names(whatif).index(name)) for name in names]
+    if size is not None:
+        key.append(KeyEntry(f"size of a container: {size:,.6g} {unit}", "dash", _LOAD_LINE))
+    return ReportFigure(
+        title=f"{'Cores' if cores else 'Memory'} that containers need",
+        description=f"{count_of(len(rows), 'container')} of {count_of(len(names), 'plan')}; the largest needs "
+        f"{number(max(max(trace.x) for trace in plot.data))} {unit}.",
+        plot=plot,
+        key=tuple(key),
+        wide=_sideways_look(1.4 * len(rows), most, rows, 190),
+        narrow=_sideways_look(1.4 * len(rows), most, rows, 114),
+    )
+
+
+def _containers(whatif: WhatIf, name: str, resource: Resource) -> list[ContainerEstimate]:
+    """The fullest, in order of their numbers."""
+    told = [
+        one
+        for one in whatif.estimates[name].resources.containers.values()
+        if resource is Resource.CORES or one.memory_mib is not None
+    ]
+    fullest = sorted(told, key=lambda one: (-_needed(one, resource), one.id))[:MOST_CONTAINERS]
+    return sorted(fullest, key=lambda one: one.id)
+
+
+def _needed(one: ContainerEstimate, resource: Resource) -> float:
+    return one.cores if resource is Resource.CORES else one.memory_mib or 0.0
+
+
+def _place(one: ContainerEstimate) -> str:
+    return f"container {one.id}" + (f", {one.node}" if one.node else "")
+
+
+def _mean(one: OperatorEstimate) -> float:
+    return float(one.instance_utilisation.mean())
+
+
+def _busy_words(one: OperatorEstimate) -> str:
+    busy = f"{percent(one.utilisation)} busy"
+    if one.parallelism == 1:
+        return f"{busy}, alone"
+    return f"{busy}, on average {percent(_mean(one))} of {one.parallelism} instances"
+
+
+def _over_loads(whatif: WhatIf, found: Curves, y_title: str) -> go.Layout:
+    one = len(whatif.load_per_s) == 1
+    return bare_layout(y_title).update(
+        hovermode="closest",
+        yaxis={"ticklabelstandoff": 4},
+        xaxis={
+            "range": [0, _short(found.end_per_s)],
+            "title": {"text": "events per second" if one else _SUM, "standoff": 6},
+            "exponentformat": "none",
+            "separatethousands": True,
+        },
+    )
+
+
+def _sideways(x_title: str) -> go.Layout:
+    layout = bare_layout("")
+    return layout.update(
+        hovermode="closest",
+        xaxis={
+            "title": {"text": x_title, "standoff": 6},
+            "rangemode": "tozero",
+            "showgrid": True,
+            "gridcolor": "#e6e6e6",
+        },
+    )
+
+
+def _rows(names: Sequence[str]) -> dict[str, object]:
+    """The first on top."""
+    return {
+        "range": [len(names) - 0.4, -0.6],
+        "rangemode": "normal",
+        "tickvals": list(range(len(names))),
+        "ticktext": _labels(names, _LABEL),
+        "showgrid": False,
+        "ticklabelstandoff": 6,
+    }
+
+
+def _bars(
+    name: str, at: int, y: list[float], lengths: list[float], height: float, text: list[str], hover: list[str]
+) -> go.Bar:
+    return go.Bar(
+        x=[_short(each) for each in lengths],
+        y=y,
+        width=0.9 * height,
+        orientation="h",
+        name=label(name),
+        marker={"color": COLOURS[at], "line": {"width": 0}, "opacity": 0.85},
+        text=[f" {each}" for each in text],
+        textposition="outside",
+        textangle=0,
+        cliponaxis=False,
+        hovertext=hover,
+        hovertemplate="%{hovertext}<extra></extra>",
+    )
+
+
+def _marks(
+    name: str, points: Sequence[tuple[float, float]], symbol: str, size: int, colour: str, edge: int
+) -> go.Scatter:
+    return go.Scatter(
+        x=[_short(x) for x, _ in points],
+        y=[y for _, y in points],
+        mode="markers",
+        name=name,
+        marker={"symbol": symbol, "size": size, "color": colour, "line": {"color": INK, "width": edge}},
+        cliponaxis=False,
+        hoverinfo="skip",
+    )
+
+
+def _line(name: str, at: int, x: list[float], y: list[float], told: list[str]) -> go.Scatter:
+    return go.Scatter(
+        x=[_short(each) for each in x],
+        y=[_short(each) for each in y],
+        name=label(name),
+        mode="lines",
+        line={"color": COLOURS[at], "width": 2.2, "dash": DASHES[at % len(DASHES)][0]},
+        hovertext=told,
+        hovertemplate="%{hovertext}<extra></extra>",
+    )
+
+
+def _add_marks(plot: go.Figure, whatif: WhatIf, found: Curves, shown: dict[str, PlanCurve]) -> list[KeyEntry]:
+    """Where each line ends, and what the table says at the load."""
+    ends = [(list(found.plans).index(name), name, curve) for name, curve in shown.items() if isfinite(curve.mst_per_s)]
+    key = []
+    if ends:
+        plot.add_trace(
+            go.Scatter(
+                x=[_short(curve.mst_per_s) for _, _, curve in ends],
+                y=[_short(float(curve.p95_s[-1])) for _, _, curve in ends],
+                name="saturation",
+                mode="markers",
+                marker={
+                    "symbol": "x-thin",
+                    "size": 10,
+                    "line": {"color": [COLOURS[at] for at, _, _ in ends], "width": 2.5},
+                },
+                cliponaxis=False,
+                hovertext=[f"{label(name)}<br>full at {_at(whatif, curve.mst_per_s)}" for _, name, curve in ends],
+                hovertemplate="%{hovertext}<extra></extra>",
+            )
+        )
+        key.append(KeyEntry("full: beyond it the backlog grows", "cross", INK))
+    told = [
+        (at, name, of.latency.p95_s)
+        for at, name in enumerate(found.plans)
+        if (of := whatif.estimates[name]).stable and of.latency is not None and of.latency.p95_s > 0
+    ]
+    if told:
+        plot.add_trace(
+            go.Scatter(
+                x=[_short(whatif.total_per_s)] * len(told),
+                y=[_short(p95_s) for _, _, p95_s in told],
+                name="in the table",
+                mode="markers",
+                marker={"size": 9, "color": [COLOURS[at] for at, _, _ in told], "line": {"color": "white", "width": 1}},
+                hovertext=[
+                    f"{label(name)}<br>{_at(whatif, whatif.total_per_s)}<br>p95 {seconds(p95_s)}"
+                    for _, name, p95_s in told
+                ],
+                hovertemplate="%{hovertext}<extra></extra>",
+            )
+        )
+        key.append(KeyEntry("at the load, as in the table", "point", INK))
+    return key
+
+
+def _verticals(plot: go.Figure, whatif: WhatIf) -> list[KeyEntry]:
+    """The load, and the quantiles of the forecast's peak."""
+    x = _short(whatif.total_per_s)
+    upright = {"yref": "paper", "y0": 0, "y1": 1}
+    shapes: list[dict[str, object]] = []
+    key = [KeyEntry(f"the load, {rate(whatif.total_per_s)}", "dot", _LOAD_LINE)]
+    quantiles = sorted(whatif.peak_per_s)
+    if quantiles:
+        peaks = [_short(whatif.peak_per_s[quantile]) for quantile in quantiles]
+        shapes.append(
+            {"type": "rect", "x0": peaks[0], "x1": peaks[-1], "fillcolor": _PEAK_BAND, "layer": "below"}
+            | {"line": {"width": 0}}
+            | upright
+        )
+        shapes += [
+            {"type": "line", "x0": peak, "x1": peak, "layer": "below", "line": {"color": _PEAK_LINE, "width": 1}}
+            | upright
+            for peak in peaks
+        ]
+        words = ", ".join(f"{quantile_name(quantile)} {rate(whatif.peak_per_s[quantile])}" for quantile in quantiles)
+        key.append(KeyEntry(f"forecast peak: {words}", "band", _PEAK_BAND))
+    shapes.append(
+        {"type": "line", "x0": x, "x1": x, "line": {"color": _LOAD_LINE, "width": 1.5, "dash": "dot"}} | upright
+    )
+    note = {
+        "x": x,
+        "y": 1,
+        "yref": "paper",
+        "text": "load",
+        "showarrow": False,
+        "yanchor": "bottom",
+        "font": {"size": 12, "color": "#444444"},
+    }
+    plot.update_layout(shapes=shapes, annotations=[note])
+    return key
+
+
+def _across(x: float) -> dict[str, object]:
+    line = {"color": _LOAD_LINE, "width": 1.5, "dash": "dash"}
+    return {"type": "line", "x0": x, "x1": x, "yref": "paper", "y0": 0, "y1": 1, "line": line}
+
+
+def _at(whatif: WhatIf, load_per_s: float) -> str:
+    return f"{rate(load_per_s)}, {percent(load_per_s / whatif.total_per_s)} of the load"
+
+
+def _in_words(whatif: WhatIf, found: Curves) -> str:
+    ends = ", ".join(f"{label(name)} is full at {rate(curve.mst_per_s)}" for name, curve in found.plans.items())
+    return f"0 to {rate(found.end_per_s)}: {ends}; the load is {rate(whatif.total_per_s)}"
+
+
+def _time_ticks(low: float, high: float) -> list[float]:
+    """Round times between two powers of ten, some six of them at most."""
+    minutes = [60.0, 120.0, 300.0, 600.0, 1200.0, 1800.0]
+    hours = [3600.0 * each for each in (1, 2, 5, 10)] + [86400.0 * each * 10**p for p in range(6) for each in (1, 2, 5)]
+    fine = [step * 10.0**power for power in range(-9, 1) for step in (1, 2, 5)] + [10.0, 20.0, 30.0, *minutes, *hours]
+    near = [tick for tick in fine if low - 0.05 <= log10(tick) <= high + 0.05]
+    return near[:: ceil(len(near) / 6)] if near else [10**low, 10**high]
+
+
+def _plan_key(name: str, at: int) -> KeyEntry:
+    return KeyEntry(shortened(name), DASHES[at % len(DASHES)][1], COLOURS[at])
+
+
+def _bar_key(name: str, at: int) -> KeyEntry:
+    return KeyEntry(shortened(name), "band", COLOURS[at])
+
+
+def _look(height: int, left: int) -> dict[str, object]:
+    look: dict[str, object] = {"height": height, "margin": {"l": left, "r": 14, "t": 26, "b": 50}}
+    return look | {"xaxis.nticks": 10} if left > 70 else look | {"xaxis.nticks": 5, "yaxis.title.text": ""}
+
+
+def _labels(names: Sequence[str], length: int) -> list[str]:
+    return [label(shortened(name, length)) for name in names]
+
+
+def _sideways_look(rows: float, longest: float, names: Sequence[str], left: int) -> dict[str, object]:
+    """With room for the number after the longest bar."""
+    narrow = left < 150
+    return {
+        "xaxis.range": [0, _short((1.35 if narrow else 1.12) * longest)],
+        "height": round(84 + 19 * rows),
+        "margin": {"l": left, "r": 18, "t": 8, "b": 50},
+        "xaxis.nticks": 4 if narrow else 9,
+        "yaxis.tickfont.size": 11 if narrow else 13,
+        "yaxis.ticktext": _labels(names, _PHONE_LABEL if narrow else _LABEL),
+    }
+
+
+def _short(value: float) -> float:
+    return float(f"{value:.6g}")

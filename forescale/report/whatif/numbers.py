@@ -1,0 +1,149 @@
+"""Curves of plans over the load, in the mix of the one that was evaluated.
+
+One way for the whole page, so that its lines compare: `evaluate_many`, with what streams add at each load.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import isfinite
+
+import numpy as np
+import numpy.typing as npt
+
+from forescale.report.whatif.whatif import WhatIf
+from modeling.evaluate import evaluate
+from modeling.evaluate_many import ManyEstimates, evaluate_many
+from modeling.flow.rates import arrival_rates
+from modeling.inputs.physical_plan import PhysicalPlan
+from modeling.latency.delay import Delay
+from modeling.latency.stream_delays import stream_delays
+
+Floats = npt.NDArray[np.float64]
+
+MOST_DRAWN = 8
+BEYOND = 1.3
+"""Loads are drawn to so many times the largest that any plan sustains."""
+
+_SHARES = np.concatenate([np.linspace(0.001, 0.9, 60), 1 - np.geomspace(0.1, 0.005, 41)[1:]])
+_OFFERED = 41
+
+
+@dataclass(frozen=True)
+class PlanCurve:
+    """One plan; events a second of all sources together. mst_per_s: infinite where nothing fills up.
+
+    load_per_s, p95_s: below saturation. offered_per_s, taken_per_s: beyond it too.
+    """
+
+    mst_per_s: float
+    load_per_s: Floats
+    p95_s: Floats
+    offered_per_s: Floats
+    taken_per_s: Floats
+
+
+@dataclass(frozen=True)
+class Curves:
+    """By plan. end_per_s: where the drawing ends."""
+
+    plans: Mapping[str, PlanCurve]
+    end_per_s: float
+
+
+def drawn_names(whatif: WhatIf) -> tuple[str, ...]:
+    """In the order given, the first of many."""
+    return tuple(whatif.estimates)[:MOST_DRAWN]
+
+
+def curves(whatif: WhatIf) -> Curves:
+    """Of a load that is not zero: without one there is no mix of sources."""
+    names = drawn_names(whatif)
+    sustained = {name: whatif.total_per_s * whatif.estimates[name].saturation_scale for name in names}
+    end_per_s = max(
+        BEYOND * max((rate for rate in sustained.values() if isfinite(rate)), default=2 * whatif.total_per_s / BEYOND),
+        1.05 * max(whatif.total_per_s, *whatif.peak_per_s.values(), 0.0),
+    )
+    plans = {}
+    for name, mst_per_s in sustained.items():
+        offered_per_s = _offered(mst_per_s, end_per_s)
+        below = _known(*_p95_s(whatif, name, min(mst_per_s, end_per_s)))
+        plans[name] = PlanCurve(mst_per_s, *below, offered_per_s, _taken(whatif, name, offered_per_s))
+    return Curves(plans, end_per_s)
+
+
+def off_the_table(whatif: WhatIf, found: Curves) -> float | None:
+    """By what share the lines pass beside the table's p95 at the load, at most; None where no plan carries it."""
+    told = {name: whatif.estimates[name].latency for name in found.plans if whatif.estimates[name].stable}
+    off = [
+        abs(float(np.interp(whatif.total_per_s, curve.load_per_s, curve.p95_s)) / latency.p95_s - 1)
+        for name, latency in told.items()
+        if latency is not None and latency.p95_s > 0 and (curve := found.plans[name]).p95_s.size
+    ]
+    return max(off, default=None)
+
+
+def _delays(whatif: WhatIf, name: str, scale: float) -> dict[str, Delay]:
+    """What streams, and sources that poll, add at a load."""
+    given = whatif.topology, whatif.profiles, whatif.plans[name]
+    load_per_s = {source: rate * scale for source, rate in whatif.load_per_s.items()}
+    return stream_delays(*given, arrival_rates(*given, load_per_s, whatif.site), whatif.site)
+
+
+def _many(
+    whatif: WhatIf,
+    plans: list[PhysicalPlan],
+    scales: Floats,
+    *,
+    latency: bool = False,
+    delays: Mapping[str, Delay] | None = None,
+) -> ManyEstimates:
+    return evaluate_many(
+        whatif.topology,
+        whatif.profiles,
+        plans,
+        {source: rate * scales for source, rate in whatif.load_per_s.items()},
+        latency=latency,
+        arrival_cv2=whatif.arrival_cv2,
+        delays=delays,
+        site=whatif.site,
+    )
+
+
+def _p95_s(whatif: WhatIf, name: str, most_per_s: float) -> tuple[Floats, Floats]:
+    scales = _SHARES * most_per_s / whatif.total_per_s
+    ends = [_delays(whatif, name, scale) for scale in scales[[0, -1]].tolist()]
+    # Buffers fill sooner under a larger load; then each load has delays of its own.
+    parts = [scales] if ends[0] == ends[1] else [np.array([scale]) for scale in scales[::2].tolist()]
+    p95_s = []
+    for part in parts:
+        delays = _delays(whatif, name, float(part[0]))
+        told = _many(whatif, [whatif.plans[name]], part, latency=True, delays=delays).latency
+        assert told is not None
+        p95_s.append(told.p95_s[0])
+    return np.concatenate(parts) * whatif.total_per_s, np.concatenate(p95_s)
+
+
+def _taken(whatif: WhatIf, name: str, offered_per_s: Floats) -> Floats:
+    scales = offered_per_s / whatif.total_per_s
+    if not whatif.estimates[name].other_limits:
+        return np.asarray(_many(whatif, [whatif.plans[name]], scales).throughput_per_s[0].sum(axis=1))
+    return np.array([_evaluated_per_s(whatif, name, scale) for scale in scales.tolist()])
+
+
+def _evaluated_per_s(whatif: WhatIf, name: str, scale: float) -> float:
+    """Taken in by all sources, where containers and links have a say."""
+    load_per_s = {source: rate * scale for source, rate in whatif.load_per_s.items()}
+    told = evaluate(whatif.topology, whatif.profiles, whatif.plans[name], load_per_s, site=whatif.site)
+    return sum(told.throughput_per_s.values())
+
+
+def _offered(mst_per_s: float, end_per_s: float) -> Floats:
+    """With the corner at saturation among them."""
+    corner = [mst_per_s] if mst_per_s < end_per_s else []
+    return np.unique(np.concatenate([np.linspace(0, end_per_s, _OFFERED), corner]))
+
+
+def _known(load_per_s: Floats, p95_s: Floats) -> tuple[Floats, Floats]:
+    """A logarithmic axis has no place for what takes no time."""
+    shown = np.isfinite(p95_s) & (p95_s > 0)
+    return load_per_s[shown], p95_s[shown]

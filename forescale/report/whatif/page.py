@@ -1,0 +1,132 @@
+"""Evaluated plans as one self-contained page: which carry the load, and what is in the way of the others."""
+
+from math import ceil, isfinite, isnan
+from pathlib import Path
+
+from forescale.report.kit.figure import ReportFigure
+from forescale.report.kit.page import rendered, write_page
+from forescale.report.kit.table import Cell, Column, Table
+from forescale.report.kit.wording import count_of, duration, number, percent, shortened
+from forescale.report.whatif.figure import (
+    MOST_CONTAINERS,
+    containers_figure,
+    latency_figure,
+    shown_operators,
+    throughput_figure,
+    utilisation_figure,
+)
+from forescale.report.whatif.numbers import Curves, curves, drawn_names, off_the_table
+from forescale.report.whatif.whatif import WhatIf
+from forescale.report.whatif.words import headline, headroom, seconds, sentences
+from modeling.estimate import Estimate
+from modeling.flow.resources import Resource
+
+
+def render_whatif_page(whatif: WhatIf) -> str:
+    """The whole page. The same plans under the same load give the same text."""
+    found = curves(whatif) if whatif.total_per_s > 0 else None
+    over_loads = [] if found is None else _known(latency_figure(whatif, found), throughput_figure(whatif, found))
+    operators = [utilisation_figure(whatif)]
+    containers = _known(*(containers_figure(whatif, resource) for resource in (Resource.CORES, Resource.MEMORY)))
+    return rendered(
+        "whatif.html.j2",
+        "report.js",
+        [*over_loads, *operators, *containers],
+        topology=shortened(whatif.topology.name, 200),
+        headline=headline(whatif),
+        sentences=sentences(whatif),
+        plans=_plans_table(whatif),
+        over_loads=over_loads,
+        how="" if found is None else _how(whatif, found),
+        operators=operators,
+        operators_left_out=_left_out(len(whatif.topology.order) - len(shown_operators(whatif)), "less busy operator"),
+        containers=containers,
+        most_containers=MOST_CONTAINERS if _many_containers(whatif) else 0,
+        plans_left_out=_left_out(len(whatif.estimates) - len(drawn_names(whatif)), "plan"),
+    )
+
+
+def write_whatif_page(whatif: WhatIf, path: Path) -> Path:
+    """Write the page; a reader sees the old file or the new one, never half of it. Raises OSError."""
+    return write_page(render_whatif_page(whatif), path)
+
+
+def _known(*figures: ReportFigure | None) -> list[ReportFigure]:
+    return [figure for figure in figures if figure is not None]
+
+
+def _how(whatif: WhatIf, found: Curves) -> str:
+    mix = ", in the same mix of sources" if len(whatif.load_per_s) > 1 else ""
+    off = off_the_table(whatif, found)
+    how_far = "" if off is None else f"; at the load that lies within {_rounded_up(off)} of it"
+    return (
+        f"Lines hold estimates of many loads{mix}, reckoned by three moments of the latency where the table has whole "
+        f"distributions{how_far}. The points are the table's."
+    )
+
+
+def _rounded_up(share: float) -> str:
+    return f"{max(1, ceil(100 * share - 1e-9))}\N{NO-BREAK SPACE}%"
+
+
+def _left_out(count: int, noun: str) -> str:
+    return count_of(count, noun) if count > 0 else ""
+
+
+def _many_containers(whatif: WhatIf) -> bool:
+    return any(len(each.resources.containers) > MOST_CONTAINERS for each in whatif.estimates.values())
+
+
+def _plans_table(whatif: WhatIf) -> Table:
+    """A plan a row, as given; columns that no plan fills are left out."""
+    of = whatif.estimates
+    targets = list(dict.fromkeys(target for each in whatif.violation.values() for target in each))
+    columns: list[tuple[str, dict[str, str]]] = [
+        ("instances", {name: f"{whatif.plans[name].instances:,}" for name in of}),
+        ("headroom", {name: headroom(each) for name, each in of.items()}),
+        ("bottleneck", {name: each.bottleneck if isfinite(each.saturation_scale) else "" for name, each in of.items()}),
+        ("busiest", {name: percent(each.utilisation) for name, each in of.items()}),
+        *(
+            (quantile, {name: _quantile(each, quantile) for name, each in of.items()})
+            for quantile in ("p50", "p95", "p99")
+        ),
+        ("cores", {name: number(each.resources.total_cores) for name, each in of.items()}),
+        ("memory", {name: _memory(each) for name, each in of.items()}),
+        (
+            "down",
+            {name: "" if each.rescale is None else duration(each.rescale.downtime_s) for name, each in of.items()},
+        ),
+        ("recovery", {name: _recovery(each) for name, each in of.items()}),
+        *(
+            (f"misses {shortened(target)}", {name: _probability(whatif, name, target) for name in of})
+            for target in targets
+        ),
+    ]
+    filled = [(title, cells) for title, cells in columns if any(cells.values())]
+    rows = tuple(
+        (
+            Cell(shortened(name, 80), notes=() if each.stable else ("does not carry the load",), strong=True),
+            *(Cell(shortened(cells[name], 60) or "–") for _, cells in filled),
+        )
+        for name, each in of.items()
+    )
+    titles = (Column(title, numeric=title != "bottleneck") for title, _ in filled)
+    return Table((Column("plan"), *titles), rows)
+
+
+def _quantile(estimate: Estimate, quantile: str) -> str:
+    return "" if estimate.latency is None else seconds(getattr(estimate.latency, f"{quantile}_s"))
+
+
+def _memory(estimate: Estimate) -> str:
+    needed = estimate.resources.total_memory_mib
+    return "" if needed is None else f"{number(needed)}\N{NO-BREAK SPACE}MiB"
+
+
+def _recovery(estimate: Estimate) -> str:
+    return "" if estimate.rescale is None else duration(estimate.rescale.recovery_s)
+
+
+def _probability(whatif: WhatIf, name: str, target: str) -> str:
+    share = whatif.violation.get(name, {}).get(target, float("nan"))
+    return "" if isnan(share) else percent(share)

@@ -1,0 +1,65 @@
+"""Plans under one load as they were evaluated, and what they were evaluated of: what their page shows."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import isclose
+
+from forescale.report.decision.decision import ReportError
+from modeling.estimate import Estimate
+from modeling.flow.resources import Resource
+from modeling.inputs.operator_profile import Profiles
+from modeling.inputs.physical_plan import PhysicalPlan
+from modeling.inputs.site import NOWHERE, Site
+from modeling.inputs.topology import Topology
+
+
+@dataclass(frozen=True)
+class WhatIf:
+    """plans, estimates: by the name that a plan is shown under. load_per_s: per source; origin: where it comes from.
+
+    peak_per_s: per quantile, the forecast's peak over all sources together; empty where no forecast was given.
+    max_lag_s: the target, None where there is none. backlog: tuples that wait at each source already.
+    violation: per plan the probability that it misses a target, by the target's name. Raises ReportError where plans
+    and estimates are not of the same names, or there are none.
+    """
+
+    topology: Topology
+    profiles: Profiles
+    plans: Mapping[str, PhysicalPlan]
+    estimates: Mapping[str, Estimate]
+    load_per_s: Mapping[str, float]
+    origin: str = "as given"
+    site: Site = NOWHERE
+    arrival_cv2: float = 1.0
+    peak_per_s: Mapping[float, float] = field(default_factory=dict)
+    max_lag_s: float | None = None
+    backlog: Mapping[str, float] = field(default_factory=dict)
+    violation: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not self.estimates:
+            raise ReportError("no plan was evaluated; give at least one")
+        if different := sorted({*self.plans} ^ {*self.estimates}):
+            raise ReportError(f"plan {different[0]!r} lacks its estimate, or the other way round; give both")
+
+    @property
+    def total_per_s(self) -> float:
+        """Events a second of all sources together."""
+        return sum(self.load_per_s.values())
+
+    @property
+    def carrying(self) -> tuple[str, ...]:
+        """Plans that keep up with the load, the smallest first: fewest instances, then fewest cores in use."""
+        keeping = [name for name, estimate in self.estimates.items() if estimate.stable]
+        return tuple(
+            sorted(keeping, key=lambda name: (self.plans[name].instances, self.estimates[name].resources.total_cores))
+        )
+
+    def as_small(self, name: str, other: str) -> bool:
+        """Whether two plans have as many instances, and as many cores in use but for rounding."""
+        cores = (self.estimates[each].resources.total_cores for each in (name, other))
+        return self.plans[name].instances == self.plans[other].instances and isclose(*cores)
+
+    def fits(self, name: str) -> bool:
+        """Whether nothing of a plan is larger than its container; often collecting garbage does fit."""
+        return all(one.resource is Resource.GC for one in self.estimates[name].resources.over)

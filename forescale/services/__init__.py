@@ -1,1 +1,0 @@
-"""The services around the planner on one machine, loopback only: Airflow and the MLflow server."""

@@ -1,0 +1,1 @@
+"""From settings and a topology file to the parts they name."""

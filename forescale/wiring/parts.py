@@ -1,0 +1,74 @@
+"""From settings and a topology file to the parts they name: the clock, the cluster, the limits."""
+
+from pathlib import Path
+
+from forecasting.arrivals.store import read_history
+from forecasting.tracking.mlflow_tracker import MlflowTracker
+from forescale.files.topology import Planning, SimulatorEntry, TopologyConfig, find_topology_file, read_topology_file
+from forescale.settings import Settings
+from forescale.wiring.arrivals import below
+from forescale.wiring.clock import clock_of_kind
+from modeling.inputs.physical_plan import PhysicalPlan
+from planner.clock import Clock
+from planner.clusters.cluster import Cluster
+from planner.clusters.flink import FlinkCluster
+from planner.clusters.simulator import SimulatedCluster
+from planner.ledger.ledger import Ledger
+from planner.limits import Limits, RescaleTerms
+
+
+def topology_config(name: str, settings: Settings) -> TopologyConfig:
+    """The topology file of that name (or path). Raises TopologyFileError."""
+    return read_topology_file(find_topology_file(name, settings.topologies))
+
+
+def clock_of(settings: Settings) -> Clock:
+    return clock_of_kind(settings.clock, settings.clock_file)
+
+
+def ledger_of(settings: Settings) -> Ledger:
+    settings.home.mkdir(parents=True, exist_ok=True)
+    return Ledger(settings.ledger_sqlalchemy_url)
+
+
+def tracker_of(settings: Settings) -> MlflowTracker:
+    return MlflowTracker(settings.tracking_uri, settings.artifact_root, settings.mlflow_ui)
+
+
+def cluster_of(config: TopologyConfig, settings: Settings, clock: Clock) -> Cluster:
+    topology = config.as_topology()
+    if isinstance(config.cluster, SimulatorEntry):
+        return simulator_of(config, config.cluster, settings, clock)
+    return FlinkCluster(config.cluster.url, config.cluster.job, topology, config.cluster.operators)
+
+
+def simulator_of(config: TopologyConfig, entry: SimulatorEntry, settings: Settings, clock: Clock) -> SimulatedCluster:
+    """The cluster simulator, which keeps its state below FORESCALE_HOME. Its service times are its own truth."""
+    profiles = config.declared_profiles(entry.service_s)
+    return SimulatedCluster(
+        config.as_topology(),
+        profiles,
+        PhysicalPlan(config.topology, dict(entry.parallelism)),
+        entry.slots,
+        entry.downtime_s,
+        read_history(Path(below(settings.home, entry.truth)), config.topology),
+        clock,
+        settings.home / "simulator" / config.topology,
+    )
+
+
+def limits_of(planning: Planning) -> Limits:
+    return Limits(
+        planning.max_utilisation, planning.max_latency_s, planning.max_instances, dict(planning.max_parallelism)
+    )
+
+
+def rescale_terms_of(planning: Planning) -> RescaleTerms:
+    return RescaleTerms(
+        downtime_s=planning.downtime_s,
+        max_lag_s=planning.max_lag_s,
+        max_catch_up_s=planning.max_catch_up_s,
+        safety_s=planning.safety_s,
+        min_dwell_s=planning.min_dwell_s,
+        cost_instance_hours=planning.rescale_cost_instance_hours,
+    )

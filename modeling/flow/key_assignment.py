@@ -1,0 +1,128 @@
+"""Which instance each engine gives a key to, as its own code does it."""
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from modeling.errors import ModelError
+from modeling.inputs.key_histogram import KeyHistogram
+from modeling.inputs.topology import Engine
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+def key_shares(engine: Engine, parallelism: int, max_parallelism: int, keys: KeyHistogram | None) -> Floats:
+    """Share of a keyed stream per instance, shape (parallelism,), adding up to 1.
+
+    Exact where the histogram is, and where the engine's assignment of its keys is known (key_shares_are_exact): what
+    the histogram lacks to 1 are many light keys, spread over key groups (Flink), tasks (Storm) or instances (Heron).
+    Else a bound: the heaviest key sits alone with an even part of the rest.
+    """
+    match engine:
+        case Engine.FLINK:
+            owner = np.arange(max_parallelism) * parallelism // max_parallelism
+            return _by_group(owner, parallelism, keys, lambda key: flink_key_group(key, max_parallelism))
+        case Engine.STORM:
+            owner = storm_executors_of_tasks(max_parallelism, parallelism)
+            return _by_group(owner, parallelism, keys, lambda key: storm_task_of_key(key, max_parallelism))
+        case Engine.HERON:
+            if keys is not None and not set(keys.shares) <= set(keys.hashes):
+                return _heaviest_key_bound(parallelism, keys)
+            hashes = {} if keys is None else keys.hashes
+            return _by_group(np.arange(parallelism), parallelism, keys, lambda key: hashes[key] % parallelism)
+
+
+def key_shares_are_exact(engine: Engine, keys: KeyHistogram | None) -> bool:
+    """Whether key_shares are no mere bound. Heron hashes the serialised bytes of a key, which only it knows: the
+    histogram has to tell the hashes. Without a histogram nothing is known of the keys.
+    """
+    if keys is None:
+        return False
+    return engine is not Engine.HERON or set(keys.shares) <= set(keys.hashes)
+
+
+def flink_instance_of_key(key: str, parallelism: int, max_parallelism: int = 128) -> int:
+    """The subtask that Flink gives a string key to (KeyGroupRangeAssignment of Flink 2).
+
+    >>> [flink_instance_of_key(word, 4) for word in ("storm", "heron", "flink")]
+    [1, 3, 3]
+    """
+    return flink_key_group(key, max_parallelism) * parallelism // max_parallelism
+
+
+def flink_key_group(key: str, max_parallelism: int) -> int:
+    """The key group of a string key: murmur hash of Java's String.hashCode, modulo max_parallelism."""
+    return _murmur(java_string_hash(key)) % max_parallelism
+
+
+def storm_task_of_key(key: str, tasks: int) -> int:
+    """The task, counted from 0, that Storm's fields grouping gives a single string field to.
+
+    floorMod of Arrays.deepHashCode of the list of fields (TupleUtils.chooseTaskIndex): 31 + hashCode for one string.
+
+    >>> storm_task_of_key("a", 10)  # 31 + 97 = 128
+    8
+    """
+    code = (31 + java_string_hash(key)) & 0xFFFFFFFF
+    return (code - (1 << 32) if code >= 1 << 31 else code) % tasks
+
+
+def storm_executors_of_tasks(tasks: int, executors: int) -> Ints:
+    """The executor of each task, shape (tasks,): contiguous, larger parts first (Utils.partitionFixed).
+
+    >>> storm_executors_of_tasks(5, 2).tolist()
+    [0, 0, 0, 1, 1]
+    """
+    if not 1 <= executors <= tasks:
+        raise ModelError(f"{executors} executors for {tasks} tasks; give 1 to {tasks}, or start with more tasks")
+    base, more = divmod(tasks, executors)
+    sizes = np.full(executors, base, dtype=np.int64)
+    sizes[:more] += 1
+    return np.repeat(np.arange(executors, dtype=np.int64), sizes)
+
+
+def java_string_hash(text: str) -> int:
+    """String.hashCode: over UTF-16 code units, 32-bit signed overflow (returned unsigned)."""
+    units = np.frombuffer(text.encode("utf-16-le"), dtype="<u2")
+    code = 0
+    for unit in units.tolist():
+        code = (31 * code + unit) & 0xFFFFFFFF
+    return code
+
+
+def _by_group(owner: Ints, parallelism: int, keys: KeyHistogram | None, group_of: Callable[[str], int]) -> Floats:
+    """Shares of instances that own groups of keys. owner: instance of each group."""
+    held: Floats = np.bincount(owner, minlength=parallelism) / owner.size
+    if keys is None:
+        return held
+    shares = held * max(0.0, 1 - keys.total)
+    for key, share in keys.shares.items():
+        shares[owner[group_of(key)]] += share
+    return shares
+
+
+def _heaviest_key_bound(parallelism: int, keys: KeyHistogram) -> Floats:
+    heaviest = max(keys.shares.values(), default=0.0)
+    shares = np.full(parallelism, (1 - heaviest) / parallelism)
+    shares[0] += heaviest
+    return shares
+
+
+def _murmur(code: int) -> int:
+    """MathUtils.murmurHash of Flink: 32-bit murmur3 of one int, made non-negative."""
+    mask = 0xFFFFFFFF
+    code = code * 0xCC9E2D51 & mask
+    code = (code << 15 | code >> 17) & mask
+    code = code * 0x1B873593 & mask
+    code = (code << 13 | code >> 19) & mask
+    code = (code * 5 + 0xE6546B64) & mask
+    code ^= 4
+    code ^= code >> 16
+    code = code * 0x85EBCA6B & mask
+    code ^= code >> 13
+    code = code * 0xC2B2AE35 & mask
+    code ^= code >> 16
+    signed = code - 2**32 if code >= 2**31 else code
+    return 0 if signed == -(2**31) else abs(signed)

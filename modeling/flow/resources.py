@@ -1,0 +1,352 @@
+"""Resources: the CPU and memory that a plan's instances and containers need, and what is over its container's size.
+
+CPU and memory go up in a line with the rate, so a container has a saturation point as an instance has one: the load at
+which its cores are all in use. Instances in a container smaller than their needs contend, and take longer by at
+least what is lacking. Use it beside the rates of a plan, before trusting what they say of one with a packing.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+import numpy.typing as npt
+
+from modeling.errors import ModelError
+from modeling.flow.key_assignment import key_shares
+from modeling.flow.rates import Rates
+from modeling.inputs.node_speeds import node_factors
+from modeling.inputs.operator_profile import Profiles
+from modeling.inputs.physical_plan import Container, Instance, PhysicalPlan
+from modeling.inputs.placement import containers_of
+from modeling.inputs.site import ContainerSize, Site
+from modeling.inputs.topology import Topology
+
+Floats = npt.NDArray[np.float64]
+
+FULL_MEMORY = 0.85
+"""Share of its memory above which a container has little room left between two garbage collections."""
+LONG_GC = 0.1
+"""Share of the time spent in garbage collection above which memory, and not load, is what makes an operator slow."""
+MIB_PER_GIB = 1024
+_ROUNDING = 1e-9
+
+
+class Resource(StrEnum):
+    CORES = "cores"
+    MEMORY = "memory"
+    GC = "garbage collection"
+
+
+@dataclass(frozen=True)
+class Pressure:
+    """A bound that is passed. where: `container 3` or `operator 'count'`. needed, limit: cores, MiB, or for garbage
+    collection measured as time its share of it. text: place, value, bound and remedy for people.
+    """
+
+    where: str
+    resource: Resource
+    needed: float
+    limit: float
+    text: str
+
+
+@dataclass(frozen=True)
+class ContainerEstimate:
+    """What one container needs under the load, and may use. cores_error: standard error of cores, from that of the
+    profiles. memory_mib: None where the memory of an instance in it is not known. limits: None where nothing bounds.
+    """
+
+    id: int
+    node: str
+    cores: float
+    cores_error: float
+    memory_mib: float | None
+    cores_limit: float | None
+    memory_limit_mib: float | None
+    over: tuple[Pressure, ...] = ()
+
+    @property
+    def saturation_scale(self) -> float:
+        """By what factor the load could grow until all cores are in use; infinite where nothing bounds them."""
+        return float("inf") if self.cores_limit is None or self.cores <= 0 else self.cores_limit / self.cores
+
+    @property
+    def slowdown(self) -> float:
+        """By what factor its instances take longer per tuple, at least; 1 where cores are enough.
+
+        Of the mean demand: instances that happen to be busy at once contend before, and beyond saturation those that
+        fell behind are busy all the time and share the cores with more.
+        """
+        return 1.0 if self.cores_limit is None else max(1.0, self.cores / self.cores_limit)
+
+
+@dataclass(frozen=True)
+class Resources:
+    """What a plan needs under a load, at the rates that were given.
+
+    cores, memory_mib: per operator, of each instance, shape (parallelism,); memory None where it is not known. over:
+    all bounds passed, those of containers among them. containers: by id; empty for a plan without a packing.
+    notes: what is not told or only bounded, and why.
+    """
+
+    cores: Mapping[str, Floats]
+    memory_mib: Mapping[str, Floats | None]
+    containers: Mapping[int, ContainerEstimate]
+    over: tuple[Pressure, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def total_cores(self) -> float:
+        return float(sum(each.sum() for each in self.cores.values()))
+
+    @property
+    def total_memory_mib(self) -> float | None:
+        """Of all instances; None where that of one is not known."""
+        known = [each for each in self.memory_mib.values() if each is not None]
+        return float(sum(each.sum() for each in known)) if len(known) == len(self.memory_mib) else None
+
+
+def resources(topology: Topology, profiles: Profiles, plan: PhysicalPlan, rates: Rates, site: Site) -> Resources:
+    """What `plan` needs at `rates`, which are those of the same site (arrival_rates).
+
+    The rates are what is offered: of an instance that is busy more than all the time it tells the cores that would be
+    needed. Containers need what their instances need together; what a container uses for itself (a stream manager, the
+    JVM of a worker) is in the profiles or not at all. Raises ModelError for a plan that does not fit the topology.
+    """
+    plan.check(topology)
+    _check_rates(topology, plan, rates)
+    cores = instance_cores(profiles, plan, rates, site)
+    memory = instance_memory_mib(topology, profiles, plan, rates)
+    containers = _containers(profiles, plan, rates, site, cores, memory)
+    pressures = [pressure for container in containers.values() for pressure in container.over]
+    if not plan.packing:
+        pressures += _fits_no_container(site.container, cores, memory)
+    pressures += [
+        Pressure(
+            f"operator {name!r}",
+            Resource.GC,
+            profiles[name].gc_share,
+            LONG_GC,
+            f"operator {name!r} spent {profiles[name].gc_share:.0%} of its time in garbage collection when measured, "
+            f"above {LONG_GC:.0%}; give its containers more memory, or raise its parallelism",
+        )
+        for name in cores
+        if profiles[name].gc_share > LONG_GC
+    ]
+    return Resources(cores, memory, containers, tuple(pressures), _notes(profiles, plan, site, memory))
+
+
+def instance_cores(profiles: Profiles, plan: PhysicalPlan, rates: Rates, site: Site) -> dict[str, Floats]:
+    """Cores that each instance keeps in use, shape (parallelism,): rate × CPU seconds per tuple, on its own node.
+
+    The CPU of a tuple grows with its node's service factor, and not with the parallelism: instances that wait for each
+    other do not compute. Where cpu_s is not known: as long as it is busy, which is more than it computes wherever it
+    waits for something while busy, and less where threads beside it compute.
+    """
+    slower = node_factors(plan, site)
+    cores: dict[str, Floats] = {}
+    for name, rate_per_s in rates.instance_per_s.items():
+        cpu_s = profiles[name].cpu_s
+        cores[name] = (
+            rate_per_s * rates.service_s[name] if cpu_s is None else rate_per_s * cpu_s * slower.get(name, np.ones(1))
+        )
+    return cores
+
+
+def instance_memory_mib(
+    topology: Topology, profiles: Profiles, plan: PhysicalPlan, rates: Rates
+) -> dict[str, Floats | None]:
+    """Memory of each instance in MiB, shape (parallelism,): idle + what its rate adds + its share of the state.
+
+    State is taken as even over key groups (Flink), tasks (Storm) or instances (Heron), and as large in memory as it
+    was measured: a heap of objects holds more than the checkpoint that is written of it. None where memory_mib is not
+    known.
+    """
+    memory: dict[str, Floats | None] = {}
+    for name, rate_per_s in rates.instance_per_s.items():
+        profile = profiles[name]
+        if profile.memory_mib is None:
+            memory[name] = None
+            continue
+        state_mib = profile.state_gib * MIB_PER_GIB if profile.state_in_memory else 0.0
+        held = key_shares(topology.engine, plan.parallelism[name], topology.operator(name).max_parallelism, None)
+        memory[name] = profile.memory_mib + profile.memory_mib_s * rate_per_s + state_mib * held
+    return memory
+
+
+def container_saturation(found: Resources) -> dict[int, float]:
+    """By what factor the load could grow until all cores of each container are in use; infinite where nothing bounds
+    them. What a plan sustains is the least of these and of its instances' own saturation scales.
+
+    CPU is taken as linear in the load. Where outputs follow windows it is not: then seek the load at which the
+    slowdown of a container at its rates begins.
+    """
+    return {id: container.saturation_scale for id, container in found.containers.items()}
+
+
+def instance_slowdown(plan: PhysicalPlan, found: Resources) -> dict[str, Floats]:
+    """By what factor each instance takes longer, at least, because its container lacks cores, shape (parallelism,); 1
+    without a packing.
+    """
+    placed = containers_of(plan)
+    return {
+        name: np.array([found.containers[container].slowdown for container in placed[name]])
+        if placed
+        else np.ones(count)
+        for name, count in plan.parallelism.items()
+    }
+
+
+def _check_rates(topology: Topology, plan: PhysicalPlan, rates: Rates) -> None:
+    for name in topology.order:
+        told = rates.instance_per_s[name].size if name in rates.instance_per_s else 0
+        if told != plan.parallelism[name]:
+            raise ModelError(
+                f"rates tell of {told} instances of operator {name!r}, the plan has {plan.parallelism[name]}; "
+                "give the rates of this plan"
+            )
+
+
+def _cores_error(profiles: Profiles, plan: PhysicalPlan, rates: Rates, site: Site, name: str) -> Floats:
+    """Standard error of the cores of each instance; that of all instances of an operator goes up and down together."""
+    profile = profiles[name]
+    if profile.cpu_s is not None:
+        slower = node_factors(plan, site).get(name, np.ones(1))
+        return np.asarray(rates.instance_per_s[name] * profile.cpu_s_error * slower)
+    if profile.service_s == 0:
+        return np.zeros(plan.parallelism[name])
+    return np.asarray(rates.busy[name] * profile.service_s_error / profile.service_s)
+
+
+def _containers(
+    profiles: Profiles,
+    plan: PhysicalPlan,
+    rates: Rates,
+    site: Site,
+    cores: Mapping[str, Floats],
+    memory: Mapping[str, Floats | None],
+) -> dict[int, ContainerEstimate]:
+    if not plan.packing:
+        return {}
+    position = {container.id: number for number, container in enumerate(plan.packing)}
+    size = len(plan.packing)
+    used, variance, used_mib, unknown = np.zeros(size), np.zeros(size), np.zeros(size), np.zeros(size, dtype=bool)
+    for name, placed in containers_of(plan).items():
+        at = np.array([position[id] for id in placed], dtype=np.int64)
+        used += np.bincount(at, cores[name], size)
+        variance += np.bincount(at, _cores_error(profiles, plan, rates, site, name), size) ** 2
+        needed = memory[name]
+        if needed is None:
+            unknown[at] = True
+        else:
+            used_mib += np.bincount(at, needed, size)
+    limit = site.container
+    estimates: dict[int, ContainerEstimate] = {}
+    for container, number in zip(plan.packing, range(size), strict=True):
+        over = _over(Resource.CORES, plan.packing, number, used, limit.cores, cores)
+        over += _over(Resource.MEMORY, plan.packing, number, used_mib, limit.memory_mib, memory)
+        estimates[container.id] = ContainerEstimate(
+            id=container.id,
+            node=container.node,
+            cores=float(used[number]),
+            cores_error=float(variance[number] ** 0.5),
+            memory_mib=None if unknown[number] else float(used_mib[number]),
+            cores_limit=limit.cores,
+            memory_limit_mib=limit.memory_mib,
+            over=over,
+        )
+    return estimates
+
+
+def _over(
+    resource: Resource,
+    packing: Sequence[Container],
+    number: int,
+    used: Floats,
+    limit: float | None,
+    needs: Mapping[str, Floats | None],
+) -> tuple[Pressure, ...]:
+    """What one container needs too much of. used: of all containers; where memory is not known, at least that much."""
+    needed = float(used[number])
+    room_to_collect = FULL_MEMORY if resource is Resource.MEMORY else 1.0
+    if limit is None or needed <= limit * room_to_collect * (1 + _ROUNDING):
+        return ()
+    container, unit = packing[number], "cores" if resource is Resource.CORES else "MiB"
+    where = f"container {container.id}" + (f" on node {container.node}" if container.node else "")
+    told = f"{where} needs {needed:.4g} of {limit:.4g} {unit}"
+    bound = limit
+    if needed <= limit * (1 + _ROUNDING):
+        resource, bound = Resource.GC, limit * FULL_MEMORY
+        told += f", more than {FULL_MEMORY:.0%}, and will often collect garbage"
+    remedy = _remedy(packing, number, used, bound, needs, unit)
+    text = f"{told}; {remedy}, or give containers {needed / room_to_collect:.4g} {unit}"
+    return (Pressure(where, resource, needed, bound, text),)
+
+
+def _remedy(
+    packing: Sequence[Container],
+    number: int,
+    used: Floats,
+    bound: float,
+    needs: Mapping[str, Floats | None],
+    unit: str,
+) -> str:
+    """Which instance to move: the smallest that is enough, else the largest; or to split one that fits nowhere."""
+    sizes = [(_need(needs, instance), instance) for instance in packing[number].instances]
+    largest, of = max(sizes)
+    if largest > bound:
+        return f"raise the parallelism of {of.operator!r} ({_named(of)} alone needs {largest:.4g} {unit})"
+    excess = float(used[number]) - bound
+    size, moved = min((each for each in sizes if each[0] >= excess), default=(largest, of))
+    room = np.delete(bound - used, number)
+    others = [container.id for container in packing if container.id != packing[number].id]
+    where = "elsewhere"
+    if room.size and float(room.max()) >= size:
+        where = f"to container {others[int(room.argmax())]}, which has {float(room.max()):.4g} left"
+    return f"move {_named(moved)} ({size:.4g} {unit}) {where}"
+
+
+def _need(needs: Mapping[str, Floats | None], instance: Instance) -> float:
+    needed = needs[instance.operator]
+    return 0.0 if needed is None else float(needed[instance.index])
+
+
+def _named(instance: Instance) -> str:
+    return f"{instance.operator}[{instance.index}]"
+
+
+def _fits_no_container(
+    limit: ContainerSize, cores: Mapping[str, Floats], memory: Mapping[str, Floats | None]
+) -> list[Pressure]:
+    """Operators of which one instance alone is larger than any container: no packing can help."""
+    found = []
+    for resource, unit, bound, needs in (
+        (Resource.CORES, "cores", limit.cores, cores),
+        (Resource.MEMORY, "MiB", limit.memory_mib, memory),
+    ):
+        for name, needed in needs.items():
+            if bound is None or needed is None or float(needed.max()) <= bound * (1 + _ROUNDING):
+                continue
+            largest = float(needed.max())
+            text = (
+                f"{name}[{int(needed.argmax())}] alone needs {largest:.4g} of a container's {bound:.4g} {unit}; "
+                f"raise the parallelism of {name!r}, or give containers {largest:.4g} {unit}"
+            )
+            found.append(Pressure(f"operator {name!r}", resource, largest, bound, text))
+    return found
+
+
+def _notes(profiles: Profiles, plan: PhysicalPlan, site: Site, memory: Mapping[str, Floats | None]) -> tuple[str, ...]:
+    notes = []
+    bounded = [name for name in memory if profiles[name].cpu_s is None]
+    if bounded:
+        notes.append(f"CPU not measured of {', '.join(bounded)}: taken to compute as long as they are busy, a bound")
+    if lacking := [name for name, needed in memory.items() if needed is None]:
+        notes.append(f"memory not known of {', '.join(lacking)}: that of containers that hold them is not told")
+    sized = site.container.cores is not None or site.container.memory_mib is not None
+    if sized and not plan.packing:
+        notes.append("the plan has no packing: which container is over its size cannot be told")
+    if plan.packing and not sized:
+        notes.append("no size of containers is given: what they need is told, not whether they have it")
+    return tuple(notes)

@@ -1,0 +1,149 @@
+"""Routing: how the tuples of a stream are dealt to the instances of the operator that reads it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from modeling.errors import ModelError
+from modeling.flow.key_assignment import key_shares, key_shares_are_exact
+from modeling.inputs.key_histogram import KeyHistogram
+from modeling.inputs.topology import Engine, Grouping
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+POINTWISE = (Grouping.FORWARD, Grouping.RESCALE, Grouping.LOCAL_OR_SHUFFLE)
+"""Groupings under which what an instance gets depends on which instance gave it."""
+
+
+@dataclass(frozen=True)
+class Dealing:
+    """Shares of what each upstream instance gives out.
+
+    shares: shape (downstream,), the same from every upstream instance, or (upstream, downstream). They add up to 1 over
+    the downstream instances, except where every one gets the whole stream. exact: whether they are no mere bound.
+    """
+
+    shares: Floats
+    exact: bool = True
+
+    def dealt_per_s(self, given_per_s: Floats) -> Floats:
+        """Tuples per second into each downstream instance, shape (…, downstream), of given_per_s, shape (…, upstream).
+
+        Nothing is lost: the sum stays, unless the stream is broadcast.
+        """
+        if self.shares.ndim == 1:
+            return np.asarray(given_per_s.sum(axis=-1, keepdims=True) * self.shares)
+        return np.asarray(given_per_s @ self.shares)
+
+
+def dealing(
+    grouping: Grouping,
+    upstream: int,
+    downstream: int,
+    *,
+    engine: Engine = Engine.FLINK,
+    max_parallelism: int = 128,
+    keys: KeyHistogram | None = None,
+    shares: Sequence[float] | None = None,
+    containers: tuple[Sequence[int], Sequence[int]] | None = None,
+) -> Dealing:
+    """How a stream is dealt from `upstream` to `downstream` instances.
+
+    max_parallelism: of the operator that reads it (Flink: key groups; Storm: tasks). keys: of the stream, for FIELDS.
+    shares: for CUSTOM, one per downstream instance. containers: of each upstream and downstream instance, for
+    LOCAL_OR_SHUFFLE; without them it is a shuffle. Raises ModelError for a parallelism outside 1 to max_parallelism and
+    for shares that do not fit.
+    """
+    if not 1 <= downstream <= max_parallelism:
+        raise ModelError(f"parallelism {downstream} is not between 1 and max_parallelism {max_parallelism}")
+    match grouping:
+        case Grouping.SHUFFLE:
+            return Dealing(np.full(downstream, 1 / downstream))
+        case Grouping.ALL:
+            return Dealing(np.ones(downstream))
+        case Grouping.GLOBAL:
+            only_first = np.zeros(downstream)
+            only_first[0] = 1.0
+            return Dealing(only_first)
+        case Grouping.FIELDS:
+            shared = key_shares(engine, downstream, max_parallelism, keys)
+            return Dealing(shared, downstream == 1 or key_shares_are_exact(engine, keys))
+        case Grouping.FORWARD | Grouping.RESCALE:
+            return Dealing(_pointwise(upstream, downstream))
+        case Grouping.LOCAL_OR_SHUFFLE:
+            return Dealing(_local_first(upstream, downstream, engine, containers))
+        case Grouping.CUSTOM:
+            return Dealing(_given(downstream, shares))
+
+
+def instance_shares(
+    grouping: Grouping,
+    parallelism: int,
+    *,
+    engine: Engine = Engine.FLINK,
+    max_parallelism: int = 128,
+    keys: KeyHistogram | None = None,
+    shares: Sequence[float] | None = None,
+) -> Floats:
+    """Share of the stream per instance that reads it, shape (parallelism,), where every upstream instance gives alike.
+
+    See dealing; with as many instances upstream.
+    """
+    dealt = dealing(
+        grouping,
+        parallelism,
+        parallelism,
+        engine=engine,
+        max_parallelism=max_parallelism,
+        keys=keys,
+        shares=shares,
+    )
+    return dealt.shares if dealt.shares.ndim == 1 else np.asarray(dealt.shares.mean(axis=0))
+
+
+def _pointwise(upstream: int, downstream: int) -> Floats:
+    """Each instance gives to its own part of the others in turn; one to one where there are as many.
+
+    Flink: consumer j reads producers floor(j·u/d) up to floor((j+1)·u/d), at least one of them.
+    """
+    reads = np.zeros((upstream, downstream))
+    for reader in range(downstream):
+        first = reader * upstream // downstream
+        last = max(first + 1, (reader + 1) * upstream // downstream)
+        reads[first:last, reader] = 1.0
+    return np.asarray(reads / reads.sum(axis=1, keepdims=True))
+
+
+def _local_first(
+    upstream: int, downstream: int, engine: Engine, containers: tuple[Sequence[int], Sequence[int]] | None
+) -> Floats:
+    """Storm gives to instances in its own worker where there are any; in Heron the grouping is a plain shuffle."""
+    even = np.full((upstream, downstream), 1 / downstream)
+    if containers is None or engine is Engine.HERON:
+        return even
+    giving, reading = (np.asarray(each) for each in containers)
+    if giving.size != upstream or reading.size != downstream:
+        raise ModelError(
+            f"containers of {giving.size} and {reading.size} instances are given for {upstream} and {downstream}; "
+            "give one for each"
+        )
+    local = (giving[:, None] == reading[None, :]).astype(np.float64)
+    there = local.sum(axis=1, keepdims=True)
+    return np.where(there > 0, local / np.maximum(there, 1.0), even)
+
+
+def _given(downstream: int, shares: Sequence[float] | None) -> Floats:
+    if shares is None:
+        raise ModelError("a custom grouping needs the share of each instance that reads the stream; give them")
+    given = np.asarray(shares, dtype=np.float64)
+    if given.size != downstream:
+        raise ModelError(
+            f"a custom grouping gives {given.size} shares for {downstream} instances; give one for each, as nothing "
+            "tells how it deals to another number of them"
+        )
+    if not np.isfinite(given).all() or (given < 0).any() or abs(given.sum() - 1) > 1e-6:
+        raise ModelError(f"shares {given.tolist()} of a custom grouping; give numbers from 0 to 1 that add up to 1")
+    return given

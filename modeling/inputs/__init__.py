@@ -1,0 +1,1 @@
+"""What the model is asked of: topology, plan, profiles, site, targets."""

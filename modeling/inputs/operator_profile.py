@@ -1,0 +1,147 @@
+"""What calibration knows of each operator: service time and its spread, selectivity, key histogram."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from modeling.errors import ModelError
+from modeling.inputs.key_histogram import KeyHistogram
+from modeling.inputs.polling import Polling
+from modeling.inputs.scale_efficiency import LINEAR, ScaleEfficiency
+from modeling.inputs.windowed_output import WindowedOutput
+
+Floats = npt.NDArray[np.float64]
+
+MOST_SERVICE_S = 1e6
+"""Eleven days for one tuple: what is longer is a number gone wrong."""
+
+MOST_CV2 = 1e6
+"""A standard deviation of a thousand means."""
+
+_MOST = 1e12
+
+
+@dataclass(frozen=True)
+class OperatorProfile:
+    """One operator as measured.
+
+    service_s: mean busy seconds of one instance per tuple in (for a source: per tuple emitted).
+    service_s_error: standard error of service_s in seconds. service_cv2: squared coefficient of variation of the
+    service time of single tuples. selectivity: tuples out per tuple in, per stream name (`a->b`).
+    samples: how many measurements it rests on; 0 where a person declared it. keys: of every keyed stream that enters,
+    but for those that stream_keys names by `a->b`. stream_service_s, input_selectivity: where streams that enter are
+    not alike: service time per tuple of each, and per stream that leaves the tuples out per tuple in of each. windowed:
+    streams whose output follows time and keys instead.
+
+    service_cv2_interval: where service_cv2 lies with 95 %, None where nobody knows. selectivity_error: standard errors.
+    efficiency: what becomes of the service time at other parallelisms. cpu_s: CPU seconds per tuple, None where not
+    known: an instance is then taken to compute as long as it is busy. memory_mib: of an instance without load;
+    memory_mib_s: MiB more per tuple a second. state_gib: keyed state of the whole operator, which lies in the memory
+    of its instances where state_in_memory. gc_share: part of the time spent in garbage collection when measured.
+    intervals: where each parameter that was measured lies with 95 %, by its name: `service_s`,
+    `stream_service_s[a->b]`, `selectivity[b->c]`, `input_selectivity[b->c][a->b]`, `efficiency.exponent` and so on.
+    polling: of a source that asks for its tuples; what it can ask for bounds what it takes in.
+    """
+
+    operator: str
+    service_s: float
+    selectivity: Mapping[str, float] = field(default_factory=dict)
+    service_s_error: float = 0.0
+    service_cv2: float = 1.0
+    keys: KeyHistogram | None = None
+    samples: int = 0
+    stream_keys: Mapping[str, KeyHistogram] = field(default_factory=dict)
+    stream_service_s: Mapping[str, float] = field(default_factory=dict)
+    input_selectivity: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    windowed: Mapping[str, WindowedOutput] = field(default_factory=dict)
+    service_cv2_interval: tuple[float, float] | None = None
+    selectivity_error: Mapping[str, float] = field(default_factory=dict)
+    efficiency: ScaleEfficiency = LINEAR
+    cpu_s: float | None = None
+    cpu_s_error: float = 0.0
+    memory_mib: float | None = None
+    memory_mib_s: float = 0.0
+    state_gib: float = 0.0
+    state_in_memory: bool = True
+    gc_share: float = 0.0
+    intervals: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    polling: Polling | None = None
+
+    def service_s_of(self, stream: str, parallelism: int) -> float:
+        """Mean busy seconds per tuple of one stream that enters an operator of so many instances."""
+        return self.efficiency.service_s(self.stream_service_s.get(stream, self.service_s), parallelism)
+
+    def given_per_s(self, stream: str, entering_per_s: Mapping[str, Floats]) -> Floats:
+        """Tuples per second that go out on a stream, of what enters on each stream (of each instance, or in all)."""
+        if stream in self.windowed:
+            # What instances give out is in proportion to what they take in, as far as their keys are alike.
+            total = {name: float(np.sum(rate)) for name, rate in entering_per_s.items()}
+            entered = np.asarray(sum(entering_per_s.values()))
+            all_in_all = float(entered.sum())
+            return entered * (self.windowed[stream].given_per_s(total) / all_in_all if all_in_all > 0 else 0.0)
+        by_input = self.input_selectivity.get(stream)
+        if by_input is None:
+            ratio = self.selectivity.get(stream, 1.0)
+            return np.asarray(sum(entering_per_s.values()) * ratio)
+        return np.asarray(sum(rate * by_input.get(name, 0.0) for name, rate in entering_per_s.items()))
+
+    def keys_of(self, stream: str) -> KeyHistogram | None:
+        """The key histogram of one stream that enters the operator, None where nothing is known of its keys."""
+        return self.stream_keys.get(stream, self.keys)
+
+    def __post_init__(self) -> None:
+        where = f"profile of operator {self.operator!r}"
+        for name, service_s in {"": self.service_s, **self.stream_service_s}.items():
+            if not (np.isfinite(service_s) and 0 <= service_s <= MOST_SERVICE_S):
+                raise ModelError(
+                    f"{where}: service time {service_s} s{f' of stream {name}' if name else ''}; give a finite number "
+                    f"of seconds, not negative, at most {MOST_SERVICE_S:g}"
+                )
+        if not (np.isfinite(self.service_cv2) and 0 <= self.service_cv2 <= MOST_CV2):
+            raise ModelError(
+                f"{where}: service_cv2 {self.service_cv2}; give a finite number, not negative, at most {MOST_CV2:g}"
+            )
+        if self.service_cv2_interval is not None:
+            low, high = self.service_cv2_interval
+            if not 0 <= low <= high:
+                raise ModelError(
+                    f"{where}: service_cv2_interval {low} to {high}; give two numbers, not negative, the lower first"
+                )
+        for names, most in (
+            (("service_s_error", "cpu_s", "cpu_s_error"), MOST_SERVICE_S),
+            (("memory_mib", "memory_mib_s", "state_gib"), _MOST),
+        ):
+            for name in names:
+                value = getattr(self, name)
+                if value is not None and not (np.isfinite(value) and 0 <= value <= most):
+                    raise ModelError(f"{where}: {name} {value}; give a finite number, not negative, at most {most:g}")
+        if not 0 <= self.gc_share <= 1:
+            raise ModelError(f"{where}: gc_share {self.gc_share}; give a share of the time, 0 to 1")
+        if self.samples < 0:
+            raise ModelError(f"{where}: samples {self.samples}; give how many there were, 0 where none")
+        for name, (low, high) in self.intervals.items():
+            if not (np.isfinite(low) and np.isfinite(high) and low <= high):
+                raise ModelError(
+                    f"{where}: interval {low} to {high} of {name}; give two finite numbers, the lower first"
+                )
+        by_input = {
+            f"{out} per {entering}": r for out, of in self.input_selectivity.items() for entering, r in of.items()
+        }
+        for stream, ratio in {**self.selectivity, **by_input}.items():
+            if not (np.isfinite(ratio) and 0 <= ratio <= _MOST):
+                raise ModelError(
+                    f"{where}: selectivity {ratio} of stream {stream}; give a finite number, not negative, at most "
+                    f"{_MOST:g}"
+                )
+        for stream, error in self.selectivity_error.items():
+            if not (np.isfinite(error) and 0 <= error <= _MOST):
+                raise ModelError(
+                    f"{where}: selectivity_error {error} of stream {stream}; give a finite number, not negative, at "
+                    f"most {_MOST:g}"
+                )
+
+
+Profiles = Mapping[str, OperatorProfile]
+"""Profiles by operator name."""

@@ -1,0 +1,109 @@
+"""The physical plan: how many instances each operator has and, where the scheduler lets us choose, where they sit."""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from modeling.errors import ModelError
+from modeling.inputs.topology import Topology
+
+
+@dataclass(frozen=True, order=True)
+class Instance:
+    """One copy of an operator; index counts from 0 within the operator."""
+
+    operator: str
+    index: int
+
+    def __str__(self) -> str:
+        return f"{self.operator}[{self.index}]"
+
+
+@dataclass(frozen=True)
+class Container:
+    """A task manager (Flink), worker (Storm) or container (Heron), and the instances it holds. node: the machine that
+    it runs on, empty where nobody says.
+    """
+
+    id: int
+    instances: tuple[Instance, ...]
+    node: str = ""
+
+
+@dataclass(frozen=True)
+class PhysicalPlan:
+    """Parallelism per operator, and the packing. An empty packing leaves the placing to the engine.
+
+    Raises ModelError for a parallelism below 1, and for a packing that places an instance twice or not at all.
+    """
+
+    topology: str
+    parallelism: Mapping[str, int]
+    packing: tuple[Container, ...] = ()
+
+    def __post_init__(self) -> None:
+        for operator, count in self.parallelism.items():
+            if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+                raise ModelError(
+                    f"plan of topology {self.topology!r}: parallelism {count!r} of operator {operator!r}; "
+                    "give a whole number of at least 1"
+                )
+        if not self.packing:
+            return
+        placed = [instance for container in self.packing for instance in container.instances]
+        if twice := sorted(instance for instance, times in Counter(placed).items() if times > 1):
+            raise ModelError(f"plan of topology {self.topology!r} places {twice[0]} twice; place each instance once")
+        if twice_id := sorted(id for id, times in Counter(c.id for c in self.packing).items() if times > 1):
+            raise ModelError(
+                f"plan of topology {self.topology!r} has two containers {twice_id[0]}; give each its own id"
+            )
+        wanted = {Instance(operator, i) for operator, count in self.parallelism.items() for i in range(count)}
+        if lost := sorted(wanted - set(placed)):
+            raise ModelError(f"plan of topology {self.topology!r} does not place {lost[0]}; place each instance once")
+        if extra := sorted(set(placed) - wanted):
+            raise ModelError(
+                f"plan of topology {self.topology!r} places {extra[0]}, which its parallelism does not ask for; "
+                "remove it, or raise the parallelism"
+            )
+
+    def check(self, topology: Topology) -> None:
+        """Raises ModelError unless the plan names exactly the topology's operators, within their bounds."""
+        known = {operator.name: operator for operator in topology.operators}
+        for name, count in self.parallelism.items():
+            if name not in known:
+                raise ModelError(
+                    f"plan names the unknown operator {name!r}; topology {topology.name!r} has {', '.join(known)}"
+                )
+            if count > known[name].max_parallelism:
+                raise ModelError(
+                    f"plan: parallelism {count} of operator {name!r} > its max_parallelism "
+                    f"{known[name].max_parallelism}; lower it, or restart the job with a larger one"
+                )
+        if lacking := [name for name in known if name not in self.parallelism]:
+            raise ModelError(f"plan gives no parallelism for operator {lacking[0]!r}; name every operator")
+
+    @property
+    def instances(self) -> int:
+        return sum(self.parallelism.values())
+
+    @property
+    def plan_id(self) -> str:
+        """Twelve hex digits that are the same for equal plans."""
+        packing = sorted(self.packing, key=lambda container: container.id)
+        body: dict[str, object] = {
+            "topology": self.topology,
+            "parallelism": dict(sorted(self.parallelism.items())),
+            "packing": [[c.id, sorted((i.operator, i.index) for i in c.instances)] for c in packing],
+        }
+        if any(c.node for c in self.packing):
+            body["nodes"] = [[c.id, c.node] for c in packing]
+        return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()[:12]
+
+    def same_parallelism(self, other: "PhysicalPlan") -> bool:
+        return dict(self.parallelism) == dict(other.parallelism)
+
+    def brief(self) -> str:
+        """One line for people: `ingest 1 · transcribe 12 · count 2`."""
+        return " · ".join(f"{operator} {count}" for operator, count in self.parallelism.items())

@@ -1,0 +1,58 @@
+"""The site: what containers may use, how fast their nodes are, and what lies between those."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from modeling.errors import ModelError
+from modeling.inputs.network import Network
+
+
+@dataclass(frozen=True)
+class ContainerSize:
+    """What one container may use; None where nothing bounds it."""
+
+    cores: float | None = None
+    memory_mib: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("cores", "memory_mib"):
+            value = getattr(self, name)
+            if value is not None and not (np.isfinite(value) and value > 0):
+                raise ModelError(
+                    f"size of a container: {name} is {value}; give a finite number above 0, or leave it out"
+                )
+
+
+@dataclass(frozen=True)
+class Site:
+    """Where plans run. Everything may be left out, and then costs nothing.
+
+    container: of every container. service_factor: per node, by what factor service times are longer there than where
+    they were measured; 1 for nodes not named. network: between nodes. bytes_per_tuple: per stream name, as serialised.
+    buffer_timeout_s: after which a buffer that is not full leaves (Flink: execution.buffer-timeout).
+    serialisation_s: per stream name, to write and read one tuple, where it is not part of measured service times.
+    """
+
+    container: ContainerSize = ContainerSize()
+    service_factor: Mapping[str, float] = field(default_factory=dict)
+    network: Network | None = None
+    bytes_per_tuple: Mapping[str, float] = field(default_factory=dict)
+    buffer_timeout_s: float = 0.0
+    serialisation_s: Mapping[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for node, factor in self.service_factor.items():
+            if not (np.isfinite(factor) and factor > 0):
+                raise ModelError(f"service factor {factor} of node {node!r}; give a finite number above 0")
+        for what, of in (("bytes_per_tuple", self.bytes_per_tuple), ("serialisation_s", self.serialisation_s)):
+            for stream, value in of.items():
+                if not (np.isfinite(value) and value >= 0):
+                    raise ModelError(f"site: {what} {value} of stream {stream}; give a finite number, not below 0")
+        if not (np.isfinite(self.buffer_timeout_s) and self.buffer_timeout_s >= 0):
+            raise ModelError(f"site: buffer_timeout_s {self.buffer_timeout_s}; give finite seconds, not below 0")
+
+
+NOWHERE = Site()
+"""Nothing is known of where plans run."""

@@ -1,0 +1,107 @@
+"""Operators whose output follows time and keys rather than their input: windows and windowed joins.
+
+A window gives out one tuple per key that saw anything in it, however much that was. So more load brings hardly more
+out once every key is seen in every window, and the state grows with keys (aggregates) or with tuples (joins).
+Arrivals of each key are taken as Poisson and independent of each other: bursts of a key make its windows fewer.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+import numpy.typing as npt
+
+from modeling.errors import ModelError
+from modeling.inputs.key_histogram import KeyHistogram
+
+Floats = npt.NDArray[np.float64]
+
+
+class WindowKind(StrEnum):
+    """TUMBLING: one after another. SLIDING: begun every slide_s. SESSION: ended by window_s of silence. JOIN: every
+    pair of tuples of two inputs with the same key in the same tumbling window.
+    """
+
+    TUMBLING = "tumbling"
+    SLIDING = "sliding"
+    SESSION = "session"
+    JOIN = "join"
+
+
+@dataclass(frozen=True)
+class WindowedOutput:
+    """window_s: length of a window (of the silence that ends a session). slide_s: between beginnings, for SLIDING.
+
+    distinct_keys: how many keys there are in all. keys: shares of the heavy ones, None where all are alike; what they
+    lack to 1 the other keys share evenly. Raises ModelError for lengths and numbers that cannot be.
+    """
+
+    kind: WindowKind
+    window_s: float
+    distinct_keys: int
+    slide_s: float | None = None
+    keys: KeyHistogram | None = None
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.window_s) and self.window_s > 0):
+            raise ModelError(f"window of {self.window_s} s; give a finite number of seconds above 0")
+        if self.distinct_keys < 1:
+            raise ModelError(f"{self.distinct_keys} distinct keys; give at least 1")
+        if (self.kind is WindowKind.SLIDING) != (self.slide_s is not None):
+            raise ModelError(f"slide_s {self.slide_s} of a {self.kind} window; sliding windows have one, others none")
+        if self.slide_s is not None and not (np.isfinite(self.slide_s) and 0 < self.slide_s <= self.window_s):
+            raise ModelError(
+                f"slide of {self.slide_s} s; give a number above 0 and at most the window of {self.window_s} s"
+            )
+        if self.keys is not None and len(self.keys.shares) > self.distinct_keys:
+            raise ModelError(
+                f"{len(self.keys.shares)} heavy keys of {self.distinct_keys} distinct ones; correct one of them"
+            )
+
+    def given_per_s(self, entering_per_s: Mapping[str, float]) -> float:
+        """Tuples per second that go out in the long run, of what enters by each stream.
+
+        >>> minute = WindowedOutput(WindowKind.TUMBLING, 60.0, 100)
+        >>> round(minute.given_per_s({"in": 1000.0}), 4)  # every key in every minute: 100 / 60
+        1.6667
+        """
+        return float(self.given_at_once_per_s({name: np.asarray(rate) for name, rate in entering_per_s.items()}))
+
+    def given_at_once_per_s(self, entering_per_s: Mapping[str, Floats]) -> Floats:
+        """given_per_s of many cases at once: what enters by each stream, and what goes out, have the same shape."""
+        shares, counts = self._shares()
+        if self.kind is WindowKind.JOIN:
+            if len(entering_per_s) != 2:
+                raise ModelError(f"a windowed join of {len(entering_per_s)} inputs; it has two")
+            left, right = entering_per_s.values()
+            # Pairs in a window: (left x share x window) x (right x share x window) per key, once per window.
+            return np.asarray((counts * shares**2).sum() * left * right * self.window_s)
+        with np.errstate(under="ignore"):
+            per_key = shares * np.asarray(sum(entering_per_s.values()))[..., None]
+            if self.kind is WindowKind.SESSION:
+                # A tuple is the last of its session if none of its key follows within the gap.
+                return np.asarray((per_key * np.exp(-per_key * self.window_s)) @ counts)
+            return np.asarray(-np.expm1(-per_key * self.window_s) @ counts / (self.slide_s or self.window_s))
+
+    def held(self, entering_per_s: Mapping[str, float]) -> float:
+        """State that is held on average: accumulators (windows, one per key and open window), or tuples (joins).
+
+        At the end of a window, when it is fullest; in sessions, those that are open.
+        """
+        rate = sum(entering_per_s.values())
+        if self.kind is WindowKind.JOIN:
+            return float(rate * self.window_s)
+        shares, counts = self._shares()
+        per_key = shares * rate
+        open_windows = 1.0 if self.slide_s is None else self.window_s / self.slide_s
+        return float((counts * -np.expm1(-per_key * self.window_s)).sum() * open_windows)
+
+    def _shares(self) -> tuple[Floats, Floats]:
+        """Shares of the stream, and how many keys have each."""
+        heavy = np.array(list(self.keys.shares.values()) if self.keys else [], dtype=np.float64)
+        light = self.distinct_keys - heavy.size
+        rest = max(0.0, 1 - float(heavy.sum()))
+        if light == 0:
+            return heavy, np.ones(heavy.size)
+        return np.append(heavy, rest / light), np.append(np.ones(heavy.size), float(light))

@@ -1,0 +1,1 @@
+"""Queueing mathematics that knows no topology: waits, distributions of a time, variability of streams."""

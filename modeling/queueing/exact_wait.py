@@ -1,0 +1,78 @@
+"""The wait in G/G/1 without approximation but for the lattice, given how arrivals and services are distributed.
+
+Where the closed forms of modeling/queueing/wait_distribution.py guess the shape from the mean, this solves Lindley's
+equation W = max(0, W + S − A). What is known of A and S is two moments each, so their two-moment distributions are
+taken.
+"""
+
+import numpy as np
+
+from modeling.queueing.lattice import Floats, Lattice, two_moment_lattice
+from modeling.queueing.two_moments import tail_s
+from modeling.queueing.wait_distribution import waits
+
+SIZE = 2**13
+"""Steps of a lattice: a solution takes some milliseconds."""
+
+LONGEST_GAP = 2**15 - SIZE
+"""Steps that gaps between arrivals may span at most; longer ones are cut there, where hardly anything waits."""
+
+FEWEST_STEPS = 8.0
+"""Of a mean service time and of a mean gap between arrivals: a coarser lattice would add variability of its own."""
+
+
+SELDOM = 0.01
+"""Where fewer services than this outlast a gap, hardly any two of them do in a row, and one is all that is waited for.
+What the lattice leaves out, gaps beyond where transforms go round, would be more: even gaps stay in step for long."""
+
+_NEVER_ZERO = 1e-15
+"""Constant gaps and services have zeros beside the one at z = 1; below rounding otherwise."""
+
+
+def exact_wait(utilisation: float, service_s: float, ca2: float, cs2: float) -> Lattice:
+    """Distribution of the wait in G/G/1; nothing on the lattice (all at infinity) where utilisation is 1 or more.
+
+    By Spitzer's identity: with X = S − A, the transform of W is exp(Σ aₖ(zᵏ − 1)) over k > 0, where −aₖ are the
+    coefficients of log(1 − E[zˣ]); they come from one Fourier transform. The factor 1 − z⁻¹ is divided out first: it
+    holds the zero at z = 1 and has no coefficients above 0.
+    So near saturation that a lattice cannot hold both waits and services (above a utilisation of about 0.98), the
+    closed form is laid on the lattice instead; there it is exact in the limit.
+    """
+    quick = waits(utilisation, service_s, ca2, cs2)
+    if utilisation >= 1:
+        return Lattice(1.0, np.zeros(SIZE))
+    if service_s == 0 or utilisation == 0:
+        return Lattice(max(service_s, 1e-9) / FEWEST_STEPS, np.eye(1, SIZE)[0])
+    delayed_s, delayed_cv2 = float(quick.delayed_mean_s), float(quick.delayed_cv2)
+    longest_s = service_s + 16 * max(tail_s(delayed_s, max(delayed_cv2, 1.0)), tail_s(service_s, max(cs2, 1.0)))
+    step_s = longest_s / SIZE
+    if step_s > service_s / FEWEST_STEPS:
+        waited = two_moment_lattice(delayed_s, delayed_cv2, step_s, SIZE).mass * float(quick.delayed)
+        waited[0] += 1 - float(quick.delayed)
+        return Lattice(step_s, waited)
+    gap_s = service_s / utilisation
+    gap_steps = int(np.clip(14 * tail_s(gap_s, max(ca2, 1.0)) / step_s, SIZE, LONGEST_GAP))
+    around = 2 ** int(np.ceil(np.log2(SIZE + gap_steps)))
+    services = two_moment_lattice(service_s, cs2, step_s, SIZE).mass
+    gaps = two_moment_lattice(gap_s, ca2, step_s, around - SIZE).mass
+    return Lattice(step_s, _spitzer(services, gaps))
+
+
+def _spitzer(services: Floats, gaps: Floats) -> Floats:
+    """Masses of W on the lattice of those of S and A; the transforms go round both together."""
+    size, around = services.size, services.size + gaps.size
+    change = np.fft.fft(services, around) * np.conj(np.fft.fft(gaps, around))
+    outlasting = np.maximum(np.fft.ifft(change).real[1:size], 0.0)
+    if outlasting.sum() < SELDOM:
+        return np.concatenate([[1 - outlasting.sum()], outlasting])
+    turn = np.exp(2j * np.pi * np.arange(around) / around)
+    drift = float(gaps @ np.arange(gaps.size) - services @ np.arange(size))
+    log = np.empty(around, dtype=complex)
+    # Both differences lie in the right half plane, so the principal logarithms are the continuous ones.
+    log[1:] = np.log(1 - change[1:] + _NEVER_ZERO) - np.log(1 - turn[1:])
+    log[0] = np.log(drift)
+    upward = np.zeros(around)
+    upward[1:size] = -np.fft.ifft(log).real[1:size]
+    solved = np.fft.ifft(np.exp(np.fft.fft(upward) - upward.sum())).real[:size]
+    masses = np.maximum(solved, 0.0)
+    return np.asarray(masses / masses.sum())

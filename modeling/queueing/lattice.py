@@ -1,0 +1,99 @@
+"""Distributions of a time on a lattice of equal steps, where sums are products of transforms and mixtures are sums.
+
+A share of the mass may lie nowhere on the lattice: it is at infinity, as behind an operator that is unstable. Means are
+kept exactly when a distribution is laid on a lattice; its variance grows by at most a quarter of a step squared.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from modeling.errors import ModelError
+from modeling.queueing import two_moments
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Lattice:
+    """mass[k]: probability of k steps of step_s seconds. What the masses lack to 1 is at infinity."""
+
+    step_s: float
+    mass: Floats
+
+    @property
+    def lost(self) -> float:
+        """Probability of infinity; 0 where it is below what rounding leaves."""
+        lost = 1 - float(self.mass.sum())
+        return lost if lost > 1e-6 else 0.0
+
+    @property
+    def mean_s(self) -> float:
+        if self.lost:
+            return float("inf")
+        return float(self.mass @ np.arange(self.mass.size)) * self.step_s
+
+    @property
+    def variance_s2(self) -> float:
+        if self.lost:
+            return float("inf")
+        steps = np.arange(self.mass.size)
+        return float(self.mass @ (steps - self.mass @ steps) ** 2) * self.step_s**2
+
+    def survival(self, time_s: float) -> float:
+        """P(T > time)."""
+        return max(0.0, 1 - float(self.mass[: int(np.floor(time_s / self.step_s)) + 1].sum()))
+
+    def quantile_s(self, share: float) -> float:
+        """The time that `share` (0 <= share < 1) does not exceed; infinite where that share does not exist.
+
+        Between steps, as if each step's mass were spread evenly around it; no more than the mass at 0 is 0.
+        """
+        if not 0 <= share < 1:
+            raise ModelError(f"quantile {share} is not in [0, 1); 0.99 is the p99")
+        below = np.cumsum(self.mass)
+        if share >= below[-1]:
+            return float("inf") if self.lost else float((self.mass.size - 1) * self.step_s)
+        k = int(np.searchsorted(below, share, side="right"))
+        if k == 0:
+            return 0.0
+        return (k - 0.5 + (share - float(below[k - 1])) / float(self.mass[k])) * self.step_s
+
+    def on(self, step_s: float, size: int) -> "Lattice":
+        """The same on another lattice, mean kept: each mass is split between the two steps beside it. What lies beyond
+        the other lattice's end is put at its end.
+        """
+        place = np.arange(self.mass.size) * (self.step_s / step_s)
+        low = np.minimum(np.floor(place).astype(np.int64), size - 1)
+        part = np.clip(place - low, 0.0, 1.0)
+        mass = np.zeros(size)
+        np.add.at(mass, low, self.mass * (1 - part))
+        np.add.at(mass, np.minimum(low + 1, size - 1), self.mass * part)
+        return Lattice(step_s, mass)
+
+
+def two_moment_lattice(mean_s: float, cv2: float, step_s: float, size: int) -> Lattice:
+    """The two-moment distribution on a lattice: the mass between two steps is split so that its mean is kept.
+
+    What lies beyond the end is put there.
+    """
+    excess = two_moments.mean_excess_s(np.arange(size) * step_s, mean_s, cv2) / step_s
+    excess = excess - excess[-1]
+    mass = np.empty(size)
+    # The second differences of E[max(T − t, 0)] are the masses of a distribution of the same mean.
+    mass[0] = 1 + excess[1] - excess[0]
+    mass[1:-1] = excess[2:] - 2 * excess[1:-1] + excess[:-2]
+    mass[-1] = excess[-2]
+    return Lattice(step_s, np.maximum(mass, 0.0))
+
+
+def mixture(parts: Sequence[tuple[float, Lattice]]) -> Lattice:
+    """What comes of drawing one of the lattices by weight. Equal weights where all are 0: nothing tells."""
+    total = sum(weight for weight, _ in parts)
+    shares = [weight / total if total > 0 else 1 / len(parts) for weight, _ in parts]
+    return Lattice(
+        parts[0][1].step_s,
+        np.sum([share * part.mass for share, (_, part) in zip(shares, parts, strict=True)], axis=0),
+    )

@@ -1,0 +1,1 @@
+"""What a rescale costs: state, downtime, backlog, catch-up."""

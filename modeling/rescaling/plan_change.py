@@ -1,0 +1,84 @@
+"""What taking the place of the plan that runs costs: downtime, backlog, catch-up."""
+
+from dataclasses import dataclass
+
+from modeling.inputs.physical_plan import PhysicalPlan
+from modeling.inputs.topology import Topology
+from modeling.rescaling.checkpoints import Checkpoints
+from modeling.rescaling.recovery import recovery
+from modeling.rescaling.rescale_model import RescaleModel
+from modeling.rescaling.state import Restored, state_move
+
+LEVEL = 0.95
+
+
+@dataclass(frozen=True)
+class PlanChange:
+    """The plan that runs, and how the engine leaves it. with_savepoint: all state is saved first, and nothing is
+    processed twice; else the engine goes back to the last of `checkpoints`.
+    """
+
+    current: PhysicalPlan
+    rescale: RescaleModel
+    checkpoints: Checkpoints | None = None
+    with_savepoint: bool = False
+    restored: Restored = Restored.WHOLE_JOB
+
+
+@dataclass(frozen=True)
+class RescaleEstimate:
+    """A change of plan under a steady load. downtime_p95_s: what the downtime stays below with 95 %. replayed_s:
+    seconds of arrivals that are processed again. backlog: tuples that wait when processing goes on, over all sources.
+    catch_up_s: until none does, infinite where the new plan has nothing to spare. peak_lag_s: the longest wait.
+    """
+
+    current_plan_id: str
+    downtime_s: float
+    downtime_p95_s: float
+    restored_gib: float
+    moved_gib: float
+    replayed_s: float
+    backlog: float
+    catch_up_s: float
+    peak_lag_s: float
+
+    @property
+    def recovery_s(self) -> float:
+        """Downtime and catch-up."""
+        return self.downtime_s + self.catch_up_s
+
+
+def rescale_estimate(
+    topology: Topology,
+    state_gib: dict[str, float],
+    change: PlanChange,
+    plan: PhysicalPlan,
+    load_per_s: float,
+    capacity_per_s: float,
+    backlog: float = 0.0,
+) -> RescaleEstimate:
+    """Of the change to `plan`. state_gib: per operator. load, capacity: over all sources, in their mix.
+    backlog: tuples that wait when processing stops.
+
+    A plan with the same parallelism and packing is no change and costs nothing.
+    """
+    if change.current.plan_id == plan.plan_id:
+        return RescaleEstimate(plan.plan_id, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    move = state_move(topology, state_gib, change.current, [plan], restored=change.restored)
+    restored, saved = float(move.restored_gib[0]), float(move.saved_gib[0]) if change.with_savepoint else 0.0
+    again = change.checkpoints is not None and not change.with_savepoint
+    replayed_s = change.checkpoints.replayed_s() if again and change.checkpoints is not None else 0.0
+    downtime_s = float(change.rescale.downtime_s(restored, saved))
+    # A capacity without bound drains at once.
+    cost = recovery(load_per_s, min(capacity_per_s, 1e12), downtime_s, replayed_s=replayed_s, backlog=backlog)
+    return RescaleEstimate(
+        current_plan_id=change.current.plan_id,
+        downtime_s=downtime_s,
+        downtime_p95_s=float(change.rescale.downtime_quantile_s(LEVEL, restored, saved)),
+        restored_gib=restored,
+        moved_gib=float(move.moved_gib[0]),
+        replayed_s=replayed_s,
+        backlog=float(cost.backlog),
+        catch_up_s=float(cost.catch_up_s),
+        peak_lag_s=float(cost.peak_lag_s),
+    )

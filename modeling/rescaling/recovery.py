@@ -1,0 +1,153 @@
+"""Recovery under a constant load: what a rescale costs in backlog and time. Recovery time = downtime + catch-up.
+
+For a load that changes while the backlog drains see `modeling.rescaling.drain`.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from modeling.errors import ModelError
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Recovery:
+    """What a rescale costs, every array of the shape that the arguments broadcast to.
+
+    backlog: tuples that wait when processing goes on. peak_backlog, peak_lag_s: the most that ever wait, and the
+    longest that any tuple does; infinite where the load exceeds the capacity.
+    """
+
+    downtime_s: Floats
+    backlog: Floats
+    catch_up_s: Floats
+    peak_backlog: Floats
+    peak_lag_s: Floats
+
+    @property
+    def recovery_s(self) -> Floats:
+        return self.downtime_s + self.catch_up_s
+
+
+def catch_up_s(arrival_rate_per_s: float, capacity_per_s: float, downtime_s: float) -> float:
+    """Seconds to drain what arrived during the downtime: λ·D / (μ − λ); infinite where capacity does not exceed
+    arrivals.
+
+    >>> catch_up_s(10.0, 15.0, 30.0)  # 300 waiting, drained at 5 a second
+    60.0
+    """
+    if min(arrival_rate_per_s, capacity_per_s, downtime_s) < 0 or math.isnan(arrival_rate_per_s + capacity_per_s):
+        raise ModelError(
+            f"catch-up of arrivals {arrival_rate_per_s}/s at capacity {capacity_per_s}/s after {downtime_s} s: "
+            "none may be negative or NaN"
+        )
+    backlog = arrival_rate_per_s * downtime_s
+    if backlog == 0:
+        return 0.0
+    spare_per_s = capacity_per_s - arrival_rate_per_s
+    return backlog / spare_per_s if spare_per_s > 0 else math.inf
+
+
+def recovery_s(arrival_rate_per_s: float, capacity_per_s: float, downtime_s: float) -> float:
+    """Downtime plus catch-up, in seconds."""
+    return downtime_s + catch_up_s(arrival_rate_per_s, capacity_per_s, downtime_s)
+
+
+def recovery(
+    arrival_rate_per_s: npt.ArrayLike,
+    capacity_per_s: npt.ArrayLike,
+    downtime_s: npt.ArrayLike,
+    *,
+    backlog: npt.ArrayLike = 0.0,
+    replayed_s: npt.ArrayLike = 0.0,
+) -> Recovery:
+    """Recovery of many plans or loads at once; the arguments broadcast.
+
+    backlog: tuples that waited when processing stopped; they came at the same rate. replayed_s: seconds of arrivals
+    before the stop that are processed again (from the last checkpoint; 0 with a savepoint). Their lag counts from
+    when they came, as a transactional sink shows them only after the next checkpoint.
+    Fluid and first come, first served: with B₀ + λ·r tuples before the stop, B = B₀ + λ·(r + D) wait at the end of the
+    downtime and drain at μ − λ; the oldest is then D + r + B₀/λ old, which is the peak lag as long as λ ≤ μ.
+
+    >>> one = recovery(100.0, 160.0, 40.0, replayed_s=20.0)  # 60 s of arrivals, drained at 60 a second
+    >>> float(one.backlog), float(one.catch_up_s), float(one.recovery_s), float(one.peak_lag_s)
+    (6000.0, 100.0, 140.0, 60.0)
+    """
+    arrivals, capacity, down_s, before, again_s = np.broadcast_arrays(
+        *(np.asarray(value, dtype=np.float64) for value in (arrival_rate_per_s, capacity_per_s, downtime_s)),
+        *(np.asarray(value, dtype=np.float64) for value in (backlog, replayed_s)),
+    )
+    numbers = {
+        "arrival_rate_per_s": arrivals,
+        "capacity_per_s": capacity,
+        "downtime_s": down_s,
+        "backlog": before,
+        "replayed_s": again_s,
+    }
+    for name, values in numbers.items():
+        check_numbers("recovery", name, values)
+    waiting = before + arrivals * (again_s + down_s)
+    spare_per_s = capacity - arrivals
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        draining_s = np.where(waiting == 0, 0.0, np.where(spare_per_s > 0, waiting / spare_per_s, np.inf))
+        age_s = down_s + np.where(arrivals > 0, again_s + before / arrivals, 0.0)
+    none = (waiting == 0) & (arrivals <= capacity)
+    return Recovery(
+        downtime_s=np.array(down_s),
+        backlog=waiting,
+        catch_up_s=draining_s,
+        peak_backlog=np.where(arrivals > capacity, np.inf, waiting),
+        peak_lag_s=np.where(arrivals > capacity, np.inf, np.where(none, 0.0, age_s)),
+    )
+
+
+def newest_wait_s(backlog: npt.ArrayLike, capacity_per_s: npt.ArrayLike) -> Floats:
+    """What a tuple waits that arrives behind a backlog while processing goes on: B/μ, first come, first served.
+
+    This is the queueing part of its latency while a backlog drains; in a steady state there is no backlog to speak of,
+    and `modeling.queueing.queues` tells the wait.
+    """
+    waiting, capacity = np.broadcast_arrays(
+        np.asarray(backlog, dtype=np.float64), np.asarray(capacity_per_s, dtype=np.float64)
+    )
+    check_numbers("wait behind a backlog", "backlog", waiting)
+    check_numbers("wait behind a backlog", "capacity_per_s", capacity)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        return np.where(waiting == 0, 0.0, waiting / capacity)
+
+
+def time_to_violation_s(
+    arrival_rate_per_s: npt.ArrayLike,
+    capacity_per_s: npt.ArrayLike,
+    max_lag_s: npt.ArrayLike,
+    *,
+    backlog: npt.ArrayLike = 0.0,
+) -> Floats:
+    """Seconds until a tuple arrives that will wait longer than max_lag_s: (T·μ − B₀)/(λ − μ); infinite if none does.
+
+    The lag that is *measured* passes max_lag_s no later than max_lag_s after that: when that tuple is processed.
+
+    >>> float(time_to_violation_s(120.0, 100.0, 30.0))  # 3000 may wait, 20 more every second
+    150.0
+    """
+    arrivals, capacity, lag_s, waiting = np.broadcast_arrays(
+        *(np.asarray(value, dtype=np.float64) for value in (arrival_rate_per_s, capacity_per_s, max_lag_s, backlog))
+    )
+    for name, values in {"arrival_rate_per_s": arrivals, "capacity_per_s": capacity, "max_lag_s": lag_s}.items():
+        check_numbers("time to violation", name, values)
+    check_numbers("time to violation", "backlog", waiting)
+    room = lag_s * capacity - waiting
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        growing = np.where(arrivals > capacity, np.maximum(0.0, room) / (arrivals - capacity), np.inf)
+    return np.where(room < 0, 0.0, growing)
+
+
+def check_numbers(what: str, name: str, values: Floats) -> None:
+    """Raises ModelError for a number that is negative or not finite."""
+    wrong = ~(np.isfinite(values) & (values >= 0))
+    if wrong.any():
+        raise ModelError(f"{what}: {name} is {values[wrong].flat[0]}; give a finite number, not below 0")

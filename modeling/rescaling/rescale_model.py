@@ -1,0 +1,137 @@
+"""How long nothing is processed at a rescale: restart, state to save, state to read again.
+
+downtime = restart + saved · save_s_per_gib + restored · restore_s_per_gib; the last two are the inverse of the
+effective bandwidth. A declared model (what a person knows) and a fitted one (`modeling.rescaling.rescale_fit`) are the
+same type.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.stats import t as student_t
+
+from modeling.errors import ModelError
+from modeling.inputs.topology import Engine
+
+Floats = npt.NDArray[np.float64]
+
+DECLARED_WEIGHT = 2.0
+"""The declared noise counts like so many measurements: it steadies a fit to one or two of them, and fades after ten."""
+
+
+@dataclass(frozen=True)
+class RescaleModel:
+    """Downtime of a rescale, linear in the state.
+
+    restart_s: without any state (cancel, deploy, warm up; Storm's wait, Heron's polls). save_s_per_gib: seconds per GiB
+    written before the job stops; counts for a stop with a savepoint only. restore_s_per_gib: seconds per GiB read
+    before it starts. covariance: of the three in this order, shape (3, 3). noise: standard deviation of one rescale
+    around the model, as a part of the expected downtime: what takes longer varies more. measured: how many rescales
+    it rests on; 0 where declared.
+    """
+
+    restart_s: float
+    save_s_per_gib: float
+    restore_s_per_gib: float
+    covariance: Floats
+    noise: float
+    measured: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("restart_s", "save_s_per_gib", "restore_s_per_gib", "noise"):
+            value = getattr(self, name)
+            if not np.isfinite(value) or value < 0:
+                raise ModelError(f"rescale model: {name} is {value}; give a finite number, not below 0")
+        if self.covariance.shape != (3, 3) or not np.isfinite(self.covariance).all():
+            raise ModelError(f"rescale model: covariance of shape {self.covariance.shape}; give 3 × 3 finite numbers")
+
+    @property
+    def errors(self) -> tuple[float, float, float]:
+        """Standard errors of restart_s, save_s_per_gib and restore_s_per_gib."""
+        restart, save, restore = np.sqrt(np.diagonal(self.covariance)).tolist()
+        return restart, save, restore
+
+    def downtime_s(self, restored_gib: npt.ArrayLike = 0.0, saved_gib: npt.ArrayLike = 0.0) -> Floats:
+        """Expected downtime, broadcast over plans. saved_gib stays 0 where the last checkpoint is gone back to."""
+        return self._terms(restored_gib, saved_gib) @ self._values
+
+    def downtime_error_s(self, restored_gib: npt.ArrayLike = 0.0, saved_gib: npt.ArrayLike = 0.0) -> Floats:
+        """Standard deviation of the next rescale's downtime around downtime_s: of the fit, and of one rescale."""
+        terms = self._terms(restored_gib, saved_gib)
+        of_fit = np.einsum("...i,ij,...j->...", terms, self.covariance, terms)
+        return np.asarray(np.sqrt(of_fit + (self.noise * (terms @ self._values)) ** 2), dtype=np.float64)
+
+    def downtime_quantile_s(
+        self, level: float, restored_gib: npt.ArrayLike = 0.0, saved_gib: npt.ArrayLike = 0.0
+    ) -> Floats:
+        """What the next rescale's downtime stays below with probability `level` (Student's t), never below 0."""
+        if not 0 < level < 1:
+            raise ModelError(f"level {level} of a downtime is not between 0 and 1")
+        width = float(student_t.ppf(level, DECLARED_WEIGHT + self.measured))
+        quantile = self.downtime_s(restored_gib, saved_gib) + width * self.downtime_error_s(restored_gib, saved_gib)
+        return np.maximum(0.0, quantile)
+
+    @property
+    def _values(self) -> Floats:
+        return np.array([self.restart_s, self.save_s_per_gib, self.restore_s_per_gib])
+
+    @staticmethod
+    def _terms(restored_gib: npt.ArrayLike, saved_gib: npt.ArrayLike) -> Floats:
+        restored, saved = np.broadcast_arrays(
+            np.asarray(restored_gib, dtype=np.float64), np.asarray(saved_gib, dtype=np.float64)
+        )
+        for name, gib in (("restored_gib", restored), ("saved_gib", saved)):
+            if not (np.isfinite(gib) & (gib >= 0)).all():
+                raise ModelError(f"rescale: {name} is negative or not finite; give the size of the state in GiB")
+        return np.stack([np.ones_like(restored), saved, restored], axis=-1)
+
+
+def declared_rescale(
+    restart_s: float,
+    *,
+    save_s_per_gib: float = 10.0,
+    restore_s_per_gib: float = 10.0,
+    relative_error: float = 1.0,
+    noise: float = 0.25,
+) -> RescaleModel:
+    """What a person knows before anything was measured; 10 s per GiB is about 100 MiB/s.
+
+    relative_error: standard error of each number, as a part of it; of a restart of 0 s, a second. noise: of one
+    rescale, as a part of its downtime.
+    """
+    values = np.array([restart_s, save_s_per_gib, restore_s_per_gib])
+    errors = relative_error * values
+    if restart_s == 0 and relative_error > 0:
+        errors[0] = 1.0  # nobody knows a restart to take no time at all
+    covariance = np.diag(errors**2)
+    return RescaleModel(restart_s, save_s_per_gib, restore_s_per_gib, covariance, noise)
+
+
+def declared_for(engine: Engine) -> RescaleModel:
+    """What to begin with for an engine: read in its code or seen on a small cluster, each good to a factor of two.
+
+    Flink: a job with free slots took 3 to 6 s in place; large jobs take longer. Storm: rebalance waits the message
+    timeout (30 s), then starts workers. Heron: `heron_update_s` of instances that need up to 20 s.
+    """
+    match engine:
+        case Engine.FLINK:
+            return declared_rescale(10.0)
+        case Engine.STORM:
+            return declared_rescale(40.0, save_s_per_gib=0.0, restore_s_per_gib=0.0)
+        case Engine.HERON:
+            return declared_rescale(heron_update_s(20.0), save_s_per_gib=0.0, restore_s_per_gib=0.0)
+
+
+def heron_update_s(ready_s: float) -> float:
+    """Seconds that `heron update` keeps a topology deactivated when its new instances are ready after ready_s.
+
+    It waits 10 s, then looks every 10 s, for 600 s at most.
+
+    >>> [heron_update_s(ready_s) for ready_s in (0.0, 10.0, 23.0)]
+    [10.0, 10.0, 30.0]
+    """
+    if not 0 <= ready_s <= 600:
+        raise ModelError(f"ready_s {ready_s} is not between 0 and the 600 s that heron update waits")
+    return max(10.0, 10.0 * math.ceil(ready_s / 10))

@@ -1,0 +1,1 @@
+"""Errors of profiles and paths of the load, carried into intervals and probabilities."""

@@ -1,0 +1,72 @@
+"""How sure an estimate is: intervals that come of what calibration knows of its own errors."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from modeling.evaluate_many import evaluate_draws
+from modeling.inputs.operator_profile import Profiles
+from modeling.inputs.physical_plan import PhysicalPlan
+from modeling.inputs.site import NOWHERE, Site
+from modeling.inputs.topology import Topology
+from modeling.latency.delay import Delay
+from modeling.uncertainty.parameter_draws import parameter_draws
+
+Interval = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class EstimateIntervals:
+    """Each holds `share` of the draws, as many above it as below.
+
+    mst_per_s: maximum sustainable throughput per source at the load's mix. utilisation: of each operator's busiest
+    instance. latency_p95_s: end to end; infinite where so many draws are unstable. stable_share: of the draws that
+    carry the load.
+    """
+
+    share: float
+    mst_per_s: Mapping[str, Interval]
+    utilisation: Mapping[str, Interval]
+    latency_p95_s: Interval
+    stable_share: float
+
+
+def estimate_intervals(
+    topology: Topology,
+    profiles: Profiles,
+    plan: PhysicalPlan,
+    load_per_s: Mapping[str, float],
+    rng: np.random.Generator,
+    draws: int = 200,
+    *,
+    share: float = 0.9,
+    arrival_cv2: float = 1.0,
+    delays: Mapping[str, Delay] | None = None,
+    site: Site = NOWHERE,
+) -> EstimateIntervals:
+    """Of one plan under one load, from `draws` draws of the parameters.
+
+    The latency is that of modeling/latency/moments.py, whose own error (docs/modeling.md) is not in the interval.
+    Raises ModelError where plan, load or profiles do not fit the topology.
+    """
+    plan.check(topology)
+    loads = {source: [rate] for source, rate in load_per_s.items()}
+    drawn = parameter_draws(profiles, rng, draws)
+    told = evaluate_draws(topology, profiles, [plan], loads, drawn, arrival_cv2=arrival_cv2, delays=delays, site=site)
+    assert told.latency is not None
+    edges = ((1 - share) / 2, (1 + share) / 2)
+
+    def interval(values: np.typing.NDArray[np.float64]) -> Interval:
+        # A draw, not a point between two: between a number and infinity there is none.
+        low, high = np.quantile(values, edges, method="nearest")
+        return float(low), float(high)
+
+    scale = told.saturation_scale[:, 0, 0]
+    return EstimateIntervals(
+        share,
+        {source: interval(rate * scale) if rate > 0 else (0.0, 0.0) for source, rate in load_per_s.items()},
+        {name: interval(told.utilisation[:, 0, 0, at]) for at, name in enumerate(told.operators)},
+        interval(told.latency.p95_s[:, 0, 0]),
+        float(told.stable[:, 0, 0].mean()),
+    )

@@ -1,6 +1,7 @@
 """`forescale evaluate`: what plans would do under a load, side by side."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -17,6 +18,7 @@ from forescale.jobs.evaluation_load import MOST_PER_S, evaluated_load, sources_n
 from forescale.settings import Settings
 from forescale.wiring.parts import topology_config
 from modeling.errors import ModelError
+from modeling.inputs.checked import site_of_plans
 from modeling.inputs.operator_profile import MOST_CV2, OperatorProfile, Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.placement import places_nodes
@@ -78,23 +80,26 @@ def evaluate(
     if unknown := sorted(set(waiting) - set(shape.sources)):
         raise ModelError(f"--backlog names {unknown[0]!r}, which is no source; they are {', '.join(shape.sources)}")
     planning = config.planning
+    plans = {str(path): read_plan_file(path, shape) for path in plan}
+    running = read_plan_file(current, shape) if current else None
+    where = read_site_file(site, shape) if site else no_site(shape.engine)
+    for path, each in plans.items():
+        _check_nodes(path, each, where.site)
+    placed = [*plans.values(), *([running] if running else [])]
     terms = Terms(
         load=evaluated_load(load, config, settings, quantile, within_s),
-        where=read_site_file(site, shape) if site else no_site(shape.engine),
+        where=replace(where, site=site_of_plans(shape, where.site, placed)),
         targets=Targets(
             max_utilisation=planning.max_utilisation,
             max_latency_s=max_latency_s,
             max_lag_s=planning.max_lag_s if max_lag_s is None else max_lag_s,
         ),
-        running=read_plan_file(current, shape) if current else None,
+        running=running,
         backlog=waiting,
         arrival_cv2=arrival_cv2,
         draws=draws,
         seed=seed,
     )
-    plans = {str(path): read_plan_file(path, shape) for path in plan}
-    for path, each in plans.items():
-        _check_nodes(path, each, terms.where.site)
     found: dict[str, Evaluation] = {}
     with console.status("evaluating") as status:
         for name, each in plans.items():

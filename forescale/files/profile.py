@@ -1,6 +1,5 @@
 """Operator profiles as a JSON file, written by calibration and read by the planner and `forescale evaluate`."""
 
-from collections.abc import Collection
 from dataclasses import asdict
 from pathlib import Path
 
@@ -8,8 +7,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from forescale.files.atomic import write_whole
 from modeling.errors import ModelError
+from modeling.inputs.checked import check_streams
 from modeling.inputs.key_histogram import KeyHistogram
-from modeling.inputs.operator_profile import OperatorProfile
+from modeling.inputs.operator_profile import OperatorProfile, Profiles
 from modeling.inputs.polling import Polling
 from modeling.inputs.scale_efficiency import ScaleEfficiency
 from modeling.inputs.topology import Topology
@@ -96,9 +96,10 @@ def read_profile_file(
     name = called or str(path)
     try:
         entry = ProfilesEntry.model_validate_json(path.read_text(encoding="utf-8-sig"))
+        profiles = {operator: _profile(operator, profile) for operator, profile in entry.operators.items()}
         if topology is not None:
-            _check(entry, topology)
-        return {operator: _profile(operator, profile) for operator, profile in entry.operators.items()}
+            _check(entry.topology, profiles, topology)
+        return profiles
     except UnicodeDecodeError as error:
         raise ProfileFileError(f"profile file {name} cannot be read: {error}; save it as UTF-8") from None
     except OSError as error:
@@ -111,36 +112,17 @@ def read_profile_file(
         raise ProfileFileError(f"{name}: {error}") from None
 
 
-def _check(entry: ProfilesEntry, topology: Topology) -> None:
-    """Raises ModelError where the profiles name what the topology does not have."""
-    if entry.topology != topology.name:
-        raise ModelError(f"topology: {entry.topology!r} is not {topology.name!r}; give a profile of this topology")
+def _check(of: str, profiles: Profiles, topology: Topology) -> None:
+    """Raises ModelError where profiles of the topology `of` name what the topology does not have."""
+    if of != topology.name:
+        raise ModelError(f"topology: {of!r} is not {topology.name!r}; give a profile of this topology")
     known = [operator.name for operator in topology.operators]
-    for operator, profile in entry.operators.items():
+    for operator in profiles:
         if operator not in known:
             raise ModelError(
                 f"operators.{operator} is no operator of topology {topology.name!r}; they are {', '.join(known)}"
             )
-        enters = [stream.name for stream in topology.inputs(operator)]
-        leaves = [stream.name for stream in topology.outputs(operator)]
-        fields: list[tuple[str, Collection[str], list[str], str]] = [
-            ("selectivity", profile.selectivity, leaves, "leaves"),
-            ("selectivity_error", profile.selectivity_error, leaves, "leaves"),
-            ("input_selectivity", profile.input_selectivity, leaves, "leaves"),
-            ("windowed", profile.windowed, leaves, "leaves"),
-            ("stream_key_shares", profile.stream_key_shares, enters, "enters"),
-            ("stream_service_s", profile.stream_service_s, enters, "enters"),
-            *(
-                (f"input_selectivity.{stream}", ratios, enters, "enters")
-                for stream, ratios in profile.input_selectivity.items()
-            ),
-        ]
-        for field, named, streams, way in fields:
-            if unknown := sorted(set(named) - set(streams)):
-                raise ModelError(
-                    f"operators.{operator}.{field}.{unknown[0]} is no stream that {way} {operator!r}; "
-                    f"they are {', '.join(streams) or 'none'}"
-                )
+        check_streams(topology, profiles[operator])
 
 
 def write_profile_file(path: Path, topology: str, profiles: dict[str, OperatorProfile], measured_at: str) -> None:

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from forescale.files.topology import TopologyFileError, sentence, yaml_fields
 from modeling.errors import ModelError
+from modeling.inputs.checked import check_site_streams
 from modeling.inputs.network import MeasuredLink, measured_network
 from modeling.inputs.site import ContainerSize, Site
 from modeling.inputs.topology import Engine, Topology
@@ -112,13 +113,9 @@ def read_site_file(path: Path, topology: Topology) -> SiteFile:
     """The site, checked against a topology. Raises TopologyFileError naming file, field, value and remedy."""
     body = yaml_fields(path, "site file", "see docs/topology-file.md for one", may_be_empty=True)
     try:
-        entry = SiteEntry.model_validate(body)
-        known = [stream.name for stream in topology.streams]
-        if unknown := sorted(set(entry.streams) - set(known)):
-            raise ModelError(
-                f"streams.{unknown[0]} is no stream of topology {topology.name!r}; they are {', '.join(known)}"
-            )
-        return site_of(entry, topology.engine)
+        found = site_of(SiteEntry.model_validate(body), topology.engine)
+        check_site_streams(topology, found.site)
+        return found
     except ModelError as error:
         raise TopologyFileError(f"{path}: {error}") from None
     except ValidationError as error:

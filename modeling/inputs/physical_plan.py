@@ -5,6 +5,7 @@ import json
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from numbers import Integral
 
 from modeling.errors import ModelError
 from modeling.inputs.topology import Topology
@@ -36,7 +37,8 @@ class Container:
 class PhysicalPlan:
     """Parallelism per operator, and the packing. An empty packing leaves the placing to the engine.
 
-    Raises ModelError for a parallelism below 1, and for a packing that places an instance twice or not at all.
+    Counts may be whole numbers of any type, numpy's too; they are kept as int. Raises ModelError for a parallelism
+    below 1, and for a packing that places an instance twice or not at all.
     """
 
     topology: str
@@ -45,11 +47,12 @@ class PhysicalPlan:
 
     def __post_init__(self) -> None:
         for operator, count in self.parallelism.items():
-            if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+            if isinstance(count, bool) or not isinstance(count, Integral) or count < 1:
                 raise ModelError(
                     f"plan of topology {self.topology!r}: parallelism {count!r} of operator {operator!r}; "
                     "give a whole number of at least 1"
                 )
+        object.__setattr__(self, "parallelism", {operator: int(count) for operator, count in self.parallelism.items()})
         if not self.packing:
             return
         placed = [instance for container in self.packing for instance in container.instances]
@@ -69,7 +72,11 @@ class PhysicalPlan:
             )
 
     def check(self, topology: Topology) -> None:
-        """Raises ModelError unless the plan names exactly the topology's operators, within their bounds."""
+        """Raises ModelError unless the plan is of this topology and names exactly its operators, within bounds."""
+        if self.topology != topology.name:
+            raise ModelError(
+                f"plan of topology {self.topology!r} is none of {topology.name!r}; give a plan of this topology"
+            )
         known = {operator.name: operator for operator in topology.operators}
         for name, count in self.parallelism.items():
             if name not in known:
@@ -95,10 +102,10 @@ class PhysicalPlan:
         body: dict[str, object] = {
             "topology": self.topology,
             "parallelism": dict(sorted(self.parallelism.items())),
-            "packing": [[c.id, sorted((i.operator, i.index) for i in c.instances)] for c in packing],
+            "packing": [[int(c.id), sorted((i.operator, int(i.index)) for i in c.instances)] for c in packing],
         }
         if any(c.node for c in self.packing):
-            body["nodes"] = [[c.id, c.node] for c in packing]
+            body["nodes"] = [[int(c.id), c.node] for c in packing]
         return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()[:12]
 
     def same_parallelism(self, other: "PhysicalPlan") -> bool:

@@ -287,7 +287,7 @@ def test_a_load__that_is_nothing_of_the_three_is_refused(
     [
         ("nodes: {far: {service_factor: 0}}", "nodes.far.service_factor"),
         ("links: [{from: a, to: b, delay_ms: .nan}]", "links.0.delay_ms"),
-        ("streams: {a->b: {bytes_per_tuple: 1}}", "streams.a->b is no stream"),
+        ("streams: {a->b: {bytes_per_tuple: 1}}", "bytes_per_tuple.a->b is no stream of topology 'pair'; they are"),
         ("checkpoints: {interval_s: -1, duration_s: 1}", "checkpoints.interval_s"),
         ("containers: {core: 1}", "containers.core is not a known field"),
         ("[1, 2]", "site file"),

@@ -139,7 +139,7 @@ def test_a_profile_of_the_topology__is_read(tmp_path: Path) -> None:
             "input_selectivity.join->out.c->join is no stream that enters 'join'; they are a->join, b->join",
         ),
         ({"stream_service_s": {"c->join": 1}}, "stream_service_s.c->join is no stream that enters"),
-        ({"stream_key_shares": {"c->join": {"x": 1}}}, "stream_key_shares.c->join is no stream that enters"),
+        ({"stream_key_shares": {"c->join": {"x": 1}}}, "stream_keys.c->join is no stream that enters"),
         ({"windowed": {"join->oot": WINDOW}}, "windowed.join->oot is no stream that leaves"),
     ],
 )

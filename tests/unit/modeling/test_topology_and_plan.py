@@ -1,5 +1,6 @@
 """Topologies and plans that cannot be are refused, with the value and the remedy."""
 
+import numpy as np
 import pytest
 
 from modeling.errors import ModelError
@@ -40,10 +41,25 @@ def test_topology__orders_an_uneven_diamond_so_that_inputs_come_first(uneven_dia
     assert uneven_diamond.sources == ("s",)
 
 
-@pytest.mark.parametrize("count", [0, -1, 1.5, True])
+@pytest.mark.parametrize("count", [0, -1, 1.5, 2.0, True, np.float64(2), np.bool_(True)])
 def test_plan__refuses_a_parallelism_that_is_no_whole_number_of_at_least_one(count: object) -> None:
     with pytest.raises(ModelError, match="at least 1"):
         PhysicalPlan("t", {"a": count})  # type: ignore[dict-item]
+
+
+@pytest.mark.parametrize("count", [3, np.int64(3), np.uint8(3)])
+def test_plan__takes_whole_numbers_of_any_type_and_keeps_them_as_int(count: int) -> None:
+    containers = tuple(Container(np.int64(i), (Instance("a", np.int64(i)),)) for i in range(3))
+    plan = PhysicalPlan("t", {"a": count}, containers)
+    assert plan.parallelism == {"a": 3}
+    assert type(plan.parallelism["a"]) is int
+    plain = tuple(Container(i, (Instance("a", i),)) for i in range(3))
+    assert plan.plan_id == PhysicalPlan("t", {"a": 3}, plain).plan_id
+
+
+def test_plan__of_another_topology_is_refused(chain: Topology) -> None:
+    with pytest.raises(ModelError, match="plan of topology 'other' is none of 'chain'; give a plan of this topology"):
+        PhysicalPlan("other", {"a": 1, "b": 1, "c": 1}).check(chain)
 
 
 def test_plan__refuses_an_operator_the_topology_does_not_have(chain: Topology) -> None:

@@ -1,0 +1,96 @@
+"""Whether what goes into an evaluation fits together: profiles and site name operators, streams and nodes that exist.
+
+Called once where a question enters the model, and where files are read. Whether a plan fits is asked of the plan itself
+(`PhysicalPlan.check`). Profiles of operators that the topology does not have are ignored: they are of another version
+of it.
+"""
+
+from collections.abc import Collection, Iterable
+from dataclasses import replace
+
+from modeling.errors import ModelError
+from modeling.inputs.operator_profile import OperatorProfile, Profiles
+from modeling.inputs.physical_plan import PhysicalPlan
+from modeling.inputs.placement import places_nodes
+from modeling.inputs.site import Site
+from modeling.inputs.topology import Stream, Topology
+
+BY_OUTPUT = ("selectivity", "selectivity_error", "input_selectivity", "windowed")
+"""Fields of a profile that name streams which leave the operator."""
+
+BY_INPUT = ("stream_keys", "stream_service_s")
+"""Fields of a profile that name streams which enter the operator."""
+
+
+def check_profiles(topology: Topology, profiles: Profiles) -> None:
+    """Raises ModelError for an operator without a profile, or whose profile names a stream that it does not have."""
+    for name in topology.order:
+        if name not in profiles:
+            raise ModelError(f"no profile of operator {name!r}; calibrate it, or declare its service_s")
+        if profiles[name].operator != name:
+            raise ModelError(
+                f"profile of operator {profiles[name].operator!r} stands for {name!r}; give each operator its own"
+            )
+        check_streams(topology, profiles[name])
+
+
+def check_streams(topology: Topology, profile: OperatorProfile) -> None:
+    """Raises ModelError where a profile names a stream that does not enter, or leave, its operator."""
+    name = profile.operator
+    enters, leaves = topology.inputs(name), topology.outputs(name)
+    where = f"profile of operator {name!r}: "
+    for field in BY_OUTPUT:
+        _check_named(f"{where}{field}", getattr(profile, field), leaves, f"that leaves {name!r}")
+    for field in BY_INPUT:
+        _check_named(f"{where}{field}", getattr(profile, field), enters, f"that enters {name!r}")
+    for stream, ratios in profile.input_selectivity.items():
+        _check_named(f"{where}input_selectivity.{stream}", ratios, enters, f"that enters {name!r}")
+
+
+def check_site_streams(topology: Topology, site: Site) -> None:
+    """Raises ModelError where the site names a stream that the topology does not have."""
+    for field, streams in (("bytes_per_tuple", site.bytes_per_tuple), ("serialisation_s", site.serialisation_s)):
+        _check_named(f"site: {field}", streams, topology.streams, f"of topology {topology.name!r}")
+
+
+def check_site(topology: Topology, site: Site, plans: Iterable[PhysicalPlan]) -> None:
+    """Raises ModelError where the site names a stream that the topology does not have, or a speed for a node that
+    nobody else names.
+
+    Nodes are known by the network, and by the plans that say where all of their instances are. Where no network tells
+    them, a site may tell the speed of further nodes, as long as it names all of the plans' nodes.
+    """
+    check_site_streams(topology, site)
+    used = {container.node for plan in plans if places_nodes(plan) for container in plan.packing}
+    known = used | set(site.network.nodes if site.network is not None else ())
+    unknown = sorted(set(site.service_factor) - known)
+    if unknown and (site.network is not None or used - set(site.service_factor)):
+        raise ModelError(
+            f"site: service_factor names node {unknown[0]!r}, which neither a plan nor a link names; they name "
+            f"{', '.join(sorted(known))}: correct it, "
+            + (
+                "or add a link to it"
+                if site.network is not None
+                else "or name all nodes of the plan too (1 as measured)"
+            )
+        )
+
+
+def site_of_plans(topology: Topology, site: Site, plans: Collection[PhysicalPlan]) -> Site:
+    """The site, checked against all plans at once, so that it fits each of them by itself: a node that one of them does
+    not use is no mistake.
+    """
+    check_site(topology, site, plans)
+    if not site.service_factor:
+        return site
+    nodes = {container.node for plan in plans for container in plan.packing if container.node}
+    return replace(site, service_factor=dict.fromkeys(sorted(nodes), 1.0) | dict(site.service_factor))
+
+
+def _check_named(place: str, names: Iterable[str], streams: Iterable[Stream], which: str) -> None:
+    known = [stream.name for stream in streams]
+    if unknown := sorted(set(names) - set(known)):
+        raise ModelError(
+            f"{place}.{unknown[0]} is no stream {which}; they are {', '.join(known) or 'none'}: correct it, or leave "
+            "it out"
+        )

@@ -7,8 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from modeling.calibration.measured import Measured
-from modeling.calibration.offered import lacking_note, offered_loads
-from modeling.calibration.offered_load import OfferedLoad
+from modeling.calibration.offered_load import OfferedLoad, lacking_note, offered_load
 from modeling.calibration.operator_sample import OperatorSample
 from modeling.calibration.output_ratios import OutputRatios, output_ratios
 from modeling.calibration.parameters import parameters
@@ -76,11 +75,11 @@ def calibrated(
         name: np.array([_tuples(topology, sample, declared[name]) for sample in kept.used])
         for name, kept in sets.items()
     }
-    offered = offered_loads(
-        {source: sets[source].used for source in topology.sources},
-        {source: tuples[source].tolist() for source in topology.sources},
-        {source: sets[source].instances for source in topology.sources},
-    )
+    offered = {
+        source: offered_load(sets[source].used, tuples[source].tolist(), sets[source].instances)
+        for source in topology.sources
+        if sets[source].used
+    }
     operators = {name: _calibrated(topology, sets[name], tuples[name], declared[name]) for name in topology.order}
     for source in topology.sources:
         if note := lacking_note(sets[source].used, sets[source].instances):

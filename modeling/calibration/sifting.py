@@ -7,11 +7,13 @@ a lower bound of what was offered, and never taken for the demand.
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from modeling.calibration.offered_load import HELD_BACK
 from modeling.calibration.operator_sample import OperatorSample
 
 WARM_S = 20.0
 """Seconds after a start in which code is compiled, caches fill and state is read: they are not of the steady state."""
+
+HELD_BACK = 0.05
+"""Share of a span spent backpressured beyond which what came is not what was taken."""
 
 SATURATED = 0.95
 """Share of a span spent busy from which on an instance took in what it could, not what was offered."""

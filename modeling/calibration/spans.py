@@ -6,7 +6,8 @@ from modeling.calibration.operator_sample import OperatorSample
 
 
 def spans(samples: Sequence[OperatorSample]) -> list[list[int]]:
-    """Places of the samples of each span, in order of time; all in one where a sample does not tell when it began.
+    """Places of the samples of each span, in order of time and instance; all in one where a sample does not tell when
+    it began.
 
     Instances are not read in the same moment: what began within half the shortest span counts as begun together, unless
     it is of an instance that has its sample of that span already.
@@ -17,7 +18,7 @@ def spans(samples: Sequence[OperatorSample]) -> list[list[int]]:
     found: list[list[int]] = []
     began: dict[int, float] = {}
     first_s = -float("inf")
-    for at in sorted(range(len(samples)), key=lambda at: samples[at].began_s or 0.0):
+    for at in sorted(range(len(samples)), key=lambda at: (samples[at].began_s or 0.0, samples[at].index)):
         index, began_s = samples[at].index, samples[at].began_s or 0.0
         if began_s - first_s > near_s or began.get(index, began_s) != began_s:
             found.append([])

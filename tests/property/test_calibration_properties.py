@@ -4,10 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from modeling.calibration import Calibrated, calibrated, drifts
+from modeling.calibration.offered_load import offered_load
 from modeling.calibration.operator_sample import OperatorSample
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.topology import Operator, Stream, Topology
@@ -74,6 +75,37 @@ def test_order_of_samples__makes_no_difference(samples: list[OperatorSample], ra
     random.shuffle(shuffled)  # type: ignore[attr-defined]
     there: Calibrated = calibrated(JOIN, samples, DECLARED)
     assert calibrated(JOIN, shuffled, DECLARED) == there
+
+
+_SPAN = st.tuples(st.integers(0, 3), st.sampled_from([0.0, 4.0, 5.0, 60.0, 63.0]), st.integers(0, 900), st.booleans())
+_TIED = [(1, 0.0, 600, False), (0, 4.0, 600, False), (0, 5.0, 900, False), (2, 5.0, 300, False)]
+_Span = tuple[int, float, int, bool]
+
+
+@settings(deadline=None)
+@given(
+    st.lists(_SPAN, min_size=1, max_size=10).flatmap(lambda each: st.tuples(st.just(each), st.permutations(each))),
+    st.booleans(),
+)
+@example((_TIED, _TIED[::-1]), True)
+def test_offered_load__does_not_depend_on_the_order_of_samples(
+    orders: tuple[list[_Span], list[_Span]], timed: bool
+) -> None:
+    """Of some instances, begun at once or a little apart, held back or not, of which some spans lack a few."""
+    there, again = (
+        offered_load(
+            [
+                OperatorSample("a", index, 60.0, 6.0, 9.0 * held, count, {}, began_s if timed else None)
+                for index, began_s, count, held in spans
+            ],
+            [count for _, _, count, _ in spans],
+            4,
+        )
+        for spans in orders
+    )
+    # The order of a sum may show in its last digit.
+    assert again.rate_per_s == pytest.approx(there.rate_per_s, rel=1e-12)
+    assert (again.censored, again.spans) == (there.censored, there.spans)
 
 
 @settings(deadline=None)

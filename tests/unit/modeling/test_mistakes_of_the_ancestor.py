@@ -176,13 +176,13 @@ def test_mistake_6__the_variance_of_a_tuple_is_not_that_of_minute_means() -> Non
 
 
 def test_mistake_7__throughput_under_backpressure_is_a_lower_bound_of_the_demand() -> None:
-    def sample(records: float, backpressured_s: float) -> OperatorSample:
-        return OperatorSample("in", 0, 10.0, 5.0, backpressured_s, records, {})
+    def sample(records: float, backpressured_s: float, began_s: float) -> OperatorSample:
+        return OperatorSample("in", 0, 10.0, 5.0, backpressured_s, records, {}, began_s)
 
-    held = offered_load([sample(1000, 6.0), sample(1100, 5.0)])
+    held = offered_load([sample(1000, 6.0, 0.0), sample(1100, 5.0, 10.0)], [1000, 1100], 1)
     assert held.censored
     assert held.rate_per_s == pytest.approx(110)
-    free = offered_load([sample(1000, 6.0), sample(1500, 0.0)])
+    free = offered_load([sample(1000, 6.0, 0.0), sample(1500, 0.0, 10.0)], [1000, 1500], 1)
     assert (free.censored, free.rate_per_s, free.spans) == (False, 150.0, (1, 2))
 
 

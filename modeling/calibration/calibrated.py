@@ -132,10 +132,13 @@ def _calibrated(topology: Topology, kept: Sifted, tuples: Floats, declared: Oper
     # Heron tells no busy time of its spouts: that is not a service time of 0.
     timed = any(sample.busy_s > 0 for sample in kept.used)
     times = service_times(kept.used, tuples, declared, inputs) if timed else None
-    spread = service_spread(kept.used, tuples, times.to_anchor, declared) if times is not None else None
+    known, spread = declared, None
+    if times is not None:
+        known = _with_times(declared, times)
+        if (spread := service_spread(kept.used, tuples, times.to_anchor, known, inputs)) is not None:
+            known = _with_spread(known, spread)
     ratios = output_ratios(kept.used, tuples, declared, inputs, outputs)
     needs = operator_resources(kept.used, tuples, declared, kept.instances)
-    known = declared if times is None else _with_service(declared, times, spread)
     profile = replace(
         _with_resources(known, needs),
         selectivity={**declared.selectivity, **{stream: ratio.value for stream, ratio in ratios.pooled.items()}},
@@ -158,7 +161,7 @@ def _calibrated(topology: Topology, kept: Sifted, tuples: Floats, declared: Oper
     return CalibratedOperator(profile, len(kept.used), kept.dropped, kept.censored, tuple(notes))
 
 
-def _with_service(declared: OperatorProfile, times: ServiceTimes, spread: ServiceSpread | None) -> OperatorProfile:
+def _with_times(declared: OperatorProfile, times: ServiceTimes) -> OperatorProfile:
     by_stream = {} if times.alike else declared.stream_service_s
     return replace(
         declared,
@@ -166,11 +169,12 @@ def _with_service(declared: OperatorProfile, times: ServiceTimes, spread: Servic
         service_s_error=times.service.error,
         stream_service_s={**by_stream, **{stream: ratio.value for stream, ratio in times.by_stream.items()}},
         efficiency=times.efficiency,
-        service_cv2=declared.service_cv2 if spread is None else spread.cv2,
-        service_cv2_interval=declared.service_cv2_interval
-        if spread is None or not np.isfinite(spread.high)
-        else (spread.low, spread.high),
     )
+
+
+def _with_spread(known: OperatorProfile, spread: ServiceSpread) -> OperatorProfile:
+    interval = (spread.low, spread.high) if np.isfinite(spread.high) else known.service_cv2_interval
+    return replace(known, service_cv2=spread.cv2, service_cv2_interval=interval)
 
 
 def _with_resources(profile: OperatorProfile, needs: OperatorResources) -> OperatorProfile:

@@ -1,4 +1,9 @@
-"""How much the service times of single tuples vary, of one operator's samples."""
+"""How much the service times of single tuples vary within a stream, of one operator's samples.
+
+What streams differ by, and parallelisms, is no part of it: the model adds that itself, as the mix of a plan has it (law
+of total variance: E[s²] = (1 + cv²) · Σ w m², where streams of shares w take m on average). Nor is it the variance of
+means over a minute: a mean over n tuples varies n times less than a tuple.
+"""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -6,11 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from scipy.stats import chi2
 
-from modeling.calibration.measured import measured
+from modeling.calibration.measured import LEVEL, measured
 from modeling.calibration.operator_sample import OperatorSample
-from modeling.calibration.service_variance import ServiceVariance, variance_from_moments, variance_from_spread
-from modeling.errors import ModelError
 from modeling.inputs.operator_profile import OperatorProfile
 
 Floats = npt.NDArray[np.float64]
@@ -21,80 +25,134 @@ FEWEST_SPANS = 2
 
 @dataclass(frozen=True)
 class ServiceSpread:
-    """cv2: what to reckon with; low, high: where it lies. bounded: it is known by an upper bound only."""
+    """cv2: what to reckon with; low, high: where it lies with 95 %; a low of 0 where it is known by an upper bound."""
 
     cv2: float
     low: float
     high: float
-    bounded: bool
     note: str = ""
 
 
+@dataclass(frozen=True)
+class _Spans:
+    """Of each sample, at one parallelism: seconds busy, and what the mean service times of its tuples, and their
+    squares, add up to (known to a common factor). mixed: whether it tells what came in by each stream.
+    """
+
+    busy_s: Floats
+    means_s: Floats
+    squares_s2: Floats
+    mixed: npt.NDArray[np.bool_]
+
+
 def service_spread(
-    samples: Sequence[OperatorSample], tuples: Floats, to_anchor: Floats, known: OperatorProfile
+    samples: Sequence[OperatorSample],
+    tuples: Floats,
+    to_anchor: Floats,
+    known: OperatorProfile,
+    inputs: Sequence[str],
 ) -> ServiceSpread | None:
     """From second moments where samples tell them, else bounded by the spread of their means; None where neither is.
 
-    The variance of means times their tuples is that of a tuple if tuples are independent of each other and instances
-    alike. Where they are not it is too much, so it is an upper bound: what was known stands as far as it is below.
+    known: with the service times that were measured now, and the spread that was known before. The variance of means
+    times their tuples is that of a tuple if tuples are independent of each other and instances alike. Where they are
+    not it is too much, so it is an upper bound: what was known stands as far as it is below. So is the second moment of
+    streams that differ, where samples do not tell how many tuples came by each.
     """
+    spans = _spans(samples, tuples, to_anchor, known, inputs)
     note = ""
-    told = [at for at, sample in enumerate(samples) if sample.service_second_moment_s2 is not None and tuples[at] > 0]
-    if told and sum(tuples[at] for at in told) >= 2:
-        try:
-            return _from_moments([samples[at] for at in told], tuples[told])
-        except ModelError as error:
-            note = f"second moments are not used: {error}"
-    bound = _from_means(samples, tuples, to_anchor)
+    told = np.array([sample.service_second_moment_s2 is not None for sample in samples]) & (tuples > 0)
+    bound: ServiceSpread | None = None
+    if tuples[told].sum() >= 2:
+        moments = np.array([sample.service_second_moment_s2 or 0.0 for sample in samples]) * tuples * to_anchor**2
+        chosen = told & spans.mixed
+        separate = bool(chosen.any())
+        bound = _from_moments(spans, moments, tuples, chosen if separate else told)
+        if bound is not None and separate:
+            return bound
+        note = (
+            "second moments are not used: they lie below the square of the mean service time; check the units of both"
+            if bound is None
+            else "samples do not tell what came in by each stream: service_cv2 is bounded by that of all together"
+        )
+    bound = bound or _from_means(samples, tuples, spans)
     if bound is None:
-        return ServiceSpread(known.service_cv2, 0.0, np.inf, True, note) if note else None
-    cv2 = known.service_cv2 if known.service_cv2 <= bound.high else bound.cv2
-    return ServiceSpread(cv2, 0.0, bound.high, True, note)
+        return ServiceSpread(known.service_cv2, 0.0, np.inf, note) if note else None
+    return ServiceSpread(known.service_cv2 if known.service_cv2 <= bound.high else bound.cv2, 0.0, bound.high, note)
 
 
-def _from_moments(samples: Sequence[OperatorSample], tuples: Floats) -> ServiceSpread:
-    """The interval is the wider of two: as of gamma values, and by the spread of what the samples say. A lone sample
-    tells no spread: its interval is as of log-normal values, whose tails are heavy.
+def _spans(
+    samples: Sequence[OperatorSample],
+    tuples: Floats,
+    to_anchor: Floats,
+    known: OperatorProfile,
+    inputs: Sequence[str],
+) -> _Spans:
+    busy_s = np.array([sample.busy_s for sample in samples]) * to_anchor
+    if len(inputs) < 2 or not known.stream_service_s:
+        return _Spans(busy_s, tuples, tuples, np.ones(len(samples), dtype=np.bool_))
+    each_s = np.array([known.stream_service_s.get(name, known.service_s) for name in inputs])
+    counts = np.array([[sample.records_in_by.get(name, 0.0) for name in inputs] for sample in samples])
+    mixed = counts @ each_s > 0
+    service_s = np.where(mixed, counts @ each_s, tuples * known.service_s)
+    return _Spans(busy_s, service_s, np.where(mixed, counts @ each_s**2, tuples * known.service_s**2), mixed)
+
+
+def _from_moments(
+    spans: _Spans, moments: Floats, tuples: Floats, chosen: npt.NDArray[np.bool_]
+) -> ServiceSpread | None:
+    """None for squares that no times can have. The interval is the wider of two: as of gamma values, and by the spread
+    of what the samples say. A lone sample tells no spread: its interval is as of log-normal values, whose tails are
+    heavy.
 
     Of n values with w = 1 + cv², cv² has to first order a relative variance of 2 w / n where they are gamma (twice that
     of normal ones for exponential services), and of w² (2 + 4 cv² + cv⁴) / n where they are log-normal: that of
     E[s²]/E[s]² is w⁴ - 4 w² + 4 w - 1 = 2 cv⁴ + 4 cv⁶ + cv⁸, over n.
     """
-    busy_s = np.array([sample.busy_s for sample in samples])
-    squares = np.array([sample.service_second_moment_s2 or 0.0 for sample in samples]) * tuples
-    mean_s, square_s2 = float(busy_s.sum() / tuples.sum()), float(squares.sum() / tuples.sum())
-    found = variance_from_moments(mean_s, square_s2, float(tuples.sum()))
-    lone, w = len(samples) < FEWEST_SPANS, 1 + found.cv2
-    less = w**2 * (1 + 2 * found.cv2 + found.cv2**2 / 2) if lone else w
-    found = variance_from_spread(found.cv2, max(1.0, (float(tuples.sum()) - 1) / less))
-    low, high = found.low, found.high
+    busy_s, means_s, squares_s2 = spans.busy_s[chosen], spans.means_s[chosen], spans.squares_s2[chosen]
+    moments, count = moments[chosen], float(tuples[chosen].sum())
+    square = float(moments.sum())
+    if busy_s.sum() <= 0 or square * count < (1 - 1e-9) * busy_s.sum() ** 2:
+        return None
+    w = square / float(squares_s2.sum()) * float(means_s.sum() / busy_s.sum()) ** 2
+    cv2, lone = max(0.0, w - 1), busy_s.size < FEWEST_SPANS
+    less = (1 + cv2) ** 2 * (1 + 2 * cv2 + cv2**2 / 2) if lone else 1 + cv2
+    low, high = _interval(cv2, max(1.0, (count - 1) / less))
     if not lone:
-        # What each sample adds to E[s²]/E[s]², to first order.
-        influence = (squares - square_s2 * tuples) / mean_s**2 - 2 * square_s2 / mean_s**3 * (busy_s - mean_s * tuples)
-        n = len(samples)
-        error = float(np.sqrt((influence**2).sum() * n / (n - 1)) / tuples.sum())
-        spread = measured(found.cv2, error, n - 1)
+        # What each sample adds to w, to first order.
+        influence = w * (
+            moments / square - 2 * busy_s / busy_s.sum() + 2 * means_s / means_s.sum() - squares_s2 / squares_s2.sum()
+        )
+        n = busy_s.size
+        spread = measured(cv2, float(np.sqrt((influence**2).sum() * n / (n - 1))), n - 1)
         low, high = min(low, spread.low), max(high, spread.high)
-    return ServiceSpread(found.cv2, low, high, bounded=False)
+    return ServiceSpread(cv2, low, high)
 
 
-def _from_means(samples: Sequence[OperatorSample], tuples: Floats, to_anchor: Floats) -> ServiceVariance | None:
+def _from_means(samples: Sequence[OperatorSample], tuples: Floats, spans: _Spans) -> ServiceSpread | None:
     """Of spans of one instance each, so that slow and fast instances do not count as spread; where no instance has two
     spans, of all.
     """
-    spans: dict[int, list[int]] = defaultdict(list)
+    of_instance: dict[int, list[int]] = defaultdict(list)
     for at, sample in enumerate(samples):
         if sample.busy_s > 0 and tuples[at] >= 1:
-            spans[sample.index].append(at)
-    every = [at for group in spans.values() for at in group]
-    groups = [group for group in spans.values() if len(group) > 1] or [every]
+            of_instance[sample.index].append(at)
+    every = [at for group in of_instance.values() for at in group]
+    groups = [group for group in of_instance.values() if len(group) > 1] or [every]
     freedom = sum(len(group) - 1 for group in groups)
     if freedom < 1:
         return None
-    squares = 0.0
+    variance = 0.0
     for group in groups:
-        counts = tuples[group]
-        means = np.array([samples[at].busy_s * to_anchor[at] for at in group]) / counts
-        squares += float((counts * (means - np.average(means, weights=counts)) ** 2).sum())
-    busy_s = sum(samples[at].busy_s * to_anchor[at] for at in every)
-    return variance_from_spread(squares / freedom / (busy_s / tuples[every].sum()) ** 2, freedom)
+        busy_s, means_s, squares_s2 = spans.busy_s[group], spans.means_s[group], spans.squares_s2[group]
+        # How much slower than all of them this instance is: seconds busy vary as the squares that they are made of.
+        slower = (busy_s * means_s / squares_s2).sum() / (means_s**2 / squares_s2).sum()
+        variance += float(((busy_s - slower * means_s) ** 2 / squares_s2).sum())
+    cv2 = variance / freedom / float(spans.busy_s[every].sum() / spans.means_s[every].sum()) ** 2
+    return ServiceSpread(cv2, *_interval(cv2, freedom))
+
+
+def _interval(cv2: float, freedom: float) -> tuple[float, float]:
+    """Of a variance that rests on so many degrees of freedom."""
+    tail = (1 - LEVEL) / 2
+    return float(cv2 * freedom / chi2.ppf(1 - tail, freedom)), float(cv2 * freedom / chi2.ppf(tail, freedom))

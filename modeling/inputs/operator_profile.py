@@ -29,11 +29,12 @@ class OperatorProfile:
 
     service_s: mean busy seconds of one instance per tuple in (for a source: per tuple emitted).
     service_s_error: standard error of service_s in seconds. service_cv2: squared coefficient of variation of the
-    service time of single tuples. selectivity: tuples out per tuple in, per stream name (`a->b`).
-    samples: how many measurements it rests on; 0 where a person declared it. keys: of every keyed stream that enters,
-    but for those that stream_keys names by `a->b`. stream_service_s, input_selectivity: where streams that enter are
-    not alike: service time per tuple of each, and per stream that leaves the tuples out per tuple in of each. windowed:
-    streams whose output follows time and keys instead.
+    service time of single tuples of one stream, the same for every stream that enters: what streams differ by on
+    average (stream_service_s) comes on top of it, in the mix that a plan has. selectivity: tuples out per tuple in, per
+    stream name (`a->b`). samples: how many measurements it rests on; 0 where a person declared it. keys: of every keyed
+    stream that enters, but for those that stream_keys names by `a->b`. stream_service_s, input_selectivity: where
+    streams that enter are not alike: service time per tuple of each, and per stream that leaves the tuples out per
+    tuple in of each. windowed: streams whose output follows time and keys instead.
 
     service_cv2_interval: where service_cv2 lies with 95 %, None where nobody knows. selectivity_error: standard errors.
     efficiency: what becomes of the service time at other parallelisms. cpu_s: CPU seconds per tuple, None where not

@@ -1,14 +1,15 @@
 """Nine mistakes of an earlier performance model of stream topologies (Caladrius), each as a case to get right."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from modeling.calibration import calibrated
 from modeling.calibration.offered_load import offered_load
 from modeling.calibration.operator_sample import OperatorSample
 from modeling.calibration.selectivity import fitted_selectivity
-from modeling.calibration.service_variance import variance_from_means, variance_from_moments
 from modeling.errors import ModelError
 from modeling.evaluate import evaluate
 from modeling.flow.rates import arrival_rates
@@ -167,12 +168,18 @@ def test_mistake_6__the_variance_of_a_tuple_is_not_that_of_minute_means() -> Non
     means = times.mean(axis=1)
     # The means vary by 1/1000 of what tuples do: (std / mean)² of means would say 0.001.
     assert np.var(means) / np.mean(means) ** 2 < 0.002
-    told = variance_from_means(means.tolist(), [1000] * 400)
-    assert told.low < 1.0 < told.high
-    assert told.cv2 == pytest.approx(1.0, rel=0.15)
-    exact = variance_from_moments(float(times.mean()), float((times**2).mean()), times.size)
-    assert exact.cv2 == pytest.approx(1.0, rel=0.02)
-    assert exact.high - exact.low < told.high - told.low
+    plain = [OperatorSample("in", 0, 60.0, of.sum(), 0.0, 1000.0, {"in->out": 1000.0}) for of in times]
+    squared = [replace(s, service_second_moment_s2=float((of**2).mean())) for s, of in zip(plain, times, strict=True)]
+    topology = Topology("t", (Operator("in"), Operator("out")), (Stream("in", "out"),))
+    # Declared too high, so that what was measured stands.
+    known = {name: OperatorProfile(name, 0.01, service_cv2=50.0) for name in ("in", "out")}
+    means_alone, exact = (calibrated(topology, each, known).profiles["in"] for each in (plain, squared))
+    assert means_alone.service_cv2 == pytest.approx(1.0, rel=0.15)
+    assert exact.service_cv2 == pytest.approx(1.0, rel=0.02)
+    assert means_alone.service_cv2_interval is not None
+    assert exact.service_cv2_interval is not None
+    assert means_alone.service_cv2_interval[0] == 0.0
+    assert means_alone.service_cv2_interval[1] > exact.service_cv2_interval[1] > 1.0
 
 
 def test_mistake_7__throughput_under_backpressure_is_a_lower_bound_of_the_demand() -> None:

@@ -1,107 +1,94 @@
-"""The entry point: assembles the commands and turns expected errors into one line and an exit code."""
+"""The entry point: imports the command that is asked for, and turns expected errors into one line and an exit code."""
 
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 
 import typer
 from pydantic import ValidationError
 
-from forecasting.errors import ForecastError, HistoryError, TrackingError
-from forescale.cli import (
-    backtest,
-    calibrate,
-    config,
-    demo,
-    deploy,
-    evaluate,
-    forecast,
-    forecasts,
-    history,
-    plan,
-    report,
-    reproduce,
-)
 from forescale.cli.output import say_json
-from forescale.files.plan import PlanFileError
-from forescale.files.profile import ProfileFileError
-from forescale.files.samples import SampleFileError
 from forescale.files.shown import shown
-from forescale.files.topology import TopologyFileError
-from forescale.jobs.deploy import DeploymentFailed
-from forescale.local.errors import ServiceError
-from forescale.local.flink.errors import LocalFlinkError
-from forescale.report.decision.decision import ReportError
-from modeling.errors import ModelError
-from planner.errors import ClusterError, LedgerError, PlanError
 
-EXPECTED = (
-    ClusterError,
-    DeploymentFailed,
-    LocalFlinkError,
-    ForecastError,
-    HistoryError,
-    LedgerError,
-    ModelError,
-    PlanError,
-    PlanFileError,
-    ProfileFileError,
-    ReportError,
-    SampleFileError,
-    ServiceError,
-    TopologyFileError,
-    TrackingError,
-)
-"""What can be wrong with the world; anything else is a defect and shows its traceback."""
+COMMANDS = {
+    "forecast": "Backtest, select and fit forecasters; track the forecast in MLflow; keep it for `forescale plan`.",
+    "forecasts": "Write the page of each source's forecast, with what past ones were worth, and the page of all"
+    " series.",
+    "backtest": "Replay a trace: at each origin choose, calibrate and forecast from what was known then, and score what"
+    " came.",
+    "calibrate": "Measure service times, selectivities and needs of every operator, each with its 95 % interval.",
+    "evaluate": "Throughput, bottleneck, latency, resources and recovery of plans under a load, before any is"
+    " deployed.",
+    "plan": "Which plan from when, for the newest forecast. Proposes; nothing is deployed before it is approved.",
+    "report": "Write a schedule's HTML report again, with what has come of it since, and log it to MLflow.",
+    "reproduce": "Make forecasts again from the commit of the history and the model that their run recorded. Exits with"
+    " 1 where\none is not the same, bit for bit.",
+    "demo": "The main job on a real trace, with Airflow, Spark, MLflow and the cluster simulator; about two minutes.",
+    "demo-flink": "The same job, deployed to a real Flink cluster on loopback; then prediction against measurement.",
+    "up": "Airflow's and MLflow's web pages on loopback with the demo's data, until Ctrl-C.",
+    "history": "The arrival history of a topology.",
+    "deploy": "Review and deploy.",
+    "config": "Settings and topology files.",
+}
+"""The line of each command in `forescale --help`: known without importing what the command needs."""
 
-app = typer.Typer(
-    name="forescale",
-    help="Pre-emptive scaling of stream-processing topologies: have each plan in place before its load arrives.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-)
-app.add_typer(history.app, name="history")
-app.add_typer(deploy.app, name="deploy")
-app.add_typer(config.app, name="config")
-app.command("forecast")(forecast.forecast)
-app.command("forecasts")(forecasts.forecasts)
-app.command("backtest")(backtest.backtest)
-app.command("calibrate")(calibrate.calibrate)
-app.command("evaluate")(evaluate.evaluate)
-app.command("plan")(plan.plan)
-app.command("report")(report.report)
-app.command("reproduce")(reproduce.reproduce)
-app.command("demo")(demo.demo)
-app.command("demo-flink")(demo.demo_flink)
-app.command("up")(demo.up)
+MODULES = {"demo-flink": "demo", "up": "demo"}
+"""In forescale.cli, where it is not of the command's name."""
+
+
+def application(command: str | None) -> typer.Typer:
+    """The application, with `command` imported; the others have but their line, as one run calls one command."""
+    app = typer.Typer(
+        name="forescale",
+        help="Pre-emptive scaling of stream-processing topologies: have each plan in place before its load arrives.",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+    )
+    for name, line in COMMANDS.items():
+        if name != command:
+            app.command(name, help=line)(_not_imported)
+            continue
+        module = import_module(f"forescale.cli.{MODULES.get(name, name)}")
+        if hasattr(module, "app"):
+            app.add_typer(module.app, name=name)
+        else:
+            app.command(name)(getattr(module, name.replace("-", "_")))
+    return app
+
+
+def _not_imported() -> None:
+    raise AssertionError("a command that is not asked for has run")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command. Exits with 0, with 1 after an error (one line on standard error), or with 2 for wrong usage."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        app(args=given)
-    except EXPECTED as error:
-        _fail(str(error), as_json="--json" in given)
-    except OSError as error:
-        where = error.filename or "a file"
-        _fail(
-            f"{where}: {error.strerror or error}; check the path, its permissions and FORESCALE_HOME",
-            as_json="--json" in given,
-        )
-    except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(str(part) for part in first["loc"])
-        _fail(
-            f"setting FORESCALE_{field.upper()}: {first['msg']} (given: {shown(first['input'])})",
-            as_json="--json" in given,
-        )
+        application(next((word for word in given if not word.startswith("-")), None))(args=given)
     except KeyboardInterrupt:
         sys.exit(130)
+    except Exception as error:
+        message = _expected(error)
+        if message is None:
+            raise
+        if "--json" in given:
+            say_json({"error": message})
+        print(f"forescale: {message}", file=sys.stderr)
+        sys.exit(1)
 
 
-def _fail(message: str, *, as_json: bool) -> None:
-    if as_json:
-        say_json({"error": message})
-    print(f"forescale: {message}", file=sys.stderr)
-    sys.exit(1)
+def _expected(error: Exception) -> str | None:
+    """What is wrong with the world, in a line; None for anything else, which is a defect and shows its traceback."""
+    from forescale.cli.expected import EXPECTED
+
+    if isinstance(error, EXPECTED):
+        return str(error)
+    if isinstance(error, OSError):
+        where = error.filename or "a file"
+        return f"{where}: {error.strerror or error}; check the path, its permissions and FORESCALE_HOME"
+    if isinstance(error, ValidationError):
+        first = error.errors()[0]
+        field = ".".join(str(part) for part in first["loc"])
+        return f"setting FORESCALE_{field.upper()}: {first['msg']} (given: {shown(first['input'])})"
+    return None

@@ -1,5 +1,6 @@
 """The architecture holds: imports point one way, and the core needs no heavy library."""
 
+import ast
 import os
 import subprocess
 import sys
@@ -24,6 +25,15 @@ def test_core__is_imported_without_airflow_spark_or_mlflow(package: str) -> None
         [sys.executable, "-c", code], cwd=PROJECT, capture_output=True, text=True, check=True, env=os.environ
     )
     assert result.stdout.strip() == "[]"
+
+
+def test_help__is_said_without_any_library_that_is_slow_to_import() -> None:
+    slow = {"airflow", "mlflow", "networkx", "numpy", "pandas", "prophet", "pyarrow", "pyspark", "scipy", "sqlalchemy"}
+    code = "import sys; from forescale.cli import main\ntry: main(['--help'])\nfinally: print(sorted(sys.modules))"
+    result = subprocess.run([sys.executable, "-c", code], cwd=PROJECT, capture_output=True, text=True, check=True)
+    said, modules = result.stdout.rsplit("\n", 2)[:2]
+    assert "history" in said
+    assert not slow & set(ast.literal_eval(modules))
 
 
 def test_the_project__names_no_package_registry_and_not_where_it_lies() -> None:

@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 import yaml
+from typer.main import get_command
 
 from forescale.cli import main
+from forescale.cli.main import COMMANDS, application
 
 PROJECT = Path(__file__).resolve().parents[3]
 TOPOLOGY = str(PROJECT / "examples" / "topologies" / "call-analytics.yaml")
@@ -37,6 +39,15 @@ def fails(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     assert "Traceback" not in written.err
     assert written.err.startswith("forescale: ")
     return written.err
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help__says_of_a_command_what_the_command_says_of_itself(command: str) -> None:
+    assert get_command(application(command)).commands[command].help == COMMANDS[command]
+
+
+def test_help__keeps_the_order_of_the_commands() -> None:
+    assert list(get_command(application(None)).commands) == list(COMMANDS)
 
 
 def test_evaluate__answers_with_every_number(capsys: pytest.CaptureFixture[str]) -> None:

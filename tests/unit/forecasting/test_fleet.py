@@ -29,6 +29,13 @@ def outcome(order: Order) -> Outcome:
     return fulfilled(order)
 
 
+@pytest.fixture
+def order_to_ask(order: Order, outcome: Outcome) -> Order:
+    """For what `outcome` has trained, to be asked alone."""
+    assert outcome.failure == ""
+    return replace(order, train=False, folder=None)
+
+
 def test_an_order__becomes_a_forecast_in_its_folder(order: Order, outcome: Outcome) -> None:
     assert (outcome.failure, outcome.fresh) == ("", True)
     assert outcome.cpu_s > 0
@@ -42,8 +49,8 @@ def test_an_order__becomes_a_forecast_in_its_folder(order: Order, outcome: Outco
     assert outcome.forecast.peak_per_s.keys() == kept.peak_per_s.keys()
 
 
-def test_what_was_trained__says_the_same_when_it_is_asked_again(order: Order, outcome: Outcome, home: Path) -> None:
-    again = fulfilled(replace(order, train=False, folder=home / "again"))
+def test_what_was_trained__says_the_same_when_it_is_asked_again(order_to_ask: Order, outcome: Outcome) -> None:
+    again = fulfilled(order_to_ask)
     assert (again.failure, again.fresh) == ("", False)
     assert again.digest == outcome.digest
 
@@ -92,7 +99,7 @@ def test_poisoned_series__hurt_no_other_and_have_a_named_cause(outcome: Outcome,
 
 
 def test_a_defect_in_one_source__is_named_and_stays_its_own(
-    order: Order, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    order_to_ask: Order, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     import forecasting.fleet
 
@@ -100,15 +107,15 @@ def test_a_defect_in_one_source__is_named_and_stays_its_own(
         raise ZeroDivisionError("division by zero")
 
     monkeypatch.setattr(forecasting.fleet, "train", broken)
-    outcomes = list(forecast_each([replace(order, trained=tmp_path / "t"), replace(order, train=False, folder=None)]))
+    outcomes = list(forecast_each([replace(order_to_ask, train=True, trained=tmp_path / "t"), order_to_ask]))
     assert outcomes[0].failure == "ZeroDivisionError: division by zero"
     assert outcomes[1].failure == ""
 
 
-def test_a_demoted_horizon__is_said_in_the_forecast(order: Order, outcome: Outcome) -> None:
-    demoted = fulfilled(replace(order, train=False, folder=None, demoted={900: "the p95 held in 12 of 30 windows"}))
+def test_a_demoted_horizon__is_said_in_the_forecast(order_to_ask: Order) -> None:
+    demoted = fulfilled(replace(order_to_ask, demoted={900: "the p95 held in 12 of 30 windows"}))
     assert demoted.forecast is not None
     assert "900 s: demoted, the p95 held in 12 of 30 windows" in demoted.forecast.notes
-    naive = dict(zip(TERMS.horizons_s, read_trained(order.trained).deployed.turn.naive, strict=True))
+    naive = dict(zip(TERMS.horizons_s, read_trained(order_to_ask.trained).deployed.turn.naive, strict=True))
     assert demoted.forecast.forecaster[900] == naive[900]
     assert np.isfinite(demoted.forecast.rate_per_s).all()

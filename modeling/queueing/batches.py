@@ -1,0 +1,140 @@
+"""Tuples that come in batches: what one waits for those of its own batch that are served before it.
+
+A station whose tuples come in batches is one whose customers are whole batches, and a tuple waits as its batch does and
+then for the members before it: those number 0, 1, … with chances P(X > j)/E[X] (Burke 1975; Chaudhry and Templeton
+1983), so E[X²]/E[X] tells their mean, exactly for Poisson batches and services of any kind.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from modeling.errors import ModelError
+
+Floats = npt.NDArray[np.float64]
+Transform = npt.NDArray[np.complex128]
+
+_EQUAL = 1e-9
+"""Batches whose sizes vary by less, relative to their mean, are all of one size."""
+
+
+@dataclass(frozen=True)
+class Batches:
+    """Sizes X of batches, 1 and more: their mean, and that of the batch of a tuple, E[X²]/E[X]; arrays that broadcast.
+
+    Sizes vary as one and a binomial, Poisson or negative binomial number; even ones as little as whole numbers can.
+    """
+
+    mean: Floats
+    of_tuple: Floats
+
+    @classmethod
+    def sized(cls, mean: npt.ArrayLike, cv2: npt.ArrayLike = 0.0) -> "Batches":
+        """Batches of that mean size, 1 where it is less, whose squared coefficient of variation is cv2.
+
+        cv2 of the number that is made of one tuple, 0 of which make no batch. Raises ModelError for negative values.
+        """
+        size, spread = np.broadcast_arrays(np.asarray(mean, dtype=float), np.asarray(cv2, dtype=float))
+        if not ((size >= 0).all() and (spread >= 0).all()):
+            raise ModelError(f"batches of {size.min()} tuples, cv² {spread.min()}: none may be negative or NaN")
+        of_tuple = np.maximum(size * (1 + spread), 1.0)
+        return cls(np.clip(size, 1.0, of_tuple), of_tuple)
+
+    def thinned(self, share: npt.ArrayLike) -> "Batches":
+        """What one receiver gets of each where every tuple is its with probability `share`, of those it gets any of."""
+        kept = np.asarray(share, dtype=float)
+        with np.errstate(divide="ignore", under="ignore"):
+            some = -np.expm1(self.mean * np.log1p(-np.minimum(kept, 1.0)))
+        of_tuple = 1 + kept * (self.of_tuple - 1)
+        return Batches(np.clip(kept * self.mean / np.maximum(some, 1e-300), 1.0, of_tuple), of_tuple)
+
+    def dealt(self, ways: npt.ArrayLike) -> "Batches":
+        """What one of `ways` receivers gets of each that is dealt in turn."""
+        each = np.asarray(ways, dtype=float)
+        return Batches(np.maximum(self.mean / each, 1.0), np.maximum(self.of_tuple / each, 1.0))
+
+    def before(self) -> tuple[Floats, Floats, Floats]:
+        """E[J], E[J²], E[J³] of the members before a tuple; third and fourth moments of sizes as of a gamma.
+
+        >>> [float(each) for each in Batches.sized(3.0).before()]  # 0, 1 or 2 equally likely: 1, 5/3, 3
+        [1.0, 1.6666666666666667, 3.0]
+        """
+        second = self.of_tuple
+        third = second * (2 * second - self.mean)
+        fourth = third * (3 * second - 2 * self.mean)
+        return (second - 1) / 2, (2 * third - 3 * second + 1) / 6, (fourth - 2 * third + second) / 4
+
+    def waited(
+        self, service_s: npt.ArrayLike, second: npt.ArrayLike, third: npt.ArrayLike
+    ) -> tuple[Floats, Floats, Floats]:
+        """E[T], E[T²], E[T³] of the wait for the members before a tuple. second, third: E[S²] and E[S³] over powers
+        of the mean service time.
+        """
+        s, s2, s3 = (np.asarray(each, dtype=float) for each in (service_s, second, third))
+        variance, skewed = s2 - 1, s3 - 3 * s2 + 2
+        one, two, three = self.before()
+        return (
+            np.asarray(one * s),
+            np.asarray((two + one * variance) * s**2),
+            np.asarray((three + 3 * two * variance + one * skewed) * s**3),
+        )
+
+    def transform(self, service: Transform) -> Transform:
+        """Transform of the same wait, of that of a service. Single batches only, no arrays of them.
+
+        Where all are of one size m, (1 − z^m)/(m (1 − z)); between whole sizes, of both beside, mean kept.
+        """
+        mean, of_tuple = float(self.mean), float(self.of_tuple)
+        if of_tuple <= 1 + _EQUAL:
+            return np.ones_like(service)
+        if of_tuple <= mean * (1 + _EQUAL):
+            whole = int(of_tuple)
+            part = of_tuple - whole
+            return (1 - part) * _uniform(service, whole) + part * _uniform(service, whole + 1)
+        more = mean - 1
+        scatter = mean * (of_tuple - mean) / more
+        if scatter < 1 - _EQUAL:
+            trials = np.ceil(more / (1 - scatter))
+            sizes = service * (1 - more / trials * (1 - service)) ** trials
+        elif scatter < 1 + _EQUAL:
+            sizes = service * np.exp(-more * (1 - service))
+        else:
+            sizes = service * (1 + (scatter - 1) * (1 - service)) ** (-more / (scatter - 1))
+        return _tail(service, sizes, mean)
+
+
+def _uniform(service: Transform, size: int) -> Transform:
+    return _tail(service, service**size, float(size))
+
+
+def _tail(service: Transform, sizes: Transform, mean: float) -> Transform:
+    """(1 − G(z)) / (E[X] (1 − z)) of sizes whose generating function is G; 1 at z = 1."""
+    gone = 1 - service
+    there = np.abs(gone) > 1e-12
+    return np.where(there, (1 - sizes) / np.where(there, mean * gone, 1.0), 1.0)
+
+
+def as_customers(
+    of_tuple: npt.ArrayLike, service_s: npt.ArrayLike, ca2: npt.ArrayLike, cs2: npt.ArrayLike
+) -> tuple[Floats, Floats, Floats]:
+    """Service time, ca2 and cs2 of whole batches, of those of tuples; the utilisation is the same.
+
+    of_tuple: E[X²]/E[X]; sizes are taken as all that: the mean wait in M^X/G/1 depends on it alone. ca2: of tuples over
+    long spans, so Poisson batches have of_tuple.
+    """
+    size = np.asarray(of_tuple, dtype=float)
+    return np.asarray(size * np.asarray(service_s)), np.asarray(ca2) / size, np.asarray(cs2) / size
+
+
+def firing_waits(
+    size: npt.ArrayLike, period_s: npt.ArrayLike, service_s: npt.ArrayLike, other_utilisation: npt.ArrayLike
+) -> tuple[Floats, Floats]:
+    """Of a batch of `size` that comes every period_s: the part of all other tuples that come while it is worked off,
+    and the longest wait of these; they wait for anything between 0 and that. Batches end before the next one comes.
+
+    other_utilisation: by other tuples, which come while the batch is there and are served behind it.
+    """
+    longest_s = np.asarray(size, dtype=float) * np.asarray(service_s, dtype=float)
+    idle = np.maximum(1 - np.asarray(other_utilisation, dtype=float), 1e-12)
+    return np.minimum(longest_s / idle / np.asarray(period_s, dtype=float), 1.0), longest_s

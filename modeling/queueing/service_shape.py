@@ -1,0 +1,80 @@
+"""How single service times spread where more than two moments of them are known: a histogram, scaled to any mean.
+
+Two moments do not tell a few slow records from services that all vary somewhat: their percentiles, and those of the
+wait behind them, differ by a quarter and more.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from modeling.errors import ModelError
+from modeling.queueing.lattice import Lattice
+
+Floats = npt.NDArray[np.float64]
+
+_MOST = 1e6
+
+
+@dataclass(frozen=True)
+class ServiceShape:
+    """times_s: of single services, each with its share; shares need not add up to 1. Only ratios of times count.
+
+    >>> slow = ServiceShape((0.001, 0.02), (0.95, 0.05))
+    >>> round(slow.cv2, 2)  # E[S²]/E[S]² − 1 = 0.05 · 400 + 0.95 over 1.95², less 1
+    4.51
+    """
+
+    times_s: tuple[float, ...]
+    shares: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.times_s) != len(self.shares) or not self.times_s:
+            raise ModelError(
+                f"service histogram of {len(self.times_s)} times and {len(self.shares)} shares; give each time a share"
+            )
+        for name, values in (("time", self.times_s), ("share", self.shares)):
+            for value in values:
+                if not 0 <= value <= _MOST:
+                    raise ModelError(f"service histogram: {name} {value}; give 0 to {_MOST:g}")
+        if sum(time * share for time, share in zip(self.times_s, self.shares, strict=True)) <= 0:
+            raise ModelError("service histogram: all times are 0; give a time above 0 with a share above 0")
+
+    @cached_property
+    def _relative(self) -> tuple[Floats, Floats]:
+        """Times over their mean, and shares that add up to 1."""
+        shares = np.asarray(self.shares) / sum(self.shares)
+        times = np.asarray(self.times_s)
+        return times / float(times @ shares), shares
+
+    @property
+    def cv2(self) -> float:
+        return self._central(2)
+
+    @property
+    def largest(self) -> float:
+        """Over the mean."""
+        return float(self._relative[0].max())
+
+    def _central(self, power: int) -> float:
+        times, shares = self._relative
+        return float(shares @ (times - 1) ** power)
+
+    def moments(self, cv2: npt.ArrayLike) -> tuple[Floats, Floats]:
+        """E[S³] and E[S⁴] over powers of the mean, of the same shape stretched to that cv² around its mean."""
+        wide = np.sqrt(np.asarray(cv2, dtype=float) / max(self.cv2, 1e-300))
+        third, fourth = self._central(3) * wide**3, self._central(4) * wide**4
+        spread = self.cv2 * wide**2
+        return third + 3 * spread + 1, fourth + 4 * third + 6 * spread + 1
+
+    def lattice(self, mean_s: float, step_s: float, size: int) -> Lattice:
+        """On a lattice, mean kept: each time is split between the two steps beside it; the end holds what is beyond."""
+        times, shares = self._relative
+        place = np.minimum(times * (mean_s / step_s), size - 1.0)
+        low = np.floor(place).astype(np.int64)
+        mass = np.zeros(size)
+        np.add.at(mass, low, shares * (1 - place + low))
+        np.add.at(mass, np.minimum(low + 1, size - 1), shares * (place - low))
+        return Lattice(step_s, mass)

@@ -90,7 +90,8 @@ def _show_estimate(name: str, evaluation: Evaluation) -> None:
         plain(pressure.text)
     for stream in estimate.bounds:
         plain(
-            f"{stream}: its keys are not known well enough to tell how even it is dealt; declare or measure key_shares"
+            f"{stream}: its keys are not known well enough to tell how even it is dealt; declare key_shares, and "
+            "distinct_keys"
         )
     for note in estimate.notes:
         plain(f"note: {note}")

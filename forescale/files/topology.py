@@ -30,13 +30,18 @@ class _Strict(BaseModel):
 
 class OperatorEntry(_Strict):
     """What is declared of an operator until calibration measures it. service_s: busy seconds of one instance per
-    tuple.
+    tuple. key_shares: of the heavy keys; distinct_keys: how many there are in all.
     """
 
     service_s: NotNegative
     service_cv2: NotNegative = 1.0
     max_parallelism: Annotated[int, Field(ge=1)] = 128
     key_shares: dict[str, Annotated[float, Field(ge=0, le=1)]] | None = None
+    distinct_keys: Annotated[int, Field(ge=1)] | None = None
+
+    def keys(self) -> KeyHistogram | None:
+        known = self.key_shares or self.distinct_keys is not None
+        return KeyHistogram(self.key_shares or {}, distinct_keys=self.distinct_keys) if known else None
 
 
 class StreamEntry(_Strict):
@@ -241,7 +246,7 @@ class TopologyConfig(_Strict):
                 truth.get(name, entry.service_s),
                 {s.as_stream().name: s.selectivity for s in self.streams if s.upstream == name},
                 service_cv2=entry.service_cv2,
-                keys=KeyHistogram(entry.key_shares) if entry.key_shares else None,
+                keys=entry.keys(),
             )
             for name, entry in self.operators.items()
         }

@@ -1,6 +1,7 @@
 """Which instance each engine gives a key to, as its own code does it."""
 
 from collections.abc import Callable
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -13,32 +14,42 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 
-def key_shares(engine: Engine, parallelism: int, max_parallelism: int, keys: KeyHistogram | None) -> Floats:
-    """Share of a keyed stream per instance, shape (parallelism,), adding up to 1.
+THROWS = 1024
+"""Times that light keys are thrown on instances: the mean of the busiest is then known to some tenths of a per cent."""
 
-    Exact where the histogram is, and where the engine's assignment of its keys is known (key_shares_are_exact): what
-    the histogram lacks to 1 are many light keys, spread over key groups (Flink), tasks (Storm) or instances (Heron).
-    Else a bound: the heaviest key sits alone with an even part of the rest.
+
+@lru_cache(maxsize=4096)
+def key_shares(engine: Engine, parallelism: int, max_parallelism: int, keys: KeyHistogram | None) -> Floats:
+    """Share of a keyed stream per instance, shape (parallelism,), adding up to 1; not to be written to.
+
+    Exact where all keys are named, and where the engine's assignment of them is known (key_shares_are_exact). Light
+    keys that are not named fall at random on key groups (Flink), tasks (Storm) or instances (Heron), all of them alike:
+    what the busiest instance is then expected to get, and the second, and so on. Where nobody knows how many there are,
+    the busiest one is told for as few as there may be, which makes it busier on average than any more of them would.
+    Where Heron's hashes are not known, the heaviest key sits alone with an even part of the rest.
     """
     match engine:
         case Engine.FLINK:
             owner = np.arange(max_parallelism) * parallelism // max_parallelism
-            return _by_group(owner, parallelism, keys, lambda key: flink_key_group(key, max_parallelism))
+            shares = _by_group(owner, parallelism, keys, lambda key: flink_key_group(key, max_parallelism))
         case Engine.STORM:
             owner = storm_executors_of_tasks(max_parallelism, parallelism)
-            return _by_group(owner, parallelism, keys, lambda key: storm_task_of_key(key, max_parallelism))
+            shares = _by_group(owner, parallelism, keys, lambda key: storm_task_of_key(key, max_parallelism))
         case Engine.HERON:
             if keys is not None and not set(keys.shares) <= set(keys.hashes):
-                return _heaviest_key_bound(parallelism, keys)
-            hashes = {} if keys is None else keys.hashes
-            return _by_group(np.arange(parallelism), parallelism, keys, lambda key: hashes[key] % parallelism)
+                shares = _heaviest_key_bound(parallelism, keys)
+            else:
+                hashes = {} if keys is None else keys.hashes
+                shares = _by_group(np.arange(parallelism), parallelism, keys, lambda key: hashes[key] % parallelism)
+    shares.flags.writeable = False
+    return shares
 
 
 def key_shares_are_exact(engine: Engine, keys: KeyHistogram | None) -> bool:
-    """Whether key_shares are no mere bound. Heron hashes the serialised bytes of a key, which only it knows: the
-    histogram has to tell the hashes. Without a histogram nothing is known of the keys.
+    """Whether key_shares are neither expected nor a bound. Heron hashes the serialised bytes of a key, which only it
+    knows: the histogram has to tell the hashes. Without a histogram nothing is known of the keys.
     """
-    if keys is None:
+    if keys is None or not keys.whole:
         return False
     return engine is not Engine.HERON or set(keys.shares) <= set(keys.hashes)
 
@@ -97,9 +108,25 @@ def _by_group(owner: Ints, parallelism: int, keys: KeyHistogram | None, group_of
     held: Floats = np.bincount(owner, minlength=parallelism) / owner.size
     if keys is None:
         return held
-    shares = held * max(0.0, 1 - keys.total)
+    named = np.zeros(parallelism)
     for key, share in keys.shares.items():
-        shares[owner[group_of(key)]] += share
+        named[owner[group_of(key)]] += share
+    shares = named + held * keys.residual
+    light = None if keys.whole or parallelism == 1 else keys.light_keys
+    if light is None:
+        return shares
+    # Always the same throws: the same plan has the same shares.
+    loads = named + keys.residual / light * np.random.default_rng(0).multinomial(light, held, size=THROWS)
+    order = np.argsort(-shares, kind="stable")
+    # By how much the busiest instance has more than the one that is expected to be it, and so on: less noise than in
+    # what they have, and none where it is always the same one.
+    more = (np.sort(loads, axis=1)[:, ::-1] - loads[:, order]).mean(axis=0)
+    if keys.distinct_keys is not None:
+        shares[order] = np.maximum(shares[order] + more, 0.0)
+        return np.asarray(shares / shares.sum())
+    busiest = shares[order[0]] + more[0]
+    shares *= (1 - busiest) / max(1 - shares[order[0]], 1e-300)
+    shares[order[0]] = busiest
     return shares
 
 

@@ -2,8 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
+from math import ceil
 
 from modeling.errors import ModelError
+
+_ROUNDING = 1e-6
+"""What shares may lack to 1 because they were written with six digits."""
 
 
 @dataclass(frozen=True)
@@ -11,12 +16,13 @@ class KeyHistogram:
     """Shares of the tuples per key of a fields-grouped stream.
 
     shares: per key (its text, as the engine hashes it), heaviest keys at least. What the shares lack to 1 is the
-    residual: many light keys, taken as spread evenly. hashes: per key, where only the engine can tell it (Heron): the
-    sum of the hashes of its fields.
+    residual, of light keys that are not named. hashes: per key, where only the engine can tell it (Heron): the sum of
+    the hashes of its fields. distinct_keys: how many keys there are in all, named or not; None where nobody knows.
     """
 
     shares: Mapping[str, float]
     hashes: Mapping[str, int] = field(default_factory=dict)
+    distinct_keys: int | None = None
 
     def __post_init__(self) -> None:
         for key, share in self.shares.items():
@@ -24,7 +30,41 @@ class KeyHistogram:
                 raise ModelError(f"key histogram: share {share} of key {key!r} is not between 0 and 1")
         if self.total > 1 + 1e-9:
             raise ModelError(f"key histogram: shares add up to {self.total:.6f} > 1; they are shares of one stream")
+        if self.distinct_keys is not None and self.distinct_keys < max(1, len(self.shares)):
+            raise ModelError(
+                f"key histogram: distinct_keys {self.distinct_keys} of {len(self.shares)} named keys; give how many "
+                "there are in all, at least 1"
+            )
 
-    @property
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((frozenset(self.shares.items()), self.distinct_keys))
+
+    @cached_property
     def total(self) -> float:
         return float(sum(self.shares.values()))
+
+    @property
+    def residual(self) -> float:
+        return max(0.0, 1 - self.total)
+
+    @property
+    def whole(self) -> bool:
+        """Whether every key is named, but for rounding."""
+        return self.residual <= _ROUNDING or self.distinct_keys == len(self.shares)
+
+    @property
+    def light_keys(self) -> int | None:
+        """How many keys share the residual at least: where nobody knows how many there are, none of them is heavier
+        than the lightest one that is named. None where none is named either.
+
+        >>> KeyHistogram({"a": 0.5, "b": 0.1}).light_keys  # of 0.1 each
+        4
+        """
+        if self.distinct_keys is not None:
+            return self.distinct_keys - len(self.shares)
+        lightest = min((share for share in self.shares.values() if share > 0), default=0.0)
+        return ceil(self.residual / lightest - 1e-9) if lightest > 0 else None

@@ -111,7 +111,8 @@ def _plan(whatif: WhatIf, name: str) -> str:
     if len(over) > MOST_PRESSURES:
         told.append(f"{len(over) - MOST_PRESSURES} more are over their bound.")
     told += [
-        f"How even {stream} is dealt is not known, nor how full its busiest instance is: declare or measure key_shares."
+        f"How even {stream} is dealt is not known, nor how full its busiest instance is: declare key_shares, and "
+        "distinct_keys."
         for stream in estimate.bounds
     ]
     if estimate.rescale is not None:

@@ -7,6 +7,7 @@ import pytest
 import yaml
 
 from forescale.files.topology import TopologyFileError, find_topology_file, read_topology_file
+from modeling.inputs.key_histogram import KeyHistogram
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples" / "topologies"
 
@@ -117,3 +118,16 @@ def test_section__is_not_known_by_any_other_name(tmp_path: Path, body: dict[str,
     body["cluster_section"] = body.pop("cluster")
     with pytest.raises(TopologyFileError, match="cluster_section is not a known field"):
         read_topology_file(written(tmp_path, body))
+
+
+def test_keys__of_an_operator_are_told_by_shares_by_their_number_or_both(tmp_path: Path, body: dict[str, Any]) -> None:
+    def keys(**told: object) -> KeyHistogram | None:
+        body["operators"]["count"] = {"service_s": 0.1} | told
+        return read_topology_file(written(tmp_path, body)).declared_profiles()["count"].keys
+
+    assert keys() is None
+    assert keys(key_shares={"de": 0.2}) == KeyHistogram({"de": 0.2})
+    assert keys(key_shares={"de": 0.2}, distinct_keys=40) == KeyHistogram({"de": 0.2}, distinct_keys=40)
+    assert keys(distinct_keys=40) == KeyHistogram({}, distinct_keys=40)
+    with pytest.raises(TopologyFileError, match="distinct_keys 1 of 2 named keys"):
+        keys(key_shares={"de": 0.2, "fr": 0.1}, distinct_keys=1)

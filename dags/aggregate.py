@@ -30,9 +30,11 @@ def aggregate_dag():
     # One at a time: each Spark session takes about 650 MB.
     @task(pool="spark", outlets=[ARRIVAL_HISTORY], map_index_template="{{ task.op_kwargs['topology'] }}")
     def aggregate(topology, outlet_events):
+        from forescale.codec import handed_over
         from forescale.jobs.aggregate import aggregate as aggregated
+        from forescale.settings import Settings
 
-        history = aggregated(topology)
+        history = handed_over(aggregated(Settings(), topology))
         outlet_events[ARRIVAL_HISTORY].extra = history
         return history
 

@@ -21,19 +21,25 @@ def deploy_dag():
     def step(params, dag_run):
         from airflow.sdk.exceptions import AirflowFailException
 
+        from forescale.codec import handed_over
         from forescale.orchestration.deploy_request import requested_step
+        from forescale.settings import Settings
         from planner.errors import LedgerError
 
+        by = dag_run.triggering_user_name or "airflow"
         try:
-            return requested_step(params, run_id=dag_run.run_id, by=dag_run.triggering_user_name or "airflow")
+            return handed_over(requested_step(Settings(), params, run_id=dag_run.run_id, by=by))
         except (ValueError, LedgerError) as refusal:  # asking for the same again would not help
             raise AirflowFailException(str(refusal)) from refusal
 
     @task(**PATIENT)
     def deploy(step):
+        from forescale.codec import handed_over, taken_over
+        from forescale.jobs.deploy import StepToDeploy
         from forescale.orchestration.deploy_outcome import shown_outcome
+        from forescale.settings import Settings
 
-        return shown_outcome(step["step_id"])
+        return handed_over(shown_outcome(Settings(), taken_over(StepToDeploy, step).step_id))
 
     which = step()
     WaitForClock(task_id="wait", step=which) >> deploy(which)

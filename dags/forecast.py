@@ -24,9 +24,11 @@ def forecast_dag():
 
     @task(outlets=[FORECASTS], map_index_template="{{ task.op_kwargs['topology'] }}")
     def forecast(topology, outlet_events):
+        from forescale.codec import handed_over
         from forescale.jobs.forecast import forecast as forecasted
+        from forescale.settings import Settings
 
-        forecasts = forecasted(topology)
+        forecasts = handed_over(forecasted(Settings(), topology))
         outlet_events[FORECASTS].extra = forecasts
         return forecasts
 

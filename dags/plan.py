@@ -27,21 +27,29 @@ def plan_dag():
     def each(topology):
         @task(outlets=[SCHEDULES], map_index_template="{{ task.op_kwargs['topology'] }}")
         def plan(topology, outlet_events):
+            from forescale.codec import handed_over
             from forescale.jobs.plan import plan as planned
+            from forescale.settings import Settings
 
-            schedule = planned(topology)
+            schedule = handed_over(planned(Settings(), topology))
             outlet_events[SCHEDULES].extra = schedule
             return schedule
 
         @task
         def deploy_runs(schedule, decision):
+            from forescale.codec import taken_over
             from forescale.jobs.deploy import approved_steps
+            from forescale.jobs.plan import PlannedSchedule
             from forescale.jobs.review import review
             from forescale.orchestration.deploy_runs import create_deploy_runs
+            from forescale.orchestration.review_operator import Answer
+            from forescale.settings import Settings
 
-            if decision["approve"] is not None:
-                review(schedule["schedule_id"], **decision)
-            return create_deploy_runs(approved_steps(schedule["schedule_id"]))
+            settings, answer = Settings(), taken_over(Answer, decision)
+            schedule_id = taken_over(PlannedSchedule, schedule).schedule_id
+            if answer.approve is not None:
+                review(settings, schedule_id, approve=answer.approve, by=answer.by, why=answer.why)
+            return create_deploy_runs(approved_steps(settings, schedule_id))
 
         schedule = plan(topology=topology)
         decision = ReviewSchedule(task_id="review", schedule=schedule).output

@@ -23,14 +23,15 @@ def record_dag():
         from forescale.settings import Settings
 
         settings = Settings()
-        return steady_topologies(topologies_to_do(params["topology"], {}, settings.topologies), settings)
+        return steady_topologies(settings, topologies_to_do(params["topology"], {}, settings.topologies))
 
     # Not tried again: the next minute's reading is as good, and one that comes late would be no better.
     @task(map_index_template="{{ task.op_kwargs['topology'] }}")
     def record(topology):
         from forescale.jobs.record import record as recorded
+        from forescale.settings import Settings
 
-        return recorded(topology).line
+        return recorded(Settings(), topology).line
 
     record.expand(topology=topologies())
 

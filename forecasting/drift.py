@@ -90,6 +90,15 @@ def deployed_score(forecast: Forecast, horizon_s: int) -> BacktestScore | None:
     return together if together and (together.allowed or alone is None) else alone
 
 
+def horizons_to_demote(judged: Sequence[Drift]) -> dict[int, str]:
+    """Horizons at which the naive forecaster is to stand in, with why: those with an alarm that a seasonal naive would
+    have spared.
+
+    A load that has left its habits is another matter, which `forecasting.surprise` sees within the hour.
+    """
+    return {drift.horizon_s: drift.reason for drift in judged if drift.alarmed and drift.ratio_to_naive > 1}
+
+
 def _drift(record: TrackRecord, horizon: int, score: TrackScore, backtest_per_s: Floats) -> Drift:
     losses = losses_per_s(record, horizon)
     compared = np.flatnonzero(np.isfinite(losses) & np.isfinite(backtest_per_s))

@@ -9,6 +9,7 @@ import typer
 from forecasting.errors import TrackingError
 from forescale.cli.calibration_json import calibration_fields
 from forescale.cli.calibration_tables import show_calibration
+from forescale.cli.installation import settings_of
 from forescale.cli.output import AsJson, console, plain, say_json
 from forescale.files.profile import read_profile_file, write_profile_file
 from forescale.files.shown import shown
@@ -16,7 +17,6 @@ from forescale.jobs.calibrate import profile_path
 from forescale.jobs.calibrate import track as kept
 from forescale.jobs.known_profiles import known_profiles
 from forescale.jobs.measured_samples import SampleSource, measured_samples
-from forescale.settings import Settings
 from forescale.wiring.parts import clock_of, topology_config
 from modeling.calibration import WARM_S, Calibrated, calibrated, drifts
 from modeling.errors import ModelError
@@ -24,6 +24,7 @@ from modeling.inputs.operator_profile import OperatorProfile
 
 
 def calibrate(
+    context: typer.Context,
     topology: Annotated[str, typer.Option(help="Topology file, or its name in the folder of topology files.")],
     samples: Annotated[Path | None, typer.Option(help="Operator samples as CSV, or JSON (*.json).")] = None,
     flink: Annotated[str | None, typer.Option(help="Address of Flink's REST interface; with --job.")] = None,
@@ -52,7 +53,7 @@ def calibrate(
     as_json: AsJson = False,
 ) -> None:
     """Measure service times, selectivities and needs of every operator, each with its 95 % interval."""
-    settings = Settings()
+    settings = settings_of(context)
     config = topology_config(topology, settings)
     components = dict(_component(text) for text in component or ())
     source = SampleSource(samples, flink, heron_tracker, storm_ui, job, cluster, environ, role, components, span, spans)

@@ -5,21 +5,22 @@ from typing import Annotated
 
 import typer
 
+from forescale.cli.installation import settings_of
 from forescale.cli.output import AsJson, console, plain, say_json, table
 from forescale.files.schemas import file_schema
 from forescale.files.topology import TopologyFileError, find_topology_file, read_topology_file
-from forescale.settings import Settings
 
 app = typer.Typer(help="Settings and topology files.", no_args_is_help=True)
 
 
 @app.command()
 def check(
+    context: typer.Context,
     topologies: Annotated[list[str] | None, typer.Argument(help="Files or names; all in the folder if none.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Read every topology file and say what is wrong, field by field; exits with 1 if anything is."""
-    settings = Settings()
+    settings = settings_of(context)
     names = topologies or sorted(path.stem for path in settings.topologies.glob("*.yaml"))
     if not names:
         raise TopologyFileError(

@@ -8,19 +8,19 @@ import typer
 
 from forecasting.forecast import QUANTILES
 from forescale.cli.forecast import horizon_text
+from forescale.cli.installation import settings_of
 from forescale.cli.output import AsJson, console, plain, say_json, table
-from forescale.settings import Settings
 
 Port = Annotated[int, typer.Option(min=0, max=65535, help="Preferred port; the next free one where it is taken.")]
 
 
-def demo(as_json: AsJson = False) -> None:
+def demo(context: typer.Context, as_json: AsJson = False) -> None:
     """The main job on a real trace, with Airflow, Spark, MLflow and the cluster simulator; about two minutes."""
     from forescale.local.demo.home import demo_settings, fresh_home
     from forescale.local.demo.run import run_demo
     from forescale.local.processes import ended_by_signals
 
-    settings = demo_settings(Settings(), "demo", clock="trace", review=False, schedule="none")
+    settings = demo_settings(settings_of(context), "demo", clock="trace", review=False, schedule="none")
     say = _Progress(quiet=as_json)
     with ended_by_signals(), fresh_home(settings), say:
         result = run_demo(settings, say)
@@ -31,14 +31,14 @@ def demo(as_json: AsJson = False) -> None:
         _show(summary)
 
 
-def demo_flink(as_json: AsJson = False) -> None:
+def demo_flink(context: typer.Context, as_json: AsJson = False) -> None:
     """The same job, deployed to a real Flink cluster on loopback; then prediction against measurement."""
     from forescale.cli.demo_flink_summary import show_flink
     from forescale.local.demo.flink_run import run_flink_demo
     from forescale.local.demo.home import demo_settings, fresh_home
     from forescale.local.processes import ended_by_signals
 
-    base = Settings()
+    base = settings_of(context)
     topologies = base.home / "demo-flink" / "topologies"
     changes = {"clock": "paced", "review": False, "schedule": "none", "topologies": topologies}
     settings = demo_settings(base, "demo-flink", **changes)
@@ -48,13 +48,13 @@ def demo_flink(as_json: AsJson = False) -> None:
     show_flink(result, as_json=as_json)
 
 
-def up(port: Port = 8080, mlflow_port: Port = 5000) -> None:
+def up(context: typer.Context, port: Port = 8080, mlflow_port: Port = 5000) -> None:
     """Airflow's and MLflow's web pages on loopback with the demo's data, until Ctrl-C."""
     from forescale.local.demo.home import demo_settings
     from forescale.local.demo.live import prepare_live
     from forescale.local.up import up as serve
 
-    settings = demo_settings(Settings(), "up", clock="real")
+    settings = demo_settings(settings_of(context), "up", clock="real")
     prepare_live(settings, datetime.now(UTC), plain)
     serve(settings, plain, airflow_port=port, mlflow_port=mlflow_port, decide=True)
 

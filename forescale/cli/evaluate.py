@@ -9,6 +9,7 @@ import typer
 
 from forescale.cli.evaluation_json import evaluation_fields
 from forescale.cli.evaluation_tables import show_comparison, show_evaluation
+from forescale.cli.installation import settings_of
 from forescale.cli.output import AsJson, console, plain, say_json
 from forescale.files.plan import read_plan_file
 from forescale.files.profile import read_profile_file
@@ -28,6 +29,7 @@ from modeling.inputs.topology import Topology
 
 
 def evaluate(
+    context: typer.Context,
     topology: Annotated[str, typer.Option(help="Topology file, or its name in the folder of topology files.")],
     plan: Annotated[list[Path], typer.Option(help="Plan file (YAML); give several to compare them.")],
     load: Annotated[
@@ -72,7 +74,7 @@ def evaluate(
         raise ModelError(f"--plan {repeated[0]} is given twice; give each plan once")
     if not 0 <= arrival_cv2 <= MOST_CV2:
         raise ModelError(f"--arrival-cv2 {arrival_cv2:g} is out of bounds; give 0 to {MOST_CV2:g}")
-    settings = Settings()
+    settings = settings_of(context)
     config = topology_config(topology, settings)
     shape = config.as_topology()
     profiles = config.declared_profiles() | (_profiles(profile, shape, settings) if profile else {})

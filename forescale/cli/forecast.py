@@ -5,10 +5,12 @@ from typing import Annotated
 import typer
 
 from forecasting.forecast import QUANTILES
+from forescale.cli.installation import settings_of
 from forescale.cli.output import AsJson, console, plain, say_json, table
 
 
 def forecast(
+    context: typer.Context,
     topology: Annotated[str, typer.Argument(help="Topology file, or its name in the folder of topology files.")],
     as_json: AsJson = False,
 ) -> None:
@@ -16,18 +18,18 @@ def forecast(
     from forescale.jobs.forecast import forecast as forecasted
 
     with console.status(f"forecasting {topology}") as status:
-        made = forecasted(topology, progress=None if as_json else status.update)
+        made = forecasted(settings_of(context), topology, progress=None if as_json else status.update)
     if as_json:
         say_json(made)
         return
-    for source, peaks in made["peaks_per_s"].items():
-        rows = [(horizon_text(int(h)), *(f"{rate:.4g}" for rate in rates)) for h, rates in peaks.items()]
+    for source, peaks in made.peaks_per_s.items():
+        rows = [(horizon_text(horizon_s), *(f"{rate:.4g}" for rate in rates)) for horizon_s, rates in peaks.items()]
         columns = ["within", *(f"p{quantile * 100:g}" for quantile in QUANTILES)]
         console.print(table(f"peak of {source}, events per s", columns, rows))
-        plain(f"MLflow run {made['run_ids'][source]}")
-        if source in made["reports"]:
-            plain(f"page {made['reports'][source]}")
-    for source, cause in made["failures"].items():
+        plain(f"MLflow run {made.run_ids[source]}")
+        if source in made.reports:
+            plain(f"page {made.reports[source]}")
+    for source, cause in made.failures.items():
         plain(f"{source} is not forecast: {cause}")
 
 

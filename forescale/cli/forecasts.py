@@ -1,14 +1,19 @@
 """`forescale forecasts`: write and show the pages on forecasts, and whether these still do as they were tested."""
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from forescale.cli.installation import settings_of
 from forescale.cli.output import AsJson, console, plain, say_json, table
 from forescale.report.kit.wording import duration, number, percent, visible
 
+if TYPE_CHECKING:
+    from forescale.jobs.forecast_report import SourcePage
+
 
 def forecasts(
+    context: typer.Context,
     topology: Annotated[
         list[str] | None, typer.Argument(help="Topology files, or names in their folder; all without one.")
     ] = None,
@@ -19,34 +24,34 @@ def forecasts(
     from forescale.jobs.forecast_report import forecast_reports
 
     with console.status("reading forecasts"):
-        told = forecast_reports(topology or (), most_pages=most_pages)
+        pages = forecast_reports(settings_of(context), topology or (), max_pages=most_pages)
     if as_json:
-        say_json(told)
+        say_json(pages)
         return
     rows = [
         (visible(f"{name} / {source}"), *_cells(one))
-        for name, sources in told["topologies"].items()
+        for name, sources in pages.topologies.items()
         for source, one in sources.items()
     ]
     columns = ["series", "p95 of the peak", "p95 held", "loss / naive", "cause or alarm"]
     console.print(table("forecasts, events per s", columns, rows))
-    for sources in told["topologies"].values():
+    for sources in pages.topologies.values():
         for one in sources.values():
-            if one["report"]:
-                plain(f"page {one['report']}")
-    plain(f"all series: {told['page']}")
+            if one.report:
+                plain(f"page {one.report}")
+    plain(f"all series: {pages.page}")
 
 
-def _cells(one: dict[str, Any]) -> tuple[str, str, str, str]:
+def _cells(one: "SourcePage") -> tuple[str, str, str, str]:
     """The peak of the longest horizon, and of the longest that has been judged how good it was."""
-    peaks = {int(horizon_s): p95 for horizon_s, p95 in one["p95_per_s"].items()}
+    peaks = one.p95_per_s
     peak = f"{number(peaks[max(peaks)])} within {duration(max(peaks))}" if peaks else "–"
-    judged = {int(horizon_s): drift for horizon_s, drift in one["drifts"].items() if drift["completed"]}
+    judged = [horizon_s for horizon_s, drift in one.drifts.items() if drift.completed]
     held = loss = "–"
     if judged:
         longest_s = max(judged)
-        drift = judged[longest_s]
-        held = f"{percent(drift['coverage'])} of {drift['completed']:,} × {duration(longest_s)}"
-        loss = number(drift["ratio_to_naive"])
-    within = ", ".join(duration(int(horizon_s)) for horizon_s in one["alarms"])
-    return peak, held, loss, one["cause"] or (f"drift within {within}" if within else "–")
+        drift = one.drifts[longest_s]
+        held = f"{percent(drift.coverage)} of {drift.completed:,} × {duration(longest_s)}"
+        loss = number(drift.ratio_to_naive)
+    within = ", ".join(duration(horizon_s) for horizon_s in one.alarms)
+    return peak, held, loss, one.cause or (f"drift within {within}" if within else "–")

@@ -8,7 +8,10 @@ from forescale.cli.history_check import check
 from forescale.cli.history_record import record
 from forescale.cli.history_show import show
 from forescale.cli.history_snapshots import snapshots
+from forescale.cli.installation import settings_of
 from forescale.cli.output import AsJson, console, plain, say_json
+from forescale.codec import to_json
+from forescale.history.span import moment
 from forescale.report.kit.wording import percent
 
 app = typer.Typer(help="The arrival history of a topology.", no_args_is_help=True)
@@ -16,6 +19,7 @@ app = typer.Typer(help="The arrival history of a topology.", no_args_is_help=Tru
 
 @app.command()
 def build(
+    context: typer.Context,
     topology: Annotated[str, typer.Argument(help="Topology file, or its name in the folder of topology files.")],
     start: Annotated[str | None, typer.Option(help="ISO time; from where the history ends if absent.")] = None,
     end: Annotated[str | None, typer.Option(help="ISO time; now if absent.")] = None,
@@ -25,24 +29,33 @@ def build(
     from forescale.jobs.aggregate import aggregate
 
     with console.status(f"reading the arrivals of {topology}") as status:
-        summary = aggregate(topology, start=start, end=end, progress=None if as_json else status.update)
+        built = aggregate(
+            settings_of(context),
+            topology,
+            start=moment(start, "start") if start else None,
+            end=moment(end, "end") if end else None,
+            progress=None if as_json else status.update,
+        )
     if as_json:
-        say_json(summary)
+        fields = to_json(built)
+        more = {"complete": built.total.complete, "history_end": fields["end"]}
+        say_json(fields | fields.pop("total") | more)
         return
+    total = built.total
     plain(
-        f"{summary['rows_read']:,} rows read, {summary['duplicates']:,} duplicates dropped, "
-        f"{summary['kept']:,} events counted from {summary['start']} to {summary['end']} ({summary['measures']})"
+        f"{total.rows_read:,} rows read, {total.duplicates:,} duplicates dropped, {total.kept:,} events counted from "
+        f"{built.start.isoformat()} to {built.end.isoformat()} ({built.measures})"
     )
-    unused = {"late": summary["late"], **summary["quarantined"]}
+    unused = {"late": total.late, **total.quarantined}
     if any(unused.values()):
         plain("not counted: " + ", ".join(f"{count:,} {why.replace('_', ' ')}" for why, count in unused.items()))
     plain(
-        f"windows: {summary['observed']:,} observed, {summary['partial']:,} partial, "
-        f"{summary['throttled']:,} throttled, {summary['missing']:,} missing; {percent(summary['complete'])} observed"
+        f"windows: {total.observed:,} observed, {total.partial:,} partial, {total.throttled:,} throttled, "
+        f"{total.missing:,} missing; {percent(total.complete)} observed"
     )
-    for source in summary["sources_unknown"]:
+    for source in built.sources_unknown:
         plain(f"nothing is known of source {source}: see whether it is named in the section arrivals as it is there")
-    plain(f"snapshot {summary['snapshot']}")
+    plain(f"snapshot {built.snapshot}")
 
 
 app.command()(show)

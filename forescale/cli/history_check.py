@@ -10,17 +10,18 @@ import typer
 from forecasting.arrivals.quality import SourceQuality, quality
 from forecasting.arrivals.storage.reading import read_commit, rows_between
 from forescale.cli.history_options import Days, From, Name, SnapshotId, To
+from forescale.cli.installation import settings_of
 from forescale.cli.output import AsJson, console, plain, say_json, table
 from forescale.history.quality_checks import QualityCheck, quality_checks
 from forescale.history.span import history_span
 from forescale.report.kit.wording import NBSP, visible
-from forescale.settings import Settings
 from forescale.wiring.parts import topology_config
 
 Named = Sequence[tuple[str, SourceQuality]]
 
 
 def check(
+    context: typer.Context,
     topology: Name,
     start: From = None,
     end: To = None,
@@ -29,7 +30,7 @@ def check(
     as_json: AsJson = False,
 ) -> None:
     """What became of the rows and which windows hold, against `arrivals.quality`; exits with 1 where that fails."""
-    settings = Settings()
+    settings = settings_of(context)
     config = topology_config(topology, settings)
     directory = settings.history_dir
     span = history_span(directory, config.topology, start=start, end=end, days=days, snapshot=snapshot)

@@ -14,6 +14,7 @@ import typer
 from forecasting.arrivals.sources.steady import Recorded
 from forecasting.errors import HistoryError
 from forescale.cli.history_options import Name
+from forescale.cli.installation import settings_of
 from forescale.cli.output import AsJson, plain, say_json
 from forescale.jobs.record import Readings, record_steadily
 from forescale.jobs.record import record as record_once
@@ -24,16 +25,18 @@ NOTHING_TO_RECORD = (
 
 
 def record(
+    context: typer.Context,
     topology: Name,
     every: Annotated[float | None, typer.Option(help="Seconds between readings; one reading if absent.")] = None,
     for_s: Annotated[float | None, typer.Option("--for", help="Seconds to go on for; until stopped if absent.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Read a source that keeps nothing (Storm's UI) and keep the reading, for `history build` to count from."""
+    settings = settings_of(context)
     if every is None:
         if for_s is not None:
             raise HistoryError(f"--for {for_s:g} needs --every; say how many seconds the readings are apart")
-        reading = record_once(topology)
+        reading = record_once(settings, topology)
         if as_json:
             say_json(_body(topology, None if reading is None else Readings(int(reading.added), 0)))
         else:
@@ -47,7 +50,7 @@ def record(
             plain(what.line)
 
     with _set_by_signals() as stop:
-        readings = record_steadily(topology, every, math.inf if for_s is None else for_s, stop, tell)
+        readings = record_steadily(settings, topology, every, math.inf if for_s is None else for_s, stop, tell)
         stopped = stop.is_set()
     if as_json:
         say_json(_body(topology, readings))

@@ -15,11 +15,11 @@ from forecasting.arrivals.storage.key_histograms import read_key_histograms
 from forecasting.errors import HistoryError
 from forescale.cli.block_line import LEGEND, block_line
 from forescale.cli.history_options import Days, From, Name, SnapshotId, To
+from forescale.cli.installation import settings_of
 from forescale.cli.output import AsJson, console, plain, say_json, table
 from forescale.history.binned_windows import BinnedWindows, bin_starts, binned_history, readable_width_s
 from forescale.history.span import history_span
 from forescale.report.kit.wording import count_of, duration, number, percent, shortened, visible
-from forescale.settings import Settings
 from forescale.wiring.parts import topology_config
 
 POINTS = 3000
@@ -28,6 +28,7 @@ _KEYS_SHOWN = 10
 
 
 def show(
+    context: typer.Context,
     topology: Name,
     start: From = None,
     end: To = None,
@@ -41,7 +42,7 @@ def show(
     """The arrivals of a span by source and day. What is missing is said, and never zero."""
     if plot is not None and plot.suffix.lower() not in (".html", ".htm"):
         raise HistoryError(f"--plot {plot} is no name of a page; give one that ends in .html")
-    settings = Settings()
+    settings = settings_of(context)
     config = topology_config(topology, settings)
     directory = settings.history_dir
     asked = history_span(directory, config.topology, start=start, end=end, days=days, snapshot=snapshot)

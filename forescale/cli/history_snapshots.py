@@ -3,17 +3,19 @@
 from datetime import datetime, timedelta
 from typing import Any
 
+import typer
+
 from forecasting.arrivals.storage.reading import read_commit
 from forecasting.arrivals.storage.snapshots import snapshots as kept_snapshots
 from forescale.cli.history_options import Name
+from forescale.cli.installation import settings_of
 from forescale.cli.output import AsJson, console, say_json, table
-from forescale.settings import Settings
 from forescale.wiring.parts import topology_config
 
 
-def snapshots(topology: Name, as_json: AsJson = False) -> None:
+def snapshots(context: typer.Context, topology: Name, as_json: AsJson = False) -> None:
     """Commits that `show --snapshot` and `check --snapshot` can read, newest first, and until when they are kept."""
-    settings = Settings()
+    settings = settings_of(context)
     name = topology_config(topology, settings).topology
     # It is an error to ask for those of a topology without a history.
     keep_s = read_commit(settings.history_dir, name, None, lambda folder, manifest: manifest.keep_s)[1]

@@ -4,6 +4,7 @@ import json
 import math
 import sys
 from collections.abc import Iterable, Mapping
+from dataclasses import is_dataclass
 from typing import Annotated, Any
 
 import typer
@@ -11,13 +12,18 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from forescale.codec import to_json
+
 # Into a file or a pipe there is no width to keep to; 80 columns would fold every table.
 console = Console(highlight=False, width=None if sys.stdout.isatty() else 140)
 AsJson = Annotated[bool, typer.Option("--json", help="Answer as one JSON document.")]
 
 
 def say_json(body: object) -> None:
-    """One JSON document on standard output. What is infinite is `null`: JSON has no word for it."""
+    """One JSON document on standard output, of plain values or of a job's result. What is infinite is `null`: JSON has
+    no word for it.
+    """
+    body = to_json(body) if is_dataclass(body) else body
     sys.stdout.write(json.dumps(_finite(body), indent=2, default=str) + "\n")
 
 

@@ -1,13 +1,18 @@
 """`forescale plan`: make the scaling schedule of a topology."""
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from forescale.cli.installation import settings_of
 from forescale.cli.output import AsJson, console, plain, say_json, table
+
+if TYPE_CHECKING:
+    from forescale.jobs.plan import PlannedSchedule
 
 
 def plan(
+    context: typer.Context,
     topology: Annotated[str, typer.Argument(help="Topology file, or its name in the folder of topology files.")],
     as_json: AsJson = False,
 ) -> None:
@@ -15,18 +20,18 @@ def plan(
     from forescale.jobs.plan import plan as planned
 
     with console.status(f"planning for {topology}"):
-        made = planned(topology)
+        made = planned(settings_of(context), topology)
     if as_json:
         say_json(made)
         return
     show_schedule(made)
-    if made["steps"]:
-        plain(f"approve with: forescale deploy approve {made['schedule_id']}")
+    if made.steps:
+        plain(f"approve with: forescale deploy approve {made.schedule_id}")
 
 
-def show_schedule(made: dict[str, Any]) -> None:
-    plain(f"schedule {made['schedule_id']}: {made['why']} ({made['cost_instance_hours']:.0f} instance-hours)")
-    if made["steps"]:
-        rows = [(step["deploy_at"][:16].replace("T", " "), step["plan"], step["step_id"]) for step in made["steps"]]
+def show_schedule(made: "PlannedSchedule") -> None:
+    plain(f"schedule {made.schedule_id}: {made.why} ({made.cost_instance_hours:.0f} instance-hours)")
+    if made.steps:
+        rows = [(f"{step.deploy_at:%Y-%m-%d %H:%M}", step.plan, step.step_id) for step in made.steps]
         console.print(table("", ["deploy at (UTC)", "plan", "step"], rows))
-    plain(f"report: {made['report']}")
+    plain(f"report: {made.report}")

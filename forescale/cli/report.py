@@ -4,17 +4,19 @@ from typing import Annotated
 
 import typer
 
+from forescale.cli.installation import settings_of
 from forescale.cli.output import AsJson, plain, say_json
 
 
 def report(
+    context: typer.Context,
     schedule: Annotated[str, typer.Argument(help="Id of a schedule, as `forescale plan` shows it.")],
     as_json: AsJson = False,
 ) -> None:
     """Write a schedule's HTML report again, with what has come of it since, and log it to MLflow."""
     from forescale.jobs.report import report as reported
 
-    path = reported(schedule)
+    path = reported(settings_of(context), schedule)
     if as_json:
         say_json({"schedule_id": schedule, "report": str(path)})
     else:

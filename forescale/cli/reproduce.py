@@ -4,10 +4,12 @@ from typing import Annotated
 
 import typer
 
+from forescale.cli.installation import settings_of
 from forescale.cli.output import AsJson, console, plain, say_json
 
 
 def reproduce(
+    context: typer.Context,
     run: Annotated[str, typer.Argument(help="Id of the MLflow run, as `forescale forecast` shows it.")],
     as_json: AsJson = False,
 ) -> None:
@@ -17,15 +19,13 @@ def reproduce(
     from forescale.jobs.reproduce import reproduce as reproduced
 
     with console.status(f"making the forecasts of run {run} again") as status:
-        told = reproduced(run, progress=None if as_json else status.update)
+        reproduction = reproduced(settings_of(context), run, progress=None if as_json else status.update)
     if as_json:
-        say_json(told)
+        say_json(reproduction)
     else:
-        for source, one in told["sources"].items():
-            verdict = "the same" if one["same"] else f"NOT the same {one['cause']}".rstrip()
-            plain(
-                f"{source}: {verdict} ({one['how']}; {one['recorded'][:16]} recorded, {one['again'][:16] or '–'} now)"
-            )
-        plain(f"history snapshot {told['history_snapshot'] or '–'}; made by revision {told['revision']}")
-    if not all(one["same"] for one in told["sources"].values()):
+        for source, one in reproduction.sources.items():
+            verdict = "the same" if one.same else f"NOT the same {one.cause}".rstrip()
+            plain(f"{source}: {verdict} ({one.how}; {one.recorded[:16]} recorded, {one.again[:16] or '–'} now)")
+        plain(f"history snapshot {reproduction.history_snapshot or '–'}; made by revision {reproduction.revision}")
+    if not all(one.same for one in reproduction.sources.values()):
         raise typer.Exit(1)

@@ -1,4 +1,4 @@
-"""The jobs of one decision, each a function of names that loads, computes, keeps and returns a small JSON-able summary.
+"""The jobs of one decision: functions of the settings, a topology and what is asked, which return a frozen dataclass.
 
-Airflow's tasks and the command line call the same functions; the work itself lives in the packages below.
+Airflow's tasks and the command line call the same functions; they read the environment and write JSON, jobs do neither.
 """

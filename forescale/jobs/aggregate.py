@@ -1,13 +1,15 @@
 """Arrivals → the history of one topology: what came since the last time, or any interval again."""
 
 import logging
-from collections.abc import Callable
-from dataclasses import asdict
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
 
 from forecasting.arrivals.pipeline import build_history
+from forecasting.arrivals.quality import SourceQuality
+from forecasting.arrivals.sources.arrival_source import Measures
 from forecasting.errors import HistoryError
-from forescale.history.span import moment
+from forescale.codec import Moment
 from forescale.settings import Settings
 from forescale.wiring.arrivals import arrival_source
 from forescale.wiring.parts import clock_of, topology_config
@@ -15,32 +17,52 @@ from forescale.wiring.parts import clock_of, topology_config
 log = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True)
+class BuiltHistory:
+    """What became of the arrivals of [start, end). measures: offered load or throughput. snapshot: id of the commit.
+
+    total: of all sources; per_source: events kept. sources_unknown: sources of the topology of which nothing is known.
+    seconds: wall clock.
+    """
+
+    topology: str
+    start: Moment
+    end: Moment
+    window_s: int
+    measures: Measures
+    snapshot: str
+    total: SourceQuality
+    per_source: Mapping[str, int]
+    sources_unknown: tuple[str, ...]
+    seconds: float
+
+
 def aggregate(
+    settings: Settings,
     topology: str,
     *,
-    start: str | None = None,
-    end: str | None = None,
+    start: datetime | None = None,
+    end: datetime | None = None,
     progress: Callable[[str], None] | None = None,
-) -> dict[str, Any]:
+) -> BuiltHistory:
     """Make the interval [start, end) of the history anew; by default from where it ends, up to now.
 
-    start, end: ISO times; one without an offset is UTC. progress: called with each stretch that is about to be read.
-    Idempotent. Raises HistoryError or TopologyFileError.
+    progress: called with each stretch that is about to be read. Idempotent. Raises HistoryError or TopologyFileError.
     """
-    settings = Settings()
     config = topology_config(topology, settings)
     now = clock_of(settings).now()
-    until = moment(end, "end") if end else now
+    until = end or now
     if until > now:
         raise HistoryError(
-            f"end {end} lies after now ({now:%Y-%m-%d %H:%M:%S %Z}); give an earlier one, or leave it out"
+            f"end {until:%Y-%m-%d %H:%M:%S %Z} lies after now ({now:%Y-%m-%d %H:%M:%S %Z}); give an earlier one, or "
+            "leave it out"
         )
     with arrival_source(config, settings, now) as source:
         summary = build_history(
             source,
             topology=config.topology,
             window_s=config.arrivals.window_s,
-            start=moment(start, "start") if start else None,
+            start=start,
             end=until,
             out_dir=settings.history_dir,
             reopen_s=config.arrivals.lateness_s,
@@ -55,18 +77,15 @@ def aggregate(
         *(total.rows_read, total.kept, total.duplicates, total.late, sum(total.quarantined.values())),
         *(total.observed, total.partial, total.throttled, total.missing, summary.snapshot),
     )
-    return {
-        "topology": summary.topology,
-        "start": summary.start.isoformat(),
-        "end": summary.end.isoformat(),
-        "window_s": summary.window_s,
-        "measures": summary.measures.value,
-        "snapshot": summary.snapshot,
-        **asdict(total),
-        "quarantined": dict(total.quarantined),
-        "complete": total.complete,
-        "per_source": dict(summary.per_source),
-        "sources_unknown": sorted(set(config.as_topology().sources) - set(summary.per_source)),
-        "history_end": summary.end.isoformat(),
-        "seconds": summary.seconds,
-    }
+    return BuiltHistory(
+        summary.topology,
+        summary.start,
+        summary.end,
+        summary.window_s,
+        summary.measures,
+        summary.snapshot,
+        total,
+        summary.per_source,
+        tuple(sorted(set(config.as_topology().sources) - set(summary.per_source))),
+        summary.seconds,
+    )

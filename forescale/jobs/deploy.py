@@ -2,14 +2,15 @@
 
 import logging
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 from forecasting.errors import TrackingError
+from forescale.codec import Moment
 from forescale.settings import Settings
 from forescale.wiring.parts import clock_of, cluster_of, ledger_of, topology_config, tracker_of
 from modeling.inputs.physical_plan import PhysicalPlan
-from planner.deployment import Patience, deploy_step
+from planner.deployment import Deployment, Patience, deploy_step
 from planner.errors import PlanError
 from planner.ledger.entries import StepEntry
 from planner.ledger.ledger import Ledger
@@ -25,19 +26,41 @@ class DeploymentFailed(RuntimeError):  # noqa: N818 (it is what happened, and no
     """The plan was refused or did not hold, and the one before it runs again. The message says why."""
 
 
-def request_deployment(
-    topology: str, *, parallelism: Mapping[str, int], when: str | None, by: str, request_id: str
-) -> dict[str, Any]:
-    """Keep a plan that a person asks for as an approved step: {"step_id", "deploy_at"}; once for a request_id.
+@dataclass(frozen=True)
+class StepToDeploy:
+    """An approved step of the ledger."""
 
-    Operators that `parallelism` does not name keep what they run with. when: ISO time, None for at once.
-    Raises ModelError for a plan that cannot be, PlanError for a time that is past or no time.
+    step_id: str
+    deploy_at: Moment
+
+
+@dataclass(frozen=True)
+class DueSteps:
+    """What was done about the steps of a topology. expired: ids of those whose time has gone by; failed: why, by id."""
+
+    expired: tuple[str, ...]
+    deployed: tuple[Deployment, ...]
+    failed: Mapping[str, str]
+
+
+def request_deployment(
+    settings: Settings,
+    topology: str,
+    *,
+    parallelism: Mapping[str, int],
+    deploy_at: datetime | None,
+    by: str,
+    request_id: str,
+) -> StepToDeploy:
+    """Keep a plan that a person asks for as an approved step; once for a request_id.
+
+    Operators that `parallelism` does not name keep what they run with. deploy_at: None for at once.
+    Raises ModelError for a plan that cannot be, PlanError for a time that is past or has no zone.
     """
-    settings = Settings()
     config = topology_config(topology, settings)
     clock, ledger = clock_of(settings), ledger_of(settings)
     now = clock.now()
-    deploy_at = _moment(when, now)
+    deploy_at = now if deploy_at is None else _checked(deploy_at, now)
     running = cluster_of(config, settings, clock).state().plan
     plan = PhysicalPlan(config.topology, {**running.parallelism, **parallelism})
     plan.check(config.as_topology())
@@ -51,16 +74,15 @@ def request_deployment(
         by=by,
         why=f"asked for by {by}",
     )
-    return {"step_id": step_id, "deploy_at": ledger.step(step_id).deploy_at.isoformat()}
+    return StepToDeploy(step_id, ledger.step(step_id).deploy_at)
 
 
-def deploy(step_id: str) -> dict[str, Any]:
-    """Deploy a step that is due: {"step_id", "state", "detail"}. Safe to run again after a kill.
+def deploy(settings: Settings, step_id: str) -> Deployment:
+    """Deploy a step that is due. Safe to run again after a kill.
 
     Raises DeploymentFailed when the plan was refused or had to be undone, PlanError when the step is not approved or
     not due, ClusterError when the cluster cannot be reached (run it again).
     """
-    settings = Settings()
     clock, ledger = clock_of(settings), ledger_of(settings)
     step = ledger.step(step_id)
     config = topology_config(step.topology, settings)
@@ -70,46 +92,40 @@ def deploy(step_id: str) -> dict[str, Any]:
     _track(settings, ledger, step, f"{deployment.state}: {deployment.detail}")
     if deployment.undone:
         raise DeploymentFailed(f"step {step_id} ({step.plan.brief()}): {deployment.detail}")
-    return {"step_id": step_id, "state": str(deployment.state), "detail": deployment.detail}
+    return deployment
 
 
-def deploy_due(topology: str) -> dict[str, Any]:
+def deploy_due(settings: Settings, topology: str) -> DueSteps:
     """Deploy every approved step whose time has come, and call off those whose time has gone by.
 
-    Returns {"expired": [step ids], "deployed": [what `deploy` returns], "failed": {step id: why}}. For installations
-    without Airflow, run from cron every minute or so.
+    For installations without Airflow, run from cron every minute or so.
     """
-    settings = Settings()
     name = topology_config(topology, settings).topology
     ledger, now = ledger_of(settings), clock_of(settings).now()
     expired = ledger.expire_steps(now, by="deploy", topology=name)
     deployed, failed = [], {}
     for step in ledger.due_steps(now, topology=name):
         try:
-            deployed.append(deploy(step.id))
+            deployed.append(deploy(settings, step.id))
         except DeploymentFailed as failure:
             failed[step.id] = str(failure)
-    return {"expired": expired, "deployed": deployed, "failed": failed}
+    return DueSteps(tuple(expired), tuple(deployed), failed)
 
 
-def approved_steps(schedule_id: str) -> list[dict[str, Any]]:
-    """Steps of a schedule that were approved, wherever that was done: [{"step_id", "deploy_at"}]."""
-    steps = ledger_of(Settings()).steps(schedule_id=schedule_id, states=(StepState.APPROVED, StepState.DUE))
-    return [{"step_id": step.id, "deploy_at": step.deploy_at.isoformat()} for step in steps]
+def approved_steps(settings: Settings, schedule_id: str) -> tuple[StepToDeploy, ...]:
+    """Steps of a schedule that were approved, wherever that was done."""
+    steps = ledger_of(settings).steps(schedule_id=schedule_id, states=(StepState.APPROVED, StepState.DUE))
+    return tuple(StepToDeploy(step.id, step.deploy_at) for step in steps)
 
 
-def _moment(when: str | None, now: datetime) -> datetime:
-    if when is None:
-        return now
-    try:
-        moment = datetime.fromisoformat(when)
-    except ValueError:
-        raise PlanError(f"deploy time {when!r} is no ISO time; give it like 2026-03-01T06:45:00+00:00") from None
-    if moment.tzinfo is None:
-        raise PlanError(f"deploy time {when!r} has no time zone; give it like 2026-03-01T06:45:00+00:00")
-    if moment < now - timedelta(minutes=1):
-        raise PlanError(f"deploy time {when} is past, it is {now.isoformat()}; leave it out to deploy at once")
-    return moment.astimezone(UTC)
+def _checked(deploy_at: datetime, now: datetime) -> datetime:
+    if deploy_at.tzinfo is None:
+        raise PlanError(f"deploy time {deploy_at.isoformat()} has no time zone; give it like 2026-03-01T06:45:00+00:00")
+    if deploy_at < now - timedelta(minutes=1):
+        raise PlanError(
+            f"deploy time {deploy_at.isoformat()} is past, it is {now.isoformat()}; leave it out to deploy at once"
+        )
+    return deploy_at.astimezone(UTC)
 
 
 def _track(settings: Settings, ledger: Ledger, step: StepEntry, outcome: str) -> None:

@@ -14,11 +14,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 from forecasting.arrivals.history import ArrivalHistory, ArrivalSeries
 from forecasting.arrivals.store import read_history
-from forecasting.drift import Drift
+from forecasting.drift import Drift, horizons_to_demote
 from forecasting.errors import ForecastError, HistoryError, TrackingError
 from forecasting.events.effects import without_outages
 from forecasting.fleet import Order, Outcome, forecast_each
@@ -33,8 +32,9 @@ from forescale.files.events_section import event_calendar
 from forescale.files.safe_name import safe_name
 from forescale.files.topology import TopologyConfig
 from forescale.jobs.forecast_failures import write_failures
-from forescale.jobs.forecast_report import drift_of, reports_after_forecast
+from forescale.jobs.forecast_report import reports_after_forecast
 from forescale.jobs.forecast_request import ForecastRequest
+from forescale.jobs.past_forecasts import drifts_by_source
 from forescale.settings import Settings
 from forescale.wiring.parts import clock_of, ledger_of, topology_config, tracker_of
 from planner.ledger.entries import ForecastEntry
@@ -43,22 +43,46 @@ log = logging.getLogger(__name__)
 
 Progress = Callable[[str], None]
 
-MOST_WATCHED = 50
+MAX_WATCHED = 50
 """Sources up to which past forecasts are read before each forecast, to demote what started losing."""
 
 
-def forecast(topology: str, *, progress: Progress | None = None) -> dict[str, Any]:
-    """Forecast each source from what is known now: {"topology", "forecasts": {source: folder}, "run_ids",
-    "peaks_per_s", "failures": {source: cause}, "reports": {source: page}}.
+@dataclass(frozen=True)
+class MadeForecasts:
+    """By source: forecasts: folders. run_ids: of MLflow. peaks_per_s: by horizon, of each quantile. failures: why a
+    source could not be forecast. reports: pages.
+    """
+
+    topology: str
+    forecasts: Mapping[str, Path]
+    run_ids: Mapping[str, str]
+    peaks_per_s: Mapping[str, Mapping[int, tuple[float, ...]]]
+    failures: Mapping[str, str]
+    reports: Mapping[str, Path]
+
+
+def forecast(settings: Settings, topology: str, *, progress: Progress | None = None) -> MadeForecasts:
+    """Forecast each source from what is known now.
 
     The same history gives the same forecast, and is tracked once, with the commit that the history was read from. A
     source that cannot be forecast is named with its cause, and its forecast of before stays its newest. Raises
     HistoryError or ForecastError where none can be, TrackingError where MLflow does not answer.
     """
-    settings = Settings()
     config = topology_config(topology, settings)
     with _one_at_a_time(settings.home / "trained" / config.topology):
-        return _forecast(topology, config, settings, progress)
+        made, failures = _forecasts(config, settings, progress)
+        forecasts = {source: read_forecast(Path(entry.folder), with_paths=False) for source, entry in made.items()}
+        return MadeForecasts(
+            config.topology,
+            {source: Path(entry.folder) for source, entry in made.items()},
+            {source: entry.run_id for source, entry in made.items()},
+            {
+                source: {horizon_s: tuple(peak.tolist()) for horizon_s, peak in one.peak_per_s.items()}
+                for source, one in forecasts.items()
+            },
+            failures,
+            reports_after_forecast(settings, topology),
+        )
 
 
 @contextmanager
@@ -70,7 +94,10 @@ def _one_at_a_time(folder: Path) -> Iterator[None]:
         yield
 
 
-def _forecast(topology: str, config: TopologyConfig, settings: Settings, progress: Progress | None) -> dict[str, Any]:
+def _forecasts(
+    config: TopologyConfig, settings: Settings, progress: Progress | None
+) -> tuple[dict[str, ForecastEntry], dict[str, str]]:
+    """What the ledger now has of each source, and why there is nothing of others."""
     ledger = ledger_of(settings)
     now = clock_of(settings).now()
     history = read_history(settings.history_dir, config.topology)
@@ -104,18 +131,7 @@ def _forecast(topology: str, config: TopologyConfig, settings: Settings, progres
         raise ForecastError(f"no source of {config.topology} can be forecast: {told}")
     for source, cause in failures.items():
         log.error("source %s of %s is not forecast: %s", source, config.topology, cause)
-    forecasts = {source: read_forecast(Path(entry.folder), with_paths=False) for source, entry in entries.items()}
-    return {
-        "topology": config.topology,
-        "forecasts": {source: entry.folder for source, entry in entries.items()},
-        "run_ids": {source: entry.run_id for source, entry in entries.items()},
-        "peaks_per_s": {
-            source: {str(horizon): peak.tolist() for horizon, peak in made.peak_per_s.items()}
-            for source, made in forecasts.items()
-        },
-        "failures": failures,
-        "reports": reports_after_forecast(topology),
-    }
+    return entries, failures
 
 
 def _readable(entry: ForecastEntry) -> bool:
@@ -199,8 +215,8 @@ def _made(
     """
     tracker = tracker_of(settings)
     trained = tuple(one.order.source for one in wanted if one.version is None)
-    drifts = drift_of(config.topology, config=config) if len(wanted) <= MOST_WATCHED else {}
-    demoted = {one.order.source: _losing(drifts.get(one.order.source, ())) for one in wanted}
+    drifts = drifts_by_source(settings, config) if len(wanted) <= MAX_WATCHED else {}
+    demoted = {one.order.source: horizons_to_demote(drifts.get(one.order.source, ())) for one in wanted}
     request = request.model_copy(update={"trained": trained, "demoted": demoted})
     head = BatchHead(
         request.topology,
@@ -282,14 +298,6 @@ def _held(drifts: Sequence[Drift]) -> tuple[str, ...]:
         for drift in drifts
         if drift.completed
     )
-
-
-def _losing(drifts: Sequence[Drift]) -> dict[int, str]:
-    """Horizons at which the naive forecaster is to stand in: those with an alarm that a seasonal one would have spared.
-
-    A load that has left its habits is another matter, which `forecasting.surprise` sees within the hour.
-    """
-    return {drift.horizon_s: drift.reason for drift in drifts if drift.alarmed and drift.ratio_to_naive > 1}
 
 
 @contextmanager

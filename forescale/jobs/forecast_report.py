@@ -1,29 +1,30 @@
 """The pages on forecasts: of each source what past ones were worth, and of all series what is riskiest."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 import numpy as np
 import numpy.typing as npt
 
-from forecasting.arrivals.history import ArrivalHistory, ArrivalSeries
-from forecasting.arrivals.store import read_history
-from forecasting.drift import Drift
-from forecasting.errors import CalendarError, ForecastError, HistoryError, TrackingError
-from forecasting.events.effects import without_outages
+from forecasting.arrivals.history import ArrivalSeries
+from forecasting.errors import ForecastError, HistoryError, TrackingError
 from forecasting.forecast import Forecast
 from forecasting.forecast_file import read_forecast
 from forecasting.tracking.tracker import Tracker
-from forescale.files.events_section import EventEntry, HolidaysEntry, event_calendar
 from forescale.files.safe_name import safe_name
-from forescale.files.topology import TopologyConfig, TopologyFileError, read_topology_file
-from forescale.jobs.forecast_failures import read_failures
+from forescale.files.topology import TopologyFileError, read_topology_file
+from forescale.jobs.past_forecasts import (
+    MAX_OF_SOURCE,
+    ForecastTopology,
+    PastForecasts,
+    forecasts_of_source,
+    past_forecasts,
+)
 from forescale.report.decision.decision import ReportError
 from forescale.report.forecasts.fleet_page import write_fleet_page
 from forescale.report.forecasts.fleet_row import FleetRow, by_risk
@@ -32,21 +33,48 @@ from forescale.report.forecasts.forecast_report import ForecastReport, forecast_
 from forescale.report.kit.wording import moment
 from forescale.settings import Settings
 from forescale.wiring.parts import clock_of, ledger_of, topology_config, tracker_of
-from planner.ledger.entries import ForecastEntry
 from planner.ledger.ledger import Ledger
 
 logger = logging.getLogger(__name__)
 
-NEWEST, FEWEST = 300, 30
-"""Forecasts of a source that make its record: of hourly ones twelve days, where sources are many at least one."""
-MOST_READ = 15_000
-"""Past forecasts that are read for all records together, about half a minute: more sources have shorter records."""
-MOST_PAGES = 100
+MAX_PAGES = 100
 """Pages that are written at once, of the riskiest sources: each is of some megabytes, with all that draws it."""
 FLEET_PAGE = "forecasts.html"
-_MOST_REFUSED = 3
+_MAX_REFUSED = 3
 
 Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class PastAccuracy:
+    """How forecasts at one horizon did, as `forecasting.drift.Drift` has it; NaN where nothing tells."""
+
+    completed: int
+    coverage: float
+    ratio_to_naive: float
+    loss_ratio_to_backtest: float
+
+
+@dataclass(frozen=True)
+class SourcePage:
+    """report: None where no page was written. cause: why the newest forecast is not what it should be, empty where it
+    is. alarms: reasons by horizon; p95_per_s: of the peak, by horizon; growth: of the coming day over the last one.
+    """
+
+    report: Path | None
+    cause: str
+    alarms: Mapping[int, str]
+    p95_per_s: Mapping[int, float]
+    growth: float
+    drifts: Mapping[int, PastAccuracy]
+
+
+@dataclass(frozen=True)
+class ForecastPages:
+    """page: of all series. topologies: by topology and source."""
+
+    page: Path
+    topologies: Mapping[str, Mapping[str, SourcePage]]
 
 
 @dataclass(frozen=True)
@@ -58,85 +86,55 @@ class _Series:
     folder: Path = Path()
 
 
-@dataclass(frozen=True)
-class _Topology:
-    """events: as its file announces them; none without a file."""
-
-    name: str
-    sources: tuple[str, ...]
-    events: Sequence[HolidaysEntry | EventEntry] = ()
-
-
-def forecast_reports(topologies: Sequence[str] = (), *, most_pages: int = MOST_PAGES) -> dict[str, Any]:
-    """Write the pages of these topologies, or of all, those of the riskiest sources, and the page of all series:
-    {"page", "topologies": {topology: {source: {"report", "cause", "alarms", "p95_per_s", "growth", "drifts"}}}}.
+def forecast_reports(
+    settings: Settings, topologies: Sequence[str] = (), *, max_pages: int = MAX_PAGES
+) -> ForecastPages:
+    """Write the pages of these topologies, or of all, those of the riskiest sources, and the page of all series.
 
     topologies: files, or names in the folder of topology files. All are those that have a topology file or forecasts.
-    What has no forecast has a cause instead of a report; beyond most_pages sources have none. Raises TopologyFileError
+    What has no forecast has a cause instead of a report; beyond max_pages sources have none. Raises TopologyFileError
     for a topology that is named and has no file, OSError where a page cannot be written.
     """
-    settings = Settings()
     configs = [topology_config(topology, settings) for topology in topologies]
-    named = {config.topology: _topology(config) for config in configs}
+    named = {config.topology: ForecastTopology.of(config) for config in configs}
     ledger, now = ledger_of(settings), clock_of(settings).now()
     known, broken = _known_topologies(settings, ledger)
     every = known | named
-    newest = _newest(sum(len(topology.sources) for topology in every.values()))
-    found = {name: _series_of(every[name], newest, settings, ledger, now) for name in sorted(every)}
+    newest = forecasts_of_source(sum(len(topology.sources) for topology in every.values()))
+    found = {
+        name: {
+            source: _series(name, source, past, now)
+            for source, past in past_forecasts(settings, every[name], ledger, now, newest).items()
+        }
+        for name in sorted(every)
+    }
     asked = {name: found[name] for name in named or found}
-    written = _written([one for series in asked.values() for one in series.values()], most_pages, settings)
+    written = _written([one for series in asked.values() for one in series.values()], max_pages, settings)
     rows = [_linked(one.row, settings) for series in found.values() for one in series.values()]
     page = write_fleet_page([*rows, *broken], now, settings.reports_dir / FLEET_PAGE)
-    return {
-        "page": str(page),
-        "topologies": {
-            name: {source: _told(one.row, written.get((name, source))) for source, one in sorted(of_topology.items())}
-            for name, of_topology in asked.items()
-        },
+    pages = {
+        name: {source: _source_page(one.row, written.get((name, source))) for source, one in sorted(series.items())}
+        for name, series in asked.items()
     }
+    return ForecastPages(page, pages)
 
 
-def reports_after_forecast(topology: str) -> dict[str, str]:
+def reports_after_forecast(settings: Settings, topology: str) -> dict[str, Path]:
     """The pages written after a topology was forecast, by source; fewer where they cannot be written.
 
     Never raises: a forecast that was made is worth more than its page.
     """
     try:
-        told = forecast_reports([topology])["topologies"]
+        topologies = forecast_reports(settings, [topology]).topologies
     except Exception:
         logger.warning("the pages on the forecasts of %s could not be written", topology, exc_info=True)
         return {}
-    return {
-        source: one["report"] for of_topology in told.values() for source, one in of_topology.items() if one["report"]
-    }
+    return {source: one.report for pages in topologies.values() for source, one in pages.items() if one.report}
 
 
-def drift_of(topology: str, config: TopologyConfig | None = None) -> dict[str, tuple[Drift, ...]]:
-    """Whether the forecasts of each source have drifted, per horizon; sources without a forecast are left out.
-
-    topology: its file, or its name in the folder of topology files, read where config is None. Raises
-    TopologyFileError.
-    """
-    settings = Settings()
-    config = config or topology_config(topology, settings)
-    now = clock_of(settings).now()
-    topology_of = _topology(config)
-    series = _series_of(topology_of, _newest(len(topology_of.sources)), settings, ledger_of(settings), now)
-    return {source: one.report.drifts for source, one in series.items() if one.report is not None}
-
-
-def _newest(sources: int) -> int:
-    """How many forecasts of each source make its record, where there are so many sources."""
-    return max(FEWEST, min(NEWEST, MOST_READ // max(1, sources)))
-
-
-def _topology(config: TopologyConfig) -> _Topology:
-    return _Topology(config.topology, tuple(config.as_topology().sources), tuple(config.events))
-
-
-def _known_topologies(settings: Settings, ledger: Ledger) -> tuple[dict[str, _Topology], list[FleetRow]]:
+def _known_topologies(settings: Settings, ledger: Ledger) -> tuple[dict[str, ForecastTopology], list[FleetRow]]:
     """Every topology by its name, and a row for each topology file that cannot be read."""
-    known: dict[str, _Topology] = {}
+    known: dict[str, ForecastTopology] = {}
     broken = []
     for path in sorted(settings.topologies.glob("*.yaml")):
         try:
@@ -144,93 +142,40 @@ def _known_topologies(settings: Settings, ledger: Ledger) -> tuple[dict[str, _To
         except TopologyFileError as error:
             broken.append(FleetRow(path.stem, "all sources", cause=str(error)))
         else:
-            known[config.topology] = _topology(config)
+            known[config.topology] = ForecastTopology.of(config)
     for name in ledger.forecast_topologies():
         if name not in known:
-            sources = {entry.source for entry in ledger.forecasts(name, limit=NEWEST)}
-            known[name] = _Topology(name, tuple(sorted(sources)))
+            sources = {entry.source for entry in ledger.forecasts(name, limit=MAX_OF_SOURCE)}
+            known[name] = ForecastTopology(name, tuple(sorted(sources)))
     return known, broken
 
 
-def _series_of(
-    topology: _Topology, newest: int, settings: Settings, ledger: Ledger, now: datetime
-) -> dict[str, _Series]:
-    """newest: how many forecasts of each source are looked at."""
-    entries: dict[str, list[ForecastEntry]] = {}
-    for entry in ledger.forecasts(topology.name, limit=newest * max(1, len(topology.sources))):
-        entries.setdefault(entry.source, []).append(entry)
-    history, lacking = _history(topology.name, settings)
-    causes = read_failures(settings.forecasts_dir / topology.name)
-    return {
-        source: _series(
-            topology.name,
-            source,
-            entries.get(source, [])[:newest],
-            _known(history, source, topology.events, now),
-            causes.get(source, lacking),
-            now,
-        )
-        for source in topology.sources
-    }
-
-
-def _history(topology: str, settings: Settings) -> tuple[ArrivalHistory | None, str]:
-    """The history, or why there is none."""
+def _series(topology: str, source: str, past: PastForecasts, now: datetime) -> _Series:
+    if not past.entries:
+        cause = past.failure or f"it was never forecast; run `forescale forecast {topology}`"
+        return _Series(FleetRow(topology, source, latest_per_s=_latest(past.history, None, now), cause=cause))
+    issued_at, folder = past.entries[0].issued_at, Path(past.entries[0].folder)
+    if past.judged is None:
+        return _Series(FleetRow(topology, source, issued_at, cause=past.error))
+    newest = past.judged.newest
     try:
-        return read_history(settings.history_dir, topology), ""
-    except HistoryError as error:
-        return None, str(error)
-
-
-def _known(
-    history: ArrivalHistory | None, source: str, events: Sequence[HolidaysEntry | EventEntry], now: datetime
-) -> ArrivalSeries | None:
-    """What is known of a source by now. An outage that was announced tells nothing of a forecast: it is left out."""
-    if history is None or source not in history.series:
-        return None
-    whole = history.series[source]
-    try:
-        series = whole.between(whole.start, min(whole.end, now))
-    except HistoryError:
-        return None
-    try:
-        return without_outages(series, event_calendar(events, series.start, series.end).of_source(source))
-    except CalendarError as error:
-        logger.warning("the record of %s counts outages as well: %s", source, error)
-        return series
-
-
-def _series(
-    topology: str,
-    source: str,
-    entries: Sequence[ForecastEntry],
-    history: ArrivalSeries | None,
-    failure: str,
-    now: datetime,
-) -> _Series:
-    """entries: of the source, newest first. failure: why it could not be forecast the last time, empty where it was."""
-    if not entries:
-        cause = failure or f"it was never forecast; run `forescale forecast {topology}`"
-        return _Series(FleetRow(topology, source, latest_per_s=_latest(history, None, now), cause=cause))
-    try:
-        newest = read_forecast(Path(entries[0].folder), with_paths=False)
-        report = forecast_report([newest, *_readable(entries[1:])], history)
-    except (ForecastError, HistoryError, ReportError) as error:
-        return _Series(FleetRow(topology, source, entries[0].issued_at, cause=str(error)))
+        report = forecast_report(past.judged, failure=past.failure)
+    except ReportError as error:
+        return _Series(FleetRow(topology, source, issued_at, cause=str(error)))
     over = newest.end <= now
     row = FleetRow(
         topology,
         source,
         newest.issued_at,
-        _latest(history, newest, now),
+        _latest(past.history, newest, now),
         newest.quantiles,
         {} if over else newest.peak_per_s,
         {} if over else newest.forecaster,
         report.drifts,
-        _cause(topology, newest, failure, over=over),
+        _cause(topology, newest, past.failure, over=over),
         f"{quote(topology)}/{quote(_file_name(source))}",
     )
-    return _Series(row, replace(report, failure=failure), Path(entries[0].folder))
+    return _Series(row, report, folder)
 
 
 def _cause(topology: str, newest: Forecast, failure: str, *, over: bool) -> str:
@@ -238,17 +183,6 @@ def _cause(topology: str, newest: Forecast, failure: str, *, over: bool) -> str:
     if failure:
         return f"not forecast since {moment(newest.issued_at)} UTC: {failure}"
     return f"the newest forecast ended {moment(newest.end)} UTC; run `forescale forecast {topology}`" if over else ""
-
-
-def _readable(entries: Sequence[ForecastEntry]) -> list[Forecast]:
-    """Past forecasts without their paths; those that are gone are left out."""
-    found = []
-    for entry in entries:
-        try:
-            found.append(read_forecast(Path(entry.folder), with_paths=False))
-        except ForecastError as error:
-            logger.info("a past forecast is left out of the record: %s", error)
-    return found
 
 
 def _latest(history: ArrivalSeries | None, forecast: Forecast | None, now: datetime) -> Floats:
@@ -271,7 +205,7 @@ class _RunLinks:
 
     def of(self, forecast: Forecast) -> str:
         """The link to the forecast's run, empty without one."""
-        if not forecast.run_id or self._refused >= _MOST_REFUSED:
+        if not forecast.run_id or self._refused >= _MAX_REFUSED:
             return ""
         try:
             return self._tracker.run_url(forecast.run_id)
@@ -309,22 +243,17 @@ def _file_name(source: str) -> str:
     return f"forecast-{safe_name(source)}.html"
 
 
-def _told(row: FleetRow, report: Path | None) -> dict[str, Any]:
-    return {
-        "report": str(report) if report else None,
-        "cause": row.cause,
-        "alarms": {str(drift.horizon_s): drift.reason for drift in row.alarms},
-        "p95_per_s": {str(horizon_s): row.p95_per_s(horizon_s) for horizon_s in sorted(row.peak_per_s)},
-        "growth": row.growth,
-        "drifts": {str(drift.horizon_s): _of_drift(drift) for drift in row.drifts},
-    }
-
-
-def _of_drift(drift: Drift) -> dict[str, Any]:
-    """Without what stands elsewhere; NaN where nothing tells."""
-    return {
-        "completed": drift.completed,
-        "coverage": drift.coverage,
-        "ratio_to_naive": drift.ratio_to_naive,
-        "loss_ratio_to_backtest": drift.loss_ratio_to_backtest,
-    }
+def _source_page(row: FleetRow, report: Path | None) -> SourcePage:
+    return SourcePage(
+        report,
+        row.cause,
+        {drift.horizon_s: drift.reason for drift in row.alarms},
+        {horizon_s: row.p95_per_s(horizon_s) for horizon_s in sorted(row.peak_per_s)},
+        row.growth,
+        {
+            drift.horizon_s: PastAccuracy(
+                drift.completed, drift.coverage, drift.ratio_to_naive, drift.loss_ratio_to_backtest
+            )
+            for drift in row.drifts
+        },
+    )

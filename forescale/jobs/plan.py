@@ -3,15 +3,17 @@
 import hashlib
 import logging
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from forecasting.errors import TrackingError
 from forecasting.forecast import Forecast
 from forecasting.forecast_file import read_forecast
+from forescale.codec import Moment
 from forescale.files.topology import TopologyConfig
 from forescale.jobs.calibrate import Calibration, calibrate
 from forescale.jobs.report import write_schedule_report
+from forescale.report.decision.verdict import schedule_summary
 from forescale.settings import Settings
 from forescale.wiring.parts import (
     clock_of,
@@ -32,13 +34,37 @@ from planner.schedule import make_schedule
 logger = logging.getLogger(__name__)
 
 
-def plan(topology: str) -> dict[str, Any]:
+@dataclass(frozen=True)
+class PlannedStep:
+    """A step of the ledger. plan: parallelism of each operator, in brief."""
+
+    step_id: str
+    deploy_at: Moment
+    plan: str
+    why: str
+
+
+@dataclass(frozen=True)
+class PlannedSchedule:
+    """What was decided; no steps where the plan that runs is held. peaks_per_s: of the forecasts, by source, horizon
+    and quantile. report: its page; summary: for whoever reviews it.
+    """
+
+    topology: str
+    schedule_id: str
+    steps: tuple[PlannedStep, ...]
+    why: str
+    cost_instance_hours: float
+    peaks_per_s: Mapping[str, Mapping[int, Mapping[float, float]]]
+    report: Path
+    summary: str
+
+
+def plan(settings: Settings, topology: str) -> PlannedSchedule:
     """Make the schedule for the newest forecasts and the plan that runs now; once for the same two.
 
-    Returns {"topology", "schedule_id", "steps": [{"step_id", "deploy_at", "plan", "why"}], "why", "report", "summary"}.
     Raises PlanError without forecasts, ClusterError where the cluster does not tell what runs.
     """
-    settings = Settings()
     config = topology_config(topology, settings)
     clock, ledger = clock_of(settings), ledger_of(settings)
     now = clock.now()
@@ -74,7 +100,7 @@ def plan(topology: str) -> dict[str, Any]:
         earlier = ledger.schedule(ledger.record_schedule(schedule, forecasts=ids))
     report = write_schedule_report(config, settings, ledger, earlier, forecasts)
     _track(settings, config, entries, earlier, report)
-    return _summary(earlier, ledger, forecasts, report)
+    return _planned(earlier, ledger, forecasts, report)
 
 
 def newest_forecasts(config: TopologyConfig, ledger: Ledger) -> dict[str, ForecastEntry]:
@@ -129,30 +155,24 @@ def _track(
         logger.warning("schedule %s and its report are not in MLflow: %s", made.id, error)
 
 
-def _summary(made: ScheduleEntry, ledger: Ledger, forecasts: Mapping[str, Forecast], report: Path) -> dict[str, Any]:
-    schedule = made.schedule
-    steps = ledger.steps(schedule_id=made.id)
-    lines = [f"- {step.deploy_at:%a %H:%M} UTC: {step.plan.brief()} ({step.reason})" for step in steps]
-    return {
-        "topology": schedule.topology,
-        "schedule_id": made.id,
-        "steps": [
-            {
-                "step_id": step.id,
-                "deploy_at": step.deploy_at.isoformat(),
-                "plan": step.plan.brief(),
-                "why": scheduled.why,
-            }
+def _planned(made: ScheduleEntry, ledger: Ledger, forecasts: Mapping[str, Forecast], report: Path) -> PlannedSchedule:
+    schedule, steps = made.schedule, ledger.steps(schedule_id=made.id)
+    return PlannedSchedule(
+        topology=schedule.topology,
+        schedule_id=made.id,
+        steps=tuple(
+            PlannedStep(step.id, step.deploy_at, step.plan.brief(), scheduled.why)
             for step, scheduled in zip(steps, schedule.steps, strict=True)
-        ],
-        "why": schedule.why,
-        "cost_instance_hours": schedule.cost_instance_hours,
-        "peaks_per_s": {
+        ),
+        why=schedule.why,
+        cost_instance_hours=schedule.cost_instance_hours,
+        peaks_per_s={
             source: {
-                str(h): dict(zip(map(str, f.quantiles), peak.tolist(), strict=True)) for h, peak in f.peak_per_s.items()
+                horizon_s: dict(zip(forecast.quantiles, peak.tolist(), strict=True))
+                for horizon_s, peak in forecast.peak_per_s.items()
             }
-            for source, f in forecasts.items()
+            for source, forecast in forecasts.items()
         },
-        "report": str(report),
-        "summary": "\n".join([schedule.why, *lines]),
-    }
+        report=report,
+        summary=schedule_summary(schedule.why, steps),
+    )

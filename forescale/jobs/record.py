@@ -26,17 +26,17 @@ class Readings:
     failed: int
 
 
-def record(topology: str) -> Recorded | None:
+def record(settings: Settings, topology: str) -> Recorded | None:
     """One reading; None for a source of which nothing has to be recorded.
 
     Raises HistoryError where there is nothing to read, and TopologyFileError.
     """
-    settings = Settings()
     source = steady_source(topology_config(topology, settings), settings)
     return None if source is None else _recorded(source, clock_of(settings), topology)
 
 
 def record_steadily(
+    settings: Settings,
     topology: str,
     every_s: float,
     for_s: float,
@@ -52,7 +52,6 @@ def record_steadily(
         raise HistoryError(f"--every {every_s:g}; give a positive number of seconds")
     if not for_s > 0:
         raise HistoryError(f"--for {for_s:g}; give a positive number of seconds")
-    settings = Settings()
     source = steady_source(topology_config(topology, settings), settings)
     if source is None:
         return None
@@ -78,7 +77,7 @@ def record_steadily(
     return Readings(recorded, failed)
 
 
-def steady_topologies(names: Iterable[str], settings: Settings) -> list[str]:
+def steady_topologies(settings: Settings, names: Iterable[str]) -> list[str]:
     """Those of the topologies whose source has to be read steadily, or of which nobody can tell: to record such a one
     then fails by itself, and the readings of the others go on.
     """

@@ -28,9 +28,8 @@ from planner.ledger.ledger import Ledger
 logger = logging.getLogger(__name__)
 
 
-def report(schedule_id: str) -> Path:
+def report(settings: Settings, schedule_id: str) -> Path:
     """Write the report of a recorded schedule anew, with what has come of it so far. Its path."""
-    settings = Settings()
     ledger = ledger_of(settings)
     made = ledger.schedule(schedule_id)
     config = topology_config(made.schedule.topology, settings)

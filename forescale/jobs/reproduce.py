@@ -1,10 +1,9 @@
 """A batch of forecasts made again from what MLflow keeps of it, without any local file but the history."""
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 from forecasting.arrivals.store import read_history
 from forecasting.errors import ForecastError, HistoryError
@@ -15,19 +14,41 @@ from forescale.settings import Settings
 from forescale.wiring.parts import tracker_of
 
 
-def reproduce(run_id: str, *, progress: Callable[[str], None] | None = None) -> dict[str, Any]:
-    """Make the forecasts of a run again: {"run_id", "topology", "history_snapshot", "revision", "sources": {source:
-    {"same", "recorded", "again", "how", "cause"}}}.
+@dataclass(frozen=True)
+class ReproducedForecast:
+    """same: whether every number is, bit for bit. recorded, again: digests, empty where it could not be made again
+    (cause says why). how: whether its model was trained anew or asked.
+    """
+
+    same: bool
+    recorded: str
+    again: str
+    how: str
+    cause: str
+
+
+@dataclass(frozen=True)
+class ReproducedRun:
+    """sources: its forecasts by source. revision: of the code that made the run."""
+
+    run_id: str
+    topology: str
+    history_snapshot: str
+    revision: str
+    sources: Mapping[str, ReproducedForecast]
+
+
+def reproduce(settings: Settings, run_id: str, *, progress: Callable[[str], None] | None = None) -> ReproducedRun:
+    """Make the forecasts of a run again.
 
     What was trained for them is trained anew from the recorded commit of the history; what was asked of an earlier
-    model version is asked of it again, fetched from the store. Nothing is kept. same: whether every number is, bit for
-    bit. Raises TrackingError or HistoryError where run, model version or commit is gone.
+    model version is asked of it again, fetched from the store. Nothing is kept. Raises TrackingError or HistoryError
+    where run, model version or commit is gone.
     """
-    settings = Settings()
     tracker = tracker_of(settings)
     request = forecast_request(tracker.fetch_request(run_id), run_id)
     history = read_history(settings.history_dir, request.topology, snapshot=request.history_snapshot or None)
-    told: dict[str, Any] = {}
+    sources: dict[str, ReproducedForecast] = {}
     with TemporaryDirectory(prefix="forescale-") as scratch:
         fetched: dict[str, dict[str, Path]] = {}
         for number, (source, recorded) in enumerate(request.digests.items()):
@@ -45,17 +66,6 @@ def reproduce(run_id: str, *, progress: Callable[[str], None] | None = None) -> 
                 again, cause = outcome.digest, outcome.failure
             except (HistoryError, ForecastError) as error:
                 again, cause = "", str(error)
-            told[source] = {
-                "same": again == recorded,
-                "recorded": recorded,
-                "again": again,
-                "how": "trained anew" if trains else f"asked of model version {version}",
-                "cause": cause,
-            }
-    return {
-        "run_id": run_id,
-        "topology": request.topology,
-        "history_snapshot": request.history_snapshot,
-        "revision": tracker.revision(run_id),
-        "sources": told,
-    }
+            how = "trained anew" if trains else f"asked of model version {version}"
+            sources[source] = ReproducedForecast(again == recorded, recorded, again, how, cause)
+    return ReproducedRun(run_id, request.topology, request.history_snapshot, tracker.revision(run_id), sources)

@@ -10,7 +10,7 @@ from airflow.triggers.base import BaseTrigger, TaskSuccessEvent, TriggerEvent
 
 from forescale.wiring.clock import clock_of_kind
 
-LONGEST_PAUSE_S = 30.0
+MAX_PAUSE_S = 30.0
 """A machine's clock may be set, or sleep: look again at least this often."""
 TRACE_PAUSE_S = 0.5
 """A trace clock jumps: nothing can be told from how far away the moment is."""
@@ -46,4 +46,4 @@ class ClockReached(BaseTrigger):
 
 def pause_s(remaining_s: float, clock: str) -> float:
     """How long to sleep before the clock is read again."""
-    return min(max(remaining_s, 0.05), LONGEST_PAUSE_S) if clock == "real" else TRACE_PAUSE_S
+    return min(max(remaining_s, 0.05), MAX_PAUSE_S) if clock == "real" else TRACE_PAUSE_S

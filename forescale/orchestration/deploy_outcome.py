@@ -1,10 +1,12 @@
 """How the end of a deployment shows in Airflow: verified is green, undone is red, not done is skipped; all say why."""
 
-from typing import Any
+from forescale.settings import Settings
+from planner.deployment import Deployment
+from planner.ledger.step_state import StepState
 
 
-def shown_outcome(step_id: str) -> dict[str, Any]:
-    """Deploy a step that is due. Returns {"step_id", "state", "detail"} where the plan runs and is verified.
+def shown_outcome(settings: Settings, step_id: str) -> Deployment:
+    """Deploy a step that is due. Returns where the plan runs and is verified.
 
     Raises AirflowFailException where it was refused, had to be undone or is not approved: trying again would not mend
     it, a new schedule does. Raises AirflowSkipException where the step was vetoed, superseded or is too late.
@@ -15,9 +17,9 @@ def shown_outcome(step_id: str) -> dict[str, Any]:
     from planner.errors import PlanError
 
     try:
-        outcome = deploy(step_id)
+        outcome = deploy(settings, step_id)
     except (DeploymentFailed, PlanError) as failure:
         raise AirflowFailException(str(failure)) from failure
-    if outcome["state"] != "verified":
-        raise AirflowSkipException(f"step {step_id} is {outcome['state']}: {outcome['detail']}")
+    if outcome.state is not StepState.VERIFIED:
+        raise AirflowSkipException(f"step {step_id} is {outcome.state}: {outcome.detail}")
     return outcome

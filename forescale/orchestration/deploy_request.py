@@ -1,9 +1,15 @@
 """Which step a run of the DAG `deploy` is about: one of a schedule, or one that a person asks for in the form."""
 
 from collections.abc import Mapping
-from typing import Any
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import Param
+
+from forescale.settings import Settings
+
+if TYPE_CHECKING:
+    from forescale.jobs.deploy import StepToDeploy
 
 ISO_TIME = r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})$"
 
@@ -38,24 +44,35 @@ FORM = {
 """Fields of the form; Airflow refuses a run whose fields do not fit their schema."""
 
 
-def requested_step(form: Mapping[str, Any], *, run_id: str, by: str) -> dict[str, Any]:
-    """{"step_id", "deploy_at"} of what the form asks for, as the ledger has it.
+def requested_step(settings: Settings, form: Mapping[str, Any], *, run_id: str, by: str) -> "StepToDeploy":
+    """What the form asks for, as the ledger has it.
 
     A hand-made plan becomes an approved step in the ledger, once per run_id however often the task runs.
     Raises ValueError where the form names both a step and a plan, or neither, or where the plan cannot be;
     LedgerError for an unknown step.
     """
-    from forescale.jobs.deploy import request_deployment
-    from forescale.settings import Settings
+    from forescale.jobs.deploy import StepToDeploy, request_deployment
     from forescale.wiring.parts import ledger_of
 
     if form["step_id"]:
         if form["topology"] or form["parallelism"] or form["when"]:
             raise ValueError(f"the form names step {form['step_id']} and a plan as well; give one of them")
-        step = ledger_of(Settings()).step(form["step_id"])
-        return {"step_id": step.id, "deploy_at": step.deploy_at.isoformat()}
+        step = ledger_of(settings).step(form["step_id"])
+        return StepToDeploy(step.id, step.deploy_at)
     if not (form["topology"] and form["parallelism"]):
         raise ValueError("the form lacks what to deploy; give a step_id, or a topology and its parallelism")
     return request_deployment(
-        form["topology"], parallelism=form["parallelism"], when=form["when"], by=by, request_id=run_id
+        settings,
+        form["topology"],
+        parallelism=form["parallelism"],
+        deploy_at=_moment(form["when"]) if form["when"] else None,
+        by=by,
+        request_id=run_id,
     )
+
+
+def _moment(when: str) -> datetime:
+    try:
+        return datetime.fromisoformat(when)
+    except ValueError:
+        raise ValueError(f"deploy time {when!r} is no ISO time; give it like 2026-03-01T06:45:00+00:00") from None

@@ -10,7 +10,7 @@ from airflow.sdk import Asset, Param
 ARRIVAL_HISTORY = Asset("arrival_history")
 FORECASTS = Asset("forecasts")
 SCHEDULES = Asset("schedules")
-"""Each event's extra holds what the job returned, at least {"topology": name}."""
+"""Each event's extra is what the job returned, as `forescale.codec` hands it over; at least {"topology": name}."""
 
 RETRIES = {"retries": 2, "retry_delay": timedelta(seconds=10)}
 """Of every task: a cluster or a database that does not answer for a moment. Jobs are idempotent."""

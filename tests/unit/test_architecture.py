@@ -2,6 +2,7 @@
 
 import ast
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -34,6 +35,15 @@ def test_help__is_said_without_any_library_that_is_slow_to_import() -> None:
     said, modules = result.stdout.rsplit("\n", 2)[:2]
     assert "history" in said
     assert not slow & set(ast.literal_eval(modules))
+
+
+def test_jobs_and_what_they_are_made_of__do_not_read_the_environment() -> None:
+    """Settings are handed to them: commands and Airflow's tasks read the environment."""
+    rooms = ("jobs", "wiring", "report", "history", "tracking", "local/demo")
+    files = [file for room in rooms for file in (PROJECT / "forescale" / room).rglob("*.py")]
+    assert len(files) > 50
+    reads = re.compile(r"\bSettings\(\)|\bos\.(environ|getenv)\b")
+    assert [file.name for file in files if reads.search(file.read_text(encoding="utf-8"))] == []
 
 
 def test_the_project__names_no_package_registry_and_not_where_it_lies() -> None:

@@ -22,7 +22,6 @@ from forescale.local.demo.bank_calls import TOPOLOGY as TRUTH
 from forescale.local.demo.demo_data import write_demo_data
 from forescale.local.demo.flink_measurement import FlinkMeasurement, measure_word_count
 from forescale.local.demo.word_count import SOURCE, RunningWordCount, WordCount
-from forescale.local.environment import applied
 from forescale.local.flink.local_cluster import LocalFlink, local_flink
 from forescale.settings import PROJECT, Settings
 from forescale.wiring.parts import ledger_of, topology_config
@@ -46,7 +45,6 @@ class FlinkDemoResult:
 def run_flink_demo(settings: Settings, say: Callable[[str, str], None]) -> FlinkDemoResult:
     """Run it in settings.home, which must be empty, on a paced clock; say(stage, text) tells of progress."""
     with ExitStack() as stack:
-        stack.enter_context(applied(settings))
         say("flink", "starting a cluster on loopback (the first time its jars are fetched)")
         flink = stack.enter_context(local_flink(settings.home / "flink"))
         say("flink", f"{flink.slots} slots at {flink.url}")
@@ -70,7 +68,7 @@ def run_flink_demo(settings: Settings, say: Callable[[str, str], None]) -> Flink
         say("measure", "calibrating anew at one parallelism; predicting and measuring others that it never saw")
         measurement = measure_word_count(flink, progress=lambda text: say("measure", text))
         steps = tuple(ledger.steps(schedule_id=made.id))
-        written = report(made.id)
+        written = report(settings, made.id)
     return FlinkDemoResult(made, steps, measurement, written)
 
 

@@ -14,7 +14,6 @@ from forescale.jobs.report import report
 from forescale.local.airflow.service import airflow_service
 from forescale.local.demo.airflow_run import decide_and_deploy
 from forescale.local.demo.demo_data import DEFAULT_NOW, DemoData, write_demo_data
-from forescale.local.environment import applied
 from forescale.settings import Settings
 from forescale.wiring.parts import clock_of, ledger_of, simulator_of, topology_config
 from planner.clock import TraceClock
@@ -52,7 +51,6 @@ def run_demo(settings: Settings, say: Callable[[str, str], None]) -> DemoResult:
     Airflow starts while the raw events are written. Raises what any part of the job raises.
     """
     with ExitStack() as stack, ThreadPoolExecutor(1) as aside:
-        stack.enter_context(applied(settings))
         starting = aside.submit(stack.enter_context, airflow_service(settings))
         say("data", "unrolling a bank's calls of 2003 to raw events; Airflow starts meanwhile")
         data = write_demo_data(settings.home, now=DEFAULT_NOW)
@@ -64,8 +62,7 @@ def run_demo(settings: Settings, say: Callable[[str, str], None]) -> DemoResult:
         say("airflow", f"ready at {airflow.url}")
         for progress in decide_and_deploy(airflow.client, settings, TOPOLOGY):
             say(progress.stage, progress.text)
-    with applied(settings):
-        return _result(settings, data)
+    return _result(settings, data)
 
 
 def start_simulator(settings: Settings, now: datetime) -> None:
@@ -96,7 +93,7 @@ def _result(settings: Settings, data: DemoData) -> DemoResult:
         steps=tuple(ledger.steps(schedule_id=made.id)),
         after=after,
         max_lag_s=config.planning.max_lag_s,
-        report=report(made.id),
+        report=report(settings, made.id),
     )
 
 

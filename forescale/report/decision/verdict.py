@@ -1,5 +1,6 @@
 """What a reviewer reads first: what will change, when, why, at what cost, and what is asked of them."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from forescale.report.decision.decision import Decision
@@ -15,6 +16,7 @@ from forescale.report.kit.wording import (
     rate,
     sentence,
 )
+from planner.ledger.entries import StepEntry
 from planner.scaling_schedule import Alternative
 
 OPEN_STATES = frozenset({"proposed"})
@@ -49,6 +51,12 @@ def sentences(decision: Decision) -> tuple[Sentence, ...]:
         Sentence("Asked of you", _asked(decision)),
     ]
     return tuple(told)
+
+
+def schedule_summary(why: str, steps: Iterable[StepEntry]) -> str:
+    """The decision in Markdown: why, and a line for each step."""
+    lines = [f"- {step.deploy_at:%a %H:%M} UTC: {step.plan.brief()} ({step.reason})" for step in steps]
+    return "\n".join([why, *lines])
 
 
 def _refusal(source: str, reason: str) -> str:

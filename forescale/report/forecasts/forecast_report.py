@@ -1,14 +1,14 @@
 """The newest forecast of a source and the record of those before it: what its page shows."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from forecasting.arrivals.history import ArrivalSeries
-from forecasting.drift import Drift, backtest_losses_per_s, drifts
+from forecasting.drift import Drift
 from forecasting.forecast import Forecast
+from forecasting.judged import JudgedForecasts
 from forecasting.scoring import COVERAGE_QUANTILE
-from forecasting.track_record import TrackRecord, in_order, track_record
-from forecasting.track_scores import TrackScore, track_scores
+from forecasting.track_record import TrackRecord
+from forecasting.track_scores import TrackScore
 from forescale.report.decision.decision import ReportError
 
 
@@ -29,17 +29,12 @@ class ForecastReport:
     failure: str = ""
 
 
-def forecast_report(forecasts: Sequence[Forecast], history: ArrivalSeries | None, *, link: str = "") -> ForecastReport:
-    """The report of one source's forecasts; only the newest needs its sample paths.
-
-    Raises ForecastError where there is none, ReportError where the newest lacks the quantiles that the page shows.
-    """
-    record = track_record(forecasts, history)
-    newest = in_order(forecasts)[-1]
+def forecast_report(judged: JudgedForecasts, *, link: str = "", failure: str = "") -> ForecastReport:
+    """Raises ReportError where the newest forecast lacks the quantiles that the page shows."""
+    newest = judged.newest
     if lacking := [quantile for quantile in (0.5, COVERAGE_QUANTILE) if quantile not in newest.quantiles]:
         raise ReportError(
             f"forecast of source {newest.source!r} issued at {newest.issued_at} has no quantile {lacking[0]}, only "
             f"{newest.quantiles}; forecast it"
         )
-    judged = drifts(record, backtest_losses_per_s(forecasts, record.horizons_s))
-    return ForecastReport(newest, history, record, track_scores(record), judged, link)
+    return ForecastReport(newest, judged.history, judged.record, judged.scores, judged.drifts, link, failure)

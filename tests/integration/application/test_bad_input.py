@@ -101,7 +101,9 @@ def test_events__that_cannot_be_used_are_refused_before_anything_is_written(inst
         texts = [str(moment) for moment in times]
         rewrite_events(installation, good.set_column(0, "at", pa.array(["half past nine", *texts[1:]])))
         assert "half past nine" in prompt.fails("history", "build", NAME)
-        assert "end 2999-01-01 lies after now" in prompt.fails("history", "build", NAME, "--end", "2999-01-01")
+        assert "end 2999-01-01 00:00:00 UTC lies after now" in prompt.fails(
+            "history", "build", NAME, "--end", "2999-01-01"
+        )
     folder = installation.settings.history_dir / f"topology={NAME}"
     assert {path.name for path in folder.rglob("*") if path.is_file()} <= {"_lock"}
 

@@ -19,9 +19,10 @@ from forecasting.forecast import Forecast
 from forecasting.forecast_file import JSON_FILE, write_forecast
 from forescale.cli import main
 from forescale.jobs.forecast_failures import write_failures
-from forescale.jobs.forecast_report import drift_of, forecast_reports, reports_after_forecast
+from forescale.jobs.forecast_report import forecast_reports, reports_after_forecast
+from forescale.jobs.past_forecasts import drifts_by_source
 from forescale.settings import Settings
-from forescale.wiring.parts import ledger_of
+from forescale.wiring.parts import ledger_of, topology_config
 from planner.clock import TraceClock
 from planner.ledger.entries import ForecastEntry
 
@@ -134,7 +135,9 @@ def test_forecasts__raises_an_alarm_where_the_p95_no_longer_holds(capsys: pytest
     orders = answer(capsys)["topologies"][NAME]["orders"]
     assert "the p95 was exceeded in 30 of the last 30 separate spans" in orders["alarms"]["3600"]
     assert "Drift Alarm within 1 h" in page(orders["report"])
-    assert [drift.alarmed for drift in drift_of(NAME)["orders"]] == [True, False]
+    settings = Settings()
+    drifts = drifts_by_source(settings, topology_config(NAME, settings))
+    assert [drift.alarmed for drift in drifts["orders"]] == [True, False]
 
 
 def test_forecasts__names_the_cause_where_there_is_no_forecast(capsys: pytest.CaptureFixture[str]) -> None:
@@ -240,30 +243,31 @@ def test_forecasts__of_a_source_with_an_odd_name_stays_in_its_folder(home: Path)
     write_forecast(replace(of_orders(NOW, 1.2), topology="forgotten", source=odd), folder)
     entry = ForecastEntry("odd", "forgotten", odd, NOW, NOW + timedelta(days=1), "", "", str(folder), "")
     ledger_of(settings).record_forecast(entry)
-    told = forecast_reports()["topologies"]["forgotten"][odd]
-    assert Path(told["report"]).resolve().parent == (home / "reports" / "forgotten").resolve()
-    assert Path(told["report"]).exists()
+    written = forecast_reports(settings).topologies["forgotten"][odd].report
+    assert written is not None
+    assert written.resolve().parent == (home / "reports" / "forgotten").resolve()
+    assert written.exists()
 
 
 def test_forecasts__is_written_without_links_while_mlflow_is_away_and_does_not_ask_for_ever(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
-    monkeypatch.setenv("FORESCALE_MLFLOW_URI", "http://127.0.0.1:1")
+    settings = Settings(mlflow_uri="http://127.0.0.1:1")
     keep([replace(of_orders(NOW, 1.2, f"source {number}"), topology="many", run_id="run-1") for number in range(5)])
     with caplog.at_level(logging.WARNING):
-        told = forecast_reports()["topologies"]["many"]
-    assert all(Path(one["report"]).exists() for one in told.values())
+        pages = forecast_reports(settings).topologies["many"]
+    assert all(one.report and one.report.exists() for one in pages.values())
     assert len([record for record in caplog.records if "has no link to MLflow" in record.getMessage()]) == 3
 
 
 def test_reports_after_forecast__never_stand_in_its_way(home: Path, caplog: pytest.LogCaptureFixture) -> None:
     keep([of_orders(NOW, 1.2)])
-    assert set(reports_after_forecast(NAME)) == {"orders"}
+    assert set(reports_after_forecast(Settings(), NAME)) == {"orders"}
     for path in (home / "reports" / NAME, home / "reports"):
         for file in path.glob("*.html"):
             file.unlink()
         path.rmdir()
     (home / "reports").write_text("in the way")
     with caplog.at_level(logging.WARNING):
-        assert reports_after_forecast(NAME) == {}
+        assert reports_after_forecast(Settings(), NAME) == {}
     assert "the pages on the forecasts of shop could not be written" in caplog.text

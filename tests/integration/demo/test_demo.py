@@ -9,7 +9,6 @@ import pytest
 from forecasting.forecast_file import read_forecast
 from forescale.local.demo.home import fresh_home
 from forescale.local.demo.run import DemoResult, planned_per_s, run_demo
-from forescale.local.environment import applied
 from forescale.settings import Settings
 from planner.ledger.step_state import StepState
 
@@ -114,13 +113,12 @@ def test_jobs__run_again_give_the_same_rows_once(result: DemoResult, settings: S
 
     ledger = ledger_of(settings)
     before = (ledger.forecasts("call-analytics"), ledger.steps(topology="call-analytics"))
-    with applied(settings):
-        assert deploy(result.steps[0].id)["state"] == "verified"
-        clock = clock_of(settings)
-        assert isinstance(clock, TraceClock)
-        clock.start_at(result.data.now)
-        again = forecast("call-analytics")
-    assert set(again["run_ids"].values()) == {entry.run_id for entry in result.forecasts}
+    assert deploy(settings, result.steps[0].id).state is StepState.VERIFIED
+    clock = clock_of(settings)
+    assert isinstance(clock, TraceClock)
+    clock.start_at(result.data.now)
+    again = forecast(settings, "call-analytics")
+    assert set(again.run_ids.values()) == {entry.run_id for entry in result.forecasts}
     assert (ledger.forecasts("call-analytics"), ledger.steps(topology="call-analytics")) == before
     (newest,) = newest_forecasts(topology_config("call-analytics", settings), ledger).values()
     assert read_forecast(Path(newest.folder)).run_id == newest.run_id

@@ -12,7 +12,6 @@ from forecasting.arrivals.store import read_history, write_history
 from forecasting.forecast_file import read_forecast
 from forecasting.pipeline import known_history
 from forescale.jobs.forecast import forecast
-from forescale.local.airflow.environment import forescale_environment
 from forescale.wiring.parts import ledger_of, tracker_of
 
 pytestmark = [pytest.mark.mlflow, pytest.mark.slow]
@@ -25,12 +24,10 @@ def write(directory: Path, extra: int) -> str:
     return write_history(rows, directory, NAME, START, NOW)
 
 
-def test_forecast_job__records_the_commit_that_it_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_forecast_job__records_the_commit_that_it_read(tmp_path: Path) -> None:
     settings = install(tmp_path).settings
-    for name, value in forescale_environment(settings).items():
-        monkeypatch.setenv(name, value)
     snapshot = write(settings.history_dir, 0)
-    forecast(NAME)
+    forecast(settings, NAME)
     write(settings.history_dir, 3)
 
     [entry] = ledger_of(settings).forecasts(NAME)

@@ -11,24 +11,20 @@ from report_page import ReportPage
 from forecasting.arrivals.rows import history_rows
 from forecasting.arrivals.store import write_history
 from forescale.jobs.forecast import forecast
-from forescale.local.airflow.environment import forescale_environment
 from forescale.wiring.parts import ledger_of, tracker_of
 
 pytestmark = [pytest.mark.mlflow, pytest.mark.slow]
 
 
-def test_forecast_job__writes_pages_and_is_not_failed_by_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    installed = install(tmp_path)
-    settings = installed.settings
-    for name, value in forescale_environment(settings).items():
-        monkeypatch.setenv(name, value)
+def test_forecast_job__writes_pages_and_is_not_failed_by_them(tmp_path: Path) -> None:
+    settings = install(tmp_path).settings
     minutes = (NOW - START) // timedelta(minutes=1)
     counts = np.array([calls_per_minute(minute) for minute in range(minutes)], dtype=np.int64)
     rows = history_rows(NAME, "receive", counts, np.array([[0, 2**62]]), start=START, window_s=60)
     write_history(rows, settings.history_dir, NAME, START, NOW)
 
-    made = forecast(NAME)
-    page = ReportPage(Path(made["reports"]["receive"]).read_text(encoding="utf-8"))
+    made = forecast(settings, NAME)
+    page = ReportPage(made.reports["receive"].read_text(encoding="utf-8"))
     [entry] = ledger_of(settings).forecasts(NAME)
     assert ("href", tracker_of(settings).run_url(entry.run_id)) in page.attributes
     assert "Not known yet" in page.text
@@ -39,6 +35,6 @@ def test_forecast_job__writes_pages_and_is_not_failed_by_them(tmp_path: Path, mo
 
     settings.reports_dir.rename(tmp_path / "away")
     settings.reports_dir.write_text("in the way")
-    again = forecast(NAME)
-    assert again["reports"] == {}
-    assert again["forecasts"] == made["forecasts"]
+    again = forecast(settings, NAME)
+    assert again.reports == {}
+    assert again.forecasts == made.forecasts

@@ -21,17 +21,16 @@ from forescale.wiring.parts import ledger_of
 pytestmark = [pytest.mark.spark, pytest.mark.mlflow, pytest.mark.slow]
 
 JOBS = {
-    "aggregate": f"from forescale.jobs.aggregate import aggregate; aggregate({NAME!r})",
-    "forecast": f"from forescale.jobs.forecast import forecast; forecast({NAME!r})",
+    "aggregate": f"from forescale.jobs.aggregate import aggregate; aggregate(s, {NAME!r})",
+    "forecast": f"from forescale.jobs.forecast import forecast; forecast(s, {NAME!r})",
     "plan and review": (
         f"from forescale.jobs.plan import plan; from forescale.jobs.review import review; "
-        f"review(plan({NAME!r})['schedule_id'], approve=True, by='test')"
+        f"review(s, plan(s, {NAME!r}).schedule_id, approve=True, by='test')"
     ),
     "deploy": (
         "from forescale.jobs.deploy import deploy; from forescale.wiring.parts import *; "
-        "from forescale.settings import *; "
-        f"s = Settings(); first = ledger_of(s).steps(topology={NAME!r})[0]; "
-        "clock_of(s).advance_to(first.deploy_at); deploy(first.id)"
+        f"first = ledger_of(s).steps(topology={NAME!r})[0]; "
+        "clock_of(s).advance_to(first.deploy_at); deploy(s, first.id)"
     ),
 }
 """In the order of a decision; each starts from what the ones before it left."""
@@ -46,7 +45,7 @@ def run(settings: Settings, job: str, *, kill_after_cpu_s: float | None = None) 
     """
     with tempfile.TemporaryFile("w+") as said:
         process = psutil.Popen(
-            [sys.executable, "-c", JOBS[job]],
+            [sys.executable, "-c", f"from forescale.settings import Settings; s = Settings(); {JOBS[job]}"],
             env=dict(os.environ) | forescale_environment(settings),
             stdout=subprocess.DEVNULL,
             stderr=said,

@@ -18,10 +18,9 @@ from forecasting.errors import ForecastError, TrackingError
 from forecasting.forecast_file import read_forecast
 from forecasting.tracking.mlflow_tracker import MlflowTracker
 from forecasting.trained import Trained
-from forescale.cli import main
+from forescale.cli.main import application
 from forescale.jobs.forecast import forecast
 from forescale.jobs.reproduce import reproduce
-from forescale.local.airflow.environment import forescale_environment
 from forescale.settings import Settings
 from forescale.wiring.parts import ledger_of, tracker_of
 from planner.clock import TraceClock
@@ -36,10 +35,8 @@ TWO_SOURCES = (
 
 
 @pytest.fixture
-def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
+def settings(tmp_path: Path) -> Settings:
     settings = install(tmp_path).settings
-    for name, value in forescale_environment(settings).items():
-        monkeypatch.setenv(name, value)
     (settings.topologies / f"{NAME}.yaml").write_text(TWO_SOURCES)
     arrive(settings, 0)
     return settings
@@ -66,12 +63,12 @@ def arrive(settings: Settings, hours: int, silent: tuple[str, ...] = ()) -> None
 
 
 def test_what_was_trained__is_asked_until_it_is_too_old(settings: Settings) -> None:
-    first = forecast(NAME)
+    first = forecast(settings, NAME)
     arrive(settings, 2)
-    second = forecast(NAME)
+    second = forecast(settings, NAME)
     arrive(settings, 7)
-    third = forecast(NAME)
-    made = [read_forecast(Path(each["forecasts"]["receive"])) for each in (first, second, third)]
+    third = forecast(settings, NAME)
+    made = [read_forecast(each.forecasts["receive"]) for each in (first, second, third)]
     assert [each.trained_to for each in made] == [NOW, NOW, NOW + timedelta(hours=7)]
     assert [each.start for each in made] == [NOW, NOW + timedelta(hours=2), NOW + timedelta(hours=7)]
     assert [each.model_version for each in made] == [f"{NAME}/1", f"{NAME}/1", f"{NAME}/2"]
@@ -80,47 +77,47 @@ def test_what_was_trained__is_asked_until_it_is_too_old(settings: Settings) -> N
     # Of two forecasts the hour was over, and the flat night held what had been said of it.
     assert "3600 s: the p95 held in 100.0% of 2 past forecasts" in made[2].notes
     # Both sources are one run.
-    assert first["run_ids"]["receive"] == first["run_ids"]["phone"]
+    assert first.run_ids["receive"] == first.run_ids["phone"]
 
 
 def test_forecasts__are_made_again_bit_for_bit_when_the_local_files_are_gone(
     settings: Settings, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    first = forecast(NAME)
+    first = forecast(settings, NAME)
     arrive(settings, 2)
-    second = forecast(NAME)
-    kept = read_forecast(Path(first["forecasts"]["receive"]))
+    second = forecast(settings, NAME)
+    kept = read_forecast(first.forecasts["receive"])
     for folder in ("trained", "forecasts"):
         shutil.rmtree(settings.home / folder)
-    trained, asked = (reproduce(each["run_ids"]["receive"]) for each in (first, second))
-    assert {source: one["same"] for source, one in trained["sources"].items()} == {"receive": True, "phone": True}
-    assert {one["how"] for one in trained["sources"].values()} == {"trained anew"}
-    assert {source: one["same"] for source, one in asked["sources"].items()} == {"receive": True, "phone": True}
-    assert {one["how"] for one in asked["sources"].values()} == {f"asked of model version {NAME}/1"}
-    assert trained["history_snapshot"] == kept.history_snapshot
+    trained, asked = (reproduce(settings, each.run_ids["receive"]) for each in (first, second))
+    assert {source: one.same for source, one in trained.sources.items()} == {"receive": True, "phone": True}
+    assert {one.how for one in trained.sources.values()} == {"trained anew"}
+    assert {source: one.same for source, one in asked.sources.items()} == {"receive": True, "phone": True}
+    assert {one.how for one in asked.sources.values()} == {f"asked of model version {NAME}/1"}
+    assert trained.history_snapshot == kept.history_snapshot
     assert not (settings.home / "forecasts").exists()
     with pytest.raises(SystemExit) as ended:
-        main(["reproduce", first["run_ids"]["receive"]])
+        application("reproduce")(["reproduce", first.run_ids["receive"]], obj=settings)
     assert ended.value.code == 0
     assert "receive: the same (trained anew" in " ".join(capsys.readouterr().out.split())
 
 
 def test_a_run_that_is_not_there__is_named(settings: Settings) -> None:
-    forecast(NAME)
+    forecast(settings, NAME)
     with pytest.raises(TrackingError, match=r"fetching the request of run 0123"):
-        reproduce("0123")
+        reproduce(settings, "0123")
 
 
 def test_a_source_that_fails__is_named_and_hurts_no_other(
     settings: Settings, capsys: pytest.CaptureFixture[str]
 ) -> None:
     arrive(settings, 0, silent=("phone",))
-    told = forecast(NAME)
-    assert told["forecasts"].keys() == {"receive"}
-    assert "every window of the history is missing" in told["failures"]["phone"]
+    told = forecast(settings, NAME)
+    assert told.forecasts.keys() == {"receive"}
+    assert "every window of the history is missing" in told.failures["phone"]
     assert {entry.source for entry in ledger_of(settings).forecasts(NAME)} == {"receive"}
     with pytest.raises(SystemExit):
-        main(["forecast", NAME])
+        application("forecast")(["forecast", NAME], obj=settings)
     assert "phone is not forecast: source 'phone'" in " ".join(capsys.readouterr().out.split())
     page = (settings.reports_dir / "forecasts.html").read_text()
     assert "every window of the history is missing" in page
@@ -129,26 +126,25 @@ def test_a_source_that_fails__is_named_and_hurts_no_other(
 def test_no_source_that_can_be_forecast__is_an_error(settings: Settings) -> None:
     arrive(settings, 0, silent=("phone", "receive"))
     with pytest.raises(ForecastError, match=r"no source of day-and-night can be forecast: .*receive: "):
-        forecast(NAME)
+        forecast(settings, NAME)
 
 
 def test_many_sources__are_forecast_over_spark_with_the_same_numbers(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    here = forecast(NAME)
-    before = {source: read_forecast(Path(folder)) for source, folder in here["forecasts"].items()}
+    here = forecast(settings, NAME)
+    before = {source: read_forecast(folder) for source, folder in here.forecasts.items()}
     for folder in ("trained", "forecasts", "ledger.db"):
         path = settings.home / folder
         shutil.rmtree(path) if path.is_dir() else path.unlink()
-    monkeypatch.setenv("FORESCALE_FAN_OUT_FROM", "2")
     import forecasting.arrivals.spark_session as sessions
 
     # The session of the tests goes on: the job's own would be stopped at its end.
     running = sessions.spark_session("local[2]", "tests")
     monkeypatch.setattr(type(running), "__exit__", lambda *_: None)
-    there = forecast(NAME)
-    for source, folder in there["forecasts"].items():
-        assert np.array_equal(read_forecast(Path(folder)).paths_per_s, before[source].paths_per_s)
+    there = forecast(settings.model_copy(update={"fan_out_from": 2}), NAME)
+    for source, folder in there.forecasts.items():
+        assert np.array_equal(read_forecast(folder).paths_per_s, before[source].paths_per_s)
 
 
 def test_a_store_that_refuses_at_the_end__leaves_nothing_that_names_the_batch(
@@ -160,11 +156,11 @@ def test_a_store_that_refuses_at_the_end__leaves_nothing_that_names_the_batch(
     with monkeypatch.context() as broken:
         broken.setattr(MlflowTracker, "_promote", full)
         with pytest.raises(TrackingError, match="no space left"):
-            forecast(NAME)
+            forecast(settings, NAME)
     assert tracker_of(settings).champion(NAME) == ""
     assert ledger_of(settings).forecasts(NAME) == []
-    made = forecast(NAME)
-    kept = read_forecast(Path(made["forecasts"]["receive"]))
+    made = forecast(settings, NAME)
+    kept = read_forecast(made.forecasts["receive"])
     # Trained anew: what the batch before it had trained was of a version that is gone.
     assert kept.model_version == tracker_of(settings).champion(NAME)
 
@@ -181,29 +177,29 @@ def test_a_store_that_is_away_when_a_batch_fails__does_not_hide_the_first_error(
     monkeypatch.setattr(MlflowTracker, "abandon", away)
     monkeypatch.setattr(MlflowTracker, "finish", stopped)
     with pytest.raises(KeyboardInterrupt):
-        forecast(NAME)
+        forecast(settings, NAME)
 
 
 def test_a_demotion_that_cannot_be_tagged__costs_no_forecast(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    forecast(NAME)
+    forecast(settings, NAME)
     arrive(settings, 2)
     alarm = Drift(3600, True, "the p95 held in 3 of 30 windows", 0.1, 1.5, 3.0, 30)
-    monkeypatch.setattr("forescale.jobs.forecast.drift_of", lambda *_, **__: {"receive": (alarm,)})
+    monkeypatch.setattr("forescale.jobs.forecast.drifts_by_source", lambda *_: {"receive": (alarm,)})
 
     def refuses(*_: object, **__: object) -> None:
         raise TrackingError("INVALID_PARAMETER_VALUE")
 
     with monkeypatch.context() as broken:
         broken.setattr(MlflowTracker, "demote", refuses)
-        told = forecast(NAME)
-    made = read_forecast(Path(told["forecasts"]["receive"]))
+        told = forecast(settings, NAME)
+    made = read_forecast(told.forecasts["receive"])
     assert "3600 s: demoted, the p95 held in 3 of 30 windows" in made.notes
     assert tracker_of(settings).champion(NAME) == f"{NAME}/1"
     # With a store that takes it, the version says so.
     arrive(settings, 3)
-    forecast(NAME)
+    forecast(settings, NAME)
     tags = tracker_of(settings)._connected().get_model_version(NAME, "1").tags
     assert tags["demoted receive 3600 s"] == "the p95 held in 3 of 30 windows"
 
@@ -219,11 +215,11 @@ def test_a_source_that_can_never_be_trained__makes_no_other_train(
         return real(series, **more)  # type: ignore[arg-type]
 
     monkeypatch.setattr(forecasting.fleet, "train", train)
-    first = forecast(NAME)
+    first = forecast(settings, NAME)
     arrive(settings, 1)
-    second = forecast(NAME)
-    assert second["failures"] == {"phone": "nothing can be learnt from it"}
-    made = [read_forecast(Path(each["forecasts"]["receive"])) for each in (first, second)]
+    second = forecast(settings, NAME)
+    assert second.failures == {"phone": "nothing can be learnt from it"}
+    made = [read_forecast(each.forecasts["receive"]) for each in (first, second)]
     assert [each.trained_to for each in made] == [NOW, NOW]
     assert [each.model_version for each in made] == [f"{NAME}/1", f"{NAME}/1"]
     # No version is left of the training that gave nothing.
@@ -231,24 +227,24 @@ def test_a_source_that_can_never_be_trained__makes_no_other_train(
     # Once it can be trained, the new version holds both.
     monkeypatch.setattr(forecasting.fleet, "train", real)
     arrive(settings, 2)
-    third = forecast(NAME)
+    third = forecast(settings, NAME)
     champion = tracker_of(settings).champion(NAME)
-    assert read_forecast(Path(third["forecasts"]["phone"])).model_version == champion
-    assert read_forecast(Path(third["forecasts"]["receive"])).model_version == f"{NAME}/1"
+    assert read_forecast(third.forecasts["phone"]).model_version == champion
+    assert read_forecast(third.forecasts["receive"]).model_version == f"{NAME}/1"
     assert tracker_of(settings).fetch_trained(champion, settings.home / "fetched").keys() == {"phone", "receive"}
-    run = third["run_ids"]["phone"]
-    assert {source: one["same"] for source, one in reproduce(run)["sources"].items()} == {
+    run = third.run_ids["phone"]
+    assert {source: one.same for source, one in reproduce(settings, run).sources.items()} == {
         "phone": True,
         "receive": True,
     }
 
 
 def test_a_forecast_whose_files_are_gone_or_damaged__is_made_again(settings: Settings) -> None:
-    first = forecast(NAME)
-    folder = Path(first["forecasts"]["receive"])
+    first = forecast(settings, NAME)
+    folder = first.forecasts["receive"]
     (folder / "forecast.json").write_text("{")
     [trained] = (settings.home / "trained" / NAME).glob("phone-*")
     (trained / "arrays.npy").write_bytes(b"")
-    assert read_forecast(Path(forecast(NAME)["forecasts"]["receive"])).source == "receive"
+    assert read_forecast(Path(forecast(settings, NAME).forecasts["receive"])).source == "receive"
     arrive(settings, 1)
-    assert forecast(NAME)["failures"] == {}
+    assert forecast(settings, NAME).failures == {}

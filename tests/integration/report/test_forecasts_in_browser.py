@@ -14,6 +14,7 @@ from playwright.sync_api import Browser, BrowserContext, Page
 
 from forecasting.drift import Drift
 from forecasting.forecast import QUANTILES
+from forecasting.judged import judged_forecasts
 from forescale.report.forecasts.fleet_page import write_fleet_page
 from forescale.report.forecasts.fleet_row import FleetRow
 from forescale.report.forecasts.forecast_page import write_forecast_page
@@ -34,7 +35,7 @@ def of(count: int, *, factor: float = 1.0, silent: bool = False, gaps: bool = Fa
     series = web_requests(days=16)
     series = replace(series, counts=np.zeros_like(series.counts)) if silent else series
     series = with_gaps(series) if gaps else series
-    return forecast_report(hourly(series, count, HORIZONS_S, factor=factor, ahead=1), series)
+    return forecast_report(judged_forecasts(hourly(series, count, HORIZONS_S, factor=factor, ahead=1), series))
 
 
 REPORTS: dict[str, Callable[[], ForecastReport]] = {
@@ -43,7 +44,7 @@ REPORTS: dict[str, Callable[[], ForecastReport]] = {
     "hundreds": lambda: of(200),
     "alarmed": lambda: of(60, factor=0.5),
     "silent": lambda: of(30, silent=True),
-    "no history": lambda: forecast_report(hourly(web_requests(days=4), 6, HORIZONS_S, ahead=1), None),
+    "no history": lambda: forecast_report(judged_forecasts(hourly(web_requests(days=4), 6, HORIZONS_S, ahead=1), None)),
 }
 
 
@@ -122,7 +123,9 @@ def test_figure__draws_a_bar_for_each_forecast_and_a_triangle_for_each_exceeded(
     series = web_requests(days=16)
     past = hourly(series, 12, (3600,), ahead=1)
     past[3] = replace(past[3], peak_per_s={3600: past[3].peak_per_s[3600] / 10})
-    page, _ = open_page(context, write_forecast_page(forecast_report(past, series), tmp_path / "page.html"))
+    page, _ = open_page(
+        context, write_forecast_page(forecast_report(judged_forecasts(past, series)), tmp_path / "page.html")
+    )
     wait_until(page, "document.querySelectorAll('#figure-1 .barlayer .point').length === 13")
     assert page.locator("#figure-1 .scatterlayer .trace").last.locator(".point").count() == 1
     # What came stands where the axis says it does, and the bars begin at the p50.
@@ -137,7 +140,7 @@ def test_figure__draws_a_bar_for_each_forecast_and_a_triangle_for_each_exceeded(
 def test_page__shows_hostile_and_endless_names_and_runs_none(context: BrowserContext, tmp_path: Path) -> None:
     for name in (HOSTILE, LONG):
         series = replace(web_requests(days=4), source=name, topology=name)
-        report = forecast_report(hourly(series, 3, (900, 3600), ahead=1), series, link=name)
+        report = forecast_report(judged_forecasts(hourly(series, 3, (900, 3600), ahead=1), series), link=name)
         page, complaints = open_page(context, write_forecast_page(report, tmp_path / "page.html"))
         wait_until(page, "document.querySelectorAll('.plot .main-svg').length > 0")
         assert page.title().startswith(name[:20])

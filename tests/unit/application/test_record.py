@@ -16,40 +16,37 @@ STORM = {"kind": "storm", "url": "http://127.0.0.1:1", "spouts": {"orders": "ord
 KAFKA = {"kind": "kafka", "servers": "127.0.0.1:1", "topics": {"orders": "orders"}}
 
 
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("FORESCALE_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("FORESCALE_TOPOLOGIES", str(tmp_path))
-    monkeypatch.delenv("FORESCALE_CLOCK", raising=False)
-    return tmp_path
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return Settings(home=tmp_path / "home", topologies=tmp_path, clock="real")
 
 
-def test_steady_topologies__are_those_of_storm_and_those_of_which_nobody_can_tell(folder: Path) -> None:
+def test_steady_topologies__are_those_of_storm_and_those_of_which_nobody_can_tell(settings: Settings) -> None:
     for name, section in {"kafka": KAFKA, "storm": STORM, "locked": STORM | {"token_env": "NOT_SET"}}.items():
-        shop_file(folder / name, section).rename(folder / f"{name}.yaml")
-    (folder / "broken.yaml").write_text("topology: [")
+        shop_file(settings.topologies / name, section).rename(settings.topologies / f"{name}.yaml")
+    (settings.topologies / "broken.yaml").write_text("topology: [")
     names = ["broken", "gone", "kafka", "locked", "storm"]
     # To record a broken one fails by itself; the others are recorded meanwhile.
-    assert steady_topologies(names, Settings()) == ["broken", "gone", "locked", "storm"]
+    assert steady_topologies(settings, names) == ["broken", "gone", "locked", "storm"]
 
 
-def test_record__of_a_source_that_keeps_what_came_is_nothing(folder: Path) -> None:
-    shop_file(folder, KAFKA)
-    assert record(NAME) is None
-    assert record_steadily(NAME, 1, math.inf, threading.Event(), print) is None
+def test_record__of_a_source_that_keeps_what_came_is_nothing(settings: Settings) -> None:
+    shop_file(settings.topologies, KAFKA)
+    assert record(settings, NAME) is None
+    assert record_steadily(settings, NAME, 1, math.inf, threading.Event(), print) is None
 
 
-def test_record__that_was_told_to_stop_reads_nothing(folder: Path) -> None:
-    shop_file(folder, STORM)
+def test_record__that_was_told_to_stop_reads_nothing(settings: Settings) -> None:
+    shop_file(settings.topologies, STORM)
     stop = threading.Event()
     stop.set()
-    readings = record_steadily(NAME, 1, math.inf, stop, print)
+    readings = record_steadily(settings, NAME, 1, math.inf, stop, print)
     assert readings is not None
     assert (readings.recorded, readings.failed) == (0, 0)
 
 
-def test_record__is_stopped_while_it_waits_for_its_turn(folder: Path) -> None:
-    shop_file(folder, STORM)
+def test_record__is_stopped_while_it_waits_for_its_turn(settings: Settings) -> None:
+    shop_file(settings.topologies, STORM)
     stop, told = threading.Event(), []
 
     def tell(what: object) -> None:
@@ -57,7 +54,7 @@ def test_record__is_stopped_while_it_waits_for_its_turn(folder: Path) -> None:
         stop.set()
 
     begun = datetime.now(UTC)
-    readings = record_steadily(NAME, 3600, math.inf, stop, tell)
+    readings = record_steadily(settings, NAME, 3600, math.inf, stop, tell)
     assert (datetime.now(UTC) - begun).total_seconds() < 60
     assert readings is not None
     assert readings.failed == 1

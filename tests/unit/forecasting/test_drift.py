@@ -20,6 +20,7 @@ from forecasting.drift import (
     backtest_losses_per_s,
     deployed_score,
     drifts,
+    horizons_to_demote,
 )
 from forecasting.forecast import BacktestScore
 from forecasting.peaks import pinball
@@ -153,6 +154,15 @@ def test_false_alarms__of_calibrated_draws_are_no_more_than_the_level_allows() -
         )
     assert binom.sf(16, 3000, 2 * LEVEL) < 1e-3
     assert alarms <= 16
+
+
+def test_a_horizon__is_demoted_by_an_alarm_that_a_seasonal_naive_would_have_spared() -> None:
+    quiet = Drift(900, False, "no worse than chance explains", 0.9, 1.5, 1.0, 40)
+    spared = Drift(3600, True, "the p95 was exceeded", 0.6, 1.5, 3.0, 40)
+    no_better = Drift(21600, True, "the p95 was exceeded", 0.6, 0.8, 3.0, 40)
+    # Without a naive that tells of the same windows there is nothing to stand in.
+    unknown = Drift(86400, True, "the p95 was exceeded", 0.6, float("nan"), 3.0, 40)
+    assert horizons_to_demote((quiet, spared, no_better, unknown)) == {3600: "the p95 was exceeded"}
 
 
 @settings(max_examples=30, deadline=None)

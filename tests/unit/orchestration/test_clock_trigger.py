@@ -4,7 +4,7 @@ from importlib import import_module
 
 import pytest
 
-from forescale.orchestration.clock_trigger import LONGEST_PAUSE_S, TRACE_PAUSE_S, ClockReached, pause_s
+from forescale.orchestration.clock_trigger import MAX_PAUSE_S, TRACE_PAUSE_S, ClockReached, pause_s
 from planner.clock import TraceClock
 from planner.errors import PlanError
 
@@ -67,6 +67,6 @@ def test_trigger__goes_by_the_machine_clock_too():
 
 def test_pause__ends_at_the_moment_but_never_lasts_long():
     assert pause_s(3.5, "real") == 3.5
-    assert pause_s(86400, "real") == LONGEST_PAUSE_S
+    assert pause_s(86400, "real") == MAX_PAUSE_S
     # A trace clock jumps: the distance says nothing.
     assert pause_s(86400, "trace") == TRACE_PAUSE_S

@@ -1,21 +1,27 @@
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
-from forescale.orchestration.review_operator import APPROVE, UNDECIDED, VETO, body, decision_of, time_to_answer
+from forescale.jobs.plan import PlannedSchedule, PlannedStep
+from forescale.orchestration.review_operator import APPROVE, UNDECIDED, VETO, Answer, answer_of, body, time_to_answer
 
 pytestmark = pytest.mark.airflow
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
-SCHEDULE = {
-    "topology": "t",
-    "summary": "Two plans.",
-    "report": "/reports/s1.html",
-    "steps": [
-        {"step_id": "s1-1", "deploy_at": "2026-03-02T13:00:00+00:00"},
-        {"step_id": "s1-2", "deploy_at": "2026-03-02T15:00:00+00:00"},
-    ],
-}
+SCHEDULE = PlannedSchedule(
+    topology="t",
+    schedule_id="s1",
+    steps=(
+        PlannedStep("s1-1", NOON + timedelta(hours=1), "work 2", "the peak"),
+        PlannedStep("s1-2", NOON + timedelta(hours=3), "work 1", "the night"),
+    ),
+    why="the load comes and goes",
+    cost_instance_hours=3.0,
+    peaks_per_s={"in": {3600: {0.95: 10.0}}},
+    report=Path("/reports/s1.html"),
+    summary="Two plans.",
+)
 
 
 def response(choice, why="", user=None):
@@ -24,12 +30,12 @@ def response(choice, why="", user=None):
 
 def test_decision__bears_the_name_and_the_reason_of_who_answered():
     answer = response(VETO, "sale is off", {"id": "7", "name": "reviewer"})
-    assert decision_of(answer) == {"approve": False, "by": "reviewer", "why": "sale is off"}
-    assert decision_of(response(APPROVE, user={"id": "7", "name": "reviewer"}))["approve"] is True
+    assert answer_of(answer) == Answer(False, "reviewer", "sale is off")
+    assert answer_of(response(APPROVE, user={"id": "7", "name": "reviewer"})).approve is True
 
 
 def test_decision__is_none_where_nobody_answered_in_time():
-    assert decision_of(response(UNDECIDED)) == {"approve": None, "by": "nobody in time", "why": ""}
+    assert answer_of(response(UNDECIDED)) == Answer(None, "nobody in time", "")
 
 
 def test_time_to_answer__ends_with_the_last_deploy_time():

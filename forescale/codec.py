@@ -1,0 +1,44 @@
+"""What machines exchange: results of jobs as JSON and back, one codec over their dataclasses."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Annotated, Any, TypeVar
+
+from pydantic import AwareDatetime, PlainSerializer, TypeAdapter, ValidationError
+
+SCHEMA_VERSION = 1
+"""Of what one task hands to another. A field that changes its name or meaning raises it, a new one with a default does
+not."""
+
+Moment = Annotated[AwareDatetime, PlainSerializer(datetime.isoformat, when_used="json")]
+"""A moment with its zone; in JSON an ISO time with its offset."""
+
+T = TypeVar("T")
+
+
+def to_json(result: object) -> dict[str, Any]:
+    """The fields of a dataclass by name. Numbers that are not finite stay numbers."""
+    fields: dict[str, Any] = TypeAdapter(type(result)).dump_python(result, mode="json")
+    return fields
+
+
+def handed_over(result: object) -> dict[str, Any]:
+    """The fields with the version of their schema: for another task, perhaps of another release."""
+    return {"schema_version": SCHEMA_VERSION, **to_json(result)}
+
+
+def taken_over(kind: type[T], body: Mapping[str, Any]) -> T:
+    """The result that was handed over; without a version it is from a release that wrote none, with the same fields.
+
+    Raises ValueError for one of another version, or of another kind.
+    """
+    if (version := body.get("schema_version", SCHEMA_VERSION)) != SCHEMA_VERSION:
+        raise ValueError(
+            f"{kind.__name__} has schema version {version}, this release reads {SCHEMA_VERSION}; start a new run"
+        )
+    try:
+        return TypeAdapter(kind).validate_python({name: body[name] for name in body if name != "schema_version"})
+    except ValidationError as error:
+        problem = error.errors()[0]
+        field = ".".join(str(part) for part in problem["loc"]) or "(whole)"
+        raise ValueError(f"{kind.__name__}: {field}: {problem['msg']}; start a new run") from None

@@ -1,0 +1,139 @@
+"""What the ledger, the files and the history tell of the forecasts that were made of each source of a topology."""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from forecasting.arrivals.history import ArrivalHistory, ArrivalSeries
+from forecasting.arrivals.store import read_history
+from forecasting.drift import Drift
+from forecasting.errors import CalendarError, ForecastError, HistoryError
+from forecasting.events.effects import without_outages
+from forecasting.forecast import Forecast
+from forecasting.forecast_file import read_forecast
+from forecasting.judged import JudgedForecasts, judged_forecasts
+from forescale.files.events_section import EventEntry, HolidaysEntry, event_calendar
+from forescale.files.topology import TopologyConfig
+from forescale.jobs.forecast_failures import read_failures
+from forescale.settings import Settings
+from forescale.wiring.parts import clock_of, ledger_of
+from planner.ledger.entries import ForecastEntry
+from planner.ledger.ledger import Ledger
+
+logger = logging.getLogger(__name__)
+
+MAX_OF_SOURCE, MIN_OF_SOURCE = 300, 30
+"""Forecasts of a source that make its record: of hourly ones twelve days, where sources are many at least one."""
+MAX_OF_ALL = 15_000
+"""Past forecasts that are read for all records together, about half a minute: more sources have shorter records."""
+
+
+@dataclass(frozen=True)
+class ForecastTopology:
+    """events: as its file announces them; none without a file."""
+
+    name: str
+    sources: tuple[str, ...]
+    events: Sequence[HolidaysEntry | EventEntry] = ()
+
+    @classmethod
+    def of(cls, config: TopologyConfig) -> "ForecastTopology":
+        return cls(config.topology, tuple(config.as_topology().sources), tuple(config.events))
+
+
+@dataclass(frozen=True)
+class PastForecasts:
+    """Of one source. entries: newest first. judged: None where there is none, or none that can be read (error says
+    why). history: what is known by now. failure: why the source could not be forecast the last time, empty where it
+    was.
+    """
+
+    entries: Sequence[ForecastEntry]
+    history: ArrivalSeries | None
+    failure: str
+    judged: JudgedForecasts | None = None
+    error: str = ""
+
+
+def drifts_by_source(settings: Settings, config: TopologyConfig) -> dict[str, tuple[Drift, ...]]:
+    """Whether the forecasts of each source have drifted, per horizon; sources without a forecast are left out."""
+    past = past_forecasts(
+        settings,
+        ForecastTopology.of(config),
+        ledger_of(settings),
+        clock_of(settings).now(),
+        forecasts_of_source(len(config.as_topology().sources)),
+    )
+    return {source: one.judged.drifts for source, one in past.items() if one.judged is not None}
+
+
+def forecasts_of_source(sources: int) -> int:
+    """How many forecasts of each source make its record, where there are so many sources."""
+    return max(MIN_OF_SOURCE, min(MAX_OF_SOURCE, MAX_OF_ALL // max(1, sources)))
+
+
+def past_forecasts(
+    settings: Settings, topology: ForecastTopology, ledger: Ledger, now: datetime, newest: int
+) -> dict[str, PastForecasts]:
+    """By source. newest: how many forecasts of each are looked at."""
+    entries: dict[str, list[ForecastEntry]] = {source: [] for source in topology.sources}
+    for entry in ledger.forecasts(topology.name, limit=newest * max(1, len(topology.sources))):
+        entries.setdefault(entry.source, []).append(entry)
+    history, lacking = _history(topology.name, settings)
+    causes = read_failures(settings.forecasts_dir / topology.name)
+    return {
+        source: _judged(
+            entries[source][:newest], _known(history, source, topology.events, now), causes.get(source, lacking)
+        )
+        for source in topology.sources
+    }
+
+
+def _judged(entries: Sequence[ForecastEntry], history: ArrivalSeries | None, failure: str) -> PastForecasts:
+    if not entries:
+        return PastForecasts(entries, history, failure)
+    try:
+        newest = read_forecast(Path(entries[0].folder), with_paths=False)
+        judged = judged_forecasts([newest, *_readable(entries[1:])], history)
+    except (ForecastError, HistoryError) as error:
+        return PastForecasts(entries, history, failure, error=str(error))
+    return PastForecasts(entries, history, failure, judged)
+
+
+def _history(topology: str, settings: Settings) -> tuple[ArrivalHistory | None, str]:
+    """The history, or why there is none."""
+    try:
+        return read_history(settings.history_dir, topology), ""
+    except HistoryError as error:
+        return None, str(error)
+
+
+def _known(
+    history: ArrivalHistory | None, source: str, events: Sequence[HolidaysEntry | EventEntry], now: datetime
+) -> ArrivalSeries | None:
+    """What is known of a source by now. An outage that was announced tells nothing of a forecast: it is left out."""
+    if history is None or source not in history.series:
+        return None
+    whole = history.series[source]
+    try:
+        series = whole.between(whole.start, min(whole.end, now))
+    except HistoryError:
+        return None
+    try:
+        return without_outages(series, event_calendar(events, series.start, series.end).of_source(source))
+    except CalendarError as error:
+        logger.warning("the record of %s counts outages as well: %s", source, error)
+        return series
+
+
+def _readable(entries: Sequence[ForecastEntry]) -> list[Forecast]:
+    """Past forecasts without their paths; those that are gone are left out."""
+    found = []
+    for entry in entries:
+        try:
+            found.append(read_forecast(Path(entry.folder), with_paths=False))
+        except ForecastError as error:
+            logger.info("a past forecast is left out of the record: %s", error)
+    return found

@@ -12,6 +12,7 @@ from modeling.flow.resources import Resources
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.queueing.queues import UNSTABLE
+from planner.lag_record import LagRecord
 from planner.scaling_schedule import Alternative, Excuse, ScalingSchedule, ScheduledStep
 
 TOPOLOGY, SOURCE = "call-analytics", "ingest"
@@ -283,9 +284,7 @@ def outcome() -> Outcome:
     lag_s[100:110] = np.nan
     return Outcome(
         arrivals=ArrivalHistory(TOPOLOGY, {SOURCE: series(NOW, END, np.random.default_rng(11))}),
-        lag_start=NOW,
-        lag_window_s=60,
-        lag_s=lag_s,
+        lag=LagRecord(NOW, 60, lag_s),
         steps={
             0: StepOutcome(NOW + timedelta(minutes=11), 24.0),
             1: StepOutcome(NOW + timedelta(hours=9, minutes=20), 71.0, "downtime 41 s above the declared 30 s"),

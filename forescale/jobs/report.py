@@ -3,10 +3,7 @@
 import logging
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
-
-import numpy as np
 
 from forecasting.arrivals.history import ArrivalHistory
 from forecasting.arrivals.store import read_history
@@ -100,9 +97,7 @@ def _outcome(config: TopologyConfig, settings: Settings, ledger: Ledger, made: S
         arrivals=ArrivalHistory(
             config.topology, {name: series.between(schedule.made_at, end) for name, series in truth.series.items()}
         ),
-        lag_start=datetime.fromtimestamp(int(record.minute[0].astype(int)), UTC),
-        lag_window_s=60,
-        lag_s=record.lag_s,
+        lag=record.lag,
         steps={
             position: StepOutcome(known.verified_at, known.downtime_s)
             for position, known in outcomes.items()
@@ -117,9 +112,5 @@ def _record_violations(ledger: Ledger, made: ScheduleEntry, outcome: Outcome, ma
         known = ledger.outcome(step.id)
         if known is None or known.verified_at is None:
             continue
-        first, last = (
-            int((moment - outcome.lag_start).total_seconds() // outcome.lag_window_s)
-            for moment in (step.deploy_at, step.expires_at)
-        )
-        missed = int(np.count_nonzero(outcome.lag_s[max(0, first) : max(0, last)] > max_lag_s))
-        ledger.record_outcome(replace(known, violation_minutes=missed))
+        missed = outcome.lag.between(step.deploy_at, step.expires_at).violation_minutes(max_lag_s)
+        ledger.record_outcome(replace(known, violation_minutes=int(missed)))

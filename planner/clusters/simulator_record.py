@@ -2,11 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 import numpy as np
 import numpy.typing as npt
 
 from planner.clusters.simulator_state import MINUTE_S, Minute
+from planner.lag_record import LagRecord
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -45,6 +47,11 @@ class SimulatorRecord:
     def instance_hours(self) -> float:
         """What the plans cost: instances × hours."""
         return float(sum(counts.sum() for counts in self.parallelism.values())) / 60
+
+    @property
+    def lag(self) -> LagRecord:
+        """Of at least one minute."""
+        return LagRecord(datetime.fromtimestamp(int(self.minute[0].astype(int)), UTC), int(MINUTE_S), self.lag_s)
 
     def violations(self, max_lag_s: float) -> npt.NDArray[np.datetime64]:
         """Starts of the minutes in which some tuple waited longer than max_lag_s."""

@@ -42,7 +42,7 @@ class DemoResult:
 
     @property
     def violation_minutes(self) -> int:
-        return int(self.after.violations(self.max_lag_s).size)
+        return int(self.after.lag.violation_minutes(self.max_lag_s))
 
 
 def run_demo(settings: Settings, say: Callable[[str, str], None]) -> DemoResult:

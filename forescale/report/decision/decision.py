@@ -4,17 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-import numpy as np
-import numpy.typing as npt
-
 from forecasting.arrivals.history import ArrivalHistory
 from forecasting.forecast import Forecast
 from modeling.estimate import Estimate
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.physical_plan import PhysicalPlan
+from planner.lag_record import LagRecord
 from planner.scaling_schedule import ScalingSchedule
-
-Floats = npt.NDArray[np.float64]
 
 
 class ReportError(ValueError):
@@ -48,28 +44,12 @@ class StepOutcome:
 class Outcome:
     """What happened after the decision.
 
-    arrivals: what really came. lag_start, lag_window_s, lag_s: the lag in seconds per window from lag_start, shape
-    (windows,), NaN where it was not measured. steps: per index into the schedule's steps.
+    arrivals: what really came. lag: what was measured. steps: per index into the schedule's steps.
     """
 
     arrivals: ArrivalHistory
-    lag_start: datetime
-    lag_window_s: int
-    lag_s: Floats
+    lag: LagRecord
     steps: Mapping[int, StepOutcome] = field(default_factory=dict)
-
-    def violation_minutes(self, max_lag_s: float) -> float:
-        """Minutes with more lag than allowed. A minute without a measurement does not count as one."""
-        return float(np.count_nonzero(self.lag_s > max_lag_s)) * self.lag_window_s / 60
-
-    @property
-    def largest_lag_s(self) -> float | None:
-        """None where no lag was measured."""
-        return None if np.isnan(self.lag_s).all() else float(np.nanmax(self.lag_s))
-
-    @property
-    def unmeasured_minutes(self) -> float:
-        return float(np.count_nonzero(np.isnan(self.lag_s))) * self.lag_window_s / 60
 
 
 @dataclass(frozen=True)

@@ -24,12 +24,12 @@ def outcome_sentences(decision: Decision, outcome: Outcome) -> tuple[Sentence, .
 
 
 def _target(decision: Decision, outcome: Outcome) -> str:
-    largest_s = outcome.largest_lag_s
+    largest_s = outcome.lag.largest_s
     if largest_s is None:
         return "Not known: no lag was measured."
-    minutes = outcome.violation_minutes(decision.max_lag_s)
+    minutes = outcome.lag.violation_minutes(decision.max_lag_s)
     kept = "Kept" if not minutes else f"Missed for {duration(60 * minutes)}"
-    blind_s = 60 * outcome.unmeasured_minutes
+    blind_s = 60 * outcome.lag.unmeasured_minutes
     blind = f"; {duration(blind_s)} not measured" if blind_s else ""
     return f"{kept}; the largest lag was {duration(largest_s)}, {duration(decision.max_lag_s)} allowed{blind}."
 

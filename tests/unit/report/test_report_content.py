@@ -158,7 +158,7 @@ def test_report__afterwards_sets_what_came_against_what_was_expected() -> None:
 
 def test_outcome__without_any_lag_measured_is_not_called_kept() -> None:
     nothing = outcome()
-    nothing.lag_s[:] = float("nan")
+    nothing.lag.lag_s[:] = float("nan")
     assert "Target Not known: no lag was measured." in read(replace(sample_decision(), outcome=nothing))
 
 

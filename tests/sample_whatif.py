@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from forescale.jobs.evaluation import enough_instances
 from forescale.report.whatif.whatif import WhatIf
 from modeling.evaluate import evaluate
 from modeling.inputs.operator_profile import OperatorProfile
@@ -39,11 +40,17 @@ def what_if(
 
 
 def evaluated(given: WhatIf) -> WhatIf:
-    """With estimates of all its plans."""
+    """With estimates of all its plans, and what would make each carry the load."""
     return replace(
         given,
         estimates={
             name: evaluate(given.topology, given.profiles, plan, given.load_per_s, site=given.site, percentiles=True)
+            for name, plan in given.plans.items()
+        },
+        enough={
+            name: enough_instances(
+                given.topology, given.profiles, plan, given.load_per_s, given.arrival_cv2, given.site
+            )
             for name, plan in given.plans.items()
         },
     )

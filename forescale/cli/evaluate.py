@@ -180,6 +180,7 @@ def _draw(
                 shown[name]: {target: one.probability for target, one in each.missed.items()}
                 for name, each in found.items()
             },
+            enough={shown[name]: each.enough for name, each in found.items()},
         ),
         path,
     )

@@ -13,10 +13,11 @@ from modeling.excuse import Excuse
 from modeling.flow.rates import arrival_rates
 from modeling.inputs.operator_profile import Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
+from modeling.inputs.site import Site
 from modeling.inputs.targets import Targets
 from modeling.inputs.topology import Topology
 from modeling.latency.stream_delays import stream_delays
-from modeling.remedies import excuses
+from modeling.remedies import change_of, excuses
 from modeling.rescaling.plan_change import PlanChange
 from modeling.uncertainty.estimate_intervals import EstimateIntervals, estimate_intervals
 from modeling.uncertainty.parameter_draws import parameter_draws
@@ -38,7 +39,8 @@ class Missed:
 @dataclass(frozen=True)
 class Evaluation:
     """One plan. missed: by target. time_to_violation_s: until the lag passes its target, infinite where it never does.
-    drain_wait_s: what a tuple waits behind the backlog that was given.
+    drain_wait_s: what a tuple waits behind the backlog that was given. enough: of a plan that does not carry
+    the load, as `enough_instances` has it.
     """
 
     estimate: Estimate
@@ -49,6 +51,7 @@ class Evaluation:
     max_lag_s: float
     time_to_violation_s: float
     drain_wait_s: float
+    enough: Mapping[str, int] | Excuse
 
 
 @dataclass(frozen=True)
@@ -138,7 +141,30 @@ def evaluation(topology: Topology, profiles: Profiles, plan: PhysicalPlan, terms
         max_lag_s=max_lag_s,
         time_to_violation_s=told.time_to_violation_s(max_lag_s, terms.backlog),
         drain_wait_s=told.drain_wait_s(terms.backlog),
+        enough={}
+        if told.stable
+        else enough_instances(topology, profiles, plan, load.rate_per_s, terms.arrival_cv2, where.site),
     )
+
+
+def enough_instances(
+    topology: Topology,
+    profiles: Profiles,
+    plan: PhysicalPlan,
+    load_per_s: Mapping[str, float],
+    arrival_cv2: float,
+    site: Site,
+) -> Mapping[str, int] | Excuse:
+    """The least change of parallelism with which the plan carries the load, without headroom; or why none does.
+
+    All instances are taken to be on the fastest of the plan's nodes: what does not help there helps nowhere. Where
+    nodes differ in speed the change is empty, as it would depend on where the plan places more instances.
+    """
+    factors = {site.service_factor.get(container.node, 1.0) for container in plan.packing} or {1.0}
+    fastest = Site(service_factor={container.node: min(factors) for container in plan.packing})
+    found = excuses(topology, profiles, plan, load_per_s, Targets(), arrival_cv2=arrival_cv2, site=fastest)
+    hopeless = next((excuse for excuse in found if not excuse.mendable), None)
+    return hopeless or ({} if len(factors) > 1 else change_of(found))
 
 
 def _waiting_s(told: Estimate, backlog: Mapping[str, float]) -> float:

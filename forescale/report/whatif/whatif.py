@@ -6,6 +6,7 @@ from math import isclose
 
 from forescale.report.decision.decision import ReportError
 from modeling.estimate import Estimate
+from modeling.excuse import Excuse
 from modeling.flow.resources import Resource
 from modeling.inputs.operator_profile import Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
@@ -19,8 +20,9 @@ class WhatIf:
 
     peak_per_s: per quantile, the forecast's peak over all sources together; empty where no forecast was given.
     max_lag_s: the target, None where there is none. backlog: tuples that wait at each source already.
-    violation: per plan the probability that it misses a target, by the target's name. Raises ReportError where plans
-    and estimates are not of the same names, or there are none.
+    violation: per plan the probability that it misses a target, by the target's name. enough: per plan the least change
+    of parallelism with which it carries the load, or why none does; empty where that is not known. Raises ReportError
+    where plans and estimates are not of the same names, or there are none.
     """
 
     topology: Topology
@@ -35,6 +37,7 @@ class WhatIf:
     max_lag_s: float | None = None
     backlog: Mapping[str, float] = field(default_factory=dict)
     violation: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    enough: Mapping[str, Mapping[str, int] | Excuse] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not self.estimates:

@@ -7,9 +7,7 @@ from forescale.report.decision.verdict import Sentence
 from forescale.report.kit.wording import count_of, duration, number, percent, rate, sentence, service_time, shortened
 from forescale.report.whatif.whatif import WhatIf
 from modeling.estimate import Estimate
-from modeling.inputs.site import Site
-from modeling.inputs.targets import Targets
-from modeling.remedies import change_of, excuses
+from modeling.excuse import Excuse
 from modeling.rescaling.plan_change import RescaleEstimate
 
 MOST_PRESSURES = 3
@@ -151,23 +149,10 @@ def _help(whatif: WhatIf, name: str) -> str:
             remedy = "place what talks over it on one node, or widen the link"
             return f"What would help with {estimate.bottleneck}: {remedy}."
         return f"What would help: spread the instances of {estimate.bottleneck} over more, or give it more."
-    # As if all were on the fastest of its nodes: what does not help there helps nowhere.
-    factors = {whatif.site.service_factor.get(container.node, 1.0) for container in plan.packing} or {1.0}
-    fastest = Site(service_factor={container.node: min(factors) for container in plan.packing})
-    found = excuses(
-        whatif.topology,
-        whatif.profiles,
-        plan,
-        whatif.load_per_s,
-        Targets(),
-        arrival_cv2=whatif.arrival_cv2,
-        site=fastest,
-    )
-    hopeless = next((excuse for excuse in found if not excuse.mendable), None)
-    if hopeless is not None:
-        return f"{shortened(hopeless.operator)}: {hopeless.remedy}."
-    # Nodes of different speed are where the plan puts them, which another parallelism does not tell.
-    if len(factors) > 1 or not (enough := change_of(found)):
+    enough = whatif.enough.get(name, {})
+    if isinstance(enough, Excuse):
+        return f"{shortened(enough.operator)}: {enough.remedy}."
+    if not enough:
         return f"What would help: more instances of {estimate.bottleneck}."
     raised = ", ".join(f"{name} {count} instead of {plan.parallelism[name]}" for name, count in enough.items())
     return f"Just enough, without headroom: {raised}."

@@ -11,16 +11,12 @@ from forescale.cli.calibration_json import calibration_fields
 from forescale.cli.calibration_tables import show_calibration
 from forescale.cli.installation import settings_of
 from forescale.cli.output import AsJson, console, plain, say_json
-from forescale.files.profile import read_profile_file, write_profile_file
 from forescale.files.shown import shown
-from forescale.jobs.calibrate import profile_path
+from forescale.jobs.calibrate import calibrate as calibrated
 from forescale.jobs.calibrate import track as kept
-from forescale.jobs.known_profiles import known_profiles
-from forescale.jobs.measured_samples import SampleSource, measured_samples
-from forescale.wiring.parts import clock_of, topology_config
-from modeling.calibration import WARM_S, Calibrated, calibrated, drifts
+from forescale.jobs.measured_samples import SampleSource
+from modeling.calibration import WARM_S
 from modeling.errors import ModelError
-from modeling.inputs.operator_profile import OperatorProfile
 
 
 def calibrate(
@@ -54,39 +50,23 @@ def calibrate(
 ) -> None:
     """Measure service times, selectivities and needs of every operator, each with its 95 % interval."""
     settings = settings_of(context)
-    config = topology_config(topology, settings)
     components = dict(_component(text) for text in component or ())
     source = SampleSource(samples, flink, heron_tracker, storm_ui, job, cluster, environ, role, components, span, spans)
-    path = out or profile_path(config, settings)
-    earlier: dict[str, OperatorProfile] = {}
-    before = against or profile_path(config, settings)
-    if not afresh and (against is not None or before.exists()):
-        # What the planner wrote before an operator was renamed goes on without it.
-        earlier = read_profile_file(before, config.as_topology() if against is not None else None)
-    with console.status(f"measuring {config.topology}"):
-        taken = measured_samples(source, config, settings)
-    known = known_profiles(config, earlier)
-    made = calibrated(config.as_topology(), taken, known, warm_s=warm)
-    if not any(operator.used for operator in made.operators.values()):
-        raise ModelError(
-            f"{len(taken)} samples, none of them of use ({'; '.join(_reasons(made))}); {path} is left as it is"
-        )
-    changed = drifts(known, made.profiles)
-    measured_at = clock_of(settings).now()
-    write_profile_file(path, config.topology, made.profiles, measured_at.isoformat())
+    with console.status(f"measuring {topology}"):
+        calibration = calibrated(settings, topology, source, warm_s=warm, out=out, against=against, afresh=afresh)
     if not as_json:
         # Before it is tracked: the file is there, whether or not the store answers.
-        show_calibration(made, changed)
-        plain(f"profiles: {path}")
+        show_calibration(calibration.made, calibration.drifts)
+        plain(f"profiles: {calibration.path}")
     version, untracked = "", ""
     try:
-        version = kept(config, settings, made, changed, measured_at, source.brief) if track else ""
+        version = kept(settings, calibration) if track else ""
     except TrackingError as error:
         if not as_json:
             raise
         untracked = str(error)
     if as_json:
-        fields = calibration_fields(config.topology, path, made, changed) | {"model_version": version}
+        fields = calibration_fields(calibration) | {"model_version": version}
         say_json(fields | ({"tracking_error": untracked} if untracked else {}))
         if untracked:
             print(f"forescale: {untracked}", file=sys.stderr)
@@ -102,9 +82,3 @@ def _component(text: str) -> tuple[str, str]:
             f"--component {shown(text)} is not OPERATOR=NAME; give it like --component 'count=Count words'"
         )
     return operator, name
-
-
-def _reasons(made: Calibrated) -> list[str]:
-    told = [f"{name}: {note}" for name, operator in made.operators.items() for note in operator.notes]
-    dropped = [f"{one.operator}: {one.why}" for operator in made.operators.values() for one in operator.dropped]
-    return [*told[:2], *dropped[:1]]

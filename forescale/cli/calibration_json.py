@@ -1,17 +1,18 @@
 """A calibration as fields for JSON."""
 
-from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
-from modeling.calibration import Calibrated, CalibratedOperator, Drift, Marked
+from forescale.codec import to_json
+from forescale.jobs.calibrate import CalibratedTopology
+from modeling.calibration import CalibratedOperator, Marked
 
 
-def calibration_fields(topology: str, path: Path, made: Calibrated, changed: Sequence[Drift]) -> dict[str, Any]:
+def calibration_fields(calibration: CalibratedTopology) -> dict[str, Any]:
     """All of it: per operator values, intervals and what became of samples; per source what was offered; drifts."""
+    made = calibration.made
     return {
-        "topology": topology,
-        "profile_file": str(path),
+        "topology": calibration.config.topology,
+        "profile_file": str(calibration.path),
         "operators": {name: _operator(operator) for name, operator in made.operators.items()},
         "offered": {
             source: {
@@ -22,18 +23,7 @@ def calibration_fields(topology: str, path: Path, made: Calibrated, changed: Seq
             }
             for source, load in made.offered.items()
         },
-        "drifts": [
-            {
-                "operator": drift.operator,
-                "parameter": drift.parameter,
-                "old": drift.old,
-                "new": drift.new,
-                "p": drift.p,
-                "relative_change": drift.relative_change,
-                "remedy": drift.remedy,
-            }
-            for drift in changed
-        ],
+        "drifts": [to_json(drift) for drift in calibration.drifts],
     }
 
 

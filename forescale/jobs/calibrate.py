@@ -2,6 +2,7 @@
 
 import importlib.util
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -9,92 +10,140 @@ from pathlib import Path
 from forecasting.errors import TrackingError
 from forescale.files.profile import read_profile_file, write_profile_file
 from forescale.files.topology import FlinkEntry, TopologyConfig
-from forescale.jobs.known_profiles import known_profiles
+from forescale.jobs.known_profiles import kept_profiles, known_profiles, profile_path
+from forescale.jobs.measured_samples import SIMULATED_SPAN_S, SampleSource, measured_samples
 from forescale.settings import Settings
-from modeling.calibration import Calibrated, Drift, calibrated, drifts
+from forescale.wiring.parts import clock_of, topology_config
+from modeling.calibration import WARM_S, Calibrated, Drift, calibrated, drifts
+from modeling.errors import ModelError
 from modeling.inputs.operator_profile import OperatorProfile
 from planner.clusters.cluster import Cluster
 from planner.errors import ClusterError
 
 logger = logging.getLogger(__name__)
 
-SIMULATED_SPAN_S = 3600.0
-"""The simulator remembers its past, so as much of it is taken as there may be."""
-
-TOLD_DRIFTS = 3
+SHOWN_DRIFTS = 3
 
 
 @dataclass(frozen=True)
-class Calibration:
-    """profiles: by operator. note: where they are not freshly measured, why; and what has drifted. notes: what could
-    not be told of an operator. drifts: what has changed since the last calibration. model_version: of MLflow, as
-    `name/number`; empty where nothing was measured, or it is not to be had.
+class CalibratedTopology:
+    """path: the profile file that was written. drifts: what has changed since the calibration before. samples: where
+    they came from.
     """
 
-    profiles: dict[str, OperatorProfile]
-    note: str = ""
-    notes: tuple[str, ...] = ()
-    drifts: tuple[Drift, ...] = ()
-    model_version: str = ""
+    config: TopologyConfig
+    path: Path
+    made: Calibrated
+    drifts: tuple[Drift, ...]
+    measured_at: datetime
+    samples: str
 
 
-def profile_path(config: TopologyConfig, settings: Settings) -> Path:
-    return settings.home / "profiles" / f"{config.topology}.json"
+def calibrate(
+    settings: Settings,
+    topology: str,
+    source: SampleSource,
+    *,
+    warm_s: float = WARM_S,
+    out: Path | None = None,
+    against: Path | None = None,
+    afresh: bool = False,
+) -> CalibratedTopology:
+    """Measure on top of the last calibration and write a profile file, by default that of the planner.
 
-
-def calibrate(config: TopologyConfig, settings: Settings, cluster: Cluster, now: datetime) -> Calibration:
-    """Measure, on top of what was measured before; operators that were idle keep what they had. Written to a file if
-    any sample was of use.
-
-    A cluster that does not tell its metrics leaves the last calibration, or else what the topology file declares.
+    against: profile file to build on and compare with; afresh: build on what the topology file declares alone.
+    Raises ModelError where no sample is of use; SampleFileError, ProfileFileError or ClusterError.
     """
+    config = topology_config(topology, settings)
+    path = out or profile_path(config, settings)
+    earlier = {} if afresh else _earlier(config, settings, against)
+    samples = measured_samples(source, config, settings)
+    known = known_profiles(config, earlier)
+    made = calibrated(config.as_topology(), samples, known, warm_s=warm_s)
+    if not any(operator.used for operator in made.operators.values()):
+        raise ModelError(
+            f"{len(samples)} samples, none of them of use ({'; '.join(_reasons(made))}); {path} is left as it is"
+        )
+    now = clock_of(settings).now()
+    write_profile_file(path, config.topology, made.profiles, now.isoformat())
+    return CalibratedTopology(config, path, made, tuple(drifts(known, made.profiles)), now, source.brief)
+
+
+def _earlier(config: TopologyConfig, settings: Settings, against: Path | None) -> dict[str, OperatorProfile]:
+    if against is not None:
+        return read_profile_file(against, config.as_topology())
+    # What the planner wrote before an operator was renamed goes on without it.
     path = profile_path(config, settings)
-    earlier = read_profile_file(path) if path.exists() else {}
-    base = known_profiles(config, earlier)
-    try:
-        samples = cluster.operator_samples(_span_s(config))
-    except ClusterError as error:
-        return Calibration(base, f"not measured now: {error}")
-    made = calibrated(config.as_topology(), samples, base)
-    measured = any(operator.used for operator in made.operators.values())
-    if measured:
-        write_profile_file(path, config.topology, made.profiles, now.isoformat())
-    changed = drifts(base, made.profiles)
+    return read_profile_file(path) if path.exists() else {}
+
+
+def _reasons(made: Calibrated) -> list[str]:
     notes = [f"{name}: {note}" for name, operator in made.operators.items() for note in operator.notes]
-    version = _tracked(config, settings, made, changed, now) if measured else ""
-    return Calibration(made.profiles, _note(made.profiles, changed), tuple(notes), tuple(changed), version)
+    dropped = [f"{one.operator}: {one.why}" for operator in made.operators.values() for one in operator.dropped]
+    return [*notes[:2], *dropped[:1]]
 
 
-def track(
-    config: TopologyConfig, settings: Settings, made: Calibrated, changed: list[Drift], now: datetime, samples: str
-) -> str:
-    """Keep a calibration as a model version; its name. Empty where MLflow is not installed and nobody named a server.
-
-    Raises TrackingError.
+def track(settings: Settings, calibration: CalibratedTopology) -> str:
+    """Keep a calibration as a model version of MLflow; its name, as `name/number`. Empty where MLflow is not installed
+    and nobody named a server. Raises TrackingError.
     """
     if settings.mlflow_uri is None and importlib.util.find_spec("mlflow") is None:
         return ""
     from forescale.tracking.calibration_versions import MadeCalibration, log_calibration
 
-    return log_calibration(MadeCalibration(config.as_topology(), made.profiles, now, samples, changed), settings)
+    shape, made = calibration.config.as_topology(), calibration.made
+    measured = MadeCalibration(shape, made.profiles, calibration.measured_at, calibration.samples, calibration.drifts)
+    return log_calibration(measured, settings)
 
 
-def _tracked(config: TopologyConfig, settings: Settings, made: Calibrated, changed: list[Drift], now: datetime) -> str:
+@dataclass(frozen=True)
+class PlanningProfiles:
+    """What is planned with, by operator. note: where it is not freshly measured, why; and what has drifted.
+    model_version: of MLflow, as `name/number`; empty where nothing was measured, or it is not to be had.
+    """
+
+    profiles: dict[str, OperatorProfile]
+    note: str = ""
+    model_version: str = ""
+
+
+def planning_profiles(settings: Settings, config: TopologyConfig, cluster: Cluster, now: datetime) -> PlanningProfiles:
+    """Measure, on top of what was measured before; operators that were idle keep what they had. Written to a file if
+    any sample was of use.
+
+    A cluster that does not tell its metrics leaves the last calibration, or else what the topology file declares.
+    """
+    base = kept_profiles(config, settings)
+    try:
+        samples = cluster.operator_samples(_span_s(config))
+    except ClusterError as error:
+        return PlanningProfiles(base, f"not measured now: {error}")
+    made = calibrated(config.as_topology(), samples, base)
+    changed = drifts(base, made.profiles)
+    version = ""
+    if any(operator.used for operator in made.operators.values()):
+        path = profile_path(config, settings)
+        write_profile_file(path, config.topology, made.profiles, now.isoformat())
+        version = _tracked(settings, CalibratedTopology(config, path, made, tuple(changed), now, config.cluster.kind))
+    return PlanningProfiles(made.profiles, _note(made.profiles, changed), version)
+
+
+def _tracked(settings: Settings, calibration: CalibratedTopology) -> str:
     """Planning goes on while the tracking server is away."""
     try:
-        return track(config, settings, made, changed, now, config.cluster.kind)
+        return track(settings, calibration)
     except TrackingError as error:
-        logger.warning("the calibration of %s is not in MLflow: %s", config.topology, error)
+        logger.warning("the calibration of %s is not in MLflow: %s", calibration.config.topology, error)
         return ""
 
 
-def _note(profiles: dict[str, OperatorProfile], changed: list[Drift]) -> str:
+def _note(profiles: dict[str, OperatorProfile], changed: Sequence[Drift]) -> str:
     idle = [name for name in profiles if profiles[name].samples == 0]
-    told = [f"never measured yet: {', '.join(idle)}"] if idle else []
+    notes = [f"never measured yet: {', '.join(idle)}"] if idle else []
     if changed:
-        more = f" and {len(changed) - TOLD_DRIFTS} more" if len(changed) > TOLD_DRIFTS else ""
-        told.append(f"drifted: {'; '.join(map(str, changed[:TOLD_DRIFTS]))}{more}")
-    return "; ".join(told)
+        more = f" and {len(changed) - SHOWN_DRIFTS} more" if len(changed) > SHOWN_DRIFTS else ""
+        notes.append(f"drifted: {'; '.join(map(str, changed[:SHOWN_DRIFTS]))}{more}")
+    return "; ".join(notes)
 
 
 def _span_s(config: TopologyConfig) -> float:

@@ -1,10 +1,24 @@
 """Profiles to calibrate on top of: what the topology file declares now, with what was measured before in its place."""
 
 from dataclasses import replace
+from pathlib import Path
 
+from forescale.files.profile import read_profile_file
 from forescale.files.topology import TopologyConfig
+from forescale.settings import Settings
 from modeling.inputs.operator_profile import OperatorProfile, Profiles
 from modeling.inputs.topology import Topology
+
+
+def profile_path(config: TopologyConfig, settings: Settings) -> Path:
+    """The file that the planner writes its calibrations to."""
+    return settings.home / "profiles" / f"{config.topology}.json"
+
+
+def kept_profiles(config: TopologyConfig, settings: Settings) -> dict[str, OperatorProfile]:
+    """Of all operators, as the planner measured them last."""
+    path = profile_path(config, settings)
+    return known_profiles(config, read_profile_file(path) if path.exists() else {})
 
 
 def known_profiles(config: TopologyConfig, earlier: Profiles) -> dict[str, OperatorProfile]:

@@ -11,7 +11,7 @@ from forecasting.forecast import Forecast
 from forecasting.forecast_file import read_forecast
 from forescale.codec import Moment
 from forescale.files.topology import TopologyConfig
-from forescale.jobs.calibrate import Calibration, calibrate
+from forescale.jobs.calibrate import PlanningProfiles, planning_profiles
 from forescale.jobs.report import write_schedule_report
 from forescale.report.decision.verdict import schedule_summary
 from forescale.settings import Settings
@@ -83,7 +83,7 @@ def plan(settings: Settings, topology: str) -> PlannedSchedule:
     }
     earlier = _made_before(config.topology, derived_from, ledger)
     if earlier is None:
-        calibration = calibrate(config, settings, cluster, now)
+        calibration = planning_profiles(settings, config, cluster, now)
         wanted = demand(forecasts, slot_s=config.planning.slot_s, quantile=config.planning.quantile)
         schedule = make_schedule(
             config.as_topology(),
@@ -129,7 +129,7 @@ def _made_before(topology: str, derived_from: Mapping[str, str], ledger: Ledger)
     return None
 
 
-def _note(calibration: Calibration) -> dict[str, str]:
+def _note(calibration: PlanningProfiles) -> dict[str, str]:
     told = {"calibration": calibration.note, "calibration version": calibration.model_version}
     return {name: text for name, text in told.items() if text}
 

@@ -10,11 +10,9 @@ from forecasting.arrivals.store import read_history
 from forecasting.errors import TrackingError
 from forecasting.forecast import Forecast
 from forecasting.forecast_file import read_forecast
-from forescale.files.profile import read_profile_file
 from forescale.files.topology import SimulatorEntry, TopologyConfig
-from forescale.jobs.calibrate import profile_path
 from forescale.jobs.decision import decision_of
-from forescale.jobs.known_profiles import known_profiles
+from forescale.jobs.known_profiles import kept_profiles
 from forescale.report.decision.decision import Outcome, StepOutcome
 from forescale.report.decision.page import write_report
 from forescale.settings import Settings
@@ -54,7 +52,6 @@ def write_schedule_report(
     *,
     outcome: Outcome | None = None,
 ) -> Path:
-    path = profile_path(config, settings)
     steps = ledger.steps(schedule_id=made.id)
     decision = decision_of(
         config,
@@ -62,7 +59,7 @@ def write_schedule_report(
         made.schedule,
         read_history(settings.history_dir, config.topology),
         forecasts,
-        known_profiles(config, read_profile_file(path) if path.exists() else {}),
+        kept_profiles(config, settings),
         links=_run_links(settings, forecasts),
         states={number: str(step.state) for number, step in enumerate(steps)},
         outcome=outcome,

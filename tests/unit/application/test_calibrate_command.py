@@ -13,8 +13,8 @@ from forecasting.errors import TrackingError
 from forescale.cli import main
 from forescale.files.profile import read_profile_file, write_profile_file
 from forescale.files.topology import TopologyConfig, read_topology_file
-from forescale.jobs.calibrate import calibrate, profile_path
-from forescale.jobs.known_profiles import known_profiles
+from forescale.jobs.calibrate import planning_profiles
+from forescale.jobs.known_profiles import known_profiles, profile_path
 from forescale.jobs.measured_samples import SampleSource, measured_samples
 from forescale.settings import Settings
 from modeling.calibration.operator_sample import OperatorSample
@@ -251,7 +251,7 @@ def _untracked(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _calibrate(config: TopologyConfig, service_s: float | None) -> tuple[str, float]:
-    made = calibrate(config, Settings(), Told(service_s), datetime(2026, 1, 5, tzinfo=UTC))  # type: ignore[arg-type]
+    made = planning_profiles(Settings(), config, Told(service_s), datetime(2026, 1, 5, tzinfo=UTC))  # type: ignore[arg-type]
     return made.note, made.profiles["split"].service_s
 
 
@@ -278,11 +278,11 @@ def test_job__leaves_the_file_where_no_sample_is_of_use(topology: Path) -> None:
     config = read_topology_file(topology)
     later = datetime(2026, 1, 6, tzinfo=UTC)
     path = profile_path(config, Settings())
-    calibrate(config, Settings(), Young(0.009), later)  # type: ignore[arg-type]
+    planning_profiles(Settings(), config, Young(0.009), later)  # type: ignore[arg-type]
     assert not path.exists()
     _calibrate(config, 0.004)
     before = path.read_bytes()
-    made = calibrate(config, Settings(), Young(0.009), later)  # type: ignore[arg-type]
+    made = planning_profiles(Settings(), config, Young(0.009), later)  # type: ignore[arg-type]
     assert made.profiles["split"].service_s == pytest.approx(0.004)
     assert path.read_bytes() == before
 

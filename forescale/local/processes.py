@@ -13,7 +13,7 @@ from types import FrameType, TracebackType
 from forescale.local.errors import ServiceError
 
 GRACE_S = 2.0
-"""How long processes get to end by themselves."""
+TAIL_CHARACTERS = 2000
 
 
 class Processes:
@@ -23,18 +23,22 @@ class Processes:
     what holds them together is the session.
     """
 
-    def __init__(self, logs: Path) -> None:
-        """logs: folder for one log file a process, named like it."""
+    def __init__(self, logs: Path, *, grace_s: float = GRACE_S) -> None:
+        """logs: folder for one log file a process, named like it. grace_s: how long processes get to end themselves."""
         self.logs = logs
+        self.grace_s = grace_s
         self.running: dict[str, subprocess.Popen[bytes]] = {}
 
-    def start(self, name: str, command: Sequence[str], environment: Mapping[str, str]) -> int:
-        """Start a process in a session of its own; its output is appended to the log. Returns its id."""
+    def start(self, name: str, command: Sequence[str], environment: Mapping[str, str] | None = None) -> int:
+        """Start a process in a session of its own; its output is appended to the log. Returns its id.
+
+        environment: that of this process where None.
+        """
         self.logs.mkdir(parents=True, exist_ok=True)
         with self.log(name).open("ab") as log:
             process = subprocess.Popen(
                 command,
-                env=dict(environment),
+                env=None if environment is None else dict(environment),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
@@ -50,8 +54,13 @@ class Processes:
         """Raises ServiceError, with the end of its log, where a process has ended by itself."""
         for name, process in self.running.items():
             if (code := process.poll()) is not None:
-                tail = self.log(name).read_text(errors="replace")[-2000:]
-                raise ServiceError(f"{name} ended with code {code}; its log {self.log(name)} ends:\n{tail}")
+                raise ServiceError(f"{name} ended with code {code}; {self.log_end(name)}")
+
+    def log_end(self, name: str) -> str:
+        """The end of a log, for an error message."""
+        log = self.log(name)
+        text = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
+        return f"the end of {log}:\n{text[-TAIL_CHARACTERS:]}"
 
     def kill(self, name: str) -> None:
         """End one process and its whole session at once, as a crash would."""
@@ -60,12 +69,12 @@ class Processes:
         process.wait()
 
     def stop(self) -> None:
-        """End all: a request to each process, then by force what is left of its session after GRACE_S.
+        """End all: a request to each process, then by force what is left of its session after grace_s.
 
         Doing it twice does nothing. Airflow and its jobs are safe to be killed at any point.
         """
         sessions = {process.pid for process in self.running.values()}
-        deadline = time.monotonic() + GRACE_S
+        deadline = time.monotonic() + self.grace_s
         _signal([pid for pid in _sessions(sessions) if pid in sessions], signal.SIGTERM)
         while _sessions(sessions) and time.monotonic() < deadline:
             self._reap()

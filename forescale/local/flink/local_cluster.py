@@ -1,16 +1,11 @@
 """A Flink cluster on loopback: a job manager and a task manager of our own, gone when the `with` block ends."""
 
-import atexit
 import contextlib
-import signal
-import socket
 import subprocess
-import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
 
 import httpx
 
@@ -18,7 +13,8 @@ from forescale.local.flink.configuration import LocalConfiguration
 from forescale.local.flink.distribution import FlinkDistribution, flink_distribution
 from forescale.local.flink.errors import LocalFlinkError
 from forescale.local.flink.java import Java, find_java
-from forescale.local.flink.processes import ProcessGroup
+from forescale.local.ports import LOOPBACK, free_port
+from forescale.local.processes import Processes, ended_by_signals
 
 _OPENED = ["java.lang", "java.net", "java.io", "java.nio", "sun.nio.ch", "java.lang.reflect", "java.text", "java.time"]
 _OPENED += ["java.util", "java.util.concurrent", "java.util.concurrent.atomic", "java.util.concurrent.locks"]
@@ -55,29 +51,23 @@ def local_flink(
     """Start a cluster whose files lie in that folder, and stop it when the block ends, also on SIGTERM.
 
     rest_port: a free one is chosen where none is given. cooldown_s: least time between two rescales.
-    Raises LocalFlinkError without Java, when the port is taken or when it is not up within_s seconds.
+    Raises LocalFlinkError without Java or when it is not up within_s seconds, ServiceError when the port is taken or a
+    process ends by itself.
     """
     java = find_java()
     distribution = distribution or flink_distribution()
-    rest_port, rpc_port = rest_port or _free_port(), _free_port()
-    _check_free(rest_port)
+    rest_port, rpc_port = free_port(rest_port or 0, tries=1), free_port()
     folder = folder.resolve()
     conf = LocalConfiguration(
         folder, rest_port, rpc_port, slots, task_manager_mib, checkpoint_interval_s, cooldown_s
     ).write()
-    cluster = LocalFlink(f"http://127.0.0.1:{rest_port}", folder, folder / "logs", slots, java, distribution)
-    group = ProcessGroup(cluster.logs)
-    atexit.register(group.stop)
-    try:
-        with _stopping_on_sigterm():
-            group.start("jobmanager", _command(cluster, conf, _JOB_MANAGER, ["-Xmx512m"]))
-            flags, options = _task_manager_memory(cluster, conf)
-            group.start("taskmanager", _command(cluster, conf, _TASK_MANAGER, flags, options))
-            _wait_until_up(cluster, group, within_s)
-            yield cluster
-    finally:
-        group.stop()
-        atexit.unregister(group.stop)
+    cluster = LocalFlink(f"http://{LOOPBACK}:{rest_port}", folder, folder / "logs", slots, java, distribution)
+    with ended_by_signals(), Processes(cluster.logs, grace_s=10.0) as processes:
+        processes.start("jobmanager", _command(cluster, conf, _JOB_MANAGER, ["-Xmx512m"]))
+        flags, options = _task_manager_memory(cluster, conf)
+        processes.start("taskmanager", _command(cluster, conf, _TASK_MANAGER, flags, options))
+        _wait_until_up(cluster, processes, within_s)
+        yield cluster
 
 
 def _command(
@@ -100,48 +90,16 @@ def _task_manager_memory(cluster: LocalFlink, conf: Path) -> tuple[list[str], li
     return lines[0].split(), lines[1].split()
 
 
-def _wait_until_up(cluster: LocalFlink, group: ProcessGroup, within_s: float) -> None:
+def _wait_until_up(cluster: LocalFlink, processes: Processes, within_s: float) -> None:
     deadline = time.monotonic() + within_s
     with httpx.Client(base_url=cluster.url, timeout=5.0, trust_env=False) as client:
         while time.monotonic() < deadline:
-            group.check()
+            processes.check()
             with contextlib.suppress(httpx.HTTPError, ValueError):
                 if client.get("/overview").json().get("slots-total") == cluster.slots:
                     return
             time.sleep(0.3)
     raise LocalFlinkError(
         f"Flink at {cluster.url} did not come up with {cluster.slots} slots within {within_s:g} s; "
-        f"{group.tail('jobmanager')}\n{group.tail('taskmanager')}"
+        f"{processes.log_end('jobmanager')}\n{processes.log_end('taskmanager')}"
     )
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-def _check_free(port: int) -> None:
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind(("127.0.0.1", port))
-        except OSError as error:
-            raise LocalFlinkError(f"port {port} on 127.0.0.1 is taken ({error}); give another, or none") from None
-
-
-@contextlib.contextmanager
-def _stopping_on_sigterm() -> Iterator[None]:
-    """Turn SIGTERM into SystemExit, so that `finally` stops the cluster. Only the main thread may take signals."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def leave(signum: int, frame: FrameType | None) -> None:
-        raise SystemExit(128 + signum)
-
-    before = signal.signal(signal.SIGTERM, leave)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

@@ -33,9 +33,8 @@ def alive(pid):
     return psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
 
 
-def test_stop__ends_children_in_other_process_groups_that_do_not_listen(tmp_path, monkeypatch):
-    monkeypatch.setattr("forescale.local.processes.GRACE_S", 0.3)
-    with Processes(tmp_path) as processes:
+def test_stop__ends_children_in_other_process_groups_that_do_not_listen(tmp_path):
+    with Processes(tmp_path, grace_s=0.3) as processes:
         parent = processes.start("family", [sys.executable, "-c", FAMILY], {})
         child = child_of(processes, "family")
         assert alive(child)
@@ -57,7 +56,7 @@ def test_check__shows_the_log_of_a_process_that_ended_by_itself(tmp_path):
     with Processes(tmp_path) as processes:
         processes.start("broken", [sys.executable, "-c", "raise SystemExit('no such port')"], {})
         processes.running["broken"].wait()
-        with pytest.raises(ServiceError, match=r"broken ended with code 1; its log .*:\nno such port"):
+        with pytest.raises(ServiceError, match=r"broken ended with code 1; the end of .*broken\.log:\nno such port"):
             processes.check()
 
 

@@ -20,13 +20,14 @@ import ciw
 import numpy as np
 
 from modeling.evaluate import evaluate
-from modeling.evaluate_many import evaluate_draws, evaluate_many
-from modeling.flow.rates import arrival_rates
+from modeling.evaluate_many import evaluate_many
+from modeling.flow.rates import arrival_rates, plan_flows
 from modeling.inputs.key_histogram import KeyHistogram
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Grouping, Operator, Stream, Topology
 from modeling.latency.distribution import latency_distribution, stations
+from modeling.uncertainty.evaluate_draws import evaluate_draws
 from modeling.uncertainty.parameter_draws import parameter_draws
 
 SERVICE_S = 0.001
@@ -203,8 +204,8 @@ def accuracy(networks: int) -> list[tuple[str, float, float, float, float]]:
     errors: list[list[float]] = []
     for _ in range(networks):
         topology, profiles, plan, load = random_case(rng)
-        rates = arrival_rates(topology, profiles, plan, load)
-        slower = latency_distribution(topology, rates, stations(topology, profiles, plan, rates)).of_tuples
+        flows = plan_flows(topology, profiles, plan, load)
+        slower = latency_distribution(topology, stations(topology, flows)).of_tuples
         quick = evaluate_many(topology, profiles, [plan], load).latency
         assert quick is not None
         exact = (slower.mean_s, *(slower.quantile_s(share) for share in (0.5, 0.95, 0.99)))

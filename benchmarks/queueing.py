@@ -29,7 +29,7 @@ from scipy.optimize import brentq
 # A script's own folder comes first; the packages lie beside it.
 sys.path.pop(0)
 
-from modeling.flow.rates import arrival_rates
+from modeling.flow.rates import plan_flows
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Operator, Stream, Topology
@@ -284,8 +284,8 @@ class Network:
             for name, service in self.services.items()
         }
         plan = PhysicalPlan(self.name, dict.fromkeys(self.services, 1))
-        rates = arrival_rates(topology, profiles, plan, self.arrivals)
-        told = latency_distribution(topology, rates, stations(topology, profiles, plan, rates, ca2))
+        flows = plan_flows(topology, profiles, plan, self.arrivals)
+        told = latency_distribution(topology, stations(topology, flows, ca2))
         return told.of_tuples.mean_s, told.quantile_s(0.95)
 
 

@@ -9,7 +9,7 @@ from modeling.calibration.operator_sample import OperatorSample
 from modeling.errors import ModelError
 from modeling.estimate import Estimate, LatencyEstimate, OperatorEstimate
 from modeling.evaluate import evaluate
-from modeling.evaluate_many import ManyEstimates, evaluate_draws, evaluate_many
+from modeling.evaluate_many import ManyEstimates, evaluate_many
 from modeling.excuse import Excuse
 from modeling.inputs.key_histogram import KeyHistogram
 from modeling.inputs.network import MeasuredLink, Network, measured_network
@@ -27,6 +27,7 @@ from modeling.rescaling.plan_change import PlanChange, RescaleEstimate
 from modeling.rescaling.rescale_fit import MeasuredRescale, fitted_rescale
 from modeling.rescaling.rescale_model import RescaleModel, declared_rescale
 from modeling.uncertainty.estimate_intervals import EstimateIntervals, estimate_intervals
+from modeling.uncertainty.evaluate_draws import evaluate_draws
 from modeling.uncertainty.parameter_draws import ParameterDraws, parameter_draws
 from modeling.uncertainty.violation import Violations, violations
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from modeling.flow.limits import Limit, SiteLimit
 from modeling.flow.resources import Resources
 from modeling.rescaling.plan_change import RescaleEstimate
 from modeling.rescaling.recovery import newest_wait_s, time_to_violation_s
@@ -54,15 +55,14 @@ class Estimate:
     """What a plan would do under a load.
 
     throughput_per_s: what each source would really take in. mst_per_s: maximum sustainable throughput per source, at
-    the load's mix of sources. bottleneck: what saturates first, an operator, else a container (`container 3`) or a link
-    (`network a → b`). saturation_scale: mst / load.
-    latency_s: mean end-to-end seconds from arrival to the slowest sink, UNSTABLE above saturation. latency: with
-    percentiles, where they were asked for.
-    excess_per_s: per source, how fast its backlog grows (0 when stable). bounds: keyed streams of which nobody knows
-    the keys, or what the engine does with them: their busiest instance is only bounded.
-    resources: of instances and containers. other_limits: by what factor the load could grow until each container's
-    cores, or the fullest link, are used up. rescale: what replacing the running plan costs, where that was given.
-    notes: what is not in the numbers.
+    the load's mix of sources. bottleneck: what saturates first, an operator, a container or a link. saturation_scale:
+    mst / load. latency_s: mean end-to-end seconds from arrival to the last service at a sink, over the tuples at all of
+    them, with what the site adds, as evaluate_many says it; UNSTABLE above saturation. latency: of whole distributions,
+    with percentiles, where they were asked for. excess_per_s: per source, how fast its backlog grows (0 when stable).
+    bounds: keyed streams of which nobody knows the keys, or what the engine does with them: their busiest instance is
+    only bounded. resources: of instances and containers. other_limits: by what factor the load could grow until each
+    container's cores, or the fullest link, are used up. rescale: what replacing the running plan costs, where that was
+    given. notes: what is not in the numbers.
     """
 
     plan_id: str
@@ -70,14 +70,14 @@ class Estimate:
     throughput_per_s: Mapping[str, float]
     mst_per_s: Mapping[str, float]
     saturation_scale: float
-    bottleneck: str
+    bottleneck: Limit
     operators: Mapping[str, OperatorEstimate]
     latency_s: float
     excess_per_s: Mapping[str, float]
     resources: Resources
     bounds: tuple[str, ...] = ()
     latency: LatencyEstimate | None = None
-    other_limits: Mapping[str, float] = field(default_factory=dict)
+    other_limits: Mapping[SiteLimit, float] = field(default_factory=dict)
     rescale: RescaleEstimate | None = None
     notes: tuple[str, ...] = ()
 

@@ -1,21 +1,29 @@
 """evaluate(): what one physical plan would do under one load. A pure function; the heart of forescale."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
+import numpy as np
+
+from modeling.errors import ModelError
 from modeling.estimate import Estimate, LatencyEstimate, OperatorEstimate
-from modeling.flow.rates import Rates, arrival_rates
+from modeling.evaluate_many import Asked, checked_loads, loaded
+from modeling.excuse import unfit
+from modeling.flow.crossing import Crossing
+from modeling.flow.limits import ContainerLimit, Limit, LinkLimit, SiteLimit
+from modeling.flow.rates import OperatorFlow, rates_of
 from modeling.flow.resources import resources
-from modeling.flow.site_limits import site_saturation, site_throughput_per_s
-from modeling.flow.throughput import saturation_of
+from modeling.flow.scenarios import Scenarios
+from modeling.flow.throughput import Capacity
+from modeling.inputs.checked import check_site
 from modeling.inputs.operator_profile import Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
-from modeling.inputs.placement import places_nodes
 from modeling.inputs.site import NOWHERE, Site
 from modeling.inputs.topology import Topology
-from modeling.latency.distribution import latency_distribution, stations
-from modeling.latency.mean import busiest_service_s, end_to_end_latency_s, operator_waits_s
-from modeling.latency.stream_delays import stream_delays
-from modeling.queueing.queues import UNSTABLE
+from modeling.latency.delay import Delay
+from modeling.latency.distribution import Station, latency_distribution, stations
+from modeling.latency.moments import ManyLatencies
+from modeling.latency.stream_delays import StreamDelays
+from modeling.queueing.queues import UNSTABLE, klb_waits_s
 from modeling.rescaling.plan_change import PlanChange, rescale_estimate
 
 _FULL = 1 - 1e-12
@@ -37,19 +45,33 @@ def evaluate(
 
     arrival_cv2: squared coefficient of variation of the times between arrivals; 1 is Poisson. site: where the plan
     runs. change: the plan that runs now, whose place it would take. backlog: tuples that wait at each source now, which
-    the change has to catch up with. percentiles: of the latency, which take some ten
-    milliseconds per different queue. Raises ModelError for a plan, load or profile that does not fit the topology. A
-    load of zero at every source has no mix whose maximum sustainable throughput could be told: its scale is infinite
-    and its mst zero.
+    the change has to catch up with. percentiles: of the latency, which take some ten milliseconds per different queue.
+    Raises ModelError for a plan, load or profile that does not fit the topology. A load of zero at every source has no
+    mix whose maximum sustainable throughput could be told: its scale is infinite and its mst zero.
     """
-    rates = arrival_rates(topology, profiles, plan, load_per_s, site)
-    limit = saturation_of(topology, profiles, plan, load_per_s, rates, site)
+    scenario = Scenarios(checked_loads(topology, profiles, load_per_s))
+    check_site(topology, site, [plan])
+    if misfit := unfit(topology, plan, site):
+        raise ModelError(str(misfit))
+    capacity = Capacity(topology, profiles, [plan], site)
+    asked = Asked(arrival_cv2=arrival_cv2, site=site)
+    flows: list[OperatorFlow] = []
+    delays: dict[str, Delay] = {}
+    added = StreamDelays(topology, capacity.placed, site, {})
+
+    def keep(flow: OperatorFlow, crossings: Sequence[tuple[str, Crossing]]) -> None:
+        flows.append(flow)
+        delays.update({name: each.first() for name, each in added.of(flow, crossings).items()})
+
+    used, sinks = loaded(capacity, topology, scenario, asked, keep)
+    scales, first = capacity.saturation(scenario, used)
+    scale = float(scales[0, 0])
+    limits = dict(zip(capacity.limits(0), capacity.each_saturation(scenario, used).tolist(), strict=True))
+    taken = capacity.throughput_per_s(scenario, used)[0, 0]
+    taken_per_s = dict(zip(topology.sources, taken.tolist(), strict=True))
+    rates = rates_of(flows)
+    queues = stations(topology, flows, arrival_cv2)
     needs = resources(topology, profiles, plan, rates, site)
-    others = _fullest_link(site_saturation(topology, profiles, plan, load_per_s, rates, site))
-    scale, bottleneck = min([(limit.scale, limit.bottleneck), *((each, what) for what, each in others.items())])
-    taken_per_s = site_throughput_per_s(topology, profiles, plan, load_per_s, site)
-    services_s = busiest_service_s(topology, rates)
-    waits_s = operator_waits_s(topology, profiles, plan, rates, arrival_cv2)
     mst_per_s = {source: rate if rate == 0 else rate * scale for source, rate in load_per_s.items()}
     return Estimate(
         plan_id=plan.plan_id,
@@ -57,27 +79,27 @@ def evaluate(
         throughput_per_s=taken_per_s,
         mst_per_s=mst_per_s,
         saturation_scale=scale,
-        bottleneck=bottleneck,
+        bottleneck=capacity.limits(0)[int(first[0, 0])],
         operators={
             name: OperatorEstimate(
                 operator=name,
                 parallelism=plan.parallelism[name],
                 arrival_rate_per_s=rates.operator_per_s(name),
                 instance_utilisation=rates.busy[name],
-                wait_s=waits_s[name],
-                saturation_scale=limit.per_operator[name],
+                wait_s=_busiest_wait_s(queues[name]),
+                saturation_scale=alone,
             )
-            for name in topology.order
+            for name, alone in zip(topology.order, limits.values(), strict=False)
         },
-        latency_s=end_to_end_latency_s(topology, services_s, waits_s) if scale > 1 else UNSTABLE,
+        latency_s=float(ManyLatencies(sinks, scales > 1, np.isnan(scales)).mean_s[0, 0]),
         excess_per_s={
             source: load_per_s[source] - taken if taken < load_per_s[source] * _FULL else 0.0
             for source, taken in taken_per_s.items()
         },
         resources=needs,
         bounds=rates.bounds,
-        latency=_latency(topology, profiles, plan, rates, arrival_cv2, site, stable=scale > 1) if percentiles else None,
-        other_limits=others,
+        latency=_latency(topology, queues, delays, stable=scale > 1) if percentiles else None,
+        other_limits=_fullest_link(limits),
         rescale=None
         if change is None
         else rescale_estimate(
@@ -93,29 +115,28 @@ def evaluate(
     )
 
 
-def _fullest_link(limits: Mapping[str, float]) -> dict[str, float]:
-    """All containers, and of the many links the one that is full first."""
-    links = {what: scale for what, scale in limits.items() if what.startswith("network ")}
-    kept = {what: scale for what, scale in limits.items() if what not in links}
-    return kept | ({first: links[first]} if links and (first := min(links, key=lambda what: links[what])) else {})
+def _fullest_link(limits: Mapping[Limit, float]) -> dict[SiteLimit, float]:
+    """All containers that are bounded, and of the many links the one that is full first."""
+    kept: dict[SiteLimit, float] = {
+        what: scale for what, scale in limits.items() if isinstance(what, ContainerLimit) and scale < np.inf
+    }
+    links = {what: scale for what, scale in limits.items() if isinstance(what, LinkLimit) and scale < np.inf}
+    if links:
+        first = min(links, key=lambda what: links[what])
+        kept[first] = links[first]
+    return kept
+
+
+def _busiest_wait_s(station: Station) -> float:
+    """Mean queueing delay at the busiest instance, UNSTABLE where that is full (Kraemer and Langenbach-Belz)."""
+    at = int(station.utilisation.argmax())
+    return float(klb_waits_s(station.utilisation[at], station.service_s[at], station.ca2[at], station.service_cv2))
 
 
 def _latency(
-    topology: Topology,
-    profiles: Profiles,
-    plan: PhysicalPlan,
-    rates: Rates,
-    arrival_cv2: float,
-    site: Site,
-    *,
-    stable: bool,
+    topology: Topology, queues: Mapping[str, Station], delays: Mapping[str, Delay], *, stable: bool
 ) -> LatencyEstimate:
-    found = latency_distribution(
-        topology,
-        rates,
-        stations(topology, profiles, plan, rates, arrival_cv2),
-        stream_delays(topology, profiles, plan, rates, site),
-    )
+    found = latency_distribution(topology, queues, delays)
     slowest = max(found.at_sink, key=lambda sink: found.at_sink[sink].quantile_s(0.95))
     if not stable:
         # Beyond saturation the backlog grows, and so does all latency; what is unstable may be a container or a link.
@@ -133,7 +154,7 @@ def _latency(
 def _notes(topology: Topology, plan: PhysicalPlan, site: Site) -> tuple[str, ...]:
     """What of the site is not in the numbers."""
     notes = []
-    if (site.network is not None or site.service_factor) and not places_nodes(plan):
+    if (site.network is not None or site.service_factor) and not plan.places_nodes:
         notes.append("the plan does not tell the node of every container: node speeds and network are left out")
     elif site.network is not None and (
         lacking := [stream.name for stream in topology.streams if stream.name not in site.bytes_per_tuple]

@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from modeling.errors import ModelError
 from modeling.inputs.physical_plan import PhysicalPlan
+from modeling.inputs.site import NOWHERE, Site
 from modeling.inputs.topology import Grouping, Topology
 
 
@@ -11,12 +13,12 @@ from modeling.inputs.topology import Grouping, Topology
 class Excuse:
     """One target that a plan misses, or one way in which it does not fit the topology.
 
-    target: what is missed: `fit`, `throughput`, `utilisation`, `latency` or `lag`. operator: where; empty for the whole
-    way. change: parallelism of the operators that would mend it, the others as they are; 0: leave it out; empty where
-    no parallelism does.
+    target: what is missed: `fit`, `throughput`, `utilisation`, `latency`, `lag`, or a limit of the planner. operator:
+    where; empty for the whole way. change: parallelism of the operators that would mend it, the others as they are; 0:
+    leave it out; empty where no parallelism does.
     """
 
-    plan_id: str
+    plan: PhysicalPlan
     target: str
     operator: str
     value: float
@@ -26,6 +28,10 @@ class Excuse:
     change: Mapping[str, int] = field(default_factory=dict)
 
     @property
+    def plan_id(self) -> str:
+        return self.plan.plan_id
+
+    @property
     def mendable(self) -> bool:
         return bool(self.change)
 
@@ -33,8 +39,19 @@ class Excuse:
         return f"{self.reason}; {self.remedy}"
 
 
-def unfit(topology: Topology, plan: PhysicalPlan) -> Excuse | None:
-    """Why a plan does not fit the topology, with the nearest that does; None where it fits."""
+def unfit(topology: Topology, plan: PhysicalPlan, site: Site = NOWHERE) -> Excuse | None:
+    """Why a plan does not fit the topology, with the nearest that does, or names a node that the network lacks; None
+    where it fits.
+    """
+    if site.network is not None and plan.places_nodes:
+        try:
+            site.network.of([container.node for container in plan.packing])
+        except ModelError as error:
+            reason, remedy = str(error).split(": ", 1)
+            return Excuse(plan, "fit", "", 0.0, 0.0, reason, remedy)
+    if plan.topology != topology.name:
+        reason = f"plan of topology {plan.topology!r} is none of {topology.name!r}"
+        return Excuse(plan, "fit", "", 0.0, 0.0, reason, "give a plan of this topology")
     known = {operator.name: operator for operator in topology.operators}
     change: dict[str, int] = {}
     found: list[tuple[str, float, float, str]] = []
@@ -74,4 +91,4 @@ def unfit(topology: Topology, plan: PhysicalPlan) -> Excuse | None:
     remedy = f"the nearest plan that fits: {', '.join(parts)}"
     if any(of in known and plan.parallelism.get(of, 0) > known[of].max_parallelism for of in change):
         remedy += ", or restart the job with a larger max_parallelism"
-    return Excuse(plan.plan_id, "fit", name, value, bound, reason, remedy, change)
+    return Excuse(plan, "fit", name, value, bound, reason, remedy, change)

@@ -4,22 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from modeling.excuse import Excuse
 from modeling.inputs.physical_plan import PhysicalPlan
-
-
-@dataclass(frozen=True)
-class Excuse:
-    """Why a candidate plan was rejected: the value, the bound it broke, and what would help."""
-
-    plan: PhysicalPlan
-    bottleneck: str
-    quantity: str
-    value: float
-    bound: float
-    remedy: str
-
-    def sentence(self) -> str:
-        return f"{self.quantity} {self.value:.3g} of {self.bottleneck} is beyond {self.bound:.3g}; {self.remedy}"
 
 
 @dataclass(frozen=True)

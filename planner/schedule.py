@@ -8,13 +8,14 @@ from itertools import accumulate
 from math import ceil, isfinite
 
 from modeling.evaluate import evaluate
+from modeling.excuse import Excuse
 from modeling.inputs.operator_profile import Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Topology
 from modeling.rescaling.recovery import catch_up_s
 from planner.demand import Demand
 from planner.limits import Limits, RescaleTerms
-from planner.scaling_schedule import Alternative, Excuse, ScalingSchedule, ScheduledStep
+from planner.scaling_schedule import Alternative, ScalingSchedule, ScheduledStep
 from planner.search.cheapest_plan import cheapest_plan, one_fewer, strongest_plan
 
 
@@ -291,7 +292,7 @@ def _step(terms: _Terms, before: PhysicalPlan, segment: _Segment, made_at: datet
         plan=segment.plan,
         replaces=before,
         load_per_s=load,
-        bottleneck=estimate.bottleneck,
+        bottleneck=str(estimate.bottleneck),
         utilisation=estimate.utilisation,
         saturation_scale=estimate.saturation_scale,
         downtime_s=terms.rescale.downtime_s,
@@ -302,9 +303,11 @@ def _step(terms: _Terms, before: PhysicalPlan, segment: _Segment, made_at: datet
 
 
 def _why(terms: _Terms, steps: tuple[ScheduledStep, ...], total: _Cost) -> str:
+    short = f"; {total.short_s / 60:.0f} min cannot be carried within the limits" if total.short_s >= 1 else ""
+    if not steps and short:
+        return f"no plan within the limits does better than the running one: hold it{short}"
     if not steps:
         return "the running plan carries the forecast, and no change is worth its rescale: hold it"
-    short = f"; {total.short_s / 60:.0f} min cannot be carried within the limits" if total.short_s >= 1 else ""
     return f"{len(steps)} rescales follow the forecast over {terms.demand.slots * terms.slot_h:.3g} h{short}"
 
 
@@ -334,8 +337,8 @@ def _excuses(terms: _Terms, steps: tuple[ScheduledStep, ...]) -> tuple[Excuse, .
     for step in steps:
         found = cheapest_plan(terms.topology, terms.profiles, step.load_per_s, terms.limits)
         if isinstance(found, Excuse):
-            excuses[found.plan.plan_id, found.bottleneck] = found
+            excuses[found.plan_id, found.operator] = found
             continue
         for excuse in one_fewer(terms.topology, terms.profiles, step.plan, step.load_per_s, terms.limits):
-            excuses[excuse.plan.plan_id, excuse.bottleneck] = excuse
+            excuses[excuse.plan_id, excuse.operator] = excuse
     return tuple(excuses.values())

@@ -9,9 +9,10 @@ from math import isfinite
 from typing import Any
 
 from modeling.errors import ModelError
+from modeling.excuse import Excuse
 from modeling.inputs.physical_plan import Container, Instance, PhysicalPlan
 from planner.errors import PlanError
-from planner.scaling_schedule import Alternative, Excuse, ScalingSchedule, ScheduledStep
+from planner.scaling_schedule import Alternative, ScalingSchedule, ScheduledStep
 
 Json = dict[str, Any]
 
@@ -61,11 +62,13 @@ def schedule_to_json(schedule: ScalingSchedule) -> Json:
         "excuses": [
             {
                 "plan": plan_to_json(excuse.plan),
-                "bottleneck": excuse.bottleneck,
-                "quantity": excuse.quantity,
+                "target": excuse.target,
+                "operator": excuse.operator,
                 "value": _number(excuse.value),
                 "bound": _number(excuse.bound),
+                "reason": excuse.reason,
                 "remedy": excuse.remedy,
+                "change": dict(excuse.change),
             }
             for excuse in schedule.excuses
         ],
@@ -97,21 +100,23 @@ def schedule_from_json(body: Mapping[str, Any]) -> ScalingSchedule:
                 )
                 for alternative in body["alternatives"]
             ),
-            excuses=tuple(
-                Excuse(
-                    plan=_plan(excuse["plan"]),
-                    bottleneck=excuse["bottleneck"],
-                    quantity=excuse["quantity"],
-                    value=float(excuse["value"]),
-                    bound=float(excuse["bound"]),
-                    remedy=excuse["remedy"],
-                )
-                for excuse in body["excuses"]
-            ),
+            excuses=tuple(_excuse(excuse) for excuse in body["excuses"]),
             derived_from=dict(body["derived_from"]),
         )
     except _MALFORMED as error:
         raise PlanError(f"a stored schedule cannot be read: {_said(error)}; write it with schedule_to_json") from error
+
+
+def _excuse(body: Mapping[str, Any]) -> Excuse:
+    plan, value, bound = _plan(body["plan"]), float(body["value"]), float(body["bound"])
+    if "quantity" in body:
+        # As schedules of before 0.2 tell it: a quantity of a bottleneck, which may be the whole plan.
+        quantity, of = body["quantity"], body["bottleneck"]
+        operator = of if of in plan.parallelism else ""
+        reason = f"{quantity} {value:.3g} of {of} is beyond {bound:.3g}"
+        return Excuse(plan, quantity, operator, value, bound, reason, body["remedy"])
+    change = {operator: int(count) for operator, count in body["change"].items()}
+    return Excuse(plan, body["target"], body["operator"], value, bound, body["reason"], body["remedy"], change)
 
 
 def numbers_to_json(numbers: Mapping[str, float]) -> Json:

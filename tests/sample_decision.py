@@ -8,12 +8,14 @@ from forecasting.arrivals.history import ArrivalHistory, ArrivalSeries
 from forecasting.forecast import BacktestScore, Forecast
 from forescale.report.decision.decision import CapacityStep, Decision, Outcome, StepOutcome
 from modeling.estimate import Estimate, OperatorEstimate
+from modeling.excuse import Excuse
+from modeling.flow.limits import OperatorLimit
 from modeling.flow.resources import Resources
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.queueing.queues import UNSTABLE
 from planner.lag_record import LagRecord
-from planner.scaling_schedule import Alternative, Excuse, ScalingSchedule, ScheduledStep
+from planner.scaling_schedule import Alternative, ScalingSchedule, ScheduledStep
 
 TOPOLOGY, SOURCE = "call-analytics", "ingest"
 NOW = datetime(2003, 10, 23, 21, 30, tzinfo=UTC)
@@ -117,7 +119,7 @@ def estimate(of: PhysicalPlan, load_per_s: float, source: str = SOURCE) -> Estim
         {source: min(load_per_s, mst_per_s)},
         {source: mst_per_s},
         scale,
-        bottleneck,
+        OperatorLimit(bottleneck),
         operators,
         UNSTABLE if scale <= 1 else 9.4,
         {source: max(0.0, load_per_s - mst_per_s)},
@@ -132,8 +134,8 @@ ALTERNATIVES = (
     Alternative("plan for the mean", 318.0, 3, 5400.0, "misses the target for 90 min"),
 )
 EXCUSES = (
-    Excuse(plan(18), "transcribe", "utilisation", 0.997, 0.85, "raise its parallelism to 22"),
-    Excuse(plan(22), "classify", "catch-up seconds", 912, 600, "raise its parallelism to 3"),
+    Excuse(plan(18), "utilisation", "transcribe", 0.997, 0.85, "it is too busy", "raise its parallelism to 22"),
+    Excuse(plan(22), "catch-up seconds", "classify", 912, 600, "it drains too slowly", "raise its parallelism to 3"),
 )
 
 

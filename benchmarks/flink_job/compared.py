@@ -11,7 +11,7 @@ from rescales import Rescale
 from simulated import simulated_p95_s
 
 from modeling.evaluate import evaluate
-from modeling.flow.rates import arrival_rates
+from modeling.flow.rates import plan_flows, rates_of
 from modeling.inputs.operator_profile import OperatorProfile, Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.latency.distribution import stations
@@ -83,8 +83,8 @@ class Calibration:
 def calibration(case: Case, profiles: Profiles) -> Calibration:
     """Of these profiles."""
     truth = case.job.true_profiles()
-    rates = arrival_rates(case.topology, truth, case.calibrated_at, case.load_per_s(1.0))
-    places = stations(case.topology, truth, case.calibrated_at, rates)
+    flows = plan_flows(case.topology, truth, case.calibrated_at, case.load_per_s(1.0))
+    rates, places = rates_of(flows), stations(case.topology, flows)
     return Calibration(
         topology=case.name,
         found={
@@ -194,7 +194,7 @@ def predicted(case: Case, profiles: Profiles, plan: PhysicalPlan, load_per_s: Ma
     shares = {name: each.instance_utilisation for name, each in estimate.operators.items()}
     return Predicted(
         mst_per_s=estimate.mst_per_s[case.driver],
-        bottleneck=estimate.bottleneck,
+        bottleneck=str(estimate.bottleneck),
         utilisation={name: float(each.max()) for name, each in shares.items()},
         busiest={name: tuple(np.flatnonzero(each >= each.max() - AS_BUSY).tolist()) for name, each in shares.items()},
         mean_s=estimate.latency.mean_s,

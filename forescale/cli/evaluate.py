@@ -22,7 +22,6 @@ from modeling.errors import ModelError
 from modeling.inputs.checked import site_of_plans
 from modeling.inputs.operator_profile import MOST_CV2, OperatorProfile, Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
-from modeling.inputs.placement import places_nodes
 from modeling.inputs.site import Site
 from modeling.inputs.targets import Targets
 from modeling.inputs.topology import Topology
@@ -141,7 +140,7 @@ def _profiles(given: str, topology: Topology, settings: Settings) -> dict[str, O
 
 def _check_nodes(path: str, plan: PhysicalPlan, site: Site) -> None:
     """Raises ModelError for a node that no link of the site leads to; without all nodes, links are left out anyway."""
-    if site.network is None or not places_nodes(plan):
+    if site.network is None or not plan.places_nodes:
         return
     for container in plan.packing:
         if container.node not in site.network.nodes:

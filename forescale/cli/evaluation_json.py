@@ -1,10 +1,11 @@
 """An evaluated plan as plain fields for JSON: every number of it, infinite ones as they are."""
 
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import Any
 
 from forescale.jobs.evaluation import Evaluation
 from modeling.estimate import Estimate
+from modeling.excuse import Excuse
 
 
 def evaluation_fields(evaluation: Evaluation) -> dict[str, Any]:
@@ -18,14 +19,19 @@ def evaluation_fields(evaluation: Evaluation) -> dict[str, Any]:
             "horizon_s": evaluation.horizon_s,
             "targets": {target: asdict(missed) for target, missed in evaluation.missed.items()},
         },
-        "excuses": [asdict(excuse) for excuse in evaluation.excuses],
+        "excuses": [_excuse_fields(excuse) for excuse in evaluation.excuses],
     }
+
+
+def _excuse_fields(excuse: Excuse) -> dict[str, Any]:
+    named = {field.name: getattr(excuse, field.name) for field in fields(excuse) if field.name != "plan"}
+    return {"plan_id": excuse.plan_id} | named | {"change": dict(excuse.change)}
 
 
 def estimate_fields(estimate: Estimate) -> dict[str, Any]:
     """Waits and latencies of an unstable plan are infinite; the command line writes null for that.
 
-    latency_s: to the slowest sink by the busiest instances; latency: of all tuples, with its mean.
+    latency_s: mean by the fast approximation; latency: of whole distributions, with its mean.
     """
     needs = estimate.resources
     return {
@@ -35,8 +41,8 @@ def estimate_fields(estimate: Estimate) -> dict[str, Any]:
         "throughput_per_s": dict(estimate.throughput_per_s),
         "mst_per_s": dict(estimate.mst_per_s),
         "saturation_scale": estimate.saturation_scale,
-        "bottleneck": estimate.bottleneck,
-        "other_limits": dict(estimate.other_limits),
+        "bottleneck": str(estimate.bottleneck),
+        "other_limits": {str(what): scale for what, scale in estimate.other_limits.items()},
         "latency_s": estimate.latency_s,
         "latency": None if estimate.latency is None else asdict(estimate.latency),
         "excess_per_s": dict(estimate.excess_per_s),

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from forescale.cli.output import console, plain, table
 from forescale.jobs.evaluation import Evaluation
 from modeling.estimate import Estimate
+from modeling.flow.limits import ContainerLimit, Limit, OperatorLimit
 from modeling.uncertainty.estimate_intervals import Interval
 
 
@@ -32,7 +33,7 @@ def show_comparison(evaluations: Mapping[str, Evaluation]) -> None:
                 name,
                 sum(operator.parallelism for operator in each.operators.values()),
                 f"{each.saturation_scale - 1:+.0%}" if math.isfinite(each.saturation_scale) else "no bound",
-                each.bottleneck if math.isfinite(each.saturation_scale) else "",
+                str(each.bottleneck) if math.isfinite(each.saturation_scale) else "",
                 f"{each.utilisation:.0%}",
                 *(("",) * 3 if took is None else (seconds(took.p50_s), seconds(took.p95_s), seconds(took.p99_s))),
                 f"{each.resources.total_cores:.3g}",
@@ -46,14 +47,14 @@ def show_comparison(evaluations: Mapping[str, Evaluation]) -> None:
 
 def _show_estimate(name: str, evaluation: Evaluation) -> None:
     estimate = evaluation.estimate
-    full = estimate.bottleneck if math.isfinite(estimate.saturation_scale) else ""
+    full = estimate.bottleneck if math.isfinite(estimate.saturation_scale) else None
     console.print(
         table(
             name,
             ["operator", "instances", "arrivals", "busiest instance", "mean wait", "cores", "memory"],
             [
                 (
-                    _marked(operator.operator, operator.operator == full),
+                    _marked(operator.operator, OperatorLimit(operator.operator) == full),
                     operator.parallelism,
                     f"{operator.arrival_rate_per_s:.4g}/s",
                     f"{operator.utilisation:.0%}",
@@ -141,7 +142,7 @@ def _marked(name: str, full: bool) -> str:
 def _latency(estimate: Estimate) -> str:
     of = estimate.latency
     if of is None:
-        return f"mean latency {seconds(estimate.latency_s)} to the slowest sink, by the busiest instances"
+        return f"mean latency {seconds(estimate.latency_s)}"
     return (
         f"mean latency {seconds(of.mean_s)}, p50 {seconds(of.p50_s)}, p95 {seconds(of.p95_s)}, "
         f"p99 {seconds(of.p99_s)}; p95 at {of.slowest_sink} {seconds(of.slowest_p95_s)}"
@@ -151,14 +152,12 @@ def _latency(estimate: Estimate) -> str:
 def _remedy(evaluation: Evaluation) -> str:
     """What is full where it is no operator, and what would mend it where no excuse tells that."""
     full = evaluation.estimate.bottleneck
-    if full in evaluation.estimate.operators:
-        told = any(full in (excuse.operator, *excuse.change) for excuse in evaluation.excuses)
+    if isinstance(full, OperatorLimit):
+        told = any(full.operator in (excuse.operator, *excuse.change) for excuse in evaluation.excuses)
         return "" if told else f"raise the parallelism of {full}"
     if any(excuse.reason.startswith(f"{full} is") for excuse in evaluation.excuses):
         return f"{full} is full"
-    if full.startswith("network "):
-        return f"{full} is full; place what talks over it on one node, or widen the link"
-    return f"{full} is full; spread its instances over more containers, or give it more"
+    return f"{full} is full; {full.remedy}"
 
 
 def _memory(estimate: Estimate, operator: str) -> str:
@@ -166,14 +165,14 @@ def _memory(estimate: Estimate, operator: str) -> str:
     return "" if needed is None else f"{needed.sum():.4g} MiB"
 
 
-def _show_containers(name: str, estimate: Estimate, full: str) -> None:
+def _show_containers(name: str, estimate: Estimate, full: Limit | None) -> None:
     console.print(
         table(
             f"{name}: containers",
             ["container", "node", "cores", "of", "memory", "of "],
             [
                 (
-                    _marked(str(each.id), full == f"container {each.id}"),
+                    _marked(str(each.id), full == ContainerLimit(each.id)),
                     each.node,
                     f"{each.cores:.3g}",
                     "" if each.cores_limit is None else f"{each.cores_limit:.3g}",

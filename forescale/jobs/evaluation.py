@@ -10,13 +10,11 @@ from forescale.jobs.evaluation_load import EvaluatedLoad
 from modeling.estimate import Estimate
 from modeling.evaluate import evaluate
 from modeling.excuse import Excuse
-from modeling.flow.rates import arrival_rates
 from modeling.inputs.operator_profile import Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.site import Site
 from modeling.inputs.targets import Targets
 from modeling.inputs.topology import Topology
-from modeling.latency.stream_delays import stream_delays
 from modeling.remedies import change_of, excuses
 from modeling.rescaling.plan_change import PlanChange
 from modeling.uncertainty.estimate_intervals import EstimateIntervals, estimate_intervals
@@ -90,8 +88,6 @@ def evaluation(topology: Topology, profiles: Profiles, plan: PhysicalPlan, terms
         backlog=terms.backlog,
         percentiles=True,
     )
-    rates = arrival_rates(topology, profiles, plan, load.rate_per_s, where.site)
-    delays = stream_delays(topology, profiles, plan, rates, where.site)
     rng = np.random.default_rng(terms.seed)
     paths = load.paths_per_s or {source: np.array([[rate]]) for source, rate in load.rate_per_s.items()}
     step_s = load.step_s or STEADY_S
@@ -106,7 +102,6 @@ def evaluation(topology: Topology, profiles: Profiles, plan: PhysicalPlan, terms
         downtime_s=0.0 if told.rescale is None else told.rescale.downtime_s,
         backlog_s=_waiting_s(told, terms.backlog),
         arrival_cv2=terms.arrival_cv2,
-        delays=delays,
         site=where.site,
     )
     return Evaluation(
@@ -119,7 +114,6 @@ def evaluation(topology: Topology, profiles: Profiles, plan: PhysicalPlan, terms
             rng,
             terms.draws,
             arrival_cv2=terms.arrival_cv2,
-            delays=delays,
             site=where.site,
         ),
         missed={
@@ -134,10 +128,9 @@ def evaluation(topology: Topology, profiles: Profiles, plan: PhysicalPlan, terms
             load.rate_per_s,
             terms.targets,
             arrival_cv2=terms.arrival_cv2,
-            delays=delays,
             site=where.site,
         )
-        + _crowded(told),
+        + _crowded(plan, told),
         max_lag_s=max_lag_s,
         time_to_violation_s=told.time_to_violation_s(max_lag_s, terms.backlog),
         drain_wait_s=told.drain_wait_s(terms.backlog),
@@ -174,20 +167,10 @@ def _waiting_s(told: Estimate, backlog: Mapping[str, float]) -> float:
     return (wait_s if np.isfinite(wait_s) else 0.0) + again_s
 
 
-def _crowded(told: Estimate) -> tuple[Excuse, ...]:
+def _crowded(plan: PhysicalPlan, told: Estimate) -> tuple[Excuse, ...]:
     """Containers and links that the load fills: another parallelism does not mend that, another packing may."""
     return tuple(
-        Excuse(
-            told.plan_id,
-            "throughput",
-            "",
-            1 / scale,
-            1.0,
-            f"{what} is {1 / scale:.0%} full",
-            "place what talks over it on one node, or widen the link"
-            if what.startswith("network ")
-            else "spread its instances over more containers, or give it more cores",
-        )
+        Excuse(plan, "throughput", "", 1 / scale, 1.0, f"{what} is {1 / scale:.0%} full", what.remedy)
         for what, scale in told.other_limits.items()
         if scale <= 1
     )

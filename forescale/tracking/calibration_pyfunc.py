@@ -44,7 +44,7 @@ def _fields(estimate: Estimate) -> dict[str, Any]:
     return {
         "stable": estimate.stable,
         "saturation_scale": estimate.saturation_scale,
-        "bottleneck": estimate.bottleneck,
+        "bottleneck": str(estimate.bottleneck),
         **{f"mst_per_s.{source}": rate for source, rate in estimate.mst_per_s.items()},
         **{f"throughput_per_s.{source}": rate for source, rate in estimate.throughput_per_s.items()},
         **{f"utilisation.{name}": operator.utilisation for name, operator in estimate.operators.items()},

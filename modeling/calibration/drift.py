@@ -81,7 +81,7 @@ def _as_measured_at(old: OperatorProfile, new: OperatorProfile) -> OperatorProfi
     at = new.efficiency.measured_at
     if old.efficiency.measured_at == at or old.service_s == 0:
         return old
-    factor = old.efficiency.service_s(old.service_s, at) / old.service_s
+    factor = old.service_s_of("", at) / old.service_s
     return replace(
         old,
         service_s=old.service_s * factor,

@@ -121,7 +121,7 @@ def _shape(profile: OperatorProfile, parallelism: int) -> float:
     """Service time at a parallelism, as a part of that at which it was measured."""
     if profile.service_s <= 0:
         return 1.0
-    return max(1e-6, profile.efficiency.service_s(profile.service_s, parallelism) / profile.service_s)
+    return max(1e-6, profile.service_s_of("", parallelism) / profile.service_s)
 
 
 def _at_anchor(

@@ -15,10 +15,8 @@ import numpy.typing as npt
 from modeling.errors import ModelError
 from modeling.flow.key_assignment import key_shares
 from modeling.flow.rates import Rates
-from modeling.inputs.node_speeds import node_factors
 from modeling.inputs.operator_profile import Profiles
 from modeling.inputs.physical_plan import Container, Instance, PhysicalPlan
-from modeling.inputs.placement import containers_of
 from modeling.inputs.site import ContainerSize, Site
 from modeling.inputs.topology import Topology
 
@@ -116,7 +114,7 @@ def resources(topology: Topology, profiles: Profiles, plan: PhysicalPlan, rates:
     """
     plan.check(topology)
     _check_rates(topology, plan, rates)
-    cores = instance_cores(profiles, plan, rates, site)
+    cores = dict(rates.cores)
     memory = instance_memory_mib(topology, profiles, plan, rates)
     containers = _containers(profiles, plan, rates, site, cores, memory)
     pressures = [pressure for container in containers.values() for pressure in container.over]
@@ -135,23 +133,6 @@ def resources(topology: Topology, profiles: Profiles, plan: PhysicalPlan, rates:
         if profiles[name].gc_share > LONG_GC
     ]
     return Resources(cores, memory, containers, tuple(pressures), _notes(profiles, plan, site, memory))
-
-
-def instance_cores(profiles: Profiles, plan: PhysicalPlan, rates: Rates, site: Site) -> dict[str, Floats]:
-    """Cores that each instance keeps in use, shape (parallelism,): rate × CPU seconds per tuple, on its own node.
-
-    The CPU of a tuple grows with its node's service factor, and not with the parallelism: instances that wait for each
-    other do not compute. Where cpu_s is not known: as long as it is busy, which is more than it computes wherever it
-    waits for something while busy, and less where threads beside it compute.
-    """
-    slower = node_factors(plan, site)
-    cores: dict[str, Floats] = {}
-    for name, rate_per_s in rates.instance_per_s.items():
-        cpu_s = profiles[name].cpu_s
-        cores[name] = (
-            rate_per_s * rates.service_s[name] if cpu_s is None else rate_per_s * cpu_s * slower.get(name, np.ones(1))
-        )
-    return cores
 
 
 def instance_memory_mib(
@@ -175,29 +156,6 @@ def instance_memory_mib(
     return memory
 
 
-def container_saturation(found: Resources) -> dict[int, float]:
-    """By what factor the load could grow until all cores of each container are in use; infinite where nothing bounds
-    them. What a plan sustains is the least of these and of its instances' own saturation scales.
-
-    CPU is taken as linear in the load. Where outputs follow windows it is not: then seek the load at which the
-    slowdown of a container at its rates begins.
-    """
-    return {id: container.saturation_scale for id, container in found.containers.items()}
-
-
-def instance_slowdown(plan: PhysicalPlan, found: Resources) -> dict[str, Floats]:
-    """By what factor each instance takes longer, at least, because its container lacks cores, shape (parallelism,); 1
-    without a packing.
-    """
-    placed = containers_of(plan)
-    return {
-        name: np.array([found.containers[container].slowdown for container in placed[name]])
-        if placed
-        else np.ones(count)
-        for name, count in plan.parallelism.items()
-    }
-
-
 def _check_rates(topology: Topology, plan: PhysicalPlan, rates: Rates) -> None:
     for name in topology.order:
         told = rates.instance_per_s[name].size if name in rates.instance_per_s else 0
@@ -208,12 +166,11 @@ def _check_rates(topology: Topology, plan: PhysicalPlan, rates: Rates) -> None:
             )
 
 
-def _cores_error(profiles: Profiles, plan: PhysicalPlan, rates: Rates, site: Site, name: str) -> Floats:
+def _cores_error(profiles: Profiles, plan: PhysicalPlan, rates: Rates, name: str) -> Floats:
     """Standard error of the cores of each instance; that of all instances of an operator goes up and down together."""
     profile = profiles[name]
     if profile.cpu_s is not None:
-        slower = node_factors(plan, site).get(name, np.ones(1))
-        return np.asarray(rates.instance_per_s[name] * profile.cpu_s_error * slower)
+        return np.asarray(rates.cores[name] * (profile.cpu_s_error / profile.cpu_s if profile.cpu_s else 0.0))
     if profile.service_s == 0:
         return np.zeros(plan.parallelism[name])
     return np.asarray(rates.busy[name] * profile.service_s_error / profile.service_s)
@@ -229,13 +186,12 @@ def _containers(
 ) -> dict[int, ContainerEstimate]:
     if not plan.packing:
         return {}
-    position = {container.id: number for number, container in enumerate(plan.packing)}
     size = len(plan.packing)
     used, variance, used_mib, unknown = np.zeros(size), np.zeros(size), np.zeros(size), np.zeros(size, dtype=bool)
-    for name, placed in containers_of(plan).items():
-        at = np.array([position[id] for id in placed], dtype=np.int64)
+    for name, positions in plan.container_positions.items():
+        at = np.array(positions)
         used += np.bincount(at, cores[name], size)
-        variance += np.bincount(at, _cores_error(profiles, plan, rates, site, name), size) ** 2
+        variance += np.bincount(at, _cores_error(profiles, plan, rates, name), size) ** 2
         needed = memory[name]
         if needed is None:
             unknown[at] = True

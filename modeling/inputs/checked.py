@@ -11,7 +11,6 @@ from dataclasses import replace
 from modeling.errors import ModelError
 from modeling.inputs.operator_profile import OperatorProfile, Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
-from modeling.inputs.placement import places_nodes
 from modeling.inputs.site import Site
 from modeling.inputs.topology import Stream, Topology
 
@@ -61,7 +60,7 @@ def check_site(topology: Topology, site: Site, plans: Iterable[PhysicalPlan]) ->
     them, a site may tell the speed of further nodes, as long as it names all of the plans' nodes.
     """
     check_site_streams(topology, site)
-    used = {container.node for plan in plans if places_nodes(plan) for container in plan.packing}
+    used = {container.node for plan in plans if plan.places_nodes for container in plan.packing}
     known = used | set(site.network.nodes if site.network is not None else ())
     unknown = sorted(set(site.service_factor) - known)
     if unknown and (site.network is not None or used - set(site.service_factor)):

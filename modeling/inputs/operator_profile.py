@@ -72,21 +72,7 @@ class OperatorProfile:
 
     def service_s_of(self, stream: str, parallelism: int) -> float:
         """Mean busy seconds per tuple of one stream that enters an operator of so many instances."""
-        return self.efficiency.service_s(self.stream_service_s.get(stream, self.service_s), parallelism)
-
-    def given_per_s(self, stream: str, entering_per_s: Mapping[str, Floats]) -> Floats:
-        """Tuples per second that go out on a stream, of what enters on each stream (of each instance, or in all)."""
-        if stream in self.windowed:
-            # What instances give out is in proportion to what they take in, as far as their keys are alike.
-            total = {name: float(np.sum(rate)) for name, rate in entering_per_s.items()}
-            entered = np.asarray(sum(entering_per_s.values()))
-            all_in_all = float(entered.sum())
-            return entered * (self.windowed[stream].given_per_s(total) / all_in_all if all_in_all > 0 else 0.0)
-        by_input = self.input_selectivity.get(stream)
-        if by_input is None:
-            ratio = self.selectivity.get(stream, 1.0)
-            return np.asarray(sum(entering_per_s.values()) * ratio)
-        return np.asarray(sum(rate * by_input.get(name, 0.0) for name, rate in entering_per_s.items()))
+        return float(self.efficiency.service_s(self.stream_service_s.get(stream, self.service_s), parallelism))
 
     def keys_of(self, stream: str) -> KeyHistogram | None:
         """The key histogram of one stream that enters the operator, None where nothing is known of its keys."""

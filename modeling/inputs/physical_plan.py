@@ -5,6 +5,7 @@ import json
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from numbers import Integral
 
 from modeling.errors import ModelError
@@ -70,6 +71,22 @@ class PhysicalPlan:
                 f"plan of topology {self.topology!r} places {extra[0]}, which its parallelism does not ask for; "
                 "remove it, or raise the parallelism"
             )
+
+    @cached_property
+    def container_positions(self) -> Mapping[str, tuple[int, ...]]:
+        """Per operator the position in `packing` of the container of each instance; empty without a packing."""
+        if not self.packing:
+            return {}
+        found = {operator: [0] * count for operator, count in self.parallelism.items()}
+        for position, container in enumerate(self.packing):
+            for instance in container.instances:
+                found[instance.operator][instance.index] = position
+        return {operator: tuple(positions) for operator, positions in found.items()}
+
+    @property
+    def places_nodes(self) -> bool:
+        """Whether the plan tells the node of every instance."""
+        return bool(self.packing) and all(container.node for container in self.packing)
 
     def check(self, topology: Topology) -> None:
         """Raises ModelError unless the plan is of this topology and names exactly its operators, within bounds."""

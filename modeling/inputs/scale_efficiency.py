@@ -3,8 +3,11 @@
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from modeling.errors import ModelError
+
+Floats = npt.NDArray[np.float64]
 
 _MOST = 1e6
 
@@ -17,7 +20,7 @@ class ScaleEfficiency:
     exponent: β of a throughput that grows as p^β; 1 is linear, below 1 every instance takes longer the more there are.
     coordination_s: what each further instance adds to the service time of a tuple (Gunther's coherency).
 
-    >>> ScaleEfficiency(exponent=0.5).service_s(1.0, 4)  # twice the throughput of one
+    >>> float(ScaleEfficiency(exponent=0.5).service_s(1.0, 4))  # twice the throughput of one
     2.0
     """
 
@@ -41,12 +44,22 @@ class ScaleEfficiency:
         if self.measured_at < 1:
             raise ModelError(f"scale efficiency measured at {self.measured_at} instances; give at least 1")
 
-    def service_s(self, service_s: float, parallelism: int) -> float:
-        """Seconds per tuple of one of `parallelism` instances. service_s: at `measured_at` instances."""
-        if self == LINEAR:
-            return service_s
-        scaled = service_s * float((parallelism / self.measured_at) ** (1 - self.exponent))
-        return max(0.0, scaled + self.coordination_s * (parallelism - self.measured_at))
+    def service_s(
+        self,
+        service_s: float,
+        parallelism: npt.ArrayLike,
+        exponent: npt.ArrayLike | None = None,
+        coordination_s: npt.ArrayLike | None = None,
+    ) -> Floats:
+        """Seconds per tuple of one of `parallelism` instances, broadcast. service_s: at `measured_at` instances.
+
+        exponent, coordination_s: in place of these.
+        """
+        beta = self.exponent if exponent is None else np.asarray(exponent)
+        each_s = self.coordination_s if coordination_s is None else np.asarray(coordination_s)
+        further = np.asarray(parallelism, dtype=np.float64) / self.measured_at
+        scaled = service_s * further ** (1 - beta) + each_s * (np.asarray(parallelism) - self.measured_at)
+        return np.asarray(np.maximum(scaled, 0.0))
 
 
 LINEAR = ScaleEfficiency()

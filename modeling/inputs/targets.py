@@ -1,38 +1,55 @@
 """What a plan has to hold."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from modeling.errors import ModelError
+
+ANY = "any"
+"""The name of missing at least one target."""
 
 
 @dataclass(frozen=True)
 class Targets:
     """None, or False, leaves a target free.
 
-    throughput: all that is offered is taken in. max_utilisation: of the busiest instance. max_latency_s: of the 95 %
-    quantile end to end in a steady state. max_lag_s: of the longest that a tuple waits in a backlog.
+    throughput: all that is offered is taken in. max_utilisation: of the busiest instance. max_latency_s: of the
+    quantile `latency_share` end to end in a steady state, of the tuples at all sinks together; sink_max_latency_s: of
+    those at some sinks, by name. max_lag_s: of the longest that a tuple waits in a backlog.
     """
 
     throughput: bool = True
     max_utilisation: float | None = None
     max_latency_s: float | None = None
     max_lag_s: float | None = None
+    latency_share: float = 0.95
+    sink_max_latency_s: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for name in ("max_utilisation", "max_latency_s", "max_lag_s"):
-            bound = getattr(self, name)
+        bounds = {name: getattr(self, name) for name in ("max_utilisation", "max_latency_s", "max_lag_s")}
+        bounds |= {f"sink_max_latency_s of {sink!r}": bound for sink, bound in self.sink_max_latency_s.items()}
+        for name, bound in bounds.items():
             if bound is not None and not (np.isfinite(bound) and bound > 0):
                 raise ModelError(f"target {name} {bound}; give a finite number above 0, or leave it out")
+        if not 0 < self.latency_share < 1:
+            raise ModelError(f"target latency_share {self.latency_share}; give a share between 0 and 1, .95 is the p95")
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of those that count."""
+        """Of those that count; a sink's is `latency at NAME`."""
         asked = {
             "throughput": self.throughput,
             "utilisation": self.max_utilisation is not None,
             "latency": self.max_latency_s is not None,
+            **{f"latency at {sink}": True for sink in self.sink_max_latency_s},
             "lag": self.max_lag_s is not None,
         }
         return tuple(name for name, each in asked.items() if each)
+
+    @property
+    def latency_bounds_s(self) -> dict[str | None, float]:
+        """By sink; None stands for all of them together."""
+        whole: dict[str | None, float] = {} if self.max_latency_s is None else {None: self.max_latency_s}
+        return whole | dict(self.sink_max_latency_s)

@@ -5,22 +5,23 @@ cheap on transforms, products and weighted sums, so each operator is visited onc
 inverse transform a sink gives percentiles.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
 from modeling.errors import ModelError
-from modeling.flow.rates import Rates
-from modeling.inputs.operator_profile import OperatorProfile, Profiles
-from modeling.inputs.physical_plan import PhysicalPlan
+from modeling.flow.kinds import EXACTLY
+from modeling.flow.rates import OperatorFlow
 from modeling.inputs.topology import Topology
 from modeling.latency.delay import Delay
-from modeling.latency.variability import instance_arrival_ca2
+from modeling.latency.variability import KindLoads, Variability
 from modeling.queueing.exact_wait import exact_wait
 from modeling.queueing.lattice import Lattice, mixture, two_moment_lattice
 from modeling.queueing.two_moments import tail_s
+
+Floats = npt.NDArray[np.float64]
 
 SIZE = 2**14
 """Steps of the lattice that holds the slowest path."""
@@ -30,40 +31,29 @@ Transform = npt.NDArray[np.complex128]
 
 @dataclass(frozen=True)
 class Station:
-    """One operator as a place to wait and be served: per instance, shape (parallelism,), what decides its wait.
+    """One operator as a place to wait and be served: what decides the wait of each kind of its instances.
 
-    weights: tuples per second into each instance. service_s: mean seconds per tuple; instances differ where their nodes
-    do, or what they are given by which stream. service_cv2: of single tuples, in all instances alike.
+    per_s: tuples per second into all instances; streams_per_s: on each stream that enters, before it is dealt. weights:
+    part of them that all instances of a kind are given. service_s: mean seconds per tuple; kinds differ where their
+    nodes do, or what they are given by which stream. service_cv2: of single tuples, in all instances alike. What is of
+    kinds has the shape (kinds,).
     """
 
-    weights: npt.NDArray[np.float64]
-    utilisation: npt.NDArray[np.float64]
-    ca2: npt.NDArray[np.float64]
-    service_s: npt.NDArray[np.float64]
+    per_s: float
+    streams_per_s: Mapping[str, float]
+    weights: Floats
+    utilisation: Floats
+    ca2: Floats
+    service_s: Floats
     service_cv2: float
 
-    @property
-    def mean_service_s(self) -> float:
-        """Over tuples."""
-        total = float(self.weights.sum())
-        return float(self.weights @ self.service_s) / total if total > 0 else float(self.service_s.mean())
-
     def waits(self) -> list[tuple[float, float, Lattice]]:
-        """Weight, service time and wait of the instances, those that are alike once."""
-        kinds: dict[tuple[float, float, float], float] = {}
-        for weight, utilisation, ca2, service_s in zip(
-            *(each.tolist() for each in (self.weights, self.utilisation, self.ca2, self.service_s)), strict=True
-        ):
-            # Alike to six digits: round robin's instances differ by rounding alone.
-            kind = (
-                float(f"{utilisation:.6g}") if utilisation < 1 else utilisation,
-                float(f"{ca2:.6g}"),
-                float(f"{service_s:.6g}"),
-            )
-            kinds[kind] = kinds.get(kind, 0.0) + weight
+        """Weight, service time and wait of each kind."""
         return [
             (weight, service_s, exact_wait(utilisation, service_s, ca2, self.service_cv2))
-            for (utilisation, ca2, service_s), weight in kinds.items()
+            for weight, utilisation, ca2, service_s in zip(
+                *(each.tolist() for each in (self.weights, self.utilisation, self.ca2, self.service_s)), strict=True
+            )
         ]
 
 
@@ -87,40 +77,36 @@ class LatencyDistribution:
         return max(lattice.quantile_s(share) for lattice in self.at_sink.values())
 
 
-def stations(
-    topology: Topology, profiles: Profiles, plan: PhysicalPlan, rates: Rates, arrival_cv2: float = 1.0
-) -> dict[str, Station]:
-    """Every operator's instances under these rates. arrival_cv2: of the arrivals to each source; 1 is Poisson."""
-    entering = instance_arrival_ca2(topology, profiles, plan, rates, arrival_cv2)
+def stations(topology: Topology, flows: Iterable[OperatorFlow], arrival_cv2: float = 1.0) -> dict[str, Station]:
+    """Every operator's instances. flows: of one plan under one load, in topological order. arrival_cv2: of the arrivals
+    to each source; 1 is Poisson.
+    """
+    variability = Variability(topology, arrival_cv2)
     found: dict[str, Station] = {}
-    for name in topology.order:
-        taken, service_s = rates.instance_per_s[name], rates.service_s[name]
-        spread = _service_cv2(topology, profiles[name], plan, rates)
-        found[name] = Station(taken, taken * service_s, entering[name], service_s, spread)
+    for flow in flows:
+        loads = KindLoads(flow, EXACTLY)
+        ca2 = variability.take(flow, loads).ca2(loads)
+        weight, busy, ca2, service_s = (
+            _first(each, loads.thin.shape[1]) for each in (loads.weight, loads.busy, ca2, loads.service_s)
+        )
+        streams_per_s = {name: float(per_s[0, 0]) for name, per_s in flow.stream_per_s.items()}
+        total_per_s, cv2 = float(flow.entering_per_s[0, 0]), float(loads.cv2.flat[0])
+        found[flow.name] = Station(total_per_s, streams_per_s, weight, busy, ca2, service_s, cv2)
     return found
 
 
-def _service_cv2(topology: Topology, profile: OperatorProfile, plan: PhysicalPlan, rates: Rates) -> float:
-    """Of a tuple of any stream: where streams take differently long, what they differ by comes on top."""
-    streams = topology.inputs(profile.operator)
-    if not profile.stream_service_s or len(streams) < 2:
-        return profile.service_cv2
-    weight = np.array([rates.stream_per_s[stream.name] for stream in streams])
-    each_s = np.array([profile.service_s_of(stream.name, plan.parallelism[profile.operator]) for stream in streams])
-    mean_s = float(weight @ each_s)
-    if mean_s == 0:
-        return profile.service_cv2
-    return float((1 + profile.service_cv2) * (weight @ each_s**2) * weight.sum() / mean_s**2) - 1
+def _first(of_kinds: Floats, kinds: int) -> Floats:
+    """Of the only plan under the only load, shape (kinds,)."""
+    return np.asarray(np.broadcast_to(of_kinds[0, :, 0], (kinds,)), dtype=np.float64)
 
 
 def latency_distribution(
     topology: Topology,
-    rates: Rates,
     operators: Mapping[str, Station],
     delays: Mapping[str, Delay] | None = None,
 ) -> LatencyDistribution:
-    """Distribution of the end-to-end latency. delays: by stream name (`a->b`), or by source where
-    tuples wait before it; none where not given.
+    """Distribution of the end-to-end latency. delays: by stream name (`a->b`), or by source where tuples wait before
+    it; none where not given.
 
     A tuple that an operator makes of one carries that one's age on. Sojourns along a path are taken as independent:
     exact for Poisson arrivals and exponential services (Reich 1957), an approximation elsewhere. A wait is exact for
@@ -136,7 +122,7 @@ def latency_distribution(
     for name in topology.order:
         station = operators[name]
         before = [
-            (rates.stream_per_s[stream.name], _delayed(reached[stream.upstream], added.get(stream.name), step_s))
+            (station.streams_per_s[stream.name], _delayed(reached[stream.upstream], added.get(stream.name), step_s))
             for stream in topology.inputs(name)
         ]
         # An instance that is slower makes tuples wait longer and serves them longer.
@@ -147,9 +133,9 @@ def latency_distribution(
         reached[name] = _delayed(_mixed(before), added.get(name), step_s) * _mixed(passed)
     sinks = [name for name in topology.order if not topology.outputs(name)]
     # Where nothing comes nothing is slow.
-    sinks = [name for name in sinks if rates.operator_per_s(name) > 0] or sinks
+    sinks = [name for name in sinks if operators[name].per_s > 0] or sinks
     at_sink = {name: Lattice(step_s, np.maximum(np.fft.irfft(reached[name], SIZE), 0.0)) for name in sinks}
-    return LatencyDistribution(mixture([(rates.operator_per_s(name), at_sink[name]) for name in sinks]), at_sink)
+    return LatencyDistribution(mixture([(operators[name].per_s, at_sink[name]) for name in sinks]), at_sink)
 
 
 def _mixed(before: Sequence[tuple[float, Transform]]) -> Transform:

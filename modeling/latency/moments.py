@@ -3,45 +3,118 @@
 Quicker than modeling/latency/distribution.py by orders of magnitude, and less exact: the wait of an instance is the
 closed form of modeling/queueing/queues.py and a sum of ladder heights where that solves the queue, and a percentile is
 that of a distribution of three moments where that adds whole distributions. Variability passes from operator to
-operator as in modeling/latency/variability.py.
+operator as in modeling/latency/variability.py, for both.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from modeling.flow.many_rates import ByPlan, OperatorRates
-from modeling.inputs.operator_profile import Profiles
-from modeling.inputs.topology import Grouping, Topology
-from modeling.latency.delay import Delay
-from modeling.latency.variability import ONE_BY_ONE, senders_and_receivers, some_together_ca2
+from modeling.errors import ModelError
+from modeling.flow.rates import OperatorFlow
+from modeling.inputs.topology import Topology
+from modeling.latency.stream_delays import ManyDelays
+from modeling.latency.variability import Arriving, KindLoads, Variability
 from modeling.queueing.ladder_heights import even_heights, poisson_heights
-from modeling.queueing.queues import MERGED, UNSTABLE, selected_ca2
+from modeling.queueing.queues import UNSTABLE
 from modeling.queueing.three_moments import TINY, ThreeMoments, mixture_quantile_s
 
 Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
 
 CELLS = 2**15
 """Plans x kinds of instances x scenarios that are worked on at once, so that they stay in a core's cache."""
 
 _NEARLY_FULL = 1 - 1e-9
 _SELDOM = 0.02
-"""The least share of the tuples that wait, of the utilisation: the closed form may come to 0 where some still wait."""
+"""Lower bound on P(wait > 0) as a part of the utilisation: the closed form may come to 0 where some still wait."""
+
+
+@dataclass(frozen=True)
+class SinkTimes:
+    """Of the tuples at one sink; arrays of one shape. weight: their part of the tuples at all sinks."""
+
+    weight: Floats
+    times: ThreeMoments
+
+    @classmethod
+    def of(cls, weight: Floats, mean_s: Floats, deviation_s: Floats, skewness: Floats) -> "SinkTimes":
+        return cls(weight, ThreeMoments(mean_s, deviation_s, skewness))
+
+    @property
+    def arrays(self) -> tuple[Floats, Floats, Floats, Floats]:
+        """What `of` makes the same of."""
+        return self.weight, self.times.mean_s, self.times.deviation_s, self.times.skewness
 
 
 @dataclass(frozen=True)
 class ManyLatencies:
-    """Seconds from arrival until the last service at a sink, of a tuple at any of them; UNSTABLE where an operator is.
+    """Seconds from arrival until the last service at a sink, UNSTABLE where the plan does not carry the load.
 
-    All of one shape: that of utilisation without its last axis.
+    All of one shape: that of utilisation without its last axis. stable: where the load is carried. unknown: where
+    the plan does not fit, all is NaN.
     """
 
-    mean_s: Floats
-    p50_s: Floats
-    p95_s: Floats
-    p99_s: Floats
+    sinks: Mapping[str, SinkTimes]
+    stable: Flags
+    unknown: Flags
+
+    def map(self, change: Callable[[npt.NDArray[Any]], npt.NDArray[Any]]) -> "ManyLatencies":
+        """Every array in another shape."""
+        sinks = {name: SinkTimes.of(*(change(each) for each in sink.arrays)) for name, sink in self.sinks.items()}
+        return ManyLatencies(sinks, change(self.stable), change(self.unknown))
+
+    @cached_property
+    def mean_s(self) -> Floats:
+        """Of a tuple at any sink."""
+        return self._where_stable(np.asarray(sum(sink.weight * sink.times.mean_s for sink in self.sinks.values())))
+
+    @property
+    def p50_s(self) -> Floats:
+        return self.quantile_s(0.5)
+
+    @property
+    def p95_s(self) -> Floats:
+        return self.quantile_s(0.95)
+
+    @property
+    def p99_s(self) -> Floats:
+        return self.quantile_s(0.99)
+
+    def quantile_s(self, share: float, sink: str | None = None) -> Floats:
+        """What `share` of the tuples at a sink, or at any of them, do not exceed. Raises ModelError for a share outside
+        (0, 1) and an unknown sink.
+        """
+        if not 0 < share < 1:
+            raise ModelError(f"quantile {share} is not between 0 and 1; 0.99 is the p99")
+        if sink is not None and sink not in self.sinks:
+            raise ModelError(f"{sink!r} is no sink; sinks are {', '.join(self.sinks)}")
+        if sink not in self._known.setdefault(share, {}):
+            some = list(self.sinks.values()) if sink is None else [self.sinks[sink]]
+            # Each sink keeps its shape: some sinks are often much slower than others.
+            self._known[share][sink] = self._where_stable(_in_blocks(share, some, self.stable.shape))
+        return self._known[share][sink]
+
+    @cached_property
+    def _known(self) -> dict[float, dict[str | None, Floats]]:
+        return {}
+
+    def _where_stable(self, times_s: Floats) -> Floats:
+        return np.where(self.stable, times_s, np.where(self.unknown, np.nan, UNSTABLE))
+
+
+def _in_blocks(share: float, sinks: Sequence[SinkTimes], shape: tuple[int, ...]) -> Floats:
+    """mixture_quantile_s of arrays of one shape, so many at once as stay in a core's cache."""
+    flat = [[np.broadcast_to(each, shape).reshape(-1) for each in sink.arrays] for sink in sinks]
+    found = np.empty(flat[0][0].size)
+    for begin in range(0, found.size, CELLS):
+        at = slice(begin, begin + CELLS)
+        found[at] = mixture_quantile_s(share, [(w[at], ThreeMoments(m[at], d[at], s[at])) for w, m, d, s in flat])
+    return found.reshape(shape)
 
 
 @dataclass(frozen=True)
@@ -89,189 +162,73 @@ def _third(cv2: Floats) -> Floats:
 
 
 class LatencyRecursion:
-    """Takes one operator after the other, in topological order, and keeps only what later ones need."""
+    """Takes one operator after the other, in topological order, and keeps only what later ones need.
 
-    def __init__(
-        self,
-        topology: Topology,
-        profiles: Profiles,
-        shape: tuple[int, int],
-        arrival_cv2: float,
-        delays: Mapping[str, Delay],
-        service_cv2: Mapping[str, Floats],
-    ) -> None:
+    alike: kinds of instances, as OperatorFlow.kinds has it.
+    """
+
+    def __init__(self, topology: Topology, shape: tuple[int, int], arrival_cv2: float, alike: float) -> None:
         self._topology = topology
-        self._profiles = profiles
         self._shape = shape
-        self._arrival_cv2 = arrival_cv2
-        self._delays = delays
-        self._cv2 = service_cv2
-        self._together: dict[str, Floats] = {}
-        self._alone: dict[str, Floats] = {}
-        self._senders: dict[str, Floats] = {}
+        self._alike = alike
+        self._variability = Variability(topology, arrival_cv2)
         self._age: dict[str, Moments] = {}
-        self._taken: dict[str, ByPlan] = {}
         self._readers = {name: len(topology.outputs(name)) for name in topology.order}
-        self._sinks: list[tuple[Floats, Moments]] = []
+        self._sinks: dict[str, tuple[Floats, Moments]] = {}
 
-    def take(self, operator: OperatorRates) -> None:
-        name = operator.name
-        waiting = _Waiting(operator)
-        arriving, pooled = self._arriving(operator, waiting)
-        waited = waiting.waited(arriving, self._shape)
+    def take(self, flow: OperatorFlow, delays: Mapping[str, ManyDelays]) -> None:
+        """delays: by stream that enters, or of a source by its own name; where there are any."""
+        name = flow.name
+        loads = KindLoads(flow, self._alike)
+        age = _Waiting(loads).waited(self._variability.take(flow, loads), self._shape)
         if self._topology.inputs(name):
-            age = self._before(operator, waiting) + waited
-        elif (before := self._delays.get(name)) is not None and before.mean_s > 0:
-            age = waited + two_moment(before.mean_s, before.cv2)
+            age = self._before(flow, loads, delays) + age
+        elif name in delays:
+            age = age + two_moment(delays[name].mean_s, delays[name].cv2)
+        if self._topology.outputs(name):
+            self._age[name] = age
         else:
-            age = waited
-        taken = ByPlan(operator.row, operator.total_per_s)
-        if outputs := self._topology.outputs(name):
-            self._age[name], self._taken[name], self._senders[name] = age, taken, waiting.parallelism
-            cs2 = self._cv2.get(name, np.asarray(self._profiles[name].service_cv2))
-            self._together[name] = waiting.together(pooled, cs2)
-            if any(stream.grouping in ONE_BY_ONE for stream in outputs):
-                self._alone[name] = waiting.alone(arriving, cs2)
-        else:
-            self._sinks.append((taken.every(), age))
+            self._sinks[name] = loads.by_plan(flow.entering_per_s), age
         for stream in self._topology.inputs(name):
             self._readers[stream.upstream] -= 1
             if not self._readers[stream.upstream]:
-                for kept in (self._age, self._taken, self._senders, self._together, self._alone):
-                    kept.pop(stream.upstream, None)
+                del self._age[stream.upstream]
 
-    def latencies(self, stable: npt.NDArray[np.bool_]) -> ManyLatencies:
-        """stable: shape (plans, scenarios)."""
-        total = np.asarray(sum(rate for rate, _ in self._sinks))
-        weights = [
-            np.where(total > 0, rate / np.where(total > 0, total, 1.0), 1 / len(self._sinks)) for rate, _ in self._sinks
-        ]
-        mean_s = sum(weight * age.first for weight, (_, age) in zip(weights, self._sinks, strict=True))
-        # Each sink keeps its shape: some sinks are often much slower than others.
-        parts = [(weight, age.fitted()) for weight, (_, age) in zip(weights, self._sinks, strict=True)]
-        told = (np.asarray(mean_s), *(mixture_quantile_s(share, parts) for share in (0.5, 0.95, 0.99)))
-        return ManyLatencies(*(np.where(stable, each, UNSTABLE) for each in told))
+    def at_sinks(self) -> dict[str, SinkTimes]:
+        total = np.asarray(sum(rate for rate, _ in self._sinks.values()))
+        some = np.where(total > 0, total, 1.0)
+        return {
+            name: SinkTimes(np.where(total > 0, rate / some, 1 / len(self._sinks)), age.fitted())
+            for name, (rate, age) in self._sinks.items()
+        }
 
-    def _arriving(self, operator: OperatorRates, waiting: "_Waiting") -> tuple["_Arriving", Floats]:
-        """At the instances, and of all of them together over long spans (ca²)."""
-        streams = self._topology.inputs(operator.name)
-        arriving = _Arriving()
-        if not streams:
-            arriving.kept = (self._arrival_cv2 - 1) / waiting.parallelism
-            return arriving, np.full((1, 1), self._arrival_cv2)
-        pooled: Floats = np.zeros((1, 1))
-        squares: Floats = np.zeros((1, 1))
-        for stream in streams:
-            up = stream.upstream
-            part = waiting.part(stream.name)
-            taken, out = self._taken[up].every(), waiting.by_plan(operator.stream_per_s[stream.name])
-            made = np.where(taken > 0, out / np.where(taken > 0, taken, 1.0), 1.0)
-            whole = selected_ca2(self._together[up], made)
-            pooled = pooled + part * whole
-            senders, receivers = senders_and_receivers(stream.grouping, self._senders[up], waiting.parallelism)
-            given = whole
-            if stream.grouping in ONE_BY_ONE:
-                of_some = some_together_ca2(self._alone[up], self._together[up], senders, self._senders[up])
-                given = selected_ca2(of_some, made)
-            squares = squares + part**2 / senders
-            batched = bool((made > 1).any())
-            batch = np.maximum(made, 1.0) if batched else np.ones((1, 1))
-            if stream.grouping is Grouping.FIELDS:
-                arriving.add_hashed(part * (given - batch), part * (batch - 1) if batched else None)
-            else:
-                short = np.maximum(batch / receivers, 1.0)
-                arriving.add_kept(part * (given / receivers - short), part * (short - 1) if batched else None)
-        arriving.several = 1 / squares - 1
-        return arriving, pooled
-
-    def _before(self, operator: OperatorRates, waiting: "_Waiting") -> Moments:
+    def _before(self, flow: OperatorFlow, loads: KindLoads, delays: Mapping[str, ManyDelays]) -> Moments:
         """Age of the tuples that enter: the streams weighed by rate."""
         mixed: Moments | None = None
-        streams = self._topology.inputs(operator.name)
+        streams = self._topology.inputs(flow.name)
         for stream in streams:
             way = self._age[stream.upstream]
-            if (delay := self._delays.get(stream.name)) is not None and delay.mean_s > 0:
+            if (delay := delays.get(stream.name)) is not None:
                 way = way + two_moment(delay.mean_s, delay.cv2)
             if len(streams) > 1:
-                way = way * waiting.part(stream.name)
+                way = way * loads.part(stream.name)
             mixed = way if mixed is None else mixed.with_chance_of(way)
         assert mixed is not None
         return mixed
 
 
-@dataclass
-class _Arriving:
-    """ca² − 1 at the instances, as modeling/latency/variability.py has it, by what decides it; shape (plans or 1,
-    scenarios).
-
-    hashed: of hashed streams, as if all went to one instance; kept: of the others at each instance. Both are what long
-    spans have more than short ones; what these have, where tuples come in batches, is in the other two. several: how
-    many streams come together, less one.
-    """
-
-    hashed: Floats | None = None
-    kept: Floats = field(default_factory=lambda: np.zeros((1, 1)))
-    hashed_batches: Floats | None = None
-    kept_batches: Floats | None = None
-    several: Floats = field(default_factory=lambda: np.zeros((1, 1)))
-
-    def add_hashed(self, more: Floats, batches: Floats | None) -> None:
-        self.hashed = _sum(self.hashed, more)
-        self.hashed_batches = _sum(self.hashed_batches, batches)
-
-    def add_kept(self, more: Floats, batches: Floats | None) -> None:
-        self.kept = self.kept + more
-        self.kept_batches = _sum(self.kept_batches, batches)
-
-    def at(self, plans: slice, thin: Floats, idle2: Floats) -> Floats:
-        """Shape (plans or 1, kinds or 1, scenarios or 1), of these plans.
-
-        thin: part of all that enters which an instance of each kind is given. idle2: its idle part, squared.
-        """
-
-        def of(each: Floats) -> Floats:
-            return (each[plans] if each.shape[0] > 1 else each)[:, None]
-
-        found = of(self.kept)
-        if self.hashed is not None:
-            found = thin * of(self.hashed) + found
-        if (self.several > 0).any():
-            found = found / (1 + idle2 * (MERGED * of(self.several)))
-        if self.kept_batches is not None:
-            found = found + of(self.kept_batches)
-        if self.hashed_batches is not None:
-            found = found + thin * of(self.hashed_batches)
-        return found
-
-
-def _sum(one: Floats | None, other: Floats | None) -> Floats | None:
-    if one is None or other is None:
-        return other if one is None else one
-    return one + other
-
-
 class _Waiting:
-    """What of one operator's waits does not depend on the variability of its arrivals: worked out once a row."""
+    """Waits of one operator's instances, of what they are given."""
 
-    def __init__(self, operator: OperatorRates) -> None:
-        kinds = operator.kinds
-        assert kinds is not None
-        self._row = operator.row
-        total = operator.total_per_s[:, None]
-        some = np.where(total > 0, total, 1.0)
-        self._counts = operator.parallelism[:, None].astype(np.float64)
-        even = 1 / self._counts[:, :, None]
-        self._thin = np.where(total > 0, kinds.taken_per_s / some, even)
-        self._weight = kinds.number[:, :, None] * self._thin
-        self._busy = np.minimum(kinds.busy, _NEARLY_FULL)
-        given = np.stack([operator.stream_per_s[of] for of in operator.stream_per_s])
-        whole = given.sum(axis=0)
-        parts = np.where(whole > 0, given / np.where(whole > 0, whole, 1.0), 1 / len(given))
-        self._streams = dict(zip(operator.stream_per_s, parts, strict=True))
+    def __init__(self, loads: KindLoads) -> None:
+        self._loads = loads
+        self._row = loads.row
+        self._thin = loads.thin
+        self._weight = loads.weight
+        self._busy = np.minimum(loads.busy, _NEARLY_FULL)
         self._idle2 = (1 - self._busy) ** 2
-        self._service_s = kinds.service_s
-        self._cv2 = np.broadcast_to(kinds.service_cv2, (len(self._counts), kinds.service_cv2.shape[1]))[:, None]
-        cs2 = self._cv2
+        self._service_s = loads.service_s
+        self._cv2 = cs2 = loads.cv2
         self._heights = poisson_heights(cs2)
         self._evener: tuple[Floats, Floats] | None = None
         if (cs2 > 1).any():
@@ -279,31 +236,7 @@ class _Waiting:
             self._evener = (self._heights[0] - twice, self._heights[1] - thrice)
         self._half_wait_s = self._busy / (1 - self._busy) * self._service_s / 2
 
-    @property
-    def parallelism(self) -> Floats:
-        """Of each plan, shape (plans, 1)."""
-        return self._counts[self._row]
-
-    def by_plan(self, rows: Floats) -> Floats:
-        return rows if rows.shape[0] == 1 else rows[self._row]
-
-    def part(self, stream: str) -> Floats:
-        """Of all that enters, by rate; shape (plans or 1, scenarios)."""
-        return self.by_plan(self._streams[stream])
-
-    def together(self, pooled: Floats, cs2: Floats) -> Floats:
-        """Squared variation of the departures of all instances together over long spans, shape (plans, scenarios)."""
-        busy2 = self.by_plan((self._weight * self._busy**2).sum(axis=1))
-        return pooled + busy2 * (cs2 - pooled)
-
-    def alone(self, arriving: "_Arriving", cs2: Floats) -> Floats:
-        """Squared variation of the gaps between departures of the busiest instance, shape (plans, scenarios)."""
-        largest = self._thin.argmax(axis=1)[:, None]
-        thin, busy = (self.by_plan(np.take_along_axis(each, largest, 1)) for each in (self._thin, self._busy))
-        ca2 = 1 + arriving.at(slice(None), thin, (1 - busy) ** 2)[:, 0]
-        return np.asarray(ca2 + busy[:, 0] ** 2 * (cs2 - ca2))
-
-    def waited(self, arriving: "_Arriving", shape: tuple[int, int]) -> Moments:
+    def waited(self, arriving: Arriving, shape: tuple[int, int]) -> Moments:
         """Moments of wait and service over instances, shape (plans, scenarios)."""
         plans, scenarios = shape
         found = np.empty((3, plans, scenarios))
@@ -316,7 +249,8 @@ class _Waiting:
         waits = Moments(found[0], found[1], found[2])
         if self._service_s.shape[1] > 1:
             return waits
-        return waits + two_moment(self.by_plan(self._service_s[:, 0]), self.by_plan(self._cv2[:, 0]))
+        by_plan = self._loads.by_plan
+        return waits + two_moment(by_plan(self._service_s[:, 0]), by_plan(self._cv2[:, 0]))
 
     def _waited(self, row: npt.NDArray[np.int64], arriving: Floats, into: Floats) -> None:
         """arriving: ca² − 1, shape (plans or 1, kinds or 1, scenarios or 1)."""

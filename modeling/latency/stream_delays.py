@@ -1,55 +1,124 @@
-"""What a site adds to a tuple's way: network, buffers, serialisation of every stream; and when its links are full."""
+"""What a site adds to a tuple's way, by stream: network, buffers, serialisation; and before sources that poll."""
 
-from modeling.flow.hop_delay import hop_delays
-from modeling.flow.rates import Rates
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from modeling.errors import ModelError
+from modeling.flow.crossing import Crossing
+from modeling.flow.rates import OperatorFlow
 from modeling.flow.routing import POINTWISE
+from modeling.flow.scenarios import Scenarios
+from modeling.flow.throughput import Capacity
 from modeling.inputs.operator_profile import Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
-from modeling.inputs.placement import node_of_container, places_nodes
+from modeling.inputs.placed import Placed
 from modeling.inputs.site import Site
-from modeling.inputs.topology import Grouping, Topology
+from modeling.inputs.topology import Grouping, Stream, Topology
 from modeling.latency.delay import Delay, buffer_timeout_delay
+
+Floats = npt.NDArray[np.float64]
 
 BUFFER_BYTES = 32 * 1024
 """Of Flink's network buffers, by default: one that is full leaves before its time-out."""
 
 
-def stream_delays(
-    topology: Topology, profiles: Profiles, plan: PhysicalPlan, rates: Rates, site: Site
-) -> dict[str, Delay]:
-    """The delay of every stream that has any, by its name; and of sources that poll, by theirs.
+@dataclass(frozen=True)
+class ManyDelays:
+    """Delay of many plans under many scenarios: mean in seconds and variance in seconds², shape (plans or 1, scenarios
+    or 1).
+    """
+
+    mean_s: Floats
+    variance_s2: Floats
+
+    @property
+    def cv2(self) -> Floats:
+        some = np.where(self.mean_s > 0, self.mean_s, 1.0)
+        return np.where(self.mean_s > 0, self.variance_s2 / some / some, 0.0)
+
+    def first(self) -> Delay:
+        """Of the first plan under the first scenario."""
+        return Delay(float(self.mean_s.flat[0]), float(self.variance_s2.flat[0]))
+
+
+class StreamDelays:
+    """added: what streams add beside the site, by `a->b`, and what tuples wait before a source, by its name.
 
     A buffer leaves after buffer_timeout_s, or as soon as it is full where bytes_per_tuple tell when that is: a tuple
     waits evenly between nothing and that. Operators that the engine chains have no buffer between them, which a plan
-    does not tell.
+    does not tell. Raises ModelError for an added delay of what is neither a stream nor a source.
     """
-    delays: dict[str, Delay] = {}
-    hops = (
-        hop_delays(topology, profiles, plan, rates, node_of_container(plan), site.network)
-        if site.network is not None and places_nodes(plan)
-        else {}
-    )
-    for name in topology.sources:
-        polling = profiles[name].polling
-        if polling is not None and polling.interval_s > 0:
-            delays[name] = buffer_timeout_delay(polling.interval_s)
-    for stream in topology.streams:
-        delay = Delay(site.serialisation_s.get(stream.name, 0.0))
-        if stream.name in hops:
-            hop = hops[stream.name]
-            delay += Delay(hop.mean_ms / 1e3, (hop.jitter_ms / 1e3) ** 2)
+
+    def __init__(self, topology: Topology, plans: Placed, site: Site, added: Mapping[str, Delay]) -> None:
+        if unknown := sorted(set(added) - {stream.name for stream in topology.streams} - set(topology.sources)):
+            raise ModelError(f"delay of {unknown[0]}, which is no stream and no source; streams are named `a->b`")
+        self._topology = topology
+        self._plans = plans
+        self._site = site
+        self._added = added
+
+    def of(self, flow: OperatorFlow, crossings: Sequence[tuple[str, Crossing]]) -> dict[str, ManyDelays]:
+        """Of the streams that enter an operator, by their names, or of a source by its own; where there is any.
+
+        crossings: of the same streams, where nodes are told.
+        """
+        crossed = dict(crossings)
+        found = {s.name: self._of_stream(s, flow, crossed.get(s.name)) for s in self._topology.inputs(flow.name)}
+        if not found:
+            polling = flow.profile.polling
+            before = self._added.get(flow.name, Delay())
+            if polling is not None and polling.interval_s > 0:
+                before += buffer_timeout_delay(polling.interval_s)
+            found[flow.name] = ManyDelays(*(np.full((1, 1), each) for each in (before.mean_s, before.variance_s2)))
+        return {name: each for name, each in found.items() if (each.mean_s > 0).any()}
+
+    def _of_stream(self, stream: Stream, flow: OperatorFlow, crossed: Crossing | None) -> ManyDelays:
+        site = self._site
+        fixed = self._added.get(stream.name, Delay()) + Delay(site.serialisation_s.get(stream.name, 0.0))
+        mean_s, variance_s2 = np.full((1, 1), fixed.mean_s), np.full((1, 1), fixed.variance_s2)
+        if crossed is not None and site.network is not None:
+            # Over tuples: which pair of nodes each takes, and the jitter there.
+            delay_s, jitter_s = site.network.delay_ms / 1e3, site.network.jitter_ms / 1e3
+            hop_s = crossed.mean(delay_s)
+            mean_s = mean_s + hop_s
+            variance_s2 = variance_s2 + np.maximum(crossed.mean(delay_s**2 + jitter_s**2) - hop_s**2, 0.0)
         if site.buffer_timeout_s > 0:
-            senders, receivers = plan.parallelism[stream.upstream], plan.parallelism[stream.downstream]
-            match stream.grouping:
-                case Grouping.ALL | Grouping.GLOBAL:
-                    channels = senders  # each sender's whole stream goes to every receiver, or to the one
-                case grouping if grouping in POINTWISE:
-                    channels = max(senders, receivers)
-                case _:
-                    channels = senders * receivers
-            bytes_per_s = rates.stream_per_s[stream.name] * site.bytes_per_tuple.get(stream.name, 0.0) / channels
-            full_s = BUFFER_BYTES / bytes_per_s if bytes_per_s > 0 else float("inf")
-            delay += buffer_timeout_delay(min(site.buffer_timeout_s, full_s))
-        if delay.mean_s > 0:
-            delays[stream.name] = delay
-    return delays
+            waits_s = self._buffered_s(stream, flow)
+            mean_s, variance_s2 = mean_s + waits_s / 2, variance_s2 + waits_s**2 / 12
+        return ManyDelays(mean_s, variance_s2)
+
+    def _buffered_s(self, stream: Stream, flow: OperatorFlow) -> Floats:
+        """Seconds until a buffer leaves."""
+        site = self._site
+        size = site.bytes_per_tuple.get(stream.name, 0.0)
+        if size == 0:
+            return np.full((1, 1), site.buffer_timeout_s)
+        senders, receivers = (self._plans.parallelism[end] for end in (stream.upstream, stream.downstream))
+        match stream.grouping:
+            case Grouping.ALL | Grouping.GLOBAL:
+                channels = senders  # each sender's whole stream goes to every receiver, or to the one
+            case grouping if grouping in POINTWISE:
+                channels = np.maximum(senders, receivers)
+            case _:
+                channels = senders * receivers
+        bytes_per_s = flow.stream_per_s[stream.name][flow.row] * size / channels[:, None]
+        with np.errstate(divide="ignore"):
+            return np.minimum(site.buffer_timeout_s, BUFFER_BYTES / bytes_per_s)
+
+
+def plan_delays(
+    topology: Topology, profiles: Profiles, plan: PhysicalPlan, load_per_s: Mapping[str, float], site: Site
+) -> dict[str, Delay]:
+    """What the site adds to each stream, and before each source that polls, under one plan and load."""
+    capacity = Capacity(topology, profiles, [plan], site)
+    delays = StreamDelays(topology, capacity.placed, site, {})
+    found: dict[str, Delay] = {}
+
+    def visit(flow: OperatorFlow, crossings: Sequence[tuple[str, Crossing]]) -> None:
+        found.update({name: each.first() for name, each in delays.of(flow, crossings).items()})
+
+    capacity.used(Scenarios(np.array([[load_per_s[source] for source in topology.sources]])), visit)
+    return found

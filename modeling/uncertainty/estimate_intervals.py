@@ -5,12 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from modeling.evaluate_many import evaluate_draws
 from modeling.inputs.operator_profile import Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.site import NOWHERE, Site
 from modeling.inputs.topology import Topology
-from modeling.latency.delay import Delay
+from modeling.uncertainty.evaluate_draws import evaluate_draws
 from modeling.uncertainty.parameter_draws import parameter_draws
 
 Interval = tuple[float, float]
@@ -42,7 +41,6 @@ def estimate_intervals(
     *,
     share: float = 0.9,
     arrival_cv2: float = 1.0,
-    delays: Mapping[str, Delay] | None = None,
     site: Site = NOWHERE,
 ) -> EstimateIntervals:
     """Of one plan under one load, from `draws` draws of the parameters.
@@ -53,7 +51,7 @@ def estimate_intervals(
     plan.check(topology)
     loads = {source: [rate] for source, rate in load_per_s.items()}
     drawn = parameter_draws(profiles, rng, draws)
-    told = evaluate_draws(topology, profiles, [plan], loads, drawn, arrival_cv2=arrival_cv2, delays=delays, site=site)
+    told = evaluate_draws(topology, profiles, [plan], loads, drawn, arrival_cv2=arrival_cv2, site=site)
     assert told.latency is not None
     edges = ((1 - share) / 2, (1 + share) / 2)
 

@@ -1,14 +1,13 @@
 """Draws of what is only known with an error, so that estimates become distributions."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri, stdtrit
 
 from modeling.errors import ModelError
-from modeling.flow.many_rates import Scenarios
+from modeling.flow.scenarios import AS_PROFILED, Parameters, Scenarios
 from modeling.inputs.operator_profile import OperatorProfile, Profiles
 
 Floats = npt.NDArray[np.float64]
@@ -30,27 +29,16 @@ _MOST_FACTOR = 1e3
 
 @dataclass(frozen=True)
 class ParameterDraws:
-    """By what profiles are multiplied, each array of shape (draws,); what has no error is left out.
-
-    service_factor: per operator, of the service time of every stream that enters, at every parallelism. service_cv2:
-    per operator, instead of the profile's. selectivity_factor: per stream name. cpu_factor: per operator, of cpu_s.
-    The others as in Scenarios.
-    """
+    """So many draws of parameters: each array has the shape (draws,); what has no error is left out."""
 
     count: int
-    service_factor: Mapping[str, Floats] = field(default_factory=dict)
-    service_cv2: Mapping[str, Floats] = field(default_factory=dict)
-    selectivity_factor: Mapping[str, Floats] = field(default_factory=dict)
-    cpu_factor: Mapping[str, Floats] = field(default_factory=dict)
-    stream_service_factor: Mapping[str, Floats] = field(default_factory=dict)
-    input_selectivity_factor: Mapping[tuple[str, str], Floats] = field(default_factory=dict)
-    scale_exponent: Mapping[str, Floats] = field(default_factory=dict)
-    coordination_s: Mapping[str, Floats] = field(default_factory=dict)
+    parameters: Parameters = AS_PROFILED
 
     def scenarios(self, loads_per_s: Floats) -> Scenarios:
         """Every draw under every load, loads fastest. loads_per_s: shape (loads, sources)."""
         loads = loads_per_s.shape[0]
-        return self._drawn.under(np.tile(loads_per_s, (self.count, 1)), lambda each: np.repeat(each, loads))
+        drawn = self.parameters.map(lambda each: np.repeat(each, loads))
+        return Scenarios(np.tile(loads_per_s, (self.count, 1)), drawn)
 
     def paired(self, loads_per_s: Floats) -> Scenarios:
         """Path by path: draw number m (after the last, from the first again) all along path m.
@@ -59,22 +47,8 @@ class ParameterDraws:
         """
         paths, steps, sources = loads_per_s.shape
         of_path = np.arange(paths) % self.count
-        loads = loads_per_s.reshape(paths * steps, sources)
-        return self._drawn.under(loads, lambda each: np.repeat(each[of_path], steps))
-
-    @property
-    def _drawn(self) -> Scenarios:
-        """A scenario for each draw, as yet without loads."""
-        return Scenarios(
-            np.zeros((self.count, 0)),
-            self.service_factor,
-            self.service_cv2,
-            self.selectivity_factor,
-            self.stream_service_factor,
-            self.input_selectivity_factor,
-            self.scale_exponent,
-            self.coordination_s,
-        )
+        drawn = self.parameters.map(lambda each: np.repeat(each[of_path], steps))
+        return Scenarios(loads_per_s.reshape(paths * steps, sources), drawn)
 
 
 def parameter_draws(profiles: Profiles, rng: np.random.Generator, count: int) -> ParameterDraws:
@@ -140,14 +114,16 @@ def parameter_draws(profiles: Profiles, rng: np.random.Generator, count: int) ->
                 selectivity[stream] = np.maximum(1 + _relative(error, ratio, samples) * spread(samples), 0.0)
     return ParameterDraws(
         count,
-        service,
-        cv2,
-        selectivity,
-        cpu,
-        stream_service,
-        input_selectivity,
-        exponent,
-        coordination,
+        Parameters(
+            service_factor=service,
+            service_cv2=cv2,
+            selectivity_factor=selectivity,
+            cpu_factor=cpu,
+            stream_service_factor=stream_service,
+            input_selectivity_factor=input_selectivity,
+            scale_exponent=exponent,
+            coordination_s=coordination,
+        ),
     )
 
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from modeling.evaluate_many import evaluate_many
 from modeling.flow.routing import POINTWISE
-from modeling.flow.throughput import throughput_per_s
 from modeling.inputs.operator_profile import OperatorProfile, Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Grouping, Operator, Stream, Topology
@@ -102,4 +102,5 @@ def test_step__lets_exactly_the_models_throughput_through_above_capacity(
 def _capacity_per_s(topology: Topology, profiles: Profiles, parallelism: dict[str, int]) -> float:
     """Maximum sustainable throughput as the performance model gives it: what gets through of far too much."""
     plan = PhysicalPlan(topology.name, parallelism)
-    return throughput_per_s(topology, profiles, plan, {topology.sources[0]: 1e9})[topology.sources[0]]
+    much = {topology.sources[0]: 1e9}
+    return float(evaluate_many(topology, profiles, [plan], much, latency=False).throughput_per_s[0, 0, 0])

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from modeling.flow.rates import arrival_rates
+from modeling.flow.rates import plan_flows
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Operator, Stream, Topology
@@ -108,8 +108,7 @@ def test_mean_of_a_way__is_the_sum_of_its_means(parts: list[tuple[float, float]]
         for name, (service_s, cv2) in zip(names, parts, strict=True)
     }
     plan = PhysicalPlan("way", dict.fromkeys(names, 1))
-    rates = arrival_rates(topology, profiles, plan, {"o0": 1.0})
-    operators = stations(topology, profiles, plan, rates)
-    told = latency_distribution(topology, rates, operators, {streams[0].name: Delay(delay_s, delay_s**2)})
-    parts_s = sum(operators[name].waits()[0][2].mean_s + operators[name].mean_service_s for name in names) + delay_s
+    operators = stations(topology, plan_flows(topology, profiles, plan, {"o0": 1.0}))
+    told = latency_distribution(topology, operators, {streams[0].name: Delay(delay_s, delay_s**2)})
+    parts_s = sum(operators[name].waits()[0][2].mean_s + operators[name].service_s[0] for name in names) + delay_s
     assert told.of_tuples.mean_s == pytest.approx(parts_s, rel=2e-3)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from modeling.flow.rates import arrival_rates
-from modeling.flow.resources import Resources, container_saturation, instance_slowdown, resources
+from modeling.flow.resources import Resources, resources
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.physical_plan import Container, Instance, PhysicalPlan
 from modeling.inputs.site import ContainerSize, Site
@@ -103,19 +103,9 @@ def test_more_load__needs_no_less_and_saturates_no_later(
 def test_saturation__is_where_slowing_down_begins(
     measured: dict[str, OperatorProfile], plan: PhysicalPlan, load_per_s: float, site: Site
 ) -> None:
-    for id, scale in container_saturation(_found(measured, plan, load_per_s, site)).items():
+    for id, found in _found(measured, plan, load_per_s, site).containers.items():
+        scale = found.saturation_scale
         if not np.isfinite(scale) or scale > 1e9:
             continue
         assert _found(measured, plan, load_per_s * scale * 0.999, site).containers[id].slowdown == 1
         assert _found(measured, plan, load_per_s * scale * 1.01, site).containers[id].slowdown == pytest.approx(1.01)
-
-
-@given(profiles(), packed(), LOADS, SITES)
-def test_instances_of_a_container__slow_down_alike(
-    measured: dict[str, OperatorProfile], plan: PhysicalPlan, load_per_s: float, site: Site
-) -> None:
-    found = _found(measured, plan, load_per_s, site)
-    slowdown = instance_slowdown(plan, found)
-    for container in plan.packing:
-        for instance in container.instances:
-            assert slowdown[instance.operator][instance.index] == found.containers[container.id].slowdown

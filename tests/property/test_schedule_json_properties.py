@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from modeling.excuse import Excuse
 from modeling.inputs.physical_plan import Container, Instance, PhysicalPlan
 from planner.errors import PlanError
-from planner.scaling_schedule import Alternative, Excuse, ScalingSchedule, ScheduledStep
+from planner.scaling_schedule import Alternative, ScalingSchedule, ScheduledStep
 from planner.schedule_json import plan_from_json, plan_to_json, schedule_from_json, schedule_to_json
 
 NUMBERS = st.floats(allow_nan=False)  # infinity is a number that the model gives: the wait of an unstable operator
@@ -70,7 +71,17 @@ SCHEDULES = st.builds(
         max_size=2,
     ).map(tuple),
     excuses=st.lists(
-        st.builds(Excuse, plan=plans(), bottleneck=TEXTS, quantity=TEXTS, value=NUMBERS, bound=NUMBERS, remedy=TEXTS),
+        st.builds(
+            Excuse,
+            plan=plans(),
+            target=TEXTS,
+            operator=TEXTS,
+            value=NUMBERS,
+            bound=NUMBERS,
+            reason=TEXTS,
+            remedy=TEXTS,
+            change=st.dictionaries(TEXTS, st.integers(0, 99), max_size=2),
+        ),
         max_size=2,
     ).map(tuple),
     derived_from=st.dictionaries(TEXTS, TEXTS, max_size=2),

@@ -138,7 +138,7 @@ def _row(
         plan=plan,
         predicted_per_s=estimate.mst_per_s[SOURCE],
         measured_per_s=throughput_per_s(samples, SOURCE),
-        predicted_bottleneck=estimate.bottleneck,
+        predicted_bottleneck=str(estimate.bottleneck),
         measured_bottleneck=measured_bottleneck(topology, samples),
         utilisation=utilisations(topology, samples),
         downtime_s=verified.downtime_s,

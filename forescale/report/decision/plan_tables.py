@@ -17,7 +17,9 @@ from forescale.report.kit.wording import (
     rate,
 )
 from modeling.estimate import Estimate
-from planner.scaling_schedule import Excuse, ScheduledStep
+from modeling.excuse import Excuse
+from modeling.flow.limits import OperatorLimit
+from planner.scaling_schedule import ScheduledStep
 
 
 def steps_table(decision: Decision) -> Table:
@@ -93,7 +95,7 @@ def _operator_cells(estimate: Estimate, name: str) -> tuple[Cell, Cell]:
 
 def _notes(name: str, moments: Mapping[str, Estimate], max_utilisation: float) -> tuple[str, ...]:
     """In words what the numbers of the row mean: a limit, a breach, the arrivals."""
-    limiting = [word for word, estimate in moments.items() if estimate.bottleneck == name]
+    limiting = [word for word, estimate in moments.items() if estimate.bottleneck == OperatorLimit(name)]
     breaches = [
         f"{word} {trouble}"
         for word, estimate in moments.items()
@@ -149,8 +151,9 @@ def excuses_table(decision: Decision) -> Table:
 
 def _excuse_row(excuse: Excuse, decision: Decision) -> tuple[Cell, ...]:
     change = parallelism_change(decision.schedule.current, excuse.plan)
+    of = f" of {excuse.operator}" if excuse.operator else ""
     return (
         Cell(", ".join(change), (count_of(excuse.plan.instances, "instance"),), strong=True),
-        Cell(f"{excuse.quantity} of {excuse.bottleneck}: {number(excuse.value)}, bound {number(excuse.bound)}"),
+        Cell(f"{excuse.target}{of}: {number(excuse.value)}, bound {number(excuse.bound)}"),
         Cell(excuse.remedy),
     )

@@ -138,7 +138,7 @@ def utilisation_figure(whatif: WhatIf) -> ReportFigure:
     return ReportFigure(
         title="How busy the busiest instance of each operator is",
         description="; ".join(
-            f"{label(name)}: {label(whatif.estimates[name].bottleneck)} is full first, the busiest instance is "
+            f"{label(name)}: {label(str(whatif.estimates[name].bottleneck))} is full first, the busiest instance is "
             f"{percent(whatif.estimates[name].utilisation)} busy"
             for name in names
         )

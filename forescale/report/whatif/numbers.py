@@ -1,6 +1,6 @@
 """Curves of plans over the load, in the mix of the one that was evaluated.
 
-One way for the whole page, so that its lines compare: `evaluate_many`, with what streams add at each load.
+One way for the whole page, so that its lines compare: `evaluate_many`.
 """
 
 from collections.abc import Mapping
@@ -11,12 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from forescale.report.whatif.whatif import WhatIf
-from modeling.evaluate import evaluate
 from modeling.evaluate_many import ManyEstimates, evaluate_many
-from modeling.flow.rates import arrival_rates
-from modeling.inputs.physical_plan import PhysicalPlan
-from modeling.latency.delay import Delay
-from modeling.latency.stream_delays import stream_delays
 
 Floats = npt.NDArray[np.float64]
 
@@ -82,59 +77,27 @@ def off_the_table(whatif: WhatIf, found: Curves) -> float | None:
     return max(off, default=None)
 
 
-def _delays(whatif: WhatIf, name: str, scale: float) -> dict[str, Delay]:
-    """What streams, and sources that poll, add at a load."""
-    given = whatif.topology, whatif.profiles, whatif.plans[name]
-    load_per_s = {source: rate * scale for source, rate in whatif.load_per_s.items()}
-    return stream_delays(*given, arrival_rates(*given, load_per_s, whatif.site), whatif.site)
-
-
-def _many(
-    whatif: WhatIf,
-    plans: list[PhysicalPlan],
-    scales: Floats,
-    *,
-    latency: bool = False,
-    delays: Mapping[str, Delay] | None = None,
-) -> ManyEstimates:
+def _many(whatif: WhatIf, name: str, scales: Floats, *, latency: bool = False) -> ManyEstimates:
     return evaluate_many(
         whatif.topology,
         whatif.profiles,
-        plans,
+        [whatif.plans[name]],
         {source: rate * scales for source, rate in whatif.load_per_s.items()},
         latency=latency,
         arrival_cv2=whatif.arrival_cv2,
-        delays=delays,
         site=whatif.site,
     )
 
 
 def _p95_s(whatif: WhatIf, name: str, most_per_s: float) -> tuple[Floats, Floats]:
     scales = _SHARES * most_per_s / whatif.total_per_s
-    ends = [_delays(whatif, name, scale) for scale in scales[[0, -1]].tolist()]
-    # Buffers fill sooner under a larger load; then each load has delays of its own.
-    parts = [scales] if ends[0] == ends[1] else [np.array([scale]) for scale in scales[::2].tolist()]
-    p95_s = []
-    for part in parts:
-        delays = _delays(whatif, name, float(part[0]))
-        told = _many(whatif, [whatif.plans[name]], part, latency=True, delays=delays).latency
-        assert told is not None
-        p95_s.append(told.p95_s[0])
-    return np.concatenate(parts) * whatif.total_per_s, np.concatenate(p95_s)
+    latency = _many(whatif, name, scales, latency=True).latency
+    assert latency is not None
+    return scales * whatif.total_per_s, latency.p95_s[0]
 
 
 def _taken(whatif: WhatIf, name: str, offered_per_s: Floats) -> Floats:
-    scales = offered_per_s / whatif.total_per_s
-    if not whatif.estimates[name].other_limits:
-        return np.asarray(_many(whatif, [whatif.plans[name]], scales).throughput_per_s[0].sum(axis=1))
-    return np.array([_evaluated_per_s(whatif, name, scale) for scale in scales.tolist()])
-
-
-def _evaluated_per_s(whatif: WhatIf, name: str, scale: float) -> float:
-    """Taken in by all sources, where containers and links have a say."""
-    load_per_s = {source: rate * scale for source, rate in whatif.load_per_s.items()}
-    told = evaluate(whatif.topology, whatif.profiles, whatif.plans[name], load_per_s, site=whatif.site)
-    return sum(told.throughput_per_s.values())
+    return np.asarray(_many(whatif, name, offered_per_s / whatif.total_per_s).throughput_per_s[0].sum(axis=1))
 
 
 def _offered(mst_per_s: float, end_per_s: float) -> Floats:

@@ -84,7 +84,7 @@ def _plans_table(whatif: WhatIf) -> Table:
     columns: list[tuple[str, dict[str, str]]] = [
         ("instances", {name: f"{whatif.plans[name].instances:,}" for name in of}),
         ("headroom", {name: headroom(each) for name, each in of.items()}),
-        ("bottleneck", {name: each.bottleneck if isfinite(each.saturation_scale) else "" for name, each in of.items()}),
+        ("bottleneck", {name: _full_first(each) for name, each in of.items()}),
         ("busiest", {name: percent(each.utilisation) for name, each in of.items()}),
         *(
             (quantile, {name: _quantile(each, quantile) for name, each in of.items()})
@@ -130,3 +130,7 @@ def _recovery(estimate: Estimate) -> str:
 def _probability(whatif: WhatIf, name: str, target: str) -> str:
     share = whatif.violation.get(name, {}).get(target, float("nan"))
     return "" if isnan(share) else percent(share)
+
+
+def _full_first(estimate: Estimate) -> str:
+    return str(estimate.bottleneck) if isfinite(estimate.saturation_scale) else ""

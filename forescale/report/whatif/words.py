@@ -8,6 +8,7 @@ from forescale.report.kit.wording import count_of, duration, number, percent, ra
 from forescale.report.whatif.whatif import WhatIf
 from modeling.estimate import Estimate
 from modeling.excuse import Excuse
+from modeling.flow.limits import OperatorLimit
 from modeling.rescaling.plan_change import RescaleEstimate
 
 MOST_PRESSURES = 3
@@ -88,7 +89,7 @@ def _alone(whatif: WhatIf, load: str) -> str:
         over = "" if whatif.fits(name) else ", though over the size of its containers"
         return f"{_name(name)} carries {load} with {headroom(estimate)} headroom{over}"
     return (
-        f"{_name(name)} does not carry {load}: {shortened(estimate.bottleneck)} is full at "
+        f"{_name(name)} does not carry {load}: {shortened(str(estimate.bottleneck))} is full at "
         f"{percent(estimate.saturation_scale)} of it"
     )
 
@@ -144,11 +145,8 @@ def _refused(whatif: WhatIf, name: str) -> list[str]:
 
 def _help(whatif: WhatIf, name: str) -> str:
     estimate, plan = whatif.estimates[name], whatif.plans[name]
-    if estimate.bottleneck not in estimate.operators:
-        if estimate.bottleneck.startswith("network "):
-            remedy = "place what talks over it on one node, or widen the link"
-            return f"What would help with {estimate.bottleneck}: {remedy}."
-        return f"What would help: spread the instances of {estimate.bottleneck} over more, or give it more."
+    if not isinstance(estimate.bottleneck, OperatorLimit):
+        return f"What would help with {estimate.bottleneck}: {estimate.bottleneck.remedy}."
     enough = whatif.enough.get(name, {})
     if isinstance(enough, Excuse):
         return f"{shortened(enough.operator)}: {enough.remedy}."

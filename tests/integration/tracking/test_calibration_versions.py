@@ -103,7 +103,7 @@ def test_the_model__predicts_what_evaluate_says(settings: Settings, version: str
         plan = PhysicalPlan("shop", {"clicks": 1, "count words": count})
         estimate = evaluate(SHOP, PROFILES, plan, {"clicks": load})
         assert row["stable"] == estimate.stable
-        assert row["bottleneck"] == estimate.bottleneck == "count words"
+        assert row["bottleneck"] == str(estimate.bottleneck) == "count words"
         assert row["mst_per_s.clicks"] == estimate.mst_per_s["clicks"]
         assert row["throughput_per_s.clicks"] == estimate.throughput_per_s["clicks"]
         assert row["utilisation.count words"] == estimate.operators["count words"].utilisation

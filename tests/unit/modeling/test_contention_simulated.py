@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from modeling.flow.rates import arrival_rates
-from modeling.flow.resources import container_saturation, instance_slowdown, resources
+from modeling.flow.resources import resources
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.physical_plan import Container, Instance, PhysicalPlan
 from modeling.inputs.site import ContainerSize, Site
@@ -55,7 +55,7 @@ def _simulated(load_per_s: float, seconds: float, seed: int) -> tuple[float, flo
 def test_below_its_saturation__a_container_does_all_that_comes(load_per_s: float) -> None:
     rates = arrival_rates(JOB, PROFILES, PLAN, {"work": load_per_s}, SITE)
     # 1.2 and 1.8 of 2 cores
-    assert container_saturation(resources(JOB, PROFILES, PLAN, rates, SITE))[1] == pytest.approx(200 / load_per_s)
+    assert resources(JOB, PROFILES, PLAN, rates, SITE).containers[1].saturation_scale == pytest.approx(200 / load_per_s)
     done_per_s, _ = _simulated(load_per_s, 200.0, seed=1)
     # Counts of 24,000 and more vary by 0.7 % and less.
     assert done_per_s == pytest.approx(load_per_s, rel=0.03)
@@ -65,16 +65,16 @@ def test_beyond_its_saturation__a_container_does_what_its_cores_can() -> None:
     rates = arrival_rates(JOB, PROFILES, PLAN, {"work": 250.0}, SITE)
     found = resources(JOB, PROFILES, PLAN, rates, SITE)
     done_per_s, longer = _simulated(250.0, 200.0, seed=2)
-    assert done_per_s == pytest.approx(250 * container_saturation(found)[1], rel=0.03)
+    assert done_per_s == pytest.approx(250 * found.containers[1].saturation_scale, rel=0.03)
     # 2.5 of 2 cores: at least a quarter longer; all five are busy in the end, and then share two cores.
-    assert instance_slowdown(PLAN, found)["work"].tolist() == [1.25] * 5
+    assert found.containers[1].slowdown == 1.25
     assert 1.25 < longer <= 2.5
 
 
 def test_slowdown__is_the_least_that_tuples_take_longer() -> None:
     for load_per_s in (60.0, 120.0, 180.0):
         rates = arrival_rates(JOB, PROFILES, PLAN, {"work": load_per_s}, SITE)
-        slowdown = instance_slowdown(PLAN, resources(JOB, PROFILES, PLAN, rates, SITE))["work"][0]
+        slowdown = resources(JOB, PROFILES, PLAN, rates, SITE).containers[1].slowdown
         _, longer = _simulated(load_per_s, 100.0, seed=3)
         assert slowdown == 1
         assert longer >= slowdown

@@ -8,8 +8,8 @@ import pytest
 
 from modeling.errors import ModelError
 from modeling.evaluate import evaluate
+from modeling.flow.limits import ContainerLimit, OperatorLimit
 from modeling.flow.rates import arrival_rates
-from modeling.flow.throughput import throughput_per_s
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.physical_plan import Container, Instance, PhysicalPlan
 from modeling.inputs.polling import Polling
@@ -26,7 +26,7 @@ def test_chain__propagates_saturates_and_names_the_bottleneck(chain: Topology, c
     # a: 80/s · 1 ms = 0.08; b: 40/s each · 10 ms = 0.4; c: 5·80/2 = 200/s each · 4 ms = 0.8
     assert estimate.operators["b"].utilisation == pytest.approx(0.4)
     assert estimate.operators["c"].utilisation == pytest.approx(0.8)
-    assert estimate.bottleneck == "c"
+    assert estimate.bottleneck == OperatorLimit("c")
     assert estimate.saturation_scale == pytest.approx(1.25)
     assert estimate.mst_per_s["a"] == pytest.approx(100)
     assert estimate.throughput_per_s["a"] == pytest.approx(80)
@@ -89,8 +89,8 @@ def test_backpressure__slows_only_the_sources_that_feed_the_bottleneck_but_all_o
     profiles |= {"x": OperatorProfile("x", 0.02), "y": OperatorProfile("y", 0.001)}
     plan, load = PhysicalPlan("t", dict.fromkeys("abxy", 1)), {"a": 100.0, "b": 100.0}
     # x can take 50/s: a is halved; Heron stops every spout alike
-    assert throughput_per_s(topology(Engine.FLINK), profiles, plan, load) == pytest.approx({"a": 50, "b": 100})
-    assert throughput_per_s(topology(Engine.HERON), profiles, plan, load) == pytest.approx({"a": 50, "b": 50})
+    assert evaluate(topology(Engine.FLINK), profiles, plan, load).throughput_per_s == pytest.approx({"a": 50, "b": 100})
+    assert evaluate(topology(Engine.HERON), profiles, plan, load).throughput_per_s == pytest.approx({"a": 50, "b": 50})
 
 
 def test_zero_load__is_idle_and_never_saturates(chain: Topology, chain_profiles: Profiles) -> None:
@@ -153,7 +153,7 @@ def test_a_source_that_polls__takes_in_what_it_may_ask_for_and_makes_tuples_wait
     plan = PhysicalPlan("chain", {"a": 2, "b": 4, "c": 4})
     polled, pushed = (evaluate(chain, each, plan, {"a": 40}, percentiles=True) for each in (profiles, chain_profiles))
     assert polled.mst_per_s["a"] == pytest.approx(80)
-    assert polled.bottleneck == "a"
+    assert polled.bottleneck == OperatorLimit("a")
     assert polled.latency is not None
     assert pushed.latency is not None
     # half of 0.5 s on average, beside what the fuller source adds
@@ -180,5 +180,5 @@ def test_a_container_behind_a_window__is_full_where_the_windows_output_fills_it(
     plan = PhysicalPlan("t", {"a": 1, "b": 1, "j": 1, "c": 8}, packing)
     told = evaluate(topology, profiles, plan, {"a": 50, "b": 50}, site=Site(ContainerSize(cores=2)))
     # two cores carry 2,000 pairs/s: r² = 20,000
-    assert told.bottleneck == "container 2"
+    assert told.bottleneck == ContainerLimit(2)
     assert told.mst_per_s["a"] == pytest.approx(20_000**0.5, rel=1e-6)

@@ -8,9 +8,10 @@ from scipy.special import gammaincinv
 
 from modeling.errors import ModelError
 from modeling.evaluate import evaluate
-from modeling.evaluate_many import evaluate_draws, evaluate_many
+from modeling.evaluate_many import evaluate_many
 from modeling.excuse import unfit
-from modeling.flow.rates import arrival_rates
+from modeling.flow.rates import plan_flows
+from modeling.flow.scenarios import Parameters
 from modeling.inputs.key_histogram import KeyHistogram
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.physical_plan import Container, Instance, PhysicalPlan
@@ -26,6 +27,7 @@ from modeling.queueing.ladder_heights import even_heights, poisson_heights
 from modeling.remedies import change_of, excuses
 from modeling.rescaling.drain import drained
 from modeling.uncertainty.estimate_intervals import estimate_intervals
+from modeling.uncertainty.evaluate_draws import evaluate_draws
 from modeling.uncertainty.parameter_draws import ParameterDraws, parameter_draws
 from modeling.uncertainty.violation import lags_s, violations
 
@@ -68,8 +70,9 @@ def test_delays_of_streams__add_their_mean_and_their_spread() -> None:
     topology, profiles, plan = chain_of(2)
     by = {"delays": {"o0->o1": Delay(3.0)}}
     without, late = (told(evaluate_many(topology, profiles, [plan], {"o0": [0.5]}, **d).latency) for d in ({}, by))
-    for quick, slow in zip(vars(without).values(), vars(late).values(), strict=True):
-        assert slow[0, 0] == pytest.approx(quick[0, 0] + 3)
+    for share in (0.5, 0.95, 0.99):
+        assert late.quantile_s(share)[0, 0] == pytest.approx(without.quantile_s(share)[0, 0] + 3)
+    assert late.mean_s[0, 0] == pytest.approx(without.mean_s[0, 0] + 3)
     spread = told(evaluate_many(topology, profiles, [plan], {"o0": [0.5]}, delays={"o0->o1": Delay(3.0, 9.0)}).latency)
     assert spread.mean_s[0, 0] == pytest.approx(late.mean_s[0, 0])
     assert spread.p95_s[0, 0] > late.p95_s[0, 0]
@@ -121,9 +124,11 @@ def test_each_draw__says_what_its_profiles_say() -> None:
     profiles["o1"] = OperatorProfile("o1", 0.5, {"o1->o2": 0.8}, service_cv2=2.0)
     draws = ParameterDraws(
         2,
-        {"o0": np.array([1.0, 0.5])},
-        {"o1": np.array([2.0, 3.0])},
-        {"o1->o2": np.array([0.5, 1.25])},
+        Parameters(
+            service_factor={"o0": np.array([1.0, 0.5])},
+            service_cv2={"o1": np.array([2.0, 3.0])},
+            selectivity_factor={"o1->o2": np.array([0.5, 1.25])},
+        ),
     )
     loads = {"o0": [0.1, 0.7, 4.0]}
     many = evaluate_draws(topology, profiles, [plan, plan], loads, draws)
@@ -144,7 +149,7 @@ def test_draws__have_the_means_and_errors_of_the_profiles() -> None:
     profile = OperatorProfile(
         "o", 0.2, {"o->p": 0.5}, 0.02, 2.0, service_cv2_interval=(1.0, 4.0), selectivity_error={"o->p": 0.05}
     )
-    draws = parameter_draws({"o": profile, "p": OperatorProfile("p", 0.1)}, np.random.default_rng(1), 2000)
+    draws = parameter_draws({"o": profile, "p": OperatorProfile("p", 0.1)}, np.random.default_rng(1), 2000).parameters
     assert draws.service_factor.keys() == {"o"}
     assert draws.service_factor["o"].mean() == pytest.approx(1, abs=1e-3)
     assert draws.service_factor["o"].std() == pytest.approx(0.1, rel=0.02)
@@ -158,7 +163,7 @@ def test_draws__have_the_means_and_errors_of_the_profiles() -> None:
 
 def test_a_selectivity_that_may_be_0__is_never_drawn_below() -> None:
     profile = OperatorProfile("o", 0.2, {"o->p": 0.1}, selectivity_error={"o->p": 0.2})
-    factor = parameter_draws({"o": profile}, np.random.default_rng(1), 500).selectivity_factor["o->p"]
+    factor = parameter_draws({"o": profile}, np.random.default_rng(1), 500).parameters.selectivity_factor["o->p"]
     assert factor.min() == 0
     # normal of mean 1 and deviation 2: 31 % below 0
     assert (factor == 0).mean() == pytest.approx(0.3085, abs=0.003)
@@ -405,8 +410,8 @@ def test_packed_plans__deal_to_their_own_workers_and_wait_on_slower_nodes() -> N
             one = evaluate(topology, profiles, plan, {"a": load}, site=site)
             used = [one.operators[name].utilisation for name in topology.order]
             assert many.utilisation[row, column].tolist() == pytest.approx(used)
-        rates = arrival_rates(topology, profiles, plan, {"a": 100.0}, site)
-        slower = latency_distribution(topology, rates, stations(topology, profiles, plan, rates)).of_tuples
+        flows = plan_flows(topology, profiles, plan, {"a": 100.0}, site)
+        slower = latency_distribution(topology, stations(topology, flows)).of_tuples
         assert told(many.latency).mean_s[row, 0] == pytest.approx(slower.mean_s, rel=0.03)
         assert told(many.latency).p95_s[row, 0] == pytest.approx(slower.quantile_s(0.95), rel=0.1)
 
@@ -421,7 +426,7 @@ def test_streams_of_different_service_times__spread_the_service() -> None:
     plan = PhysicalPlan("join", {"a": 1, "b": 1, "j": 2})
     load = {"a": 300.0, "b": 20.0}
     latency = told(evaluate_many(topology, profiles, [plan], {name: [rate] for name, rate in load.items()}).latency)
-    rates = arrival_rates(topology, profiles, plan, load)
-    slower = latency_distribution(topology, rates, stations(topology, profiles, plan, rates)).of_tuples
+    flows = plan_flows(topology, profiles, plan, load)
+    slower = latency_distribution(topology, stations(topology, flows)).of_tuples
     assert latency.mean_s[0, 0] == pytest.approx(slower.mean_s, rel=0.03)
     assert latency.p95_s[0, 0] == pytest.approx(slower.quantile_s(0.95), rel=0.1)

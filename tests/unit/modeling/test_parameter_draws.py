@@ -3,18 +3,20 @@
 import numpy as np
 import pytest
 
-from modeling.evaluate_many import evaluate_draws, evaluate_many
+from modeling.evaluate_many import evaluate_many
+from modeling.flow.scenarios import Parameters
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.scale_efficiency import ScaleEfficiency
 from modeling.inputs.topology import Grouping, Operator, Stream, Topology
 from modeling.uncertainty.estimate_intervals import estimate_intervals
+from modeling.uncertainty.evaluate_draws import evaluate_draws
 from modeling.uncertainty.parameter_draws import ParameterDraws, parameter_draws
 
 
 def test_draws_of_a_measured_service_time__have_the_quantiles_of_students_t() -> None:
     profile = OperatorProfile("o", 0.1, service_s_error=0.001, samples=4)
-    factor = parameter_draws({"o": profile}, np.random.default_rng(1), 4000).service_factor["o"]
+    factor = parameter_draws({"o": profile}, np.random.default_rng(1), 4000).parameters.service_factor["o"]
     # t of 3 degrees of freedom: 95 % below 2.353, of an error of 1 %; the normal has 1.645
     assert np.quantile(factor, 0.95) == pytest.approx(np.exp(0.02353 - 0.00005), abs=2e-4)
     assert np.quantile(factor, 0.05) == pytest.approx(np.exp(-0.02353 - 0.00005), abs=2e-4)
@@ -22,7 +24,7 @@ def test_draws_of_a_measured_service_time__have_the_quantiles_of_students_t() ->
 
 def test_draws_of_two_samples__stay_finite() -> None:
     profile = OperatorProfile("o", 0.1, {"o->p": 1.0}, 0.05, samples=2, selectivity_error={"o->p": 0.3})
-    draws = parameter_draws({"o": profile}, np.random.default_rng(1), 20_000)
+    draws = parameter_draws({"o": profile}, np.random.default_rng(1), 20_000).parameters
     assert 1e-3 <= draws.service_factor["o"].min() < draws.service_factor["o"].max() <= 1e3
     assert draws.selectivity_factor["o->p"].min() == 0
     assert np.isfinite(draws.selectivity_factor["o->p"]).all()
@@ -31,7 +33,7 @@ def test_draws_of_two_samples__stay_finite() -> None:
 @pytest.mark.parametrize(("error_s", "cv"), [(0.0, 0.05), (0.001, 0.05), (0.02, 0.2)])
 def test_draws_of_a_lone_sample__are_off_by_5_percent_or_more(error_s: float, cv: float) -> None:
     profile = OperatorProfile("o", 0.1, service_s_error=error_s, samples=1)
-    factor = parameter_draws({"o": profile}, np.random.default_rng(1), 4000).service_factor["o"]
+    factor = parameter_draws({"o": profile}, np.random.default_rng(1), 4000).parameters.service_factor["o"]
     assert factor.std() == pytest.approx(cv, rel=0.02)
 
 
@@ -61,7 +63,7 @@ def test_draws_of_what_streams_bring_about__reach_as_far_as_its_intervals() -> N
         selectivity_error={"c->d": 0.1},
         intervals={"stream_service_s[a->c]": (0.0008, 0.0012), "input_selectivity[c->d][b->c]": (0.0, 2.4)},
     )
-    draws = parameter_draws({"c": profile}, np.random.default_rng(1), 8000)
+    draws = parameter_draws({"c": profile}, np.random.default_rng(1), 8000).parameters
     assert draws.stream_service_factor.keys() == {"a->c"}
     # log-normal: ln(1 ± .2) about, so that ends are off by the square of it
     assert np.quantile(draws.stream_service_factor["a->c"], [0.025, 0.975]) == pytest.approx([0.8, 1.2], abs=0.025)
@@ -73,7 +75,7 @@ def test_draws_of_what_streams_bring_about__reach_as_far_as_its_intervals() -> N
 def test_error_of_a_selectivity__is_relative_to_that_of_all_inputs() -> None:
     by_input = {"c->d": {"a->c": 0.001, "b->c": 1000.0}}
     profile = OperatorProfile("c", 0.1, {"c->d": 1.0}, input_selectivity=by_input, selectivity_error={"c->d": 0.1})
-    factor = parameter_draws({"c": profile}, np.random.default_rng(1), 2000).selectivity_factor["c->d"]
+    factor = parameter_draws({"c": profile}, np.random.default_rng(1), 2000).parameters.selectivity_factor["c->d"]
     assert factor.std() == pytest.approx(0.1, rel=0.02)
 
 
@@ -112,21 +114,21 @@ def test_each_draw_of_streams_and_scale__says_what_its_profiles_say() -> None:
         input_selectivity={"c->d": {"a->c": 0.5, "b->c": 2.0}},
         efficiency=ScaleEfficiency(0.9, 1e-4, 2),
     )
-    draws = ParameterDraws(
-        2,
-        {"c": np.array([5.0, 7.0])},
+    drawn = Parameters(
+        service_factor={"c": np.array([5.0, 7.0])},
         stream_service_factor={"a->c": np.array([1.0, 2.0]), "b->c": np.array([1.0, 0.5])},
         input_selectivity_factor={("c->d", "b->c"): np.array([1.0, 1.5])},
         scale_exponent={"c": np.array([0.9, 0.7])},
         coordination_s={"c": np.array([1e-4, 3e-4])},
     )
+    draws = ParameterDraws(2, drawn)
     loads = {"a": [10.0, 700.0, 2000.0], "b": [90.0, 100.0, 3000.0]}
     many = evaluate_draws(topology, profiles, [plan], loads, draws)
     # The factor is of all that the operator takes, so that coordination_s is twice, or half, as much; for both streams
     # together that is no profile, so one of them each is compared at a time.
     for source, other, factor, stream_s in (("a", "b", 2.0, 0.001), ("b", "a", 0.5, 0.003)):
         alone = {source: loads[source], other: [0.0, 0.0, 0.0]}
-        drawn = evaluate_draws(topology, profiles, [plan], alone, draws)
+        several = evaluate_draws(topology, profiles, [plan], alone, draws)
         second = OperatorProfile(
             "c",
             stream_s * factor,
@@ -135,9 +137,9 @@ def test_each_draw_of_streams_and_scale__says_what_its_profiles_say() -> None:
         )
         for at, profile in enumerate((profiles["c"], second)):
             one = evaluate_many(topology, {**profiles, "c": profile}, [plan], alone)
-            assert np.allclose(drawn.utilisation[at], one.utilisation)
-            assert np.allclose(drawn.saturation_scale[at], one.saturation_scale)
-            assert np.allclose(drawn.throughput_per_s[at], one.throughput_per_s)
+            assert np.allclose(several.utilisation[at], one.utilisation)
+            assert np.allclose(several.saturation_scale[at], one.saturation_scale)
+            assert np.allclose(several.throughput_per_s[at], one.throughput_per_s)
     first = evaluate_many(topology, profiles, [plan], loads)
     assert np.allclose(many.utilisation[0], first.utilisation)
     assert np.allclose(many.throughput_per_s[0], first.throughput_per_s)

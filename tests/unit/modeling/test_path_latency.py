@@ -6,7 +6,7 @@ import pytest
 from scipy.optimize import brentq
 
 from modeling.errors import ModelError
-from modeling.flow.rates import arrival_rates
+from modeling.flow.rates import plan_flows
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Operator, Stream, Topology
@@ -24,8 +24,8 @@ def latency(
     parallelism: int = 1,
 ) -> LatencyDistribution:
     plan = PhysicalPlan(topology.name, dict.fromkeys(topology.order, parallelism))
-    rates = arrival_rates(topology, profiles, plan, load_per_s)
-    return latency_distribution(topology, rates, stations(topology, profiles, plan, rates), delays)
+    queues = stations(topology, plan_flows(topology, profiles, plan, load_per_s))
+    return latency_distribution(topology, queues, delays)
 
 
 def jackson(chain: Topology) -> LatencyDistribution:

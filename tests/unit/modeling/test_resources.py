@@ -6,7 +6,7 @@ import pytest
 
 from modeling.errors import ModelError
 from modeling.flow.rates import Rates, arrival_rates
-from modeling.flow.resources import Resource, Resources, container_saturation, instance_slowdown, resources
+from modeling.flow.resources import Resource, Resources, resources
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.physical_plan import Container, Instance, PhysicalPlan
 from modeling.inputs.scale_efficiency import ScaleEfficiency
@@ -85,7 +85,8 @@ def test_waiting_for_other_instances__uses_no_cores() -> None:
 
 def test_slow_node__uses_more_cores_for_the_same() -> None:
     site = Site(service_factor={"slow": 1.5})
-    found = resources(JOB, PROFILES, PACKED, _rates(), site)
+    rates = arrival_rates(JOB, PROFILES, PACKED, {"read": 1000.0}, site)
+    found = resources(JOB, PROFILES, PACKED, rates, site)
     assert found.cores["count"].tolist() == [0.5, 0.75, 0.75, 0.75]
     assert found.containers[2].cores == pytest.approx(2.25)
     assert found.containers[2].cores_error == pytest.approx(0.225)
@@ -175,7 +176,7 @@ def test_instance_larger_than_its_container__is_to_be_split() -> None:
 def test_smallest_instance_that_is_enough__is_moved() -> None:
     profiles = {**PROFILES, "read": replace(PROFILES["read"], cpu_s=0.0009)}
     # container 1: 0.9 + 0.5 of 1 core, so 0.4 must go: count[0] is enough
-    found = resources(JOB, profiles, PACKED, _rates(), Site(container=ContainerSize(cores=1.0)))
+    found = resources(JOB, profiles, PACKED, _rates(profiles=profiles), Site(container=ContainerSize(cores=1.0)))
     assert "move count[0]" in found.containers[1].over[0].text
 
 
@@ -201,20 +202,22 @@ def test_long_garbage_collection_when_measured__is_flagged_with_its_operator() -
     assert "above 10%" in pressure.text
 
 
+def _scales(found: Resources) -> dict[int, float]:
+    return {id: container.saturation_scale for id, container in found.containers.items()}
+
+
 def test_saturation_of_a_container__is_the_load_that_takes_all_its_cores() -> None:
-    found = _found(ContainerSize(cores=3.0))
-    assert container_saturation(found) == {1: 3.0, 2: 2.0}
+    assert _scales(_found(ContainerSize(cores=3.0))) == {1: 3.0, 2: 2.0}
     # At twice the load container 2 takes all three cores: not a bit over.
     assert _found(ContainerSize(cores=3.0), 2000.0).over == ()
-    assert container_saturation(_found()) == {1: float("inf"), 2: float("inf")}
-    assert container_saturation(_found(ContainerSize(cores=3.0), 0.0)) == {1: float("inf"), 2: float("inf")}
+    assert _scales(_found()) == {1: float("inf"), 2: float("inf")}
+    assert _scales(_found(ContainerSize(cores=3.0), 0.0)) == {1: float("inf"), 2: float("inf")}
 
 
 def test_contention__slows_all_instances_of_the_container() -> None:
-    slowdown = instance_slowdown(PACKED, _found(ContainerSize(cores=1.25)))
-    assert slowdown["read"].tolist() == [1.0]
-    assert slowdown["count"].tolist() == pytest.approx([1.0, 1.2, 1.2, 1.2])  # 1.5 of 1.25 cores
-    assert instance_slowdown(PACKED, _found())["count"].tolist() == [1.0, 1.0, 1.0, 1.0]
+    tight = _found(ContainerSize(cores=1.25)).containers
+    assert [tight[id].slowdown for id in (1, 2)] == pytest.approx([1.0, 1.2])  # 1.5 of 1.25 cores
+    assert [each.slowdown for each in _found().containers.values()] == [1.0, 1.0]
 
 
 def test_plan_without_packing__tells_totals_and_why_no_containers() -> None:
@@ -222,7 +225,6 @@ def test_plan_without_packing__tells_totals_and_why_no_containers() -> None:
     assert found.containers == {}
     assert (found.total_cores, found.total_memory_mib) == (2.5, 1400)
     assert found.notes == ("the plan has no packing: which container is over its size cannot be told",)
-    assert instance_slowdown(UNPACKED, found)["count"].tolist() == [1.0, 1.0, 1.0, 1.0]
 
 
 def test_packing_without_a_size__says_that_none_is_given() -> None:

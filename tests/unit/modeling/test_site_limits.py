@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from modeling.evaluate import evaluate
-from modeling.evaluate_many import OTHER, evaluate_many
+from modeling.evaluate_many import evaluate_many
+from modeling.flow.limits import ContainerLimit
 from modeling.flow.rates import arrival_rates
 from modeling.flow.resources import resources
 from modeling.inputs.network import MeasuredLink, measured_network
@@ -17,7 +18,7 @@ from modeling.inputs.site import ContainerSize, Site
 from modeling.inputs.targets import Targets
 from modeling.inputs.topology import Grouping, Operator, Stream, Topology
 from modeling.inputs.windowed_output import WindowedOutput, WindowKind
-from modeling.latency.stream_delays import stream_delays
+from modeling.latency.stream_delays import plan_delays
 from modeling.remedies import excuses
 from modeling.rescaling.plan_change import PlanChange
 from modeling.rescaling.rescale_model import declared_rescale
@@ -44,13 +45,13 @@ TIGHT = Site(ContainerSize(cores=0.2))
 def test_a_full_container__counts_in_estimates_probabilities_and_intervals_alike() -> None:
     load = {"read": 100.0}
     told = evaluate(PAIR, COSTS, PACKED, load, site=TIGHT)
-    assert told.bottleneck == "container 1"
+    assert told.bottleneck == ContainerLimit(1)
     assert told.mst_per_s["read"] == pytest.approx(200 / 3)
     assert told.throughput_per_s["read"] == pytest.approx(200 / 3)
     many = evaluate_many(PAIR, COSTS, [PACKED], {"read": [50.0, 100.0]}, site=TIGHT)
     assert many.saturation_scale[0] == pytest.approx([4 / 3, 2 / 3])
     assert many.throughput_per_s[0, :, 0] == pytest.approx([50, 200 / 3])
-    assert many.bottleneck[0].tolist() == [OTHER, OTHER]
+    assert [many.bottleneck_of(0, load) for load in (0, 1)] == [ContainerLimit(1)] * 2
     assert many.latency is not None
     assert np.isfinite(many.latency.p95_s[0]).tolist() == [True, False]
     draws = parameter_draws(COSTS, np.random.default_rng(0), 20)
@@ -149,8 +150,8 @@ def test_buffers__of_a_whole_stream_fill_at_its_rate() -> None:
     plan = PhysicalPlan("pair", {"read": 1, "count": 10})
     for grouping, full_s in ((Grouping.ALL, 32768 / 1e7), (Grouping.GLOBAL, 32768 / 1e7), (Grouping.SHUFFLE, 0.032768)):
         topology = replace(PAIR, streams=(Stream("read", "count", grouping),))
-        rates = arrival_rates(topology, COSTS, plan, {"read": 1e4})
-        assert stream_delays(topology, COSTS, plan, rates, site)["read->count"].mean_s == pytest.approx(full_s / 2)
+        delays = plan_delays(topology, COSTS, plan, {"read": 1e4}, site)
+        assert delays["read->count"].mean_s == pytest.approx(full_s / 2)
 
 
 def test_a_plan__is_the_same_in_any_order_of_its_containers() -> None:

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from modeling.evaluate_many import evaluate_many
-from modeling.flow.rates import arrival_rates
+from modeling.flow.rates import plan_flows
 from modeling.inputs.key_histogram import KeyHistogram
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Grouping, Operator, Stream, Topology
-from modeling.latency.variability import instance_arrival_ca2
+from modeling.latency.distribution import stations
 from modeling.queueing.queues import klb_waits_s
 
 KEYS = KeyHistogram({f"k{number}": 0.001 for number in range(1000)})
@@ -38,8 +38,7 @@ def ca2_at_c(
     """Of the first instance of c, at about that utilisation."""
     topology, profiles, plan = case(parallelism, grouping, service_s=1.0, **of)
     load = {"a": busy * parallelism[2] / of.get("made", 1.0)}
-    rates = arrival_rates(topology, profiles, plan, load)
-    return float(instance_arrival_ca2(topology, profiles, plan, rates)["c"][0])
+    return float(stations(topology, plan_flows(topology, profiles, plan, load))["c"].ca2[0])
 
 
 def test_one_that_deals_in_turn__gives_each_every_so_manieth() -> None:
@@ -79,10 +78,10 @@ def test_forward__goes_on_as_it_came() -> None:
 
 def test_sources__share_arrivals_at_random() -> None:
     topology, profiles, plan = case((4, 1, 1))
-    rates = arrival_rates(topology, profiles, plan, {"a": 8.0})
-    assert instance_arrival_ca2(topology, profiles, plan, rates)["a"].tolist() == [1.0] * 4
+    flows = plan_flows(topology, profiles, plan, {"a": 8.0})
+    assert stations(topology, flows)["a"].ca2.tolist() == [1.0]
     # of cv² 3 a quarter is kept: ¼·3 + ¾
-    assert instance_arrival_ca2(topology, profiles, plan, rates, 3.0)["a"].tolist() == [1.5] * 4
+    assert stations(topology, flows, 3.0)["a"].ca2.tolist() == [1.5]
 
 
 @pytest.mark.parametrize(("senders", "receivers"), [(2, 1), (3, 2), (4, 6)])
@@ -122,14 +121,10 @@ def test_many_plans__take_the_same_variability(grouping: Grouping, made: float) 
     assert quick is not None
     alone = [evaluate_many(topology, profiles, [plan], load).latency for plan in of_all]
     for number, plan in enumerate(of_all):
-        rates = arrival_rates(topology, profiles, plan, load)
-        ca2 = instance_arrival_ca2(topology, profiles, plan, rates)
         expected_s = 0.0
-        for name in "abc":
-            taken = rates.instance_per_s[name]
-            service_s, cs2 = profiles[name].service_s, profiles[name].service_cv2
-            sojourn_s = klb_waits_s(taken * service_s, service_s, ca2[name], cs2) + service_s
-            expected_s += float(taken @ sojourn_s / taken.sum())
+        for each in stations(topology, plan_flows(topology, profiles, plan, load)).values():
+            sojourn_s = klb_waits_s(each.utilisation, each.service_s, each.ca2, each.service_cv2) + each.service_s
+            expected_s += float(each.weights @ sojourn_s)
         assert quick.mean_s[number, 0] == pytest.approx(expected_s, rel=1e-6)
         of_one = alone[number]
         assert of_one is not None

@@ -6,6 +6,7 @@ import pytest
 from modeling.errors import ModelError
 from modeling.evaluate import evaluate
 from modeling.evaluate_many import evaluate_many
+from modeling.flow.limits import OperatorLimit
 from modeling.inputs.key_histogram import KeyHistogram
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.physical_plan import PhysicalPlan
@@ -82,7 +83,7 @@ def test_evaluate__finds_where_a_topology_with_windows_saturates() -> None:
     # 500 keys x (1 - e^(-100 x 10 / 500)) / 10 = 43.2 a second out, 10 ms each.
     assert estimate.operators["sink"].utilisation == pytest.approx(0.4323, abs=1e-4)
     # However much comes, 50 a second go out at most, half of what the sink can do: two counters of 1,000 saturate.
-    assert estimate.bottleneck == "count"
+    assert estimate.bottleneck == OperatorLimit("count")
     assert estimate.mst_per_s["in"] == pytest.approx(2000)
     assert evaluate(topology, profiles, plan, {"in": 4000.0}).throughput_per_s["in"] == pytest.approx(2000)
 
@@ -99,7 +100,7 @@ def test_many_at_once__find_the_same_as_one_by_one() -> None:
             assert many.saturation_scale[row, column] == pytest.approx(one.saturation_scale, rel=1e-9)
             assert many.throughput_per_s[row, column, 0] == pytest.approx(one.throughput_per_s["in"], rel=1e-8)
             if load > 0:
-                assert topology.order[many.bottleneck[row, column]] == one.bottleneck
+                assert many.bottleneck_of(row, column) == one.bottleneck
     # Two counters of 1,000 a second saturate; five do not before their windows' output has long reached its most.
     assert many.saturation_scale[0, 2] == pytest.approx(20)
     assert many.saturation_scale[1, 2] == pytest.approx(50)

@@ -5,11 +5,11 @@ import itertools
 import pytest
 
 from modeling.evaluate import evaluate
+from modeling.excuse import Excuse
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Grouping, Operator, Stream, Topology
 from planner.limits import Limits
-from planner.scaling_schedule import Excuse
 from planner.search.cheapest_plan import cheapest_plan, one_fewer, strongest_plan
 
 Profiles = dict[str, OperatorProfile]
@@ -64,7 +64,7 @@ def test_too_many_instances__are_excused_with_the_number_that_would_do(pair: Top
     # 17 / 0.85 = 20 of work, and one source
     assert isinstance(excuse, Excuse)
     assert excuse.value == 21
-    assert "max_instances to 21" in excuse.sentence()
+    assert "max_instances to 21" in str(excuse)
 
 
 def test_a_heavy_key__is_excused_because_instances_do_not_help() -> None:
@@ -77,7 +77,7 @@ def test_a_heavy_key__is_excused_because_instances_do_not_help() -> None:
     }
     excuse = cheapest_plan(topology, profiles, {"a": 12.0}, Limits())
     assert isinstance(excuse, Excuse)
-    assert excuse.bottleneck == "b"
+    assert excuse.operator == "b"
     # the heaviest key alone: 0.9 · 12 · 0.1 = 1.08
     assert excuse.value > 1.08
     assert "heaviest key" in excuse.remedy
@@ -96,4 +96,4 @@ def test_one_fewer__tells_why_not(pair: Topology, pair_profiles: Profiles) -> No
     (excuse,) = one_fewer(pair, pair_profiles, plan, {"source": 8.5}, limits)
     # 8.5 / 9 = 0.944
     assert excuse.value == pytest.approx(8.5 / 9)
-    assert excuse.sentence() == "utilisation 0.944 of work is beyond 0.85; give work 10 instances"
+    assert str(excuse) == "utilisation 0.944 of work is beyond 0.85; give work 10 instances"

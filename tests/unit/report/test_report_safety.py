@@ -31,7 +31,9 @@ def hostile_decision(text: str) -> Decision:
         steps=steps,
         why=text,
         alternatives=tuple(replace(a, name=text, excuse=text) for a in decision.schedule.alternatives),
-        excuses=tuple(replace(e, bottleneck=text, quantity=text, remedy=text) for e in decision.schedule.excuses),
+        excuses=tuple(
+            replace(e, operator=text, target=text, reason=text, remedy=text) for e in decision.schedule.excuses
+        ),
         derived_from={text: text},
     )
     return replace(

@@ -284,7 +284,7 @@ def test_a_site__is_in_the_curves_as_it_is_in_the_table() -> None:
     offered, taken = lines(page, THROUGHPUT)["fair"]
     assert taken == pytest.approx(np.minimum(offered, 250).tolist())
     full = page_of(what_if({"fair": 2}, load_per_s=300.0, site=site, packed=True)).text
-    assert "What would help: spread the instances of container 1 over more, or give it more." in full
+    assert "What would help with container 1: spread its instances over more containers, or give it more cores." in full
     assert "container 1 on node near needs 0.6 of 0.5 cores" in full.replace("Container", "container")
 
 

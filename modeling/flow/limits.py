@@ -1,0 +1,139 @@
+"""Limits: what a growing load fills up, an operator, the cores of a container, or a link between two nodes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import networkx as nx
+import numpy as np
+import numpy.typing as npt
+
+from modeling.flow.crossing import Crossing, by_place
+from modeling.flow.rates import OperatorFlow
+from modeling.inputs.placed import Placed
+from modeling.inputs.site import Site
+from modeling.inputs.topology import Engine, Grouping, Topology
+
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class OperatorLimit:
+    """The busiest instance of an operator is busy all the time."""
+
+    operator: str
+
+    def __str__(self) -> str:
+        return self.operator
+
+
+@dataclass(frozen=True)
+class ContainerLimit:
+    """All cores of a container are in use."""
+
+    id: int
+    remedy: ClassVar[str] = "spread its instances over more containers, or give it more cores"
+
+    def __str__(self) -> str:
+        return f"container {self.id}"
+
+
+@dataclass(frozen=True)
+class LinkLimit:
+    """The link from one node to another is full. Each direction has its bandwidth to itself, and pairs do not share
+    links: where they do, this is too late.
+    """
+
+    sender: str
+    receiver: str
+    remedy: ClassVar[str] = "place what talks over it on one node, or widen the link"
+
+    def __str__(self) -> str:
+        return f"network {self.sender} → {self.receiver}"
+
+
+SiteLimit = ContainerLimit | LinkLimit
+"""Another packing may mend it, another parallelism does not. remedy: in a sentence."""
+
+Limit = OperatorLimit | SiteLimit
+
+
+class SiteUse:
+    """What loads use of the containers and links of plans, operator by operator, in topological order.
+
+    Containers come first, then links from node to node; where nothing bounds them, nothing is used.
+    """
+
+    def __init__(self, topology: Topology, plans: Placed, site: Site) -> None:
+        self._topology = topology
+        self._plans = plans
+        self._site = site
+        self._containers = plans.containers if site.container.cores is not None and plans.container else 0
+        sized = all(stream.name in site.bytes_per_tuple for stream in topology.streams)
+        self.links = len(plans.nodes) ** 2 if plans.nodes and sized else 0
+        self._used: Floats | None = None
+
+    @property
+    def count(self) -> int:
+        return self._containers + self.links
+
+    def take(self, flow: OperatorFlow, crossings: Sequence[tuple[str, Crossing]]) -> None:
+        """crossings: of the streams that enter the operator, by name; needed where links are bounded."""
+        if self._used is None:
+            self._used = np.zeros((len(self._plans.plans), self.count, flow.term_per_s.shape[2]))
+        if self._containers:
+            each = flow.cpu_per_s
+            placed = by_place(flow.slowed[flow.row], self._plans.container[flow.name], self._containers)
+            cores = placed.transpose(0, 2, 1) @ (each if each.shape[0] == 1 else each[flow.row])
+            self._used[:, : self._containers] += cores / (self._site.container.cores or np.inf)
+        if self.links and self._site.network is not None:
+            nodes = len(self._plans.nodes)
+            between = ~np.eye(nodes, dtype=bool)
+            for name, crossed in crossings:
+                stream = next(each for each in self._topology.inputs(flow.name) if each.name == name)
+                mbit = self._site.bytes_per_tuple[name] * 8 / 1e6
+                share = crossed.part * (between * mbit / self._site.network.bandwidth_mbit_per_s)
+                if stream.grouping is Grouping.ALL:
+                    share = share * self._plans.parallelism[flow.name][:, None, None, None]
+                flat = share.reshape(*share.shape[:2], nodes * nodes).transpose(0, 2, 1)
+                self._used[:, self._containers :] += flat @ crossed.term_per_s()
+
+    def used(self) -> Floats:
+        """The part of each limit that is in use, shape (plans, limits, scenarios)."""
+        assert self._used is not None
+        return self._used
+
+    def limits(self, plan: int) -> list[Limit]:
+        """Of one plan, in the order of `used`."""
+        packing = self._plans.plans[plan].packing
+        containers: list[Limit] = [ContainerLimit(container.id) for container in packing]
+        containers += [ContainerLimit(-1)] * (self._containers - len(packing))
+        nodes = self._plans.nodes if self.links else ()
+        return [*containers[: self._containers], *(LinkLimit(a, b) for a in nodes for b in nodes)]
+
+    def slows(self, fed: Flags) -> Flags:
+        """Which sources each limit slows when it is reached, shape (plans, limits, sources): a full container those
+        that feed its operators, a full link all of them; in Heron backpressure stops every source.
+
+        fed: shape (operators, sources).
+        """
+        found = np.ones((len(self._plans.plans), self.count, fed.shape[1]), dtype=bool)
+        for number, plan in enumerate(self._plans.plans) if self._containers else ():
+            for at, container in enumerate(plan.packing):
+                there = {instance.operator for instance in container.instances}
+                found[number, at] = fed[[name in there for name in self._topology.order]].any(axis=0)
+        return found
+
+
+def feeding_sources(topology: Topology) -> Flags:
+    """Whether each operator, when full, slows each source (Flink's credits, Storm's max pending), shape (operators,
+    sources).
+    """
+    if topology.engine is Engine.HERON:
+        return np.ones((len(topology.order), len(topology.sources)), dtype=bool)
+    graph: nx.DiGraph[str] = nx.DiGraph()
+    graph.add_nodes_from(topology.order)
+    graph.add_edges_from((stream.upstream, stream.downstream) for stream in topology.streams)
+    reached = [nx.descendants(graph, source) | {source} for source in topology.sources]
+    return np.array([[name in each for each in reached] for name in topology.order])

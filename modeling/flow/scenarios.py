@@ -1,0 +1,102 @@
+"""Scenarios: loads, each with the parameters that the profiles would have under it."""
+
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from modeling.inputs.operator_profile import OperatorProfile
+
+Floats = npt.NDArray[np.float64]
+Key = TypeVar("Key", bound=Hashable)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameters:
+    """What profiles are replaced or multiplied by; each array has shape (scenarios,), what is left out is as profiled.
+
+    service_factor: per operator, of the service time of every stream that enters, at every parallelism; in its place
+    stream_service_factor per stream that enters. service_cv2: per operator, instead of the profile's. cpu_factor: per
+    operator, of cpu_s. selectivity_factor: per stream name; input_selectivity_factor: by (stream that leaves, stream
+    that enters). scale_exponent, coordination_s: per operator, instead of its efficiency's.
+    """
+
+    service_factor: Mapping[str, Floats] = field(default_factory=dict)
+    service_cv2: Mapping[str, Floats] = field(default_factory=dict)
+    selectivity_factor: Mapping[str, Floats] = field(default_factory=dict)
+    cpu_factor: Mapping[str, Floats] = field(default_factory=dict)
+    stream_service_factor: Mapping[str, Floats] = field(default_factory=dict)
+    input_selectivity_factor: Mapping[tuple[str, str], Floats] = field(default_factory=dict)
+    scale_exponent: Mapping[str, Floats] = field(default_factory=dict)
+    coordination_s: Mapping[str, Floats] = field(default_factory=dict)
+
+    def map(self, change: Callable[[Floats], Floats]) -> "Parameters":
+        """Every array changed in the same way, so that there are as many values as scenarios."""
+        return Parameters(**{each.name: _mapped(getattr(self, each.name), change) for each in fields(self)})
+
+    @property
+    def none(self) -> bool:
+        """Whether all is as profiled, but perhaps for variation."""
+        return not any(getattr(self, each.name) for each in fields(self) if each.name != "service_cv2")
+
+    def service_s(self, profile: OperatorProfile, stream: str, parallelism: npt.NDArray[np.int64]) -> Floats:
+        """Mean busy seconds per tuple of one stream, shape (rows, scenarios or 1). parallelism: shape (rows,)."""
+        name = profile.operator
+        each = profile.efficiency.service_s(
+            profile.stream_service_s.get(stream, profile.service_s),
+            parallelism[:, None],
+            self.scale_exponent.get(name),
+            self.coordination_s.get(name),
+        )
+        return each * self.stream_service_factor.get(stream, self.service_factor.get(name, _ONE))
+
+    def cpu_s(self, profile: OperatorProfile) -> Floats | None:
+        """CPU seconds per tuple, shape (scenarios or 1,); None where nobody measured it."""
+        return None if profile.cpu_s is None else profile.cpu_s * self.cpu_factor.get(profile.operator, _ONE)
+
+    def cv2(self, profile: OperatorProfile) -> Floats:
+        """Squared variation of service times within a stream, shape (scenarios or 1,)."""
+        return self.service_cv2.get(profile.operator, np.array([profile.service_cv2]))
+
+    def output_ratio(self, profile: OperatorProfile, stream: str, entering: str) -> Floats:
+        """Tuples that leave on a stream per tuple that enters by another, shape (scenarios or 1,); not of windows."""
+        factor = self.selectivity_factor.get(stream, _ONE)
+        by_input = profile.input_selectivity.get(stream)
+        if by_input is None:
+            return profile.selectivity.get(stream, 1.0) * factor
+        of_input = self.input_selectivity_factor.get((stream, entering), _ONE)
+        return by_input.get(entering, 0.0) * of_input * factor
+
+
+_ONE = np.ones(1)
+
+AS_PROFILED = Parameters()
+
+
+def _mapped(values: Mapping[Key, Floats], change: Callable[[Floats], Floats]) -> dict[Key, Floats]:
+    return {name: change(each) for name, each in values.items()}
+
+
+@dataclass(frozen=True)
+class Scenarios:
+    """loads_per_s: shape (scenarios, sources). Scenario n has load n and the n-th of all parameters."""
+
+    loads_per_s: Floats
+    parameters: Parameters = AS_PROFILED
+
+    @property
+    def count(self) -> int:
+        return int(self.loads_per_s.shape[0])
+
+    def with_loads(self, loads_per_s: Floats) -> "Scenarios":
+        """As many other loads under the same parameters."""
+        return Scenarios(loads_per_s, self.parameters)
+
+    def taken(self, numbers: npt.NDArray[np.int64]) -> "Scenarios":
+        """These scenarios; a number may come several times."""
+        return Scenarios(self.loads_per_s[numbers], self.parameters.map(lambda each: each[numbers]))
+
+    def part(self, begin: int, end: int) -> "Scenarios":
+        return Scenarios(self.loads_per_s[begin:end], self.parameters.map(lambda each: each[begin:end]))

@@ -1,0 +1,358 @@
+"""The least parallelism that carries a load: which counts of one operator do, and the plan with the fewest instances.
+
+Every answer is read off evaluate_many: what is found here holds there.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import inf
+
+import networkx as nx
+import numpy as np
+import numpy.typing as npt
+
+from modeling.evaluate_many import evaluate_many
+from modeling.flow.routing import POINTWISE
+from modeling.inputs.operator_profile import Profiles
+from modeling.inputs.physical_plan import PhysicalPlan
+from modeling.inputs.scale_efficiency import LINEAR
+from modeling.inputs.topology import Grouping, Topology
+from modeling.inputs.windowed_output import WindowKind
+from modeling.latency.delay import Delay
+
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+Counts = Mapping[str, int]
+
+ROUNDING = 1 + 1e-9
+"""What is above a bound by so little is not above it."""
+
+MAX_TRIED = 4096
+"""Parallelisms of a coupled part, or within a latency, that are tried before the best one so far is taken."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """What plans are held to: one load, and the utilisation that the busiest instance of each operator may have.
+
+    most: of each operator, beside its own max_parallelism. delays: see evaluate_many.
+    """
+
+    topology: Topology
+    profiles: Profiles
+    load_per_s: Mapping[str, float]
+    max_utilisation: float
+    most: Mapping[str, int]
+    arrival_cv2: float = 1.0
+    delays: Mapping[str, Delay] | None = None
+
+    def counts(self, operator: str) -> range:
+        """Parallelisms that the operator can have; a custom grouping leaves one alone."""
+        given = {len(s.shares) for s in self.topology.inputs(operator) if s.grouping is Grouping.CUSTOM}
+        most = min(self.topology.operator(operator).max_parallelism, self.most.get(operator, inf))
+        return range(max(given), min(max(given), int(most)) + 1) if given else range(1, int(most) + 1)
+
+    def used(self, several: Sequence[Counts]) -> Floats:
+        """Of the busiest instance of each operator, shape (parallelisms, operators)."""
+        plans = [PhysicalPlan(self.topology.name, dict(each)) for each in several]
+        loads = {source: [rate] for source, rate in self.load_per_s.items()}
+        return np.asarray(evaluate_many(self.topology, self.profiles, plans, loads, latency=False).utilisation[:, 0])
+
+    def latency_s(self, several: Sequence[Counts], share: float | None) -> Floats:
+        """End to end, the mean where share is None, shape (parallelisms,)."""
+        plans = [PhysicalPlan(self.topology.name, dict(each)) for each in several]
+        loads = {source: [rate] for source, rate in self.load_per_s.items()}
+        latency = evaluate_many(
+            self.topology, self.profiles, plans, loads, arrival_cv2=self.arrival_cv2, delays=self.delays
+        ).latency
+        assert latency is not None
+        return np.asarray((latency.mean_s if share is None else latency.quantile_s(share))[:, 0])
+
+    def holds(self, several: Sequence[Counts]) -> Flags:
+        """Whether no operator is busier than it may be, shape (parallelisms,)."""
+        return np.asarray((self.used(several) <= self.max_utilisation * ROUNDING).all(axis=1))
+
+
+def least_count(question: Question, parallelism: Counts, operator: str, begin: int = 1) -> int | None:
+    """The fewest instances, from `begin` on, with which one operator keeps to its utilisation, the others as they are;
+    None where no number does.
+    """
+    counts = question.counts(operator)
+    if not counts or counts[-1] < begin:
+        return None
+    # Evenly dealt it would need as many: fewer cannot do.
+    evenly = even_count(question, parallelism, operator) if question.profiles[operator].efficiency == LINEAR else 0.0
+    begin = max(begin, counts[0], min(counts[-1], int(evenly / ROUNDING)))
+    at = question.topology.order.index(operator)
+    counts = range(begin, counts[-1] + 1)
+    for some in _doubling(counts):
+        used = question.used([{**parallelism, operator: count} for count in some])[:, at]
+        if (held := np.flatnonzero(used <= question.max_utilisation * ROUNDING)).size:
+            return some[int(held[0])]
+    return None
+
+
+def even_count(question: Question, parallelism: Counts, operator: str) -> float:
+    """Instances that would be as busy as they may if every stream were dealt evenly."""
+    evenly = replace(question, topology=_evenly_dealt(question.topology))
+    used = evenly.used([{**parallelism, operator: 1}])[0, question.topology.order.index(operator)]
+    return float(used) / question.max_utilisation
+
+
+def fewest_instances(question: Question) -> dict[str, int] | str:
+    """The parallelisms with the fewest instances that keep to the utilisation, or the operator that none lets do so.
+
+    Operators whose number of instances changes nothing for others are counted by themselves. Those that are coupled, as
+    pointwise groupings deal by both numbers and each reader of an ALL stream gives out a copy more, are searched
+    together, branch and bound; exact unless more than MAX_TRIED have to be tried.
+    """
+    topology = question.topology
+    found = dict.fromkeys(topology.order, 1)
+    found |= {name: counts[0] for name in topology.order if len(counts := question.counts(name)) and counts[0] > 1}
+    for part in _coupled(topology):
+        if len(part) == 1:
+            least = least_count(question, found, part[0])
+            if least is None:
+                return part[0]
+            found[part[0]] = least
+        else:
+            best = _Together(question, found, part).best()
+            if isinstance(best, str):
+                return best
+            found |= best
+    return found
+
+
+def fewest_within_latency(
+    question: Question, begun: Counts, max_latency_s: float, share: float | None, least: Counts | None = None
+) -> dict[str, int] | None:
+    """From parallelisms that keep to the utilisation, more instances until the latency holds too; None where no
+    parallelism was found that does. share: of the latency; its mean where None.
+
+    Instances are added where they help most, many at once where few do not help; then what is not needed is taken back,
+    and all parallelisms with fewer instances in all, from `least` on, are tried if they are no more than MAX_TRIED.
+    """
+
+    def held(several: Sequence[Counts]) -> Flags:
+        fast = question.latency_s(several, share) <= max_latency_s * ROUNDING
+        return fast & question.holds(several)
+
+    wide = _widened(question, dict(begun), max_latency_s, share, held)
+    if wide is None:
+        return None
+    wide = _narrowed(wide, least or begun, held)
+    for some in _batches(_cheaper(question, least or begun, sum(wide.values())), 256):
+        if (fits := np.flatnonzero(held(some))).size:
+            return dict(some[int(fits[0])])
+    return wide
+
+
+def _widened(
+    question: Question,
+    parallelism: dict[str, int],
+    max_latency_s: float,
+    share: float | None,
+    held: Callable[[Sequence[Counts]], Flags],
+) -> dict[str, int] | None:
+    most = {name: question.counts(name)[-1] for name in parallelism}
+    now = float(question.latency_s([parallelism], share)[0])
+    step = 1
+    while not held([parallelism])[0]:
+        wider = [
+            {**parallelism, name: min(most[name], count + step * max(1, count // 16))}
+            for name, count in parallelism.items()
+            if count < most[name]
+        ]
+        if not wider:
+            return None
+        wider.append({name: min(most[name], count + step * max(1, count // 16)) for name, count in parallelism.items()})
+        latencies_s = np.where(question.holds(wider), question.latency_s(wider, share), inf)
+        best = int(latencies_s[:-1].argmin())
+        best = best if latencies_s[best] < now * (1 - 1e-9) else len(wider) - 1
+        if latencies_s[best] < now * (1 - 1e-9):
+            now, parallelism, step = float(latencies_s[best]), wider[best], 1
+        elif wider[-1] == most:
+            return most if held([most])[0] else None
+        else:
+            step *= 2
+    return parallelism
+
+
+def _narrowed(wide: dict[str, int], least: Counts, held: Callable[[Sequence[Counts]], Flags]) -> dict[str, int]:
+    """As few instances of each operator in turn as still hold, until none can be taken away."""
+    while True:
+        before = dict(wide)
+        for name in wide:
+            fewer = range(least[name], wide[name])
+            if fewer and (fits := np.flatnonzero(held([{**wide, name: count} for count in fewer]))).size:
+                wide[name] = fewer[int(fits[0])]
+        if wide == before:
+            return wide
+
+
+def _cheaper(question: Question, least: Counts, instances: int) -> Iterator[dict[str, int]]:
+    """All parallelisms from `least` on with fewer instances in all, the fewest first; none where they are too many."""
+    names = list(least)
+    more = instances - 1 - sum(least.values())
+    room = [min(more, question.counts(name)[-1] - least[name]) for name in names]
+    ways = np.ones(1)
+    for each in room:
+        ways = np.convolve(ways, np.ones(max(0, each) + 1))[: max(more, 0) + 1]
+    if more < 0 or ways.sum() > MAX_TRIED:
+        return
+    for total in range(more + 1):
+        for added in _compositions(total, room):
+            yield {name: least[name] + each for name, each in zip(names, added, strict=True)}
+
+
+def _compositions(total: int, room: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    if len(room) == 1:
+        if total <= room[0]:
+            yield (total,)
+        return
+    for first in range(min(total, room[0]) + 1):
+        for rest in _compositions(total - first, room[1:]):
+            yield (first, *rest)
+
+
+class _Together:
+    """Operators of which some decide what others are dealt, in topological order."""
+
+    def __init__(self, question: Question, found: Counts, part: Sequence[str]) -> None:
+        self._question = question
+        self._found = dict(found)
+        self._part = part
+        self._at = {name: question.topology.order.index(name) for name in part}
+        self._least = lower_bounds(question, part)
+        self._deciding = _deciding(question.topology)
+        self._best: dict[str, int] | None = None
+        self._tried = 0
+
+    def best(self) -> dict[str, int] | str:
+        for name in self._part:
+            if self._least[name] is None:
+                return name
+        unfit = self._search(0, {})
+        if self._best is None:
+            return unfit
+        while (fewer := self._one_fewer(self._best)) is not None:
+            self._best = fewer
+        return self._best
+
+    def _search(self, depth: int, chosen: dict[str, int]) -> str:
+        """Tries every number of instances of the operator at this depth that may lead to fewer in all; returns an
+        operator that none let keep to the utilisation.
+        """
+        if depth == len(self._part):
+            self._best = dict(chosen)
+            return ""
+        name = self._part[depth]
+        least = {each: self._least[each] or 1 for each in self._part[depth:]}
+        spent, later = sum(chosen.values()), sum(least.values()) - least[name]
+        unfit = name
+        for some in _doubling([count for count in self._question.counts(name) if count >= least[name]]):
+            self._tried += len(some)
+            used = self._question.used([{**self._found, **least, **chosen, name: count} for count in some])
+            fits = used[:, self._at[name]] <= self._question.max_utilisation * ROUNDING
+            for count in (count for count, fit in zip(some, fits, strict=True) if fit):
+                if self._best is not None and (
+                    spent + count + later >= sum(self._best.values()) or self._tried > MAX_TRIED
+                ):
+                    return ""
+                unfit = self._search(depth + 1, {**chosen, name: count})
+                if name not in self._deciding or (self._best is None and self._tried > 4 * MAX_TRIED):
+                    return unfit
+        return unfit
+
+    def _one_fewer(self, chosen: dict[str, int]) -> dict[str, int] | None:
+        """With one instance less of some operator, where all keep to the utilisation then."""
+        fewer = [
+            {**chosen, name: count - 1} for name, count in chosen.items() if count - 1 in self._question.counts(name)
+        ]
+        if not fewer:
+            return None
+        used = self._question.used([{**self._found, **each} for each in fewer])[:, list(self._at.values())]
+        holds = np.flatnonzero((used <= self._question.max_utilisation * ROUNDING).all(axis=1))
+        return fewer[int(holds[0])] if holds.size else None
+
+
+def lower_bounds(question: Question, operators: Iterable[str]) -> dict[str, int | None]:
+    """The fewest instances that each operator could do with if all streams were dealt evenly and every operator before
+    it had one instance; None where no number would do. Behind sessions, of which more tuples may give fewer, it is 1.
+    """
+    topology = question.topology
+    evenly = replace(question, topology=_evenly_dealt(topology))
+    windows = [window for name in topology.order for window in question.profiles[name].windowed.values()]
+    if any(window.kind is WindowKind.SESSION for window in windows):
+        return {name: question.counts(name)[0] if question.counts(name) else None for name in operators}
+    ones = dict.fromkeys(topology.order, 1)
+    found: dict[str, int | None] = {}
+    for name in operators:
+        allowed = question.counts(name)
+        least = least_count(evenly, ones, name, allowed[0]) if allowed else None
+        found[name] = least if least is not None and least in allowed else None
+    return found
+
+
+def least_instances(question: Question, found: Counts) -> dict[str, int]:
+    """What no parallelisms that keep to the utilisation have fewer instances of. found: of fewest_instances."""
+    alone = {part[0] for part in _coupled(question.topology) if len(part) == 1}
+    bounds = lower_bounds(question, [name for name in found if name not in alone])
+    return {name: count if name in alone else bounds[name] or 1 for name, count in found.items()}
+
+
+def _evenly_dealt(topology: Topology) -> Topology:
+    """The same with every stream dealt evenly, but for those that every instance gets whole."""
+    even = tuple(
+        s if s.grouping is Grouping.ALL else replace(s, grouping=Grouping.SHUFFLE, shares=()) for s in topology.streams
+    )
+    return replace(topology, streams=even)
+
+
+def _deciding(topology: Topology) -> set[str]:
+    """Operators whose number of instances decides what others are given."""
+    return {
+        name
+        for name in topology.order
+        if any(_by_both(topology, s.grouping) for s in topology.outputs(name))
+        or (topology.outputs(name) and any(s.grouping is Grouping.ALL for s in topology.inputs(name)))
+    }
+
+
+def _by_both(topology: Topology, grouping: Grouping) -> bool:
+    """Whether instances are dealt to by the number of those before them. Without a packing, local is a shuffle."""
+    return grouping in POINTWISE and grouping is not Grouping.LOCAL_OR_SHUFFLE
+
+
+def _coupled(topology: Topology) -> list[list[str]]:
+    """Parts of the topology that have to be searched together, and each of them, in topological order."""
+    together: nx.Graph[str] = nx.Graph()
+    together.add_nodes_from(topology.order)
+    graph: nx.DiGraph[str] = nx.DiGraph([(s.upstream, s.downstream) for s in topology.streams])
+    for stream in topology.streams:
+        if _by_both(topology, stream.grouping):
+            together.add_edge(stream.upstream, stream.downstream)
+        if stream.grouping is Grouping.ALL:
+            together.add_edges_from((stream.downstream, after) for after in nx.descendants(graph, stream.downstream))
+    at = {name: number for number, name in enumerate(topology.order)}
+    parts = [sorted(part, key=at.__getitem__) for part in nx.connected_components(together)]
+    return sorted(parts, key=lambda part: at[part[0]])
+
+
+def _doubling(counts: Sequence[int]) -> Iterator[list[int]]:
+    """Parts of so many counts, the first ones small: the least that holds is often among them."""
+    begin, size = 0, 16
+    while begin < len(counts):
+        yield list(counts[begin : begin + size])
+        begin, size = begin + size, min(256, size * 2)
+
+
+def _batches(several: Iterator[dict[str, int]], size: int) -> Iterator[list[dict[str, int]]]:
+    batch: list[dict[str, int]] = []
+    for each in several:
+        batch.append(each)
+        if len(batch) == size:
+            yield batch
+            batch = []
+    if batch:
+        yield batch

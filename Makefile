@@ -1,7 +1,10 @@
 # make demo and make test do all set-up on a fresh machine; see README.md.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-flink up test check lock
+# Of the unit loop: what needs neither servers nor much time. Compiled once, whatever is set outside, not by each worker.
+UNIT := tests/unit tests/property tests/contract modeling planner forecasting forescale
+export PYTHONDONTWRITEBYTECODE =
+.PHONY: help setup demo demo-flink up unit test check lock
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -22,6 +25,9 @@ demo-flink: setup ## the same job, deployed to a real Flink cluster on loopback
 
 up: setup ## Airflow's and MLflow's web pages on loopback, with the demo's data
 	@.venv/bin/forescale up
+
+unit: setup ## unit tests, properties, contracts and doctests, without the slow ones: under a minute
+	@.venv/bin/pytest -q -n 2 --dist loadfile -m "not slow" $(UNIT)
 
 test: setup ## every check and every test
 	@bash scripts/tools.sh jdk chromium kafka prometheus storm || [ "$$CI" != true ] # tests without their tool are skipped; in CI they fail

@@ -2,8 +2,12 @@
 
 from hypothesis import settings
 
-# MLflow runs this file; importing MLflow alone takes seconds and warns of its own annotations.
-collect_ignore = ["forecasting/tracking/pyfunc_model.py"]
+# What only MLflow and Airflow run has no doctests: importing either takes seconds.
+collect_ignore = [
+    "forecasting/tracking/pyfunc_model.py",
+    "forescale/tracking/calibration_pyfunc.py",
+    "forescale/orchestration",
+]
 
 # How long an example takes says more about the machine than about the code.
 settings.register_profile("forescale", deadline=None)

@@ -1,12 +1,16 @@
 """A client of a cluster's REST interface, from an address as a person gives it: it may hold a name and a password."""
 
 from collections.abc import Mapping
+from functools import cache
 from urllib.parse import urlsplit
 
 import httpx
 from pydantic import SecretStr
 
 from planner.errors import ClusterError
+
+tls = cache(httpx.create_ssl_context)
+"""Reading the known certificates takes longer than a request: once for all clusters."""
 
 
 def rest_client(
@@ -43,6 +47,7 @@ def rest_client(
             headers={key: value.get_secret_value() for key, value in (headers or {}).items()},
             transport=transport,
             trust_env=False,
+            verify=tls(trust_env=False),
             limits=httpx.Limits(max_keepalive_connections=0),
         )
     except (httpx.InvalidURL, ValueError):

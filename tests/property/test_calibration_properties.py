@@ -53,6 +53,7 @@ def _profile(samples: list[OperatorSample], known: dict[str, OperatorProfile] = 
     return calibrated(JOIN, samples, known).operators["j"].profile
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(_samples(), st.integers(2, 5))
 def test_uncertainty__shrinks_with_data(samples: list[OperatorSample], times: int) -> None:
@@ -68,6 +69,7 @@ def test_uncertainty__shrinks_with_data(samples: list[OperatorSample], times: in
         assert high - low < higher - lower, name
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(_samples(), st.randoms(use_true_random=False))
 def test_order_of_samples__makes_no_difference(samples: list[OperatorSample], random: object) -> None:
@@ -108,6 +110,7 @@ def test_offered_load__does_not_depend_on_the_order_of_samples(
     assert (again.censored, again.spans) == (there.censored, there.spans)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(_samples(4), st.floats(0.01, 100))
 def test_slower_machine__scales_every_time_and_nothing_else(samples: list[OperatorSample], factor: float) -> None:
@@ -148,6 +151,7 @@ def test_values__lie_within_their_intervals(samples: list[OperatorSample]) -> No
         assert low <= profile.service_s <= high
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(_samples())
 def test_same_data__never_drift(samples: list[OperatorSample]) -> None:

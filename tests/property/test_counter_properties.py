@@ -3,6 +3,7 @@
 from random import Random
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -74,6 +75,7 @@ def test_reading__in_two_parts_changes_nothing(given_counters: list[CounterReadi
     ).tolist()
 
 
+@pytest.mark.slow
 @given(several, st.sampled_from([2, 4, 5]))
 def test_counts__of_finer_windows_add_up_to_those_of_the_coarser(
     given_counters: list[CounterReadings], parts: int
@@ -84,6 +86,7 @@ def test_counts__of_finer_windows_add_up_to_those_of_the_coarser(
     assert fine.alive.tolist() == coarse.alive.tolist()
 
 
+@pytest.mark.slow
 @given(several, st.randoms())
 def test_total__does_not_depend_on_the_order_of_the_counters(
     given_counters: list[CounterReadings], random: Random

@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from counted_rows import Row, by_window, counted, rules, table_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -119,6 +120,7 @@ def readings(draw: st.DrawFn) -> tuple[list[Row], pa.DataType, dict[str, int], d
 
 
 # What is imported late may take long in the first example.
+@pytest.mark.slow
 @settings(deadline=None, max_examples=100)
 @given(readings(), st.data())
 def test_counts_and_statuses__are_those_of_a_naive_counting_however_rows_and_intervals_are_cut(
@@ -170,6 +172,7 @@ def test_counts_and_statuses__are_those_of_a_naive_counting_however_rows_and_int
         assert [word for _, told in parts for word in told[source]] == status
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(
     st.lists(

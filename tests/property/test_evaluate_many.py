@@ -46,6 +46,7 @@ def cases(draw: st.DrawFn) -> tuple[Topology, dict[str, OperatorProfile], list[P
     return topology, profiles, plans, loads
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(cases())
 def test_many__say_what_each_says_alone(

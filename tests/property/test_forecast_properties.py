@@ -1,6 +1,7 @@
 """What holds of every peak forecast, whatever the paths, the quantiles and the backtest."""
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -68,6 +69,7 @@ def test_stretched_paths__are_finite_never_negative_and_keep_their_zeros(paths: 
     assert (scaled <= 9.01 * paths).all()
 
 
+@pytest.mark.slow
 @given(some_paths, st.lists(st.floats(0.05, 1), min_size=1, max_size=4))
 def test_a_mixture__has_as_many_paths_as_were_asked_for_in_the_given_shares(
     paths: np.ndarray, parts: list[float]

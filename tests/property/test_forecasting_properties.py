@@ -96,6 +96,7 @@ def assert_is_sound(forecast: Forecast) -> None:
     assert (np.diff(peaks, axis=0) >= 0).all()
 
 
+@pytest.mark.slow
 @quick
 @given(histories())
 def test_any_history__is_forecast_soundly_or_refused_in_words(history: ArrivalSeries) -> None:
@@ -119,6 +120,7 @@ def test_more_history_of_any_kind__changes_no_shape(more: str, kind: str) -> Non
     assert_is_sound(forecast_of(longer))
 
 
+@pytest.mark.slow
 @quick
 @given(histories(), st.integers(0, 2**31))
 def test_the_same_seed__gives_the_same_forecast_bit_for_bit(history: ArrivalSeries, seed: int) -> None:
@@ -142,6 +144,7 @@ def same_numbers(first: Forecast, second: Forecast) -> bool:
     )
 
 
+@pytest.mark.slow
 @few
 @given(st.integers(0, 99), st.integers(-400, 400), st.sampled_from([2.0, 5.25, 9.0]))
 def test_the_same_counts_whole_weeks_later__give_the_same_numbers(seed: int, weeks: int, days: float) -> None:
@@ -152,6 +155,7 @@ def test_the_same_counts_whole_weeks_later__give_the_same_numbers(seed: int, wee
     assert same_numbers(first, second)
 
 
+@pytest.mark.slow
 @few
 @given(st.integers(0, 99), st.integers(-12 * 4, 14 * 4), st.sampled_from([2.0, 5.25, 9.0]))
 def test_the_same_instant_with_another_offset__gives_the_same_forecast(seed: int, quarters: int, days: float) -> None:
@@ -166,6 +170,7 @@ def test_the_same_instant_with_another_offset__gives_the_same_forecast(seed: int
     assert same_numbers(issued_there, forecast_of(here))
 
 
+@pytest.mark.slow
 @few
 @given(st.integers(0, 99), st.integers(1, 10))
 def test_twice_the_load__has_about_twice_the_peak(seed: int, doublings: int) -> None:

@@ -106,5 +106,5 @@ class LedgerMachine(RuleBasedStateMachine):
             assert step.attempt == sum(event.to_state is StepState.DEPLOYING for event in events)
 
 
-TestLedgerStates = LedgerMachine.TestCase
+TestLedgerStates = pytest.mark.slow(LedgerMachine.TestCase)
 TestLedgerStates.settings = settings(max_examples=15, stateful_step_count=20, deadline=None)

@@ -70,6 +70,7 @@ def test_order_of_plans_and_loads__changes_nothing(case: Case, random: object) -
         assert np.allclose(told.latency.quantile_s(share)[rows][:, columns], other.latency.quantile_s(share))
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(cases())
 def test_percentiles__are_ordered_and_the_mean_grows_with_the_load(case: Case) -> None:
@@ -84,6 +85,7 @@ def test_percentiles__are_ordered_and_the_mean_grows_with_the_load(case: Case) -
     assert np.isposinf(latency.mean_s[0, loads > full * (1 + 1e-9)]).all()
 
 
+@pytest.mark.slow
 @settings(max_examples=8, deadline=None)
 @given(cases(), st.floats(0.3, 0.9))
 def test_latency__agrees_with_the_slower_one(case: Case, part: float) -> None:

@@ -53,6 +53,7 @@ def test_rates__conserve_flow_times_selectivity(case: Case) -> None:
             assert rates.operator_per_s(name) == pytest.approx(entering)
 
 
+@pytest.mark.slow
 @given(cases(), st.floats(1.0, 5.0))
 def test_more_load__never_lowers_utilisation_or_wait(case: Case, factor: float) -> None:
     topology, profiles, plan, load = case
@@ -99,6 +100,7 @@ def test_one_more_instance__never_lowers_what_is_sustained(case: Case, data: st.
     assert large.saturation_scale >= small.saturation_scale * (1 - 1e-9)
 
 
+@pytest.mark.slow
 @given(cases(), st.data())
 def test_larger_containers_and_faster_nodes__never_lower_what_is_sustained(case: Case, data: st.DataObject) -> None:
     topology, profiles, plan, load = case
@@ -114,6 +116,7 @@ def test_larger_containers_and_faster_nodes__never_lower_what_is_sustained(case:
         assert after.throughput_per_s[source] >= before.throughput_per_s[source] * (1 - 1e-9)
 
 
+@pytest.mark.slow
 @given(cases(), st.data())
 def test_which_instance_of_a_shuffled_operator_sits_where__changes_nothing(case: Case, data: st.DataObject) -> None:
     topology, profiles, plan, load = case
@@ -142,6 +145,7 @@ def test_which_instance_of_a_shuffled_operator_sits_where__changes_nothing(case:
         assert busy[1] == pytest.approx(busy[0])
 
 
+@pytest.mark.slow
 @settings(max_examples=15)
 @given(cases(), st.floats(0.1, 0.9), st.floats(0.1, 0.9))
 def test_percentiles_of_the_latency__grow_with_the_load_and_with_the_share(

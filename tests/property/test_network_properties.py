@@ -22,6 +22,7 @@ def _planar(seed: int, count: int) -> tuple[list[str], np.ndarray]:
     return [f"n{i}" for i in range(count)], delay_ms
 
 
+@pytest.mark.slow
 @given(SEEDS, st.integers(6, 14))
 @settings(max_examples=6, deadline=None)
 def test_vivaldi__finds_nodes_on_a_plane_within_the_error_it_tells(seed: int, count: int) -> None:
@@ -47,6 +48,7 @@ def test_vivaldi__finds_nodes_on_a_plane_within_the_error_it_tells(seed: int, co
         assert np.median(wrong) <= max(0.05, 2 * float(np.quantile(found.held_out_error, 0.9)))
 
 
+@pytest.mark.slow
 @given(SEEDS, st.randoms(use_true_random=False))
 @settings(max_examples=6, deadline=None)
 def test_network__is_the_same_in_any_order_of_links(seed: int, shuffler: object) -> None:

@@ -50,6 +50,7 @@ def test_wait__has_no_bound_towards_saturation(ca2: float, cs2: float) -> None:
     assert np.isposinf(waits([1.0, 3.0], 1.0, ca2, cs2).mean_s).all()
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(utilisations, variations, variations, servers)
 def test_more_servers__at_the_same_utilisation_wait_less(rho: float, ca2: float, cs2: float, c: int) -> None:
@@ -60,6 +61,7 @@ def test_more_servers__at_the_same_utilisation_wait_less(rho: float, ca2: float,
     assert 0 <= often <= 1
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(st.floats(0, 3), st.floats(0, 10), variations, variations, servers)
 def test_quantiles__are_ordered_and_never_negative(
@@ -94,6 +96,7 @@ def test_lattice__is_a_distribution_whose_mean_keeps_to_the_bounds_of_every_queu
     assert wait.mean_s >= two_moments.mean_excess_s(1 / rho, 1.0, cs2) * (1 - 1e-9)
 
 
+@pytest.mark.slow
 @settings(max_examples=8, deadline=None)
 @given(
     st.lists(st.tuples(st.floats(0.05, 0.9), st.floats(0.1, 4.0)), min_size=2, max_size=5),

@@ -1,5 +1,6 @@
 """Whatever a name is made of, the report keeps its shape."""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from report_page import ReportPage
@@ -11,6 +12,7 @@ from forescale.report.kit.wording import duration, number, percent, visible
 anything = st.text(st.characters(codec=None, exclude_categories=()), min_size=1, max_size=60)
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None)
 @given(anything)
 def test_report__has_the_same_elements_whatever_a_source_is_called(name: str) -> None:

@@ -67,6 +67,7 @@ def test_containers__need_what_their_instances_need(
     assert all(each is not None for each in memory)
 
 
+@pytest.mark.slow
 @given(profiles(), packed(), LOADS, SITES, st.randoms(use_true_random=False))
 def test_order_of_containers_and_instances__changes_nothing(
     measured: dict[str, OperatorProfile], plan: PhysicalPlan, load_per_s: float, site: Site, shuffler: object
@@ -99,6 +100,7 @@ def test_more_load__needs_no_less_and_saturates_no_later(
         assert more.containers[id].saturation_scale * factor == pytest.approx(container.saturation_scale)
 
 
+@pytest.mark.slow
 @given(profiles(), packed(), st.floats(1.0, 1e4), SITES)
 def test_saturation__is_where_slowing_down_begins(
     measured: dict[str, OperatorProfile], plan: PhysicalPlan, load_per_s: float, site: Site

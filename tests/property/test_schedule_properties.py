@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -34,6 +35,7 @@ def schedule_for(rates: list[float], work: int) -> ScalingSchedule:
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(LOADS, st.integers(1, 12))
 def test_plan_in_place__always_carries_the_demand_after_the_first_slot(rates: list[float], work: int) -> None:
@@ -43,6 +45,7 @@ def test_plan_in_place__always_carries_the_demand_after_the_first_slot(rates: li
         assert rates[slot] / plan.parallelism["work"] <= LIMITS.max_utilisation + 1e-9
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(LOADS, st.integers(1, 12))
 def test_steps__are_in_order_chained_and_never_in_the_past(rates: list[float], work: int) -> None:
@@ -55,6 +58,7 @@ def test_steps__are_in_order_chained_and_never_in_the_past(rates: list[float], w
         before, moment = step.plan, step.deploy_at
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(LOADS, st.integers(1, 12))
 def test_same_inputs__give_the_same_schedule(rates: list[float], work: int) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,6 +20,7 @@ WRITES = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(WRITES)
 def test_history__holds_the_last_count_written_of_each_window(writes: list[tuple[int, list[int]]]) -> None:
@@ -37,6 +39,7 @@ def test_history__holds_the_last_count_written_of_each_window(writes: list[tuple
     assert found == expected
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(WRITES)
 def test_every_commit__is_read_again_as_it_was(writes: list[tuple[int, list[int]]]) -> None:

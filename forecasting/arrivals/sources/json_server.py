@@ -1,12 +1,16 @@
 """A server that answers GET with JSON; whatever goes wrong on the way is a HistoryError that names the place."""
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from urllib.parse import urlsplit
 
 import httpx
 from pydantic import SecretStr
 
 from forecasting.errors import HistoryError
+
+tls = cache(httpx.create_ssl_context)
+"""Reading the known certificates takes longer than a request: once for all servers."""
 
 Parameters = Mapping[str, str | int | Sequence[str]]
 
@@ -49,6 +53,7 @@ class JsonServer:
                 timeout=timeout_s,
                 headers=secrets,
                 trust_env=False,
+                verify=tls(trust_env=False),
                 limits=httpx.Limits(max_keepalive_connections=0),
             )
         except (httpx.InvalidURL, ValueError):

@@ -126,6 +126,7 @@ def test_batches__of_another_width_are_refused(tmp_path: Path, rows_from: RowsFr
         write_history(iter([told(0, 1), fine]), tmp_path, "calls", START, START + 2 * DAY)
 
 
+@pytest.mark.slow
 def test_of_many_batches__one_is_held_while_the_next_one_is_made(tmp_path: Path, rows_from: RowsFrom) -> None:
     day = rows_from("2003-03-03", [1] * 86400, window_s=1)
     one, days, held = day.nbytes, 12, []

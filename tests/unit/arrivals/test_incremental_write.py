@@ -1,5 +1,6 @@
 """What writing one day into a long history touches."""
 
+import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +12,8 @@ import pytest
 
 from forecasting.arrivals.rows import history_rows
 from forecasting.arrivals.store import read_history, read_rows, write_history
+
+pytestmark = pytest.mark.slow
 
 START = datetime(2003, 1, 1, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -44,10 +47,16 @@ def day_of(number: int, count: int) -> tuple:
     return rows, start, start + DAY
 
 
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("year")
+    write_history((day_of(number, 1)[0] for number in range(YEAR)), folder, "calls", START, START + YEAR * DAY)
+    return folder
+
+
 @pytest.fixture
-def year(tmp_path: Path) -> Path:
-    write_history((day_of(number, 1)[0] for number in range(YEAR)), tmp_path, "calls", START, START + YEAR * DAY)
-    return tmp_path
+def year(written: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(written, tmp_path, dirs_exist_ok=True)
 
 
 @pytest.mark.parametrize("number", [100, YEAR])

@@ -95,6 +95,7 @@ def test_nothing_new__changes_nothing(tmp_path: Path) -> None:
     assert files(tmp_path) == before
 
 
+@pytest.mark.slow
 def test_a_day_more__touches_the_folder_of_that_date_alone(tmp_path: Path) -> None:
     source = Told({"web": [n % 7 for n in range(4 * 366)]})
     build(tmp_path, source, None, 365)

@@ -48,6 +48,7 @@ def aftermaths(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return aftermaths_of(folder / "before", folder / "after")
 
 
+@pytest.mark.slow
 def test_writer_killed_at_any_moment__leaves_the_old_interval_or_the_new_one(aftermaths: list[Path]) -> None:
     left = [read(path) for path in aftermaths]
     assert all(counts in (OLD, NEW) for counts in left)
@@ -63,6 +64,7 @@ def test_writer_killed_at_any_moment__leaves_the_old_interval_or_the_new_one(aft
             assert past == (OLD if listed.superseded_at else read(path))
 
 
+@pytest.mark.slow
 def test_writer_after_a_killed_one__finishes_and_clears_what_was_left(aftermaths: list[Path], tmp_path: Path) -> None:
     for aftermath in aftermaths[::4]:
         directory = shutil.copytree(aftermath, tmp_path / aftermath.name)
@@ -74,6 +76,7 @@ def test_writer_after_a_killed_one__finishes_and_clears_what_was_left(aftermaths
         assert len(remains) == 2 + 4
 
 
+@pytest.mark.slow
 def test_first_writer_killed_at_any_moment__leaves_nothing_or_all(tmp_path: Path) -> None:
     before = tmp_path / "before"
     before.mkdir()
@@ -87,6 +90,7 @@ def test_first_writer_killed_at_any_moment__leaves_nothing_or_all(tmp_path: Path
                 read(path)
 
 
+@pytest.mark.slow
 def test_reader_beside_a_busy_writer__sees_one_commit_at_a_time(tmp_path: Path) -> None:
     write(tmp_path, [1] * 96)
     script = f"""

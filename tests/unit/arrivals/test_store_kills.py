@@ -35,6 +35,7 @@ def replaced(count: float) -> list[float]:
     return [1.0] * 12 + [count] * 96 + [1.0] * 36
 
 
+@pytest.mark.slow
 def test_writers_of_batches_killed_at_random__leave_one_commit_or_the_other_and_every_snapshot_whole(
     tmp_path: Path,
 ) -> None:
@@ -63,6 +64,7 @@ def test_writers_of_batches_killed_at_random__leave_one_commit_or_the_other_and_
     assert len(snapshots(left, "calls")) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("keep_s", [86_400, 0])
 def test_two_writers_at_once_and_a_reader__see_one_commit_after_the_other(tmp_path: Path, keep_s: float) -> None:
     write_days(tmp_path, 1, 6)

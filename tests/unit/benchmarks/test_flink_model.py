@@ -52,7 +52,7 @@ def row(compared: ModuleType, told: float, seen: float, *, repeats: bool = False
     )
 
 
-@pytest.mark.parametrize("name", ["chain", "diamond", "skew"])
+@pytest.mark.parametrize("name", ["chain", pytest.param("diamond", marks=pytest.mark.slow), "skew"])
 def test_cases__ask_for_eight_plans_or_more_with_bottlenecks_that_can_be_told_apart(
     cases: ModuleType, name: str
 ) -> None:

@@ -75,6 +75,7 @@ def test_history__ends_before_the_origin_is_capped_and_begins_with_what_is_known
         theirs.history_before(counts, 2, 1)
 
 
+@pytest.mark.slow
 def test_forecast__that_does_not_end_is_ended_and_one_that_fails_says_why(theirs: ModuleType) -> None:
     def endless() -> None:
         while True:
@@ -143,6 +144,7 @@ def test_answers__are_kept_until_the_trace_or_what_is_asked_changes(ours: Module
     assert ours.job_key(swing(), dict(job)) in keys
 
 
+@pytest.mark.slow
 def test_rival__is_asked_once_by_its_own_interpreter(ours: ModuleType, tmp_path: Path) -> None:
     pytest.importorskip("statsmodels")
     series = swing()

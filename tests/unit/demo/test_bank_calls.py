@@ -7,7 +7,12 @@ import pyarrow.compute as pc
 import pytest
 
 from forecasting.errors import HistoryError
-from forescale.local.demo.bank_calls import FEED, TOPICS, bank_calls, span_of, unrecorded, unroll
+from forescale.local.demo.bank_calls import FEED, TOPICS, CallDay, bank_calls, span_of, unrecorded, unroll
+
+
+@pytest.fixture(scope="module")
+def week() -> list[CallDay]:
+    return list(unroll(weeks=1))
 
 
 def test_trace__holds_the_known_calls_of_164_weekdays() -> None:
@@ -33,21 +38,21 @@ def test_shift__is_whole_days() -> None:
         span_of(8, timedelta(hours=1))
 
 
-def test_calls__fall_into_their_five_minutes() -> None:
+def test_calls__fall_into_their_five_minutes(week: list[CallDay]) -> None:
     trace = bank_calls()
-    for day in unroll(weeks=1):
+    for day in week:
         starts_us, calls = np.unique(day.calls_us // 300_000_000 * 300_000_000, return_counts=True)
         of_day = np.isin(trace.starts_us, starts_us)
         assert calls.tolist() == trace.calls[of_day].tolist()
 
 
-def test_weekends__have_no_calls() -> None:
-    busy = {day.day.isoweekday() for day in unroll(weeks=1) if day.calls_us.size}
+def test_weekends__have_no_calls(week: list[CallDay]) -> None:
+    busy = {day.day.isoweekday() for day in week if day.calls_us.size}
     assert busy == {1, 2, 3, 4, 5}
 
 
-def test_copies__are_one_percent_and_the_same_in_every_field() -> None:
-    day = list(unroll(weeks=1))[-1]
+def test_copies__are_one_percent_and_the_same_in_every_field(week: list[CallDay]) -> None:
+    day = week[-1]
     rows, calls = day.delivered, day.calls_us.size
     assert day.day == date(2003, 10, 24)
     assert rows.num_rows == calls + round(calls / 100)
@@ -56,31 +61,33 @@ def test_copies__are_one_percent_and_the_same_in_every_field() -> None:
     assert set(rows["feed"].to_pylist()) == {FEED}
 
 
-def test_rows__come_in_no_order_of_time() -> None:
-    delivered_us = list(unroll(weeks=1))[-1].delivered["called_at"].cast("int64").to_numpy()
+def test_rows__come_in_no_order_of_time(week: list[CallDay]) -> None:
+    delivered_us = week[-1].delivered["called_at"].cast("int64").to_numpy()
     # Of neighbours in random order, half are in order of time; 30 000 of them deviate by less than 2 %.
     assert np.mean(np.diff(delivered_us) > 0) == pytest.approx(0.5, abs=0.02)
 
 
-def test_topics__follow_zipf() -> None:
-    topics = [topic for day in unroll(weeks=1) for topic in day.delivered["topic"].to_pylist()]
+def test_topics__follow_zipf(week: list[CallDay]) -> None:
+    topics = [topic for day in week for topic in day.delivered["topic"].to_pylist()]
     # The first of n topics has the share 1 / H(n), and H(200) = 1 + 1/2 + … + 1/200 = 5.878; the second half of that.
     assert topics.count("topic-001") / len(topics) == pytest.approx(1 / 5.878, rel=0.03)
     assert topics.count("topic-002") / len(topics) == pytest.approx(0.5 / 5.878, rel=0.03)
     assert len(set(topics)) == TOPICS
 
 
-def test_day__is_drawn_the_same_whatever_the_weeks_and_moves_with_the_shift() -> None:
+@pytest.mark.slow
+def test_day__is_drawn_the_same_whatever_the_weeks_and_moves_with_the_shift(week: list[CallDay]) -> None:
     shift = timedelta(weeks=1000)
-    one, two, moved = (list(days)[-1] for days in (unroll(weeks=1), unroll(weeks=2), unroll(weeks=1, shift=shift)))
+    one, two, moved = (list(days)[-1] for days in (week, unroll(weeks=2), unroll(weeks=1, shift=shift)))
     assert one.delivered.equals(two.delivered)
     assert moved.day == one.day + shift
     assert (moved.calls_us - one.calls_us == shift // timedelta(microseconds=1)).all()
     assert moved.delivered["topic"].equals(one.delivered["topic"])
 
 
-def test_seed__changes_the_moments_but_not_the_counts() -> None:
-    one, other = (list(unroll(weeks=1, seed=seed))[-1].calls_us for seed in (1, 2))
+@pytest.mark.slow
+def test_seed__changes_the_moments_but_not_the_counts(week: list[CallDay]) -> None:
+    one, other = (list(days)[-1].calls_us for days in (week, unroll(weeks=1, seed=1)))
     assert one.size == other.size
     assert (one != other).any()
 

@@ -14,6 +14,8 @@ from forecasting.errors import HistoryError
 from forescale.local.demo.bank_calls import FEED, TOPOLOGY
 from forescale.local.demo.demo_data import DEFAULT_NOW, write_demo_data
 
+pytestmark = pytest.mark.slow
+
 
 def files(folder: Path) -> dict[str, bytes]:
     return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}

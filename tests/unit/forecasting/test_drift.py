@@ -143,6 +143,7 @@ def test_drift__without_a_backtest_still_watches_the_coverage() -> None:
     assert np.isnan(drift.loss_ratio_to_backtest)
 
 
+@pytest.mark.slow
 def test_false_alarms__of_calibrated_draws_are_no_more_than_the_level_allows() -> None:
     # Two tests at 0.001 each: of 3000 looks 6 are expected at most, and more than 16 come once in ten thousand.
     alarms = 0

@@ -116,6 +116,7 @@ def test_a_damaged_field__is_named(made: MadeForecast, tmp_path: Path) -> None:
         read_forecast(tmp_path / "f")
 
 
+@pytest.mark.slow
 def test_a_deployed_forecaster__comes_back_and_says_the_same(tmp_path: Path) -> None:
     series = web_requests()
     forecasters = (

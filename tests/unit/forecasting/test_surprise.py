@@ -24,6 +24,7 @@ def risen(factor: float, hours: float) -> ArrivalSeries:
     return replace(series, counts=counts)
 
 
+@pytest.mark.slow
 def test_a_load_that_has_tripled__is_forecast_where_it_is_after_an_hour() -> None:
     series = risen(3, 1)
     learnt = train(series.between(series.start, series.end - timedelta(hours=2)), issued_at=series.end, terms=TERMS)

@@ -520,6 +520,7 @@ def _exponential(rng: np.random.Generator, spans: int) -> list[OperatorSample]:
     ]
 
 
+@pytest.mark.slow
 def test_intervals__hold_the_truth_as_often_as_they_say() -> None:
     rng = np.random.default_rng(11)
     held = {"service_s": 0, "service_cv2": 0, "selectivity[j->k]": 0}
@@ -561,6 +562,7 @@ def _needing(rng: np.random.Generator) -> list[OperatorSample]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("draw", "truths"),
     [

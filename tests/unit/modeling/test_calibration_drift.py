@@ -81,6 +81,7 @@ def _measured(rng: np.random.Generator, service_s: float) -> dict[str, OperatorP
     return calibrated_profiles(ALONE, samples, {"k": OperatorProfile("k", 0.010)})
 
 
+@pytest.mark.slow
 def test_alarms__are_rare_without_drift_and_sure_with_it() -> None:
     rng = np.random.default_rng(5)
     false = sum(bool(drifts(_measured(rng, 0.010), _measured(rng, 0.010), matters=0.0)) for _ in range(300))

@@ -51,6 +51,7 @@ def _simulated(load_per_s: float, seconds: float, seed: int) -> tuple[float, flo
     return done / seconds, busy_s / worked_s
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("load_per_s", [120.0, 180.0])
 def test_below_its_saturation__a_container_does_all_that_comes(load_per_s: float) -> None:
     rates = arrival_rates(JOB, PROFILES, PLAN, {"work": load_per_s}, SITE)
@@ -61,6 +62,7 @@ def test_below_its_saturation__a_container_does_all_that_comes(load_per_s: float
     assert done_per_s == pytest.approx(load_per_s, rel=0.03)
 
 
+@pytest.mark.slow
 def test_beyond_its_saturation__a_container_does_what_its_cores_can() -> None:
     rates = arrival_rates(JOB, PROFILES, PLAN, {"work": 250.0}, SITE)
     found = resources(JOB, PROFILES, PLAN, rates, SITE)
@@ -71,6 +73,7 @@ def test_beyond_its_saturation__a_container_does_what_its_cores_can() -> None:
     assert 1.25 < longer <= 2.5
 
 
+@pytest.mark.slow
 def test_slowdown__is_the_least_that_tuples_take_longer() -> None:
     for load_per_s in (60.0, 120.0, 180.0):
         rates = arrival_rates(JOB, PROFILES, PLAN, {"work": load_per_s}, SITE)

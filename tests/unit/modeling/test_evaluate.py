@@ -123,6 +123,7 @@ def test_missing_profile__is_refused_by_name(chain: Topology, chain_profiles: Pr
         evaluate(chain, chain_profiles, PhysicalPlan("chain", {"a": 1, "b": 1, "c": 1}), {"a": 1})
 
 
+@pytest.mark.slow
 def test_tandem_latency__agrees_with_simulation(chain: Topology) -> None:
     """Poisson into three exponential stations in series is exact by Jackson's theorem; simulated within 10 %."""
     profiles = {n: OperatorProfile(n, s) for n, s in (("a", 0.5), ("b", 0.8), ("c", 0.6))}

@@ -59,6 +59,7 @@ def test_near_points_alone__leave_gamma_open() -> None:
     assert fitted.errors[1] < 0.01
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("parameter", [0, 1, 2])
 def test_interval__holds_the_truth_as_often_as_it_says(parameter: int) -> None:
     """95 % intervals over 600 noisy draws: within 3 standard errors, 2.7 points."""
@@ -70,6 +71,7 @@ def test_interval__holds_the_truth_as_often_as_it_says(parameter: int) -> None:
     assert held / 600 == pytest.approx(0.95, abs=0.027)
 
 
+@pytest.mark.slow
 def test_gammas_error__bears_what_alpha_and_beta_lack() -> None:
     """Its standard error agrees with the spread of 600 fits; that of its own stage would be too small."""
     fits = [fitted_node_scaling(_measured(POINTS, 50.0, seed)) for seed in range(600)]

@@ -37,6 +37,7 @@ def test_draws_of_a_lone_sample__are_off_by_5_percent_or_more(error_s: float, cv
     assert factor.std() == pytest.approx(cv, rel=0.02)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("samples", [2, 3, 4, 8])
 def test_interval_of_the_mst__covers_what_its_share_says(samples: int) -> None:
     rng, topology, plan = np.random.default_rng(7), Topology("t", (Operator("k"),), ()), PhysicalPlan("t", {"k": 1})

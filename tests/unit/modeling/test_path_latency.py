@@ -122,6 +122,7 @@ def test_no_load__leaves_the_services(chain: Topology, chain_profiles: Profiles)
     assert latency(chain, chain_profiles, {"a": 0.0}).of_tuples.mean_s == pytest.approx(0.015, rel=1e-3)
 
 
+@pytest.mark.slow
 def test_split_and_merge__agree_with_simulation_in_mean_and_p95(uneven_diamond: Topology) -> None:
     """Erlang-4 services, 40 % by the short arm: mean within 6 % and p95 within 15 % of two long runs."""
     services = {"s": 0.5, "x": 1.5, "y": 1.0, "z": 1.2, "j": 0.8}

@@ -114,6 +114,7 @@ def test_merging__of_streams_of_batches_stays_one_of_batches() -> None:
     assert merged_ca2([Merging(2.0, 5.0, short_ca2=3.0, streams=2)], 0.5) == pytest.approx(4.6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("servers", "shape"),
     [(1, 1), (1, 4), (3, 1), (3, 4)],

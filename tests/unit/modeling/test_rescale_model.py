@@ -84,6 +84,7 @@ def test_fit__never_makes_state_speed_up_a_restart() -> None:
     assert fitted_rescale(falling, DECLARED).restore_s_per_gib == 0
 
 
+@pytest.mark.slow
 def test_downtime_quantile__holds_as_often_as_it_says() -> None:
     """90 % quantile of the next rescale after 10 measured ones, 400 draws: within 3 standard errors, 4.5 points."""
     rng = np.random.default_rng(5)

@@ -103,6 +103,7 @@ def test_mixture__weighs_and_keeps_what_is_lost() -> None:
     assert both.quantile_s(0.8) == np.inf
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("ca2", "cs2"), [(0.25, 4.0), (4.0, 0.25)])
 def test_g_g_1__agrees_with_simulation_in_mean_and_p95(ca2: float, cs2: float) -> None:
     """Gamma up to cv² 1, hyper-exponential with balanced means above, ρ = 0.6, four runs of 12,000 customers: within

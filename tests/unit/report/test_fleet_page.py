@@ -130,6 +130,7 @@ def test_page__shows_hostile_text_as_text(text: str) -> None:
     assert text in shown.text
 
 
+@pytest.mark.slow
 def test_page__of_five_hundred_series_is_small_and_needs_no_plotting() -> None:
     rows = [row(f"source {number}", latest_per_s=np.random.default_rng(number).random(288)) for number in range(500)]
     page = render_fleet_page(rows, NOW)

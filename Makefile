@@ -32,7 +32,7 @@ unit: setup ## unit tests, properties, contracts and doctests, without the slow 
 test: setup ## every check and every test
 	@bash scripts/tools.sh jdk chromium kafka prometheus storm || [ "$$CI" != true ] # tests without their tool are skipped; in CI they fail
 	@$(MAKE) --no-print-directory check
-	@.venv/bin/pytest -q -n 3 --dist loadfile --no-loadscope-reorder # a file's tests share what they set up; the order is tests/conftest.py's
+	@.venv/bin/pytest -q -n 2 --dist loadgroup --no-loadscope-reorder # groups and order are tests/conftest.py's
 
 check: setup ## format, lint and types
 	@.venv/bin/ruff format --check --quiet .

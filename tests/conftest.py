@@ -2,11 +2,8 @@
 
 import os
 from pathlib import Path
-from typing import Any
 
 import pytest
-from hypothesis import settings
-from xdist.scheduler import LoadScopeScheduling
 
 # Many processes on few cores: each computes with one thread, and Java, which lives for seconds here, compiles lightly.
 # What has been imported by now has read its own; the workers, which run nearly all tests, inherit these.
@@ -16,13 +13,6 @@ for _name, _value in {
     "JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1",
 }.items():
     os.environ.setdefault(_name, _value)
-
-# How long an example takes says how busy the machine is.
-settings.register_profile("forescale", settings.default, deadline=None)
-settings.load_profile("forescale")
-
-GIVES_WAY_FROM = 2
-"""Workers 0 and 1 run what has servers; further ones compute, with what processor time these leave while they wait."""
 
 WITH_SERVERS = Path(__file__).parent / "integration"
 
@@ -41,46 +31,20 @@ def pytest_collect_directory(path: Path, parent: pytest.Collector) -> pytest.Col
     return ServerFolder.from_parent(parent, path=path) if path.parent == WITH_SERVERS else None
 
 
-def gives_way(worker: str) -> bool:
-    """worker: as xdist counts them, `gw0` and so on."""
-    return int(worker.removeprefix("gw")) >= GIVES_WAY_FROM
-
-
-if gives_way(os.environ.get("PYTEST_XDIST_WORKER", "gw0")):
-    os.nice(10)
-
-
-class ByFolder(LoadScopeScheduling):
-    """Folders with servers go to one worker as a whole, other files one by one."""
-
-    def _split_scope(self, nodeid: str) -> str:
-        file = Path(nodeid.split("::", 1)[0])
-        return str(file.parent if file.parent.parent.name == WITH_SERVERS.name else file)
-
-    def _assign_work_unit(self, node: Any) -> None:
-        if gives_way(node.gateway.id):
-            own = next((scope for scope in self.workqueue if Path(scope).suffix == ".py"), None)
-            if own is None:
-                node.shutdown()
-                return
-            self.workqueue.move_to_end(own, last=False)
-        super()._assign_work_unit(node)
-
-
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling | None:
-    return ByFolder(config, log) if config.getvalue("dist") == "loadfile" else None
-
-
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Folders with servers come first, as they take longest: none is left over when all others are done. Otherwise the
-    order stays as it was drawn, and each folder's tests together.
+    """A folder with servers is one group, and the groups come first, as they take longest: none is left over when all
+    others are done. Otherwise the order stays as it was drawn.
     """
-    folders: dict[Path, int] = {}
+    groups: dict[str, int] = {}
     for item in items:
-        folders.setdefault(item.path.parent, len(folders))
-
-    def rank(item: pytest.Item) -> tuple[bool, int]:
         folder = item.path.parent
-        return folder.parent != WITH_SERVERS, folders[folder] if folder.parent == WITH_SERVERS else 0
+        if folder.parent == WITH_SERVERS:
+            item.add_marker(pytest.mark.xdist_group(folder.name))
+            groups.setdefault(folder.name, len(groups))
 
-    items.sort(key=rank)
+    def place(item: pytest.Item) -> int:
+        group = item.get_closest_marker("xdist_group")
+        return len(groups) if group is None else groups[group.args[0]]
+
+    items.sort(key=place)

@@ -8,7 +8,9 @@ from modeling.calibration import CalibratedOperator, Marked
 
 
 def calibration_fields(calibration: CalibratedTopology) -> dict[str, Any]:
-    """All of it: per operator values, intervals and what became of samples; per source what was offered; drifts."""
+    """All of it: per operator its profile, as in a profile file, and what became of samples; per source what was
+    offered; drifts.
+    """
     made = calibration.made
     return {
         "topology": calibration.config.topology,
@@ -28,25 +30,9 @@ def calibration_fields(calibration: CalibratedTopology) -> dict[str, Any]:
 
 
 def _operator(made: CalibratedOperator) -> dict[str, Any]:
-    profile = made.profile
     return {
         "measured": made.used > 0,
-        "service_s": profile.service_s,
-        "stream_service_s": dict(profile.stream_service_s),
-        "service_cv2": profile.service_cv2,
-        "selectivity": dict(profile.selectivity),
-        "input_selectivity": {stream: dict(of) for stream, of in profile.input_selectivity.items()},
-        "efficiency": {
-            "exponent": profile.efficiency.exponent,
-            "coordination_s": profile.efficiency.coordination_s,
-            "measured_at": profile.efficiency.measured_at,
-        },
-        "cpu_s": profile.cpu_s,
-        "memory_mib": profile.memory_mib,
-        "memory_mib_s": profile.memory_mib_s,
-        "state_gib": profile.state_gib,
-        "gc_share": profile.gc_share,
-        "intervals": {name: list(ends) for name, ends in profile.intervals.items()},
+        **to_json(made.profile),
         "used": made.used,
         "dropped": [_marked(one) for one in made.dropped],
         "censored": [_marked(one) for one in made.censored],

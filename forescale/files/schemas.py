@@ -22,4 +22,8 @@ KINDS: dict[str, type[BaseModel]] = {
 def file_schema(kind: str) -> dict[str, Any]:
     """The schema of a kind of file, one of KINDS (JSON Schema 2020-12)."""
     schema = KINDS[kind].model_json_schema(by_alias=True)
+    if profile := schema.get("$defs", {}).get("OperatorProfile"):
+        # Its name is the key that it stands under.
+        del profile["properties"]["operator"]
+        profile["required"].remove("operator")
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": f"forescale {kind} file"}

@@ -6,6 +6,7 @@ from pathlib import Path
 from forescale.files.profile import read_profile_file
 from forescale.files.topology import TopologyConfig
 from forescale.settings import Settings
+from modeling.inputs.checked import without_lost_streams
 from modeling.inputs.operator_profile import OperatorProfile, Profiles
 from modeling.inputs.topology import Topology
 
@@ -33,23 +34,16 @@ def known_profiles(config: TopologyConfig, earlier: Profiles) -> dict[str, Opera
 
 
 def _known(topology: Topology, declared: OperatorProfile, measured: OperatorProfile) -> OperatorProfile:
-    outputs = {stream.name for stream in topology.outputs(declared.operator)}
-    inputs = {stream.name for stream in topology.inputs(declared.operator)}
-    ratios = measured.selectivity if inputs else {}  # of sources they are declared, never measured
+    known = without_lost_streams(topology, measured)
+    # Of sources they are declared, never measured.
+    ratios = known.selectivity if topology.inputs(known.operator) else {}
     # Engines tell no busy time of some sources: what stands there was declared, by an earlier file perhaps.
     timed = "service_s" in measured.intervals or measured.service_s_error > 0
     return replace(
-        measured,
-        service_s=measured.service_s if timed else declared.service_s,
+        known,
+        service_s=known.service_s if timed else declared.service_s,
         selectivity={stream: ratios.get(stream, ratio) for stream, ratio in declared.selectivity.items()},
-        selectivity_error={stream: e for stream, e in measured.selectivity_error.items() if stream in outputs},
-        keys=declared.keys or measured.keys,
-        stream_keys={stream: keys for stream, keys in measured.stream_keys.items() if stream in inputs},
-        stream_service_s={stream: s for stream, s in measured.stream_service_s.items() if stream in inputs},
-        input_selectivity={
-            stream: of for stream, of in measured.input_selectivity.items() if stream in outputs and set(of) <= inputs
-        },
-        windowed={stream: window for stream, window in measured.windowed.items() if stream in outputs},
+        keys=declared.keys or known.keys,
         service_cv2=_cv2(declared, measured),
     )
 

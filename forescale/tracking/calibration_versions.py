@@ -25,6 +25,7 @@ from forescale.settings import Settings
 from forescale.tracking.calibration_files import PROFILES_FILE, write_calibration
 from forescale.tracking.saved_calibration import save_calibration
 from modeling.calibration import Drift
+from modeling.calibration.parameters import parameters
 from modeling.inputs.operator_profile import OperatorProfile, Profiles
 from modeling.inputs.topology import Topology
 
@@ -33,10 +34,13 @@ if TYPE_CHECKING:
 
 PROFILES = f"{MODEL}/artifacts/calibration/{PROFILES_FILE}"
 LONGEST_TAG = 5000
+LONGEST_METRIC = 250
 MOST_METRICS = 1000
 """Of one request, as MLflow has it."""
 
 _VERSION = re.compile(r"models:/(?P<name>[^/@:]+)(?:/(?P<number>\d+)|@(?P<alias>[^/@:]+))")
+
+_NAMES = re.compile(r"[^\[\]]+")
 
 
 @dataclass(frozen=True)
@@ -149,19 +153,18 @@ def _metrics(profiles: Profiles, drifts: Sequence[Drift]) -> Mapping[str, float]
     """Per operator, as `operator/…`; all of it is in the profiles."""
     found = {"drifts": float(len(drifts)), "measured": float(sum(p.samples > 0 for p in profiles.values()))}
     for name, profile in profiles.items():
-        values: dict[str, float | None] = {
-            "service_s": profile.service_s,
-            "service_s_error": profile.service_s_error,
-            "service_cv2": profile.service_cv2,
-            "samples": float(profile.samples),
-            "cpu_s": profile.cpu_s,
-            "memory_mib": profile.memory_mib,
-            "state_gib": profile.state_gib,
-            "scale_exponent": profile.efficiency.exponent,
-        }
-        values |= {f"selectivity.{slug(stream)}": ratio for stream, ratio in profile.selectivity.items()}
-        found |= {f"{slug(name)}/{key}": value for key, value in values.items() if value is not None}
-    return {name: value for name, value in found.items() if np.isfinite(value)}
+        found[f"{slug(name)}/samples"] = float(profile.samples)
+        for parameter, told in parameters(profile).items():
+            found[f"{slug(name)}/{_metric_name(parameter)}"] = told.value
+            if told.error is not None:
+                found[f"{slug(name)}/{_metric_name(parameter)}_error"] = told.error
+    return {name: value for name, value in found.items() if np.isfinite(value) and len(name) <= LONGEST_METRIC}
+
+
+def _metric_name(parameter: str) -> str:
+    """`selectivity.a-b` of `selectivity[a->b]`."""
+    # The name of before, so that versions can be compared.
+    return "scale_exponent" if parameter == "efficiency.exponent" else ".".join(map(slug, _NAMES.findall(parameter)))
 
 
 @contextmanager

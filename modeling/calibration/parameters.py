@@ -1,12 +1,14 @@
 """The parameters of a profile by their names, with what is known of their errors."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 
 import numpy as np
 from scipy.stats import norm
 
 from modeling.calibration.measured import LEVEL
 from modeling.inputs.operator_profile import OperatorProfile
+from modeling.inputs.scale_efficiency import ScaleEfficiency
 
 
 @dataclass(frozen=True)
@@ -19,25 +21,22 @@ class Parameter:
 
 def parameters(profile: OperatorProfile) -> dict[str, Parameter]:
     """Every number of a profile that calibration can measure; those at which nobody looked yet are left out."""
-    values: dict[str, float | None] = {
-        "service_s": profile.service_s,
-        "service_cv2": profile.service_cv2,
-        **{f"stream_service_s[{stream}]": service_s for stream, service_s in profile.stream_service_s.items()},
-        **{f"selectivity[{stream}]": ratio for stream, ratio in profile.selectivity.items()},
-        **{
-            f"input_selectivity[{out}][{entering}]": ratio
-            for out, of_inputs in profile.input_selectivity.items()
-            for entering, ratio in of_inputs.items()
-        },
-        "efficiency.exponent": profile.efficiency.exponent,
-        "efficiency.coordination_s": profile.efficiency.coordination_s,
-        "cpu_s": profile.cpu_s,
-        "memory_mib": profile.memory_mib,
-        "memory_mib_s": profile.memory_mib_s,
-        "state_gib": profile.state_gib,
-        "gc_share": profile.gc_share,
-    }
-    return {name: Parameter(value, _error(profile, name)) for name, value in values.items() if value is not None}
+    values: dict[str, float] = {}
+    for field in fields(profile):
+        if field.name not in ("samples", "intervals") and not field.name.endswith(("_error", "_interval")):
+            values |= _numbers(field.name, getattr(profile, field.name))
+    return {name: Parameter(value, _error(profile, name)) for name, value in values.items()}
+
+
+def _numbers(name: str, value: object) -> dict[str, float]:
+    """The numbers of a field by their names: what is declared alone, such as keys and windows, has none."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return {name: value}
+    if isinstance(value, ScaleEfficiency):
+        return {f"{name}.exponent": value.exponent, f"{name}.coordination_s": value.coordination_s}
+    if isinstance(value, Mapping):
+        return {of: one for key, each in value.items() for of, one in _numbers(f"{name}[{key}]", each).items()}
+    return {}
 
 
 def _error(profile: OperatorProfile, name: str) -> float | None:

@@ -7,6 +7,7 @@ of it.
 
 from collections.abc import Collection, Iterable
 from dataclasses import replace
+from typing import Any
 
 from modeling.errors import ModelError
 from modeling.inputs.operator_profile import OperatorProfile, Profiles
@@ -44,6 +45,24 @@ def check_streams(topology: Topology, profile: OperatorProfile) -> None:
         _check_named(f"{where}{field}", getattr(profile, field), enters, f"that enters {name!r}")
     for stream, ratios in profile.input_selectivity.items():
         _check_named(f"{where}input_selectivity.{stream}", ratios, enters, f"that enters {name!r}")
+
+
+def without_lost_streams(topology: Topology, profile: OperatorProfile) -> OperatorProfile:
+    """What the profile says of streams that its operator still has: one that was measured before may name others.
+
+    Ratios by input go as a whole where one of the inputs is gone: the others may share its part now.
+    """
+    enters = {stream.name for stream in topology.inputs(profile.operator)}
+    leaves = {stream.name for stream in topology.outputs(profile.operator)}
+    kept: dict[str, Any] = {
+        field: {stream: value for stream, value in getattr(profile, field).items() if stream in streams}
+        for fields, streams in ((BY_OUTPUT, leaves), (BY_INPUT, enters))
+        for field in fields
+    }
+    kept["input_selectivity"] = {
+        stream: ratios for stream, ratios in kept["input_selectivity"].items() if set(ratios) <= enters
+    }
+    return replace(profile, **kept)
 
 
 def check_site_streams(topology: Topology, site: Site) -> None:

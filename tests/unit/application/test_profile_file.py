@@ -2,13 +2,18 @@
 
 import json
 import re
+from dataclasses import fields
 from pathlib import Path
 
+import numpy as np
 import pytest
+from jsonschema import Draft202012Validator
 
 from forescale.files.profile import ProfileFileError, read_profile_file, write_profile_file
+from forescale.files.schemas import file_schema
 from modeling.inputs.key_histogram import KeyHistogram
 from modeling.inputs.operator_profile import OperatorProfile
+from modeling.inputs.polling import Polling
 from modeling.inputs.scale_efficiency import ScaleEfficiency
 from modeling.inputs.topology import Operator, Stream, Topology
 from modeling.inputs.windowed_output import WindowedOutput, WindowKind
@@ -45,6 +50,98 @@ def test_a_profile__comes_back_as_it_was(tmp_path: Path) -> None:
     assert read_profile_file(tmp_path / "p.json") == profiles
 
 
+VERSION_1 = {
+    "topology": "shop",
+    "measured_at": "2026-01-05T00:00:00Z",
+    "operators": {
+        "join": {
+            "service_s": 0.001,
+            "service_s_error": 0.0001,
+            "service_cv2": 2.0,
+            "selectivity": {"join->out": 0.5},
+            "key_shares": {"a": 0.5},
+            "key_hashes": {"a": 12345},
+            "stream_key_shares": {"b->join": {"x": 0.25}},
+            "stream_service_s": {"b->join": 0.004},
+            "input_selectivity": {"join->out": {"a->join": 1.0, "b->join": 3.0}},
+            "windowed": {
+                "join->log": {
+                    "kind": "sliding",
+                    "window_s": 60.0,
+                    "distinct_keys": 100,
+                    "slide_s": 10.0,
+                    "key_shares": {"a": 0.5},
+                }
+            },
+            "service_cv2_interval": [0.0, 4.0],
+            "selectivity_error": {"join->out": 0.01},
+            "efficiency": {
+                "exponent": 0.9,
+                "coordination_s": 0.0,
+                "measured_at": 4,
+                "exponent_error": 0.02,
+                "coordination_error_s": 0.0,
+            },
+            "cpu_s": 0.0008,
+            "cpu_s_error": 0.0001,
+            "memory_mib": 256.0,
+            "memory_mib_s": 0.5,
+            "state_gib": 12.0,
+            "state_in_memory": False,
+            "gc_share": 0.02,
+            "intervals": {"service_s": [0.0008, 0.0012], "selectivity[join->out]": [0.48, 0.52]},
+            "polling": None,
+            "samples": 17,
+        },
+        "a": {
+            "service_s": 0.0,
+            "key_shares": None,
+            "key_hashes": {},
+            "stream_key_shares": {},
+            "windowed": {"a->join": {"kind": "tumbling", "window_s": 1.0, "distinct_keys": 3, "key_shares": None}},
+            "polling": {"interval_s": 0.1, "most_per_poll": 500},
+        },
+    },
+}
+"""As version 1 wrote it, which had no number then, but for what is as if absent."""
+
+
+def test_a_file_of_version_1__is_read_as_it_was_meant(tmp_path: Path) -> None:
+    (tmp_path / "p.json").write_text(json.dumps(VERSION_1))
+    assert read_profile_file(tmp_path / "p.json") == {
+        "join": EVERYTHING,
+        "a": OperatorProfile(
+            "a",
+            0.0,
+            windowed={"a->join": WindowedOutput(WindowKind.TUMBLING, 1.0, 3)},
+            polling=Polling(0.1, 500),
+        ),
+    }
+
+
+def test_every_field_of_a_profile__is_in_the_file(tmp_path: Path) -> None:
+    """Whatever is added to OperatorProfile: it need not be written anywhere else."""
+    write_profile_file(tmp_path / "p.json", "shop", {"join": EVERYTHING}, "")
+    written = json.loads((tmp_path / "p.json").read_text())
+    assert written["schema_version"] == 2
+    assert set(written["operators"]["join"]) == {each.name for each in fields(OperatorProfile)} - {"operator"}
+    schema = file_schema("profile")["$defs"]["OperatorProfile"]
+    assert set(schema["properties"]) == set(written["operators"]["join"])
+    Draft202012Validator(file_schema("profile")).validate(written)
+
+
+def test_numbers_of_numpy__are_written_as_what_they_are(tmp_path: Path) -> None:
+    measured = OperatorProfile("in", np.float64(0.25), {"in->out": np.float32(2)}, samples=np.int64(3))  # type: ignore[arg-type, dict-item]
+    write_profile_file(tmp_path / "p.json", "shop", {"in": measured}, "")
+    assert read_profile_file(tmp_path / "p.json") == {"in": OperatorProfile("in", 0.25, {"in->out": 2.0}, samples=3)}
+
+
+def test_a_file_of_a_later_version__is_refused(tmp_path: Path) -> None:
+    (tmp_path / "p.json").write_text('{"schema_version": 3, "topology": "shop", "operators": {}}')
+    with pytest.raises(ProfileFileError, match="schema_version: Input should be 1 or 2"):
+        read_profile_file(tmp_path / "p.json")
+
+
 def test_a_profile__is_written_whole_and_touches_no_other_file(tmp_path: Path) -> None:
     (tmp_path / "p.new").write_text("mine")
     for count in (1, 2):
@@ -78,6 +175,11 @@ def test_a_profile__is_written_whole_and_touches_no_other_file(tmp_path: Path) -
         ({"gc_share": 1.5}, "gc_share 1.5; give a share of the time, 0 to 1"),
         ({"selectivity": {"join->out": 1e300}}, r"selectivity 1e\+300 of stream join->out.*at most 1e\+12"),
         ({"colour": "red"}, r"operators\.join\.colour"),
+        ({"operator": "join"}, r"operators\.join\.operator is not a known field"),
+        ({"keys": {"shares": {"a": 0.5}, "distinct_keys": 0}}, "distinct_keys 0 of 1 named keys"),
+        ({"keys": {"shares": {}, "share": {}}}, r"operators\.join\.keys\.share"),
+        ({"keys": {"shares": {}}, "key_shares": {"a": 0.5}}, "keys stands beside what version 1 called it"),
+        ({"stream_key_shares": [1]}, r"operators\.join\.stream_keys"),
     ],
 )
 def test_what_cannot_be__is_refused_with_file_field_and_remedy(

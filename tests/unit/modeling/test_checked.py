@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from modeling.errors import ModelError
-from modeling.inputs.checked import check_profiles, check_site, site_of_plans
+from modeling.inputs.checked import check_profiles, check_site, site_of_plans, without_lost_streams
 from modeling.inputs.key_histogram import KeyHistogram
 from modeling.inputs.network import MeasuredLink, measured_network
 from modeling.inputs.operator_profile import OperatorProfile
@@ -44,6 +44,21 @@ def test_stream__that_the_operator_does_not_have_is_refused(changed: dict[str, A
     message = f"profile of operator 'j': {named} is no stream that {which}: correct it, or leave it out"
     with pytest.raises(ModelError, match=f"^{re.escape(message)}$"):
         check_profiles(JOIN, profiles)
+
+
+def test_lost_streams__are_left_out_of_what_was_measured_before() -> None:
+    before = replace(
+        PROFILES["j"],
+        selectivity={"j->k": 1.0, "j->q": 2.0},
+        selectivity_error={"j->q": 0.1},
+        input_selectivity={"j->k": {"a->j": 1.0, "c->j": 2.0}, "j->q": {"a->j": 1.0}},
+        windowed={"j->q": WINDOW},
+        stream_service_s={"b->j": 0.002, "c->j": 0.003},
+        stream_keys={"c->j": KeyHistogram({})},
+    )
+    kept = without_lost_streams(JOIN, before)
+    check_profiles(JOIN, PROFILES | {"j": kept})
+    assert kept == replace(PROFILES["j"], selectivity={"j->k": 1.0}, stream_service_s={"b->j": 0.002})
 
 
 def test_profiles__of_operators_that_are_gone_are_ignored() -> None:

@@ -52,11 +52,10 @@ class Demand:
 
 
 def demand(forecasts: Mapping[str, Forecast], *, slot_s: int, quantile: float) -> Demand:
-    """Per slot the quantile of its peak, read off the joint paths and then calibrated.
+    """Per slot the quantile of its peak, read off the joint paths.
 
-    Pointwise quantiles would not do: the largest of several steps is above the quantile of each. The paths' own peaks
-    are brought to the calibrated ones by the ratio of the two, per horizon, so what backtests taught of the peak counts
-    here.
+    Pointwise quantiles would not do: the largest of several steps is above the quantile of each. What backtests taught
+    of the peak counts here: a forecast's paths have the calibrated peaks of its horizons (forecasting.deployed).
     Raises PlanError when forecasts disagree on their grid or a slot is not a multiple of the step.
     """
     if not forecasts:
@@ -72,23 +71,8 @@ def demand(forecasts: Mapping[str, Forecast], *, slot_s: int, quantile: float) -
     rates = {}
     for source, forecast in forecasts.items():
         peaks = forecast.paths_per_s[:, : slots * per_slot].reshape(-1, slots, per_slot).max(axis=2)
-        ends_s = (np.arange(slots) + 1) * slot_s
-        rates[source] = np.quantile(peaks, quantile, axis=0) * _calibration(forecast, quantile, ends_s)
+        rates[source] = np.quantile(peaks, quantile, axis=0)
     return Demand(start, slot_s, quantile, rates)
-
-
-def _calibration(forecast: Forecast, quantile: float, ends_s: npt.NDArray[np.int_]) -> Floats:
-    """Per slot: calibrated over raw quantile of the peak, of the shortest horizon that holds the slot; 1 where
-    unknown.
-    """
-    factors = np.ones(ends_s.size)
-    if quantile not in forecast.quantiles:
-        return factors
-    for horizon_s in sorted(forecast.peak_per_s, reverse=True):
-        raw = float(np.quantile(forecast.paths_per_s[:, : horizon_s // forecast.step_s].max(axis=1), quantile))
-        if raw > 0:
-            factors[ends_s <= horizon_s] = forecast.peak_quantile_per_s(horizon_s, quantile) / raw
-    return factors
 
 
 def demand_paths(forecasts: Mapping[str, Forecast], within_s: int | None = None) -> dict[str, Floats]:

@@ -1,11 +1,16 @@
-"""Demand: quantiles of each slot's peak, from joint paths, calibrated."""
+"""Demand: quantiles of each slot's peak, from joint paths that have the calibrated peaks."""
 
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pytest
+from arrival_series import web_requests
 
 from forecasting.forecast import QUANTILES, Forecast
+from forecasting.models.persistence_forecaster import PersistenceForecaster
+from forecasting.models.time_of_week_forecaster import TimeOfWeekForecaster
+from forecasting.pipeline import make_forecast
+from forecasting.terms import ForecastTerms
 from planner.demand import demand, demand_paths
 from planner.errors import PlanError
 
@@ -39,11 +44,20 @@ def test_slot_demand__is_the_quantile_of_the_peak_not_the_peak_of_quantiles() ->
     assert wanted.rate_per_s["s"].tolist() == [3.0]
 
 
-def test_calibrated_peaks__scale_the_slots_of_their_horizon() -> None:
-    paths = np.ones((100, 12))
-    wanted = demand({"s": forecast(paths, {900: 1.2, 3600: 1.5})}, slot_s=900, quantile=0.95)
-    # the first slot lies within 900 s, the others within 3600 s
-    assert wanted.rate_per_s["s"].tolist() == pytest.approx([1.2, 1.5, 1.5, 1.5])
+@pytest.mark.parametrize("quantile", QUANTILES)
+def test_demand__of_a_forecast_that_was_made_has_its_calibrated_peaks(quantile: float) -> None:
+    horizon_s = 6 * 3600
+    history = web_requests()
+    made = make_forecast(
+        history,
+        issued_at=history.end,
+        terms=ForecastTerms(900, horizon_s, (900, horizon_s), paths=400, origins=6, seed=3),
+        forecasters=(TimeOfWeekForecaster(), PersistenceForecaster()),
+    ).forecast
+    # Slots as long as a horizon have the peaks of that horizon.
+    for slot_s in (900, horizon_s):
+        wanted = demand({"s": made}, slot_s=slot_s, quantile=quantile).rate_per_s["s"]
+        assert wanted[0] == pytest.approx(made.peak_quantile_per_s(slot_s, quantile), rel=0.01)
 
 
 def test_forecasts_on_different_grids__are_refused() -> None:

@@ -6,6 +6,7 @@ from typing import TypeVar
 import httpx
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from engines.rest import rest_client
 from planner.clusters.flink_answers import (
     ENDED,
     CheckpointDetails,
@@ -20,7 +21,6 @@ from planner.clusters.flink_answers import (
     TaskManagers,
     VertexDetails,
 )
-from planner.clusters.rest_client import rest_client
 from planner.errors import ClusterError
 
 Answer = TypeVar("Answer", bound=BaseModel)
@@ -38,7 +38,7 @@ class FlinkRest:
 
     def __init__(self, url: str, timeout_s: float = 10.0, transport: httpx.BaseTransport | None = None) -> None:
         self._client, shown = rest_client(
-            "Flink", url, example="http://host:8081", timeout_s=timeout_s, transport=transport
+            "Flink", url, ClusterError, example="http://host:8081", timeout_s=timeout_s, transport=transport
         )
         self.place = f"Flink at {shown}"
 

@@ -16,33 +16,32 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import pairwise
-from typing import Any
 
 import httpx
 from pydantic import SecretStr
 
+from engines.heron import (
+    COUNTED,
+    DESERIALISED,
+    EMITTED,
+    EXECUTED,
+    KEPT_S,
+    LATENCY,
+    MANAGERS,
+    MINUTE_S,
+    PRESSURE,
+    SAME_MINUTE_S,
+    UPTIME,
+    TrackedTopology,
+    same_minutes,
+)
 from modeling.calibration.operator_sample import OperatorSample
 from modeling.errors import ModelError
 from modeling.inputs.topology import Topology
 from planner.clusters.component_streams import Read, component_of_operator, streams_read
-from planner.clusters.json_rest import JsonRest
 from planner.errors import ClusterError
 
-MINUTE_S = 60.0
-KEPT_S = 180 * MINUTE_S
-_TIMELINE, _LEGACY_TIMELINE = "/topologies/metrics/timeline", "/topologies/metricstimeline"
-_EMITTED, _EXECUTED, _LATENCY = "__emit-count/", "__execute-count/", "__execute-latency/"
-_DESERIALISED = "__tuple-deserialization-time-ns/"
-_UPTIME, _CPU, _MEMORY, _GC = (
-    "__jvm-uptime-secs",
-    "__jvm-process-cpu-load",
-    "__jvm-memory-used-mb",
-    "__jvm-gc-collection-time-ms",
-)
-_COUNTED = (_EMITTED, _EXECUTED, _DESERIALISED)
-_PRESSURE, _MANAGERS = "__time_spent_back_pressure_by_compid/", "__stmgr__"
-_NAMES_PER_REQUEST = 40
-_SAME_MINUTE_S = 5
+_CPU, _MEMORY, _GC = "__jvm-process-cpu-load", "__jvm-memory-used-mb", "__jvm-gc-collection-time-ms"
 # Uptime is sampled every ten seconds, so between two reports a minute apart it may move on by less or more.
 _ONE_REPORT_S = (45.0, 75.0)
 
@@ -74,17 +73,21 @@ def heron_operator_samples(
     Raises ClusterError where the tracker cannot be reached, does not know the topology or a component, answers in
     another shape, or tells of no minute.
     """
-    named = "/".join(name for name in (cluster, role, environ, topology_name) if name is not None)
-    tracker = _Tracker(
-        JsonRest(
-            "Heron Tracker", url, part=f"topology {named}", timeout_s=timeout_s, headers=headers, transport=transport
-        ),
-        {"cluster": cluster, "environ": environ, "topology": topology_name} | ({} if role is None else {"role": role}),
+    tracked = TrackedTopology(
+        url,
+        ClusterError,
+        cluster=cluster,
+        environ=environ,
+        topology=topology_name,
+        role=role,
+        timeout_s=timeout_s,
+        headers=headers,
+        transport=transport,
     )
-    place = tracker.rest.place
+    place = tracked.place
     if not MINUTE_S <= span_s <= KEPT_S:
         raise ClusterError(f"{place}: span_s {span_s}; it keeps minutes of three hours, so give 60 to {KEPT_S:.0f}")
-    instances, reads = tracker.plans()
+    instances, reads = _plans(tracked)
     component_of = component_of_operator(place, topology, operators, sorted(instances))
     read = {name: reads.get(component, ()) for name, component in component_of.items()}
     carried = streams_read(place, topology, component_of, read)
@@ -93,11 +96,11 @@ def heron_operator_samples(
     now_s = datetime.now(UTC).timestamp()
     # One minute more for what the first is compared with, and one for that which is open when it begins.
     since_s, until_s = math.floor(now_s - span_s - 2 * MINUTE_S), math.ceil(now_s)
-    pressed = tracker.held_back_s(instances, since_s, until_s)
+    pressed = _held_back_s(tracked, instances, since_s, until_s)
     samples: list[OperatorSample] = []
     for name, component in component_of.items():
         flows = _Flows.of(topology, name, read[name], component_of, carried)
-        told = tracker.values(component, flows.metrics(), since_s, until_s)
+        told = _values(tracked, component, flows.metrics(), since_s, until_s)
         samples += _operator_samples(
             place, flows, instances[component], told, pressed if name in topology.sources else {}
         )
@@ -109,83 +112,45 @@ def heron_operator_samples(
     return _together(samples)
 
 
-@dataclass(frozen=True)
-class _Tracker:
-    rest: JsonRest
-    topology: Mapping[str, str]
-
-    def plans(self) -> tuple[dict[str, list[str]], dict[str, list[Read]]]:
-        """Instances of each component in the order of their task ids, and what each bolt reads."""
-        physical, logical = self._result("/topologies/physicalplan", {}), self._result("/topologies/logicalplan", {})
-        try:
-            instances = {
-                str(name): sorted(map(str, ids), key=lambda id: int(id.rpartition("_")[2]))
-                for name, ids in {**physical["bolts"], **physical["spouts"]}.items()
-            }
-            reads = {
-                str(name): [(str(each["component_name"]), str(each["stream_name"])) for each in bolt["inputs"]]
-                for name, bolt in logical["bolts"].items()
-            }
-        except (KeyError, TypeError, AttributeError, ValueError):
-            raise self.rest.surprise("/topologies/physicalplan and logicalplan", [physical, logical]) from None
-        return instances, reads
-
-    def values(
-        self, component: str, metrics: Sequence[str], since_s: int, until_s: int
-    ) -> dict[str, dict[str, dict[int, float]]]:
-        """Instance, metric, stamp: value. What is no finite number is left out; a count below 0 is an error."""
-        asked = {"component": component, "starttime": str(since_s), "endtime": str(until_s)}
-        told: dict[str, dict[str, dict[int, float]]] = {}
-        for first in range(0, len(metrics), _NAMES_PER_REQUEST):
-            names = list(metrics[first : first + _NAMES_PER_REQUEST])
-            answer = self._result(_TIMELINE, {**asked, "metricname": names})
-            try:
-                for metric, by_instance in answer.get("timeline", {}).items():
-                    for instance, values in by_instance.items():
-                        numbers = {int(stamp): float(value) for stamp, value in values.items()}
-                        finite = {stamp: value for stamp, value in numbers.items() if math.isfinite(value)}
-                        if metric.startswith(_COUNTED) and min(finite.values(), default=0.0) < 0:
-                            raise ValueError(metric)
-                        told.setdefault(str(instance), {})[str(metric)] = finite
-            except (TypeError, ValueError, AttributeError):
-                raise self.rest.surprise(_TIMELINE, answer) from None
-        return told
-
-    def held_back_s(self, instances: Mapping[str, Sequence[str]], since_s: int, until_s: int) -> dict[int, float]:
-        """Per stamp the longest time, in seconds, for which the buffer to any instance held the spouts back."""
-        metrics = [_PRESSURE + instance for ids in instances.values() for instance in ids]
-        longest_s: dict[int, float] = {}
-        for by_metric in self.values(_MANAGERS, metrics, since_s, until_s).values():
-            for values in by_metric.values():
-                for stamp, pressed_ms in values.items():
-                    longest_s[stamp] = max(longest_s.get(stamp, 0.0), pressed_ms / 1000)
-        return longest_s
-
-    def _result(self, path: str, asked: Mapping[str, str | list[str]]) -> dict[str, Any]:
-        """The answer itself, which old trackers wrap in a result."""
-        status, body = self.rest.get(path, {**self.topology, **asked})
-        if path == _TIMELINE and _refusal(status, body) is not None:
-            legacy_status, legacy_body = self.rest.get(_LEGACY_TIMELINE, {**self.topology, **asked})
-            if legacy_status != httpx.codes.NOT_FOUND:
-                status, body = legacy_status, legacy_body
-        if (reason := _refusal(status, body)) is not None:
-            raise ClusterError(
-                f"{self.rest.place} refuses {path}: {reason}; check cluster, role, environ and topology, and whether "
-                "it runs"
-            )
-        result = body["result"] if isinstance(body, dict) and "result" in body and "status" in body else body
-        if not isinstance(result, dict):
-            raise self.rest.surprise(path, body)
-        return result
+def _plans(tracked: TrackedTopology) -> tuple[dict[str, list[str]], dict[str, list[Read]]]:
+    """Instances of each component in the order of their task ids, and what each bolt reads."""
+    physical, logical = tracked.plans()
+    try:
+        instances = {
+            str(name): sorted(map(str, ids), key=lambda id: int(id.rpartition("_")[2]))
+            for name, ids in {**physical["bolts"], **physical["spouts"]}.items()
+        }
+        reads = {
+            str(name): [(str(each["component_name"]), str(each["stream_name"])) for each in bolt["inputs"]]
+            for name, bolt in logical["bolts"].items()
+        }
+    except (KeyError, TypeError, AttributeError, ValueError):
+        raise tracked.strange_plans(physical, logical) from None
+    return instances, reads
 
 
-def _refusal(status: int, body: object) -> str | None:
-    """Why the tracker gives no answer, None where it gives one."""
-    failed = isinstance(body, dict) and body.get("status") not in (None, "success")
-    if 200 <= status < 300 and not failed:
-        return None
-    said = (body.get("message") or body.get("detail")) if isinstance(body, dict) else None
-    return " ".join(str(said or f"HTTP {status}").split())[:300]
+def _values(
+    tracked: TrackedTopology, component: str, metrics: Sequence[str], since_s: int, until_s: int
+) -> dict[str, dict[str, dict[int, float]]]:
+    """Instance, metric, stamp: value."""
+    values: dict[str, dict[str, dict[int, float]]] = {}
+    for metric, by_instance in tracked.timeline(component, metrics, since_s, until_s).items():
+        for instance, by_stamp in by_instance.items():
+            values.setdefault(instance, {})[metric] = by_stamp
+    return values
+
+
+def _held_back_s(
+    tracked: TrackedTopology, instances: Mapping[str, Sequence[str]], since_s: int, until_s: int
+) -> dict[int, float]:
+    """Per stamp the longest time, in seconds, for which the buffer to any instance held the spouts back."""
+    metrics = [PRESSURE + instance for ids in instances.values() for instance in ids]
+    longest_s: dict[int, float] = {}
+    for by_instance in tracked.timeline(MANAGERS, metrics, since_s, until_s).values():
+        for values in by_instance.values():
+            for stamp, pressed_ms in values.items():
+                longest_s[stamp] = max(longest_s.get(stamp, 0.0), pressed_ms / 1000)
+    return longest_s
 
 
 @dataclass(frozen=True)
@@ -222,8 +187,8 @@ class _Flows:
         return sorted({stream_id for ids in self.leaving.values() for stream_id in ids})
 
     def metrics(self) -> list[str]:
-        entering = [kind + key for key in self.entering for kind in (_EXECUTED, _LATENCY, _DESERIALISED)]
-        return [*entering, *(_EMITTED + stream_id for stream_id in self.emitted), _UPTIME, _CPU, _MEMORY, _GC]
+        entering = [kind + key for key in self.entering for kind in (EXECUTED, LATENCY, DESERIALISED)]
+        return [*entering, *(EMITTED + stream_id for stream_id in self.emitted), UPTIME, _CPU, _MEMORY, _GC]
 
 
 def _operator_samples(
@@ -237,18 +202,18 @@ def _operator_samples(
     samples, untimed = [], []
     for index, id in enumerate(ids):
         values = told.get(id, {})
-        minutes = [_Minute.of(values, stamps) for stamps in _same_minutes(_stamps(values))]
+        minutes = [_Minute.of(values, stamps) for stamps in same_minutes(_stamps(values))]
         for before, minute in pairwise(minutes):
             if not _reported_once(before, minute):
                 continue
             if lacking := [key for key in flows.entering if minute.lacks_latency(key)]:
-                untimed.append(_LATENCY + lacking[0])
+                untimed.append(LATENCY + lacking[0])
                 continue
             try:
                 sample = _sample(flows, index, len(ids), before, minute)
             except ModelError as error:
                 raise ClusterError(f"{place} tells what cannot be: {error}") from None
-            held_s = max((s for at, s in pressed_s.items() if abs(at - minute.began_s) <= _SAME_MINUTE_S), default=0.0)
+            held_s = max((s for at, s in pressed_s.items() if abs(at - minute.began_s) <= SAME_MINUTE_S), default=0.0)
             samples.append(replace(sample, backpressured_s=min(MINUTE_S, held_s)))
     if untimed and not samples:
         raise ClusterError(
@@ -272,7 +237,7 @@ class _Minute:
         }
         return cls(
             stamps[0],
-            {metric: sum(all) if metric.startswith(_COUNTED) else all[-1] for metric, all in told.items() if all},
+            {metric: sum(all) if metric.startswith(COUNTED) else all[-1] for metric, all in told.items() if all},
         )
 
     def count(self, metric: str) -> float:
@@ -284,10 +249,10 @@ class _Minute:
         return None if value is None or value < 0 else value
 
     def lacks_latency(self, key: str) -> bool:
-        return self.count(_EXECUTED + key) > 0 and self.told(_LATENCY + key) is None
+        return self.count(EXECUTED + key) > 0 and self.told(LATENCY + key) is None
 
     def busy_s(self, key: str) -> float:
-        ns = self.count(_EXECUTED + key) * (self.told(_LATENCY + key) or 0.0) + self.count(_DESERIALISED + key)
+        ns = self.count(EXECUTED + key) * (self.told(LATENCY + key) or 0.0) + self.count(DESERIALISED + key)
         return ns / 1e9
 
 
@@ -295,10 +260,10 @@ def _sample(flows: _Flows, index: int, parallelism: int, before: _Minute, minute
     entered: dict[str, float] = {}
     busy_s: dict[str, float] = {}
     for key, stream in flows.entering.items():
-        entered[stream] = entered.get(stream, 0.0) + minute.count(_EXECUTED + key)
+        entered[stream] = entered.get(stream, 0.0) + minute.count(EXECUTED + key)
         busy_s[stream] = busy_s.get(stream, 0.0) + minute.busy_s(key)
-    emitted = {stream_id: minute.count(_EMITTED + stream_id) for stream_id in flows.emitted}
-    uptime_s, cores = minute.told(_UPTIME), minute.told(_CPU)
+    emitted = {stream_id: minute.count(EMITTED + stream_id) for stream_id in flows.emitted}
+    uptime_s, cores = minute.told(UPTIME), minute.told(_CPU)
     collected_ms, collected_before_ms = minute.told(_GC), before.told(_GC)
     return OperatorSample(
         operator=flows.operator,
@@ -329,28 +294,15 @@ def _reported_once(before: _Minute, minute: _Minute) -> bool:
     shortest_s, longest_s = _ONE_REPORT_S
     if minute.began_s - before.began_s > longest_s:
         return False
-    return shortest_s <= minute.values.get(_UPTIME, 0.0) - before.values.get(_UPTIME, 0.0) <= longest_s
+    return shortest_s <= minute.values.get(UPTIME, 0.0) - before.values.get(UPTIME, 0.0) <= longest_s
 
 
 def _stamps(values: Values) -> Iterable[int]:
     return (stamp for by_stamp in values.values() for stamp in by_stamp)
 
 
-def _same_minutes(stamps: Iterable[int]) -> list[list[int]]:
-    """Stamps of one minute together, in order of time: the topology master closes the minutes of one metric after the
-    other, so that they may be seconds apart.
-    """
-    groups: list[list[int]] = []
-    for stamp in sorted(set(stamps)):
-        if groups and stamp - groups[-1][0] <= _SAME_MINUTE_S:
-            groups[-1].append(stamp)
-        else:
-            groups.append([stamp])
-    return groups
-
-
 def _together(samples: Sequence[OperatorSample]) -> list[OperatorSample]:
     """Samples of one minute told to have begun at the same time."""
-    groups = _same_minutes(int(sample.began_s or 0) for sample in samples)
+    groups = same_minutes(int(sample.began_s or 0) for sample in samples)
     first = {stamp: float(stamps[0]) for stamps in groups for stamp in stamps}
     return [replace(sample, began_s=first[int(sample.began_s or 0)]) for sample in samples]

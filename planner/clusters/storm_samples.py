@@ -14,16 +14,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
-from urllib.parse import quote
 
 import httpx
 from pydantic import SecretStr
 
+from engines.storm import StormPages, component_path, topology_path
 from modeling.calibration.operator_sample import OperatorSample
 from modeling.errors import ModelError
 from modeling.inputs.topology import Topology
 from planner.clusters.component_streams import Read, component_of_operator, streams_read
-from planner.clusters.json_rest import JsonRest
 from planner.errors import ClusterError
 
 WINDOWS_S = (600, 10800, 86400)
@@ -32,7 +31,6 @@ CAPACITY_S = 600.0
 ROUNDED = 0.0005
 """Latencies and capacities are told to three digits."""
 FAR_APART = 0.5
-_SUMMARY = "/api/v1/topology/summary"
 
 
 def storm_operator_samples(
@@ -58,27 +56,34 @@ def storm_operator_samples(
     shape, or tells capacities that do not go with counts and latencies.
     """
     part = f"topology {topology_name}"
-    rest = JsonRest("Storm UI", url, part=part, timeout_s=timeout_s, headers=headers, transport=transport)
-    ui = _Ui(rest, str(window_s))
+    ui = StormPages(
+        url,
+        ClusterError,
+        window=str(window_s),
+        part=part,
+        timeout_s=timeout_s,
+        headers=headers,
+        transport=transport,
+    )
     if window_s not in WINDOWS_S:
-        raise ClusterError(f"{rest.place}: window_s {window_s}; Storm keeps windows of 600, 10800 and 86400 s")
+        raise ClusterError(f"{ui.place}: window_s {window_s}; Storm keeps windows of 600, 10800 and 86400 s")
     topology_id = ui.topology_id(topology_name)
-    component_of = component_of_operator(rest.place, topology, operators, ui.components(topology_id))
+    component_of = component_of_operator(ui.place, topology, operators, _components(ui, topology_id))
     now_s = datetime.now(UTC).timestamp()
-    shown = {name: ui.component(topology_id, component) for name, component in component_of.items()}
+    shown = {name: _component(ui, topology_id, component) for name, component in component_of.items()}
     reads = {name: [each.read for each in component.inputs] for name, component in shown.items()}
-    carried = streams_read(rest.place, topology, component_of, reads)
+    carried = streams_read(ui.place, topology, component_of, reads)
     samples: list[OperatorSample] = []
     for name, component in shown.items():
         flows = _flows(topology, name, component, component_of, carried)
         parallelism = len(component.executors)
         for index, executor in enumerate(component.executors):
             if executor.uptime_s > 0:
-                busy_s = _busy_s(rest.place, name, executor, window_s)
+                busy_s = _busy_s(ui.place, name, executor, window_s)
                 try:
                     sample = _sample(name, flows, executor, busy_s, min(float(window_s), executor.uptime_s))
                 except ModelError as error:
-                    raise ClusterError(f"{rest.place} tells what cannot be: {error}") from None
+                    raise ClusterError(f"{ui.place} tells what cannot be: {error}") from None
                 samples.append(replace(sample, index=index, parallelism=parallelism, began_s=now_s - sample.span_s))
     return samples
 
@@ -111,58 +116,32 @@ class _Component:
     executors: tuple[_Executor, ...]
 
 
-@dataclass(frozen=True)
-class _Ui:
-    rest: JsonRest
-    window: str
+def _components(ui: StormPages, topology_id: str) -> list[str]:
+    path = topology_path(topology_id)
+    page = ui.page(path)
+    try:
+        return [str(one["spoutId"]) for one in page["spouts"]] + [str(one["boltId"]) for one in page["bolts"]]
+    except (KeyError, TypeError):
+        raise ui.surprise(path, page) from None
 
-    def topology_id(self, name: str) -> str:
-        summary = self._got(_SUMMARY)
-        try:
-            ids = {str(one["name"]): str(one["id"]) for one in summary["topologies"]}
-        except (KeyError, TypeError):
-            raise self.rest.surprise(_SUMMARY, summary) from None
-        if name not in ids:
-            known = ", ".join(sorted(ids)) or "none"
-            raise ClusterError(f"{self.rest.place} does not run; known are: {known}. Submit it, or correct its name")
-        return ids[name]
 
-    def components(self, topology_id: str) -> list[str]:
-        path = f"/api/v1/topology/{quote(topology_id, safe='')}"
-        page = self._got(path)
-        try:
-            return [str(one["spoutId"]) for one in page["spouts"]] + [str(one["boltId"]) for one in page["bolts"]]
-        except (KeyError, TypeError):
-            raise self.rest.surprise(path, page) from None
-
-    def component(self, topology_id: str, component: str) -> _Component:
-        path = f"/api/v1/topology/{quote(topology_id, safe='')}/component/{quote(component, safe='')}"
-        page = self._got(path)
-        try:
-            inputs = tuple(
-                _Input(
-                    (str(one["component"]), str(one["stream"])),
-                    _number(one["executed"]),
-                    _number(one["executeLatency"]),
-                )
-                for one in page.get("inputStats") or ()
+def _component(ui: StormPages, topology_id: str, component: str) -> _Component:
+    path = component_path(topology_id, component)
+    page = ui.page(path)
+    try:
+        inputs = tuple(
+            _Input(
+                (str(one["component"]), str(one["stream"])),
+                _number(one["executed"]),
+                _number(one["executeLatency"]),
             )
-            emitted = {str(one["stream"]): _number(one["emitted"]) for one in page.get("outputStats") or ()}
-            executors = sorted((_executor(one) for one in page["executorStats"]), key=lambda one: one.first_task)
-        except (KeyError, TypeError, ValueError, AttributeError):
-            raise self.rest.surprise(path, page) from None
-        return _Component(inputs, emitted, tuple(executors))
-
-    def _got(self, path: str) -> dict[str, Any]:
-        status, body = self.rest.get(path, {"window": self.window})
-        if not isinstance(body, dict):
-            raise self.rest.surprise(path, body)
-        if status >= httpx.codes.BAD_REQUEST or "error" in body:
-            reason = " ".join(str(body.get("error") or f"HTTP {status}").split())[:200]
-            raise ClusterError(
-                f"{self.rest.place} fails {path}: {reason}; see the log of the UI and whether Nimbus runs"
-            )
-        return body
+            for one in page.get("inputStats") or ()
+        )
+        emitted = {str(one["stream"]): _number(one["emitted"]) for one in page.get("outputStats") or ()}
+        executors = sorted((_executor(one) for one in page["executorStats"]), key=lambda one: one.first_task)
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise ui.surprise(path, page) from None
+    return _Component(inputs, emitted, tuple(executors))
 
 
 def _number(told: object) -> float:

@@ -8,12 +8,13 @@ only without one. Stream managers bring no uptime: a report of backpressure that
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
 from pydantic import SecretStr
 
+from engines.heron import EMITTED, KEPT_S, MANAGERS, MINUTE_S, PRESSURE, UPTIME, Timeline, TrackedTopology, same_minutes
 from forecasting.arrivals.coverage import Int64s, merged_spans, spans_without
 from forecasting.arrivals.grid import SECOND_US, from_us
 from forecasting.arrivals.sources.arrival_source import Arrivals, Measures, SourceArrivals
@@ -24,19 +25,9 @@ from forecasting.arrivals.sources.counter_readings import (
     spread_counts,
     window_edges_us,
 )
-from forecasting.arrivals.sources.json_server import JsonServer
 from forecasting.errors import HistoryError
 
-KEPT = timedelta(minutes=180)
-MINUTE_S = 60
-_EMITTED, _UPTIME, _PRESSURE = "__emit-count/", "__jvm-uptime-secs", "__time_spent_back_pressure_by_compid/"
-_TIMELINE, _LEGACY_TIMELINE = "/topologies/metrics/timeline", "/topologies/metricstimeline"
-_NAMES_PER_REQUEST = 40
 _GAPS = ReadingGaps(max_gap_s=90, ended_after_s=600)
-_SAME_MINUTE_S = 5
-
-Timeline = dict[str, dict[str, dict[int, float]]]
-"""Metric, instance, stamp in seconds: value."""
 
 
 class HeronTracker:
@@ -60,14 +51,20 @@ class HeronTracker:
         timeout_s: float = 10.0,
         headers: Mapping[str, SecretStr] | None = None,
     ) -> None:
-        named = "/".join(name for name in (cluster, role, environ, topology) if name is not None)
-        self._server = JsonServer("Heron Tracker", url, timeout_s, headers, part=f"topology {named}")
+        self._tracked = TrackedTopology(
+            url,
+            HistoryError,
+            cluster=cluster,
+            environ=environ,
+            topology=topology,
+            role=role,
+            timeout_s=timeout_s,
+            headers=headers,
+        )
         if not spouts:
             raise HistoryError(f"{self.place}: no spouts; name the spout of each source")
         if unknown := sorted(set(streams or {}) - set(spouts)):
             raise HistoryError(f"{self.place}: streams of {unknown[0]!r}, which is no source; correct its name")
-        self._topology = {"cluster": cluster, "environ": environ, "topology": topology}
-        self._topology |= {} if role is None else {"role": role}
         self._spouts, self._streams = dict(spouts), {source: tuple(names) for source, names in (streams or {}).items()}
 
     def __repr__(self) -> str:
@@ -75,7 +72,7 @@ class HeronTracker:
 
     @property
     def place(self) -> str:
-        return self._server.place
+        return self._tracked.place
 
     @property
     def measures(self) -> Measures:
@@ -92,11 +89,12 @@ class HeronTracker:
     def first_moment(self) -> datetime:
         """The oldest minute that is kept of any spout: never more than three hours ago."""
         now = datetime.now(UTC)
+        since = now - timedelta(seconds=KEPT_S)
         instances, streams = self._plans()
         told = [
             spans
             for source in self._spouts
-            for spans, _ in self._minutes(source, streams[source], instances, now - KEPT, now).values()
+            for spans, _ in self._minutes(source, streams[source], instances, since, now).values()
             if spans.size
         ]
         if not told:
@@ -132,7 +130,7 @@ class HeronTracker:
 
     def _plans(self) -> tuple[dict[str, list[str]], dict[str, tuple[str, ...]]]:
         """Instances of every component, and the streams to count of every source."""
-        physical, logical = self._result("/topologies/physicalplan", {}), self._result("/topologies/logicalplan", {})
+        physical, logical = self._tracked.plans()
         try:
             instances = {name: list(ids) for name, ids in {**physical["bolts"], **physical["spouts"]}.items()}
             outputs = {
@@ -140,7 +138,7 @@ class HeronTracker:
                 for name, spout in logical["spouts"].items()
             }
         except (KeyError, TypeError, AttributeError):
-            raise self._server.surprise("/topologies/physicalplan and logicalplan", [physical, logical]) from None
+            raise self._tracked.strange_plans(physical, logical) from None
         streams = {}
         for source, spout in self._spouts.items():
             if spout not in outputs or spout not in instances:
@@ -169,16 +167,16 @@ class HeronTracker:
     ) -> dict[str, tuple[Int64s, np.ndarray]]:
         """Per instance the minutes that were reported, shape (minutes, 2) in µs, and what it emitted in each."""
         spout = self._spouts[source]
-        timeline = self._timeline(spout, [*(_EMITTED + stream for stream in streams), _UPTIME], since, until)
+        timeline = self._timeline(spout, [*(EMITTED + stream for stream in streams), UPTIME], since, until)
         seen = {instance for by_instance in timeline.values() for instance in by_instance}
         minutes = {}
         for instance in sorted(seen | set(instances[spout])):
             by_metric = {metric: by_instance.get(instance, {}) for metric, by_instance in timeline.items()}
-            groups = _same_minutes(stamp for values in by_metric.values() for stamp in values)
+            groups = same_minutes(stamp for values in by_metric.values() for stamp in values)
             spans, emitted = [], []
             for number, stamps in enumerate(groups):
-                counts = [by_metric[metric].get(stamp) for metric in by_metric if metric != _UPTIME for stamp in stamps]
-                uptimes = [by_metric.get(_UPTIME, {}).get(stamp, 0.0) for stamp in stamps]
+                counts = [by_metric[metric].get(stamp) for metric in by_metric if metric != UPTIME for stamp in stamps]
+                uptimes = [by_metric.get(UPTIME, {}).get(stamp, 0.0) for stamp in stamps]
                 count = sum(value for value in counts if value is not None)
                 if count > 0 or max(uptimes) > 0:
                     spans.append(_span_us(groups, number))
@@ -190,13 +188,13 @@ class HeronTracker:
         self, instances: Mapping[str, list[str]], edges_us: Int64s, since: datetime, until: datetime
     ) -> Int64s:
         """Minutes in which an instance anywhere caused backpressure, and those of which no stream manager tells."""
-        metrics = [_PRESSURE + instance for ids in instances.values() for instance in ids]
-        timeline = self._timeline("__stmgr__", metrics, since, until)
+        metrics = [PRESSURE + instance for ids in instances.values() for instance in ids]
+        timeline = self._timeline(MANAGERS, metrics, since, until)
         free: list[tuple[int, int]] = []
         pressed: list[tuple[int, int]] = []
         for by_manager in timeline.values():
             for values in by_manager.values():
-                groups = _same_minutes(values)
+                groups = same_minutes(values)
                 for number, stamps in enumerate(groups):
                     spans = pressed if max(values[stamp] for stamp in stamps) > 0 else free
                     spans.append(_span_us(groups, number))
@@ -205,59 +203,7 @@ class HeronTracker:
         return clipped(spans_without(interval, surely_free), edges_us)
 
     def _timeline(self, component: str, metrics: Sequence[str], since: datetime, until: datetime) -> Timeline:
-        times = {"starttime": str(math.floor(since.timestamp())), "endtime": str(math.ceil(until.timestamp()))}
-        timeline: Timeline = {}
-        for first in range(0, len(metrics), _NAMES_PER_REQUEST):
-            names = metrics[first : first + _NAMES_PER_REQUEST]
-            answer = self._result(_TIMELINE, {"component": component, "metricname": list(names), **times})
-            try:
-                for metric, by_instance in answer.get("timeline", {}).items():
-                    for instance, values in by_instance.items():
-                        told = {int(stamp): float(value) for stamp, value in values.items()}
-                        finite = {stamp: value for stamp, value in told.items() if math.isfinite(value)}
-                        timeline.setdefault(metric, {})[instance] = finite
-            except (TypeError, ValueError, AttributeError):
-                raise self._server.surprise(_TIMELINE, answer) from None
-        if any(value < 0 for of in timeline.values() for values in of.values() for value in values.values()):
-            raise HistoryError(f"{self.place} tells of a negative count of {component}; see the log of its tracker")
-        return timeline
-
-    def _result(self, path: str, asked: Mapping[str, str | list[str]]) -> dict:
-        """The answer itself, which old trackers wrap in a result."""
-        status, body = self._server.get(path, {**self._topology, **asked})
-        if path == _TIMELINE and _refusal(status, body) is not None:
-            legacy_status, legacy_body = self._server.get(_LEGACY_TIMELINE, {**self._topology, **asked})
-            if legacy_status != 404:
-                status, body = legacy_status, legacy_body
-        if (reason := _refusal(status, body)) is not None:
-            raise HistoryError(f"{self.place} refuses {path}: {reason}; check cluster, role, environ and topology")
-        result = body["result"] if isinstance(body, dict) and "result" in body and "status" in body else body
-        if not isinstance(result, dict):
-            raise self._server.surprise(path, body)
-        return result
-
-
-def _refusal(status: int, body: object) -> str | None:
-    """Why the tracker gives no answer, None where it gives one."""
-    failed = isinstance(body, dict) and body.get("status") not in (None, "success")
-    if 200 <= status < 300 and not failed:
-        return None
-    said = (body.get("message") or body.get("detail")) if isinstance(body, dict) else None
-    return " ".join(str(said or f"HTTP {status}").split())[:300]
-
-
-def _same_minutes(stamps: Iterable[int]) -> list[list[int]]:
-    """Stamps of all metrics of one instance, grouped by the minute that they are of, in order of time.
-
-    The topology master closes the minutes of one metric after the other, so their stamps may be seconds apart.
-    """
-    groups: list[list[int]] = []
-    for stamp in sorted(set(stamps)):
-        if groups and stamp - groups[-1][0] <= _SAME_MINUTE_S:
-            groups[-1].append(stamp)
-        else:
-            groups.append([stamp])
-    return groups
+        return self._tracked.timeline(component, metrics, math.floor(since.timestamp()), math.ceil(until.timestamp()))
 
 
 def _span_us(groups: Sequence[Sequence[int]], number: int) -> tuple[int, int]:

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import SecretStr
 
+from engines.rest import JsonServer
 from forecasting.arrivals.coverage import Int64s, merged_spans, spans_without
 from forecasting.arrivals.grid import SECOND_US, from_us, to_us
 from forecasting.arrivals.sources.arrival_source import Arrivals, Measures, SourceArrivals
@@ -23,7 +24,6 @@ from forecasting.arrivals.sources.counter_readings import (
     total_of,
     window_edges_us,
 )
-from forecasting.arrivals.sources.json_server import JsonServer
 from forecasting.errors import HistoryError
 
 POINTS_PER_PAGE = 11_000
@@ -69,7 +69,8 @@ class Prometheus:
         progress: Callable[[datetime], None] | None = None,
     ) -> None:
         bearer = {} if token is None else {"Authorization": SecretStr(f"Bearer {token.get_secret_value()}")}
-        self._server = JsonServer("Prometheus", url, timeout_s, {**(headers or {}), **bearer})
+        secrets = {**(headers or {}), **bearer}
+        self._server = JsonServer("Prometheus", url, HistoryError, timeout_s=timeout_s, headers=secrets)
         if not queries:
             raise HistoryError(f"{self.place}: no queries; give a selector per source, such as events_total")
         if blank := [source for source, selector in queries.items() if not selector.strip()]:

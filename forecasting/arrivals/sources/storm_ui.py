@@ -13,11 +13,11 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import numpy as np
 from pydantic import SecretStr
 
+from engines.storm import StormPages, component_path, topology_path
 from forecasting.arrivals.coverage import Int64s, merged_spans
 from forecasting.arrivals.grid import SECOND_US, to_us
 from forecasting.arrivals.sources.arrival_source import Arrivals, Measures, SourceArrivals
@@ -28,14 +28,12 @@ from forecasting.arrivals.sources.counter_readings import (
     total_of,
     window_edges_us,
 )
-from forecasting.arrivals.sources.json_server import JsonServer
 from forecasting.arrivals.sources.reading_log import Reading, ReadingLog
 from forecasting.arrivals.sources.steady import Recorded
 from forecasting.errors import HistoryError
 
 CAPACITY_US = 600 * SECOND_US
 """A bolt's capacity is the share of the last ten minutes that it was busy."""
-_SUMMARY = "/api/v1/topology/summary"
 
 
 class StormUi:
@@ -62,7 +60,8 @@ class StormUi:
         timeout_s: float = 10.0,
         headers: Mapping[str, SecretStr] | None = None,
     ) -> None:
-        self._server = JsonServer("Storm UI", url, timeout_s, headers, part=f"topology {topology}, readings in {log}")
+        part = f"topology {topology}, readings in {log}"
+        self._pages = StormPages(url, HistoryError, window=":all-time", part=part, timeout_s=timeout_s, headers=headers)
         if not spouts:
             raise HistoryError(f"{self.place}: no spouts; name the spout of each source")
         if not saturated_capacity > 0:
@@ -78,7 +77,7 @@ class StormUi:
 
     @property
     def place(self) -> str:
-        return self._server.place
+        return self._pages.place
 
     @property
     def measures(self) -> Measures:
@@ -95,27 +94,27 @@ class StormUi:
     def record(self, now: datetime) -> Recorded:
         """Read the UI once and append it to the log. Nothing is recorded of a topology that does not run."""
         to_us(now)
-        topology_id = quote(self._id(), safe="")
-        page = self._got(f"/api/v1/topology/{topology_id}")
+        topology_id = self._pages.topology_id(self._topology)
+        page = self._pages.page(topology_path(topology_id))
         emitted: dict[str, dict[str, list[int]]] = {}
         try:
             capacities = [float(bolt["capacity"] or 0) for bolt in page["bolts"]]
             known = sorted(str(spout["spoutId"]) for spout in page["spouts"])
         except (KeyError, TypeError, ValueError):
-            raise self._server.surprise(f"/api/v1/topology/{topology_id}", page) from None
+            raise self._pages.surprise(topology_path(topology_id), page) from None
         for source, spout in self._spouts.items():
             if spout not in known:
                 named = ", ".join(known) or "none"
                 raise HistoryError(f"{self.place} has no spout {spout!r} for source {source!r}; its spouts are {named}")
-            path = f"/api/v1/topology/{topology_id}/component/{quote(spout, safe='')}"
-            component = self._got(path)
+            path = component_path(topology_id, spout)
+            component = self._pages.page(path)
             try:
                 emitted[spout] = {
                     str(executor["id"]): [int(executor["emitted"] or 0), int(executor["uptimeSeconds"] or 0)]
                     for executor in component["executorStats"]
                 }
             except (KeyError, TypeError, ValueError):
-                raise self._server.surprise(path, component) from None
+                raise self._pages.surprise(path, component) from None
         capacity = max(capacities, default=0.0)
         told = {"topology": self._topology, "id": topology_id, "capacity": capacity, "emitted": emitted}
         added = self._log.append(Reading(now, told))
@@ -182,26 +181,6 @@ class StormUi:
             if not isinstance(capacity, int | float) or capacity >= self._saturated:
                 saturated.append((to_us(reading.at) - CAPACITY_US, to_us(reading.at)))
         return clipped(merged_spans(saturated), edges_us)
-
-    def _id(self) -> str:
-        summary = self._got(_SUMMARY)
-        try:
-            ids = {str(one["name"]): str(one["id"]) for one in summary["topologies"]}
-        except (KeyError, TypeError):
-            raise self._server.surprise(_SUMMARY, summary) from None
-        if self._topology not in ids:
-            known = ", ".join(sorted(ids)) or "none"
-            raise HistoryError(f"{self.place} does not run; known are: {known}. Submit it, or correct its name")
-        return ids[self._topology]
-
-    def _got(self, path: str) -> dict[str, Any]:
-        status, body = self._server.get(path, {"window": ":all-time"})
-        if not isinstance(body, dict):
-            raise self._server.surprise(path, body)
-        if status >= 400 or "error" in body:
-            reason = " ".join(str(body.get("error") or f"HTTP {status}").split())[:200]
-            raise HistoryError(f"{self.place} fails {path}: {reason}; see the log of the UI and whether Nimbus runs")
-        return body
 
     def _nothing(self) -> HistoryError:
         return HistoryError(

@@ -9,8 +9,8 @@ import pytest
 from json_stand_in import JsonStandIn, json_stand_in
 from pydantic import SecretStr
 
+from engines.rest import JsonServer
 from forecasting.arrivals.sources.arrival_source import Measures
-from forecasting.arrivals.sources.json_server import JsonServer
 from forecasting.arrivals.sources.prometheus import Prometheus
 from forecasting.errors import HistoryError
 
@@ -48,13 +48,13 @@ def test_get__where_nobody_listens_says_that_it_cannot_be_reached() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
     with pytest.raises(HistoryError, match=rf"Heron at http://127.0.0.1:{port} cannot be reached: .*check the address"):
-        JsonServer("Heron", f"http://127.0.0.1:{port}", 2).get("/topologies")
+        JsonServer("Heron", f"http://127.0.0.1:{port}", HistoryError).get("/topologies")
 
 
 @pytest.mark.parametrize("url", ["prometheus:9090", "ftp://host", "http://", "http://host:port", "http://[::1"])
 def test_address__that_is_no_url_is_refused(url: str) -> None:
     with pytest.raises(HistoryError, match="is not a URL"):
-        JsonServer("Prometheus", url, 1)
+        JsonServer("Prometheus", url, HistoryError)
 
 
 @pytest.mark.parametrize(
@@ -62,13 +62,13 @@ def test_address__that_is_no_url_is_refused(url: str) -> None:
 )
 def test_address__that_is_no_url_is_not_repeated(url: str) -> None:
     with pytest.raises(HistoryError, match="is not a URL") as failed:
-        JsonServer("Prometheus", url, 1)
+        JsonServer("Prometheus", url, HistoryError)
     assert "sek" not in str(failed.value)
 
 
 def test_address__with_a_path_and_a_login_is_asked_below_it_and_shown_without(stand_in: JsonStandIn) -> None:
     stand_in.answers["/metrics/x"] = {"a": 1}
-    server = JsonServer("Prometheus", stand_in.url.replace("//", "//anna:secret@") + "/metrics/", 2)
+    server = JsonServer("Prometheus", stand_in.url.replace("//", "//anna:secret@") + "/metrics/", HistoryError)
     assert server.get("/x") == (200, {"a": 1})
     assert server.place == f"Prometheus at {stand_in.url}/metrics"
     assert stand_in.headers["Authorization"].startswith("Basic ")

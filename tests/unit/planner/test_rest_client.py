@@ -4,13 +4,13 @@ from collections.abc import Callable
 
 import pytest
 
+from engines.rest import JsonServer
 from planner.clusters.flink_rest import FlinkRest
-from planner.clusters.json_rest import JsonRest
 from planner.errors import ClusterError
 
-TAKERS: list[Callable[[str], FlinkRest | JsonRest]] = [
+TAKERS: list[Callable[[str], FlinkRest | JsonServer]] = [
     FlinkRest,
-    lambda url: JsonRest("Storm UI", url, part="topology words"),
+    lambda url: JsonServer("Storm UI", url, ClusterError, part="topology words"),
 ]
 
 
@@ -38,7 +38,7 @@ def test_address__that_is_no_url_is_refused_and_not_repeated(taker: Callable[[st
 
 
 @pytest.mark.parametrize("taker", TAKERS)
-def test_place__shows_host_port_and_path_without_the_login(taker: Callable[[str], FlinkRest | JsonRest]) -> None:
+def test_place__shows_host_port_and_path_without_the_login(taker: Callable[[str], FlinkRest | JsonServer]) -> None:
     place = taker("http://u:sekret@[::1]:8081/proxy/?token=sekret").place
     assert "at http://[::1]:8081/proxy" in place
     assert "sekret" not in place

@@ -1,0 +1,128 @@
+"""Heron's tracker: the plans of one topology and its metrics, minute by minute, for the last three hours.
+
+A minute is a bucket of 60 s, stamped with its start in seconds since the epoch, on no grid.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import httpx
+from pydantic import SecretStr
+
+from engines.rest import Failure, JsonServer
+
+MINUTE_S = 60
+KEPT_S = 180 * MINUTE_S
+EMITTED, EXECUTED, LATENCY = "__emit-count/", "__execute-count/", "__execute-latency/"
+DESERIALISED = "__tuple-deserialization-time-ns/"
+UPTIME = "__jvm-uptime-secs"
+PRESSURE, MANAGERS = "__time_spent_back_pressure_by_compid/", "__stmgr__"
+COUNTED = (EMITTED, EXECUTED, DESERIALISED)
+SAME_MINUTE_S = 5
+
+_TIMELINE, _LEGACY_TIMELINE = "/topologies/metrics/timeline", "/topologies/metricstimeline"
+_NAMES_PER_REQUEST = 40
+
+Timeline = dict[str, dict[str, dict[int, float]]]
+"""Metric, instance, stamp in seconds: value."""
+
+
+class TrackedTopology:
+    """One topology, as its tracker tells. role: where the tracker needs it."""
+
+    def __init__(
+        self,
+        url: str,
+        failure: Failure,
+        *,
+        cluster: str,
+        environ: str,
+        topology: str,
+        role: str | None = None,
+        timeout_s: float = 10.0,
+        headers: Mapping[str, SecretStr] | None = None,
+        transport: httpx.BaseTransport | None = None,
+    ) -> None:
+        named = "/".join(name for name in (cluster, role, environ, topology) if name is not None)
+        self._server = JsonServer(
+            "Heron Tracker",
+            url,
+            failure,
+            part=f"topology {named}",
+            timeout_s=timeout_s,
+            headers=headers,
+            transport=transport,
+        )
+        self._topology = {"cluster": cluster, "environ": environ, "topology": topology}
+        self._topology |= {} if role is None else {"role": role}
+        self.place = self._server.place
+
+    def plans(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The physical and the logical plan, as the tracker has them."""
+        return self._result("/topologies/physicalplan", {}), self._result("/topologies/logicalplan", {})
+
+    def strange_plans(self, *plans: object) -> Exception:
+        """The error for plans of another shape than documented."""
+        return self._server.surprise("/topologies/physicalplan and logicalplan", list(plans))
+
+    def timeline(self, component: str, metrics: Sequence[str], since_s: int, until_s: int) -> Timeline:
+        """What instances of a component reported; numbers that are not finite are left out."""
+        asked = {"component": component, "starttime": str(since_s), "endtime": str(until_s)}
+        timeline: Timeline = {}
+        for first in range(0, len(metrics), _NAMES_PER_REQUEST):
+            answer = self._result(_TIMELINE, {**asked, "metricname": list(metrics[first : first + _NAMES_PER_REQUEST])})
+            try:
+                for metric, by_instance in answer.get("timeline", {}).items():
+                    for instance, values in by_instance.items():
+                        numbers = {int(stamp): float(value) for stamp, value in values.items()}
+                        finite = {stamp: value for stamp, value in numbers.items() if math.isfinite(value)}
+                        timeline.setdefault(str(metric), {})[str(instance)] = finite
+            except (TypeError, ValueError, AttributeError):
+                raise self._server.surprise(_TIMELINE, answer) from None
+        for metric, by_instance in timeline.items():
+            counted = metric.startswith((*COUNTED, PRESSURE))
+            if counted and any(value < 0 for values in by_instance.values() for value in values.values()):
+                raise self._server.failure(
+                    f"{self.place} tells of a negative count of {component}; see the log of its tracker"
+                )
+        return timeline
+
+    def _result(self, path: str, asked: Mapping[str, str | list[str]]) -> dict[str, Any]:
+        """The answer itself, which old trackers wrap in a result."""
+        status, body = self._server.get(path, {**self._topology, **asked})
+        if path == _TIMELINE and _refusal(status, body) is not None:
+            legacy_status, legacy_body = self._server.get(_LEGACY_TIMELINE, {**self._topology, **asked})
+            if legacy_status != httpx.codes.NOT_FOUND:
+                status, body = legacy_status, legacy_body
+        if (reason := _refusal(status, body)) is not None:
+            raise self._server.failure(
+                f"{self.place} refuses {path}: {reason}; check cluster, role, environ and topology, and whether it runs"
+            )
+        result = body["result"] if isinstance(body, dict) and "result" in body and "status" in body else body
+        if not isinstance(result, dict):
+            raise self._server.surprise(path, body)
+        return result
+
+
+def same_minutes(stamps: Iterable[int]) -> list[list[int]]:
+    """Stamps of all metrics of one instance, grouped by the minute that they are of, in order of time.
+
+    The topology master closes the minutes of one metric after the other, so their stamps may be seconds apart.
+    """
+    groups: list[list[int]] = []
+    for stamp in sorted(set(stamps)):
+        if groups and stamp - groups[-1][0] <= SAME_MINUTE_S:
+            groups[-1].append(stamp)
+        else:
+            groups.append([stamp])
+    return groups
+
+
+def _refusal(status: int, body: object) -> str | None:
+    """Why the tracker gives no answer, None where it gives one."""
+    failed = isinstance(body, dict) and body.get("status") not in (None, "success")
+    if 200 <= status < 300 and not failed:
+        return None
+    said = (body.get("message") or body.get("detail")) if isinstance(body, dict) else None
+    return " ".join(str(said or f"HTTP {status}").split())[:300]

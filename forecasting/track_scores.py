@@ -9,7 +9,7 @@ from datetime import datetime
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import beta
+from scipy.special import betaincinv
 
 from forecasting.peaks import pinball
 from forecasting.scoring import COVERAGE_QUANTILE, SCORED_QUANTILES, loss_ratio
@@ -102,8 +102,8 @@ def _interval(successes: float, trials: int) -> tuple[float, float]:
     """Clopper and Pearson's, by the beta distribution, which also takes a fraction of a success."""
     tail = (1 - INTERVAL) / 2
     failures = trials - successes
-    low = float(beta.ppf(tail, successes, failures + 1)) if successes > 0 else 0.0
-    high = float(beta.ppf(1 - tail, successes + 1, failures)) if failures > 0 else 1.0
+    low = float(betaincinv(successes, failures + 1, tail)) if successes > 0 else 0.0
+    high = float(betaincinv(successes + 1, failures, 1 - tail)) if failures > 0 else 1.0
     return low, high
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import f
+from scipy.special import fdtrc
 
 from modeling.calibration.measured import LONE_ERROR, Measured, measured, measured_ratio
 from modeling.calibration.selectivity import fitted_selectivity
@@ -64,7 +64,7 @@ def told_apart(counts_in: Mapping[str, Floats], amounts: Floats, known: Mapping[
     nothing = 1e-18 * float(((weight * amounts) ** 2).sum())
     gained = (left_together - left) / (len(active) - 1)
     if left_together <= nothing or (
-        left > nothing and f.sf(gained / (left / freedom), len(active) - 1, freedom) > SIGNIFICANT
+        left > nothing and fdtrc(len(active) - 1, freedom, max(gained, 0.0) / (left / freedom)) > SIGNIFICANT
     ):
         return ByInput(as_known, alike=not shape)
     return ByInput({name: measured(fit.ratio[name], fit.error[name], freedom) for name in active})

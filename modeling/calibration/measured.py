@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import norm, t
+from scipy.special import ndtri, stdtrit
 
 Floats = npt.NDArray[np.float64]
 
@@ -30,7 +30,7 @@ def measured(value: float, error: float, freedom: float = np.inf, least: float =
     [8.04, 12.78]
     """
     tail = (1 + LEVEL) / 2
-    reach = error * float(t.ppf(tail, freedom) if np.isfinite(freedom) else norm.ppf(tail))
+    reach = error * float(stdtrit(freedom, tail) if np.isfinite(freedom) else ndtri(tail))
     return Measured(value, error, max(least, value - reach), value + reach)
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from modeling.calibration.measured import LEVEL, Measured, measured, measured_ratio, unbounded
 from modeling.calibration.operator_sample import OperatorSample
@@ -102,7 +102,7 @@ def _memory(
 def _down_to(one: Measured, low: float) -> Measured:
     """What has a part that may belong to another term, which cannot be negative: it may be less, not more."""
     low = max(0.0, min(one.low, low))
-    reach = (one.high - low) / 2 / float(norm.ppf((1 + LEVEL) / 2))
+    reach = (one.high - low) / 2 / float(ndtri((1 + LEVEL) / 2))
     return replace(one, low=low, error=max(one.error, reach))
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import f
+from scipy.special import fdtrc
 
 from modeling.calibration.measured import Measured, measured
 from modeling.inputs.scale_efficiency import ScaleEfficiency
@@ -77,7 +77,7 @@ def fitted_scale(
     if added is not None and busy_s.size * np.log(max(added.left, 1e-300) / max(power.left, 1e-300)) < -CLEARLY_BETTER:
         chosen = added
     spread = chosen.left / freedom
-    p = float(f.sf((left_flat - chosen.left) / spread, 1, freedom)) if spread > 1e-24 else 0.0
+    p = float(fdtrc(1, freedom, max(left_flat - chosen.left, 0.0) / spread)) if spread > 1e-24 else 0.0
     if p > SIGNIFICANT or left_flat <= chosen.left:
         return None
     if chosen is power:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import chi2
+from scipy.special import chdtri
 
 from modeling.calibration.measured import LEVEL, measured
 from modeling.calibration.operator_sample import OperatorSample
@@ -155,4 +155,4 @@ def _from_means(samples: Sequence[OperatorSample], tuples: Floats, spans: _Spans
 def _interval(cv2: float, freedom: float) -> tuple[float, float]:
     """Of a variance that rests on so many degrees of freedom."""
     tail = (1 - LEVEL) / 2
-    return float(cv2 * freedom / chi2.ppf(1 - tail, freedom)), float(cv2 * freedom / chi2.ppf(tail, freedom))
+    return float(cv2 * freedom / chdtri(freedom, tail)), float(cv2 * freedom / chdtri(freedom, 1 - tail))

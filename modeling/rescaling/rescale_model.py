@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import t as student_t
+from scipy.special import stdtrit
 
 from modeling.errors import ModelError
 from modeling.inputs.topology import Engine
@@ -69,7 +69,7 @@ class RescaleModel:
         """What the next rescale's downtime stays below with probability `level` (Student's t), never below 0."""
         if not 0 < level < 1:
             raise ModelError(f"level {level} of a downtime is not between 0 and 1")
-        width = float(student_t.ppf(level, DECLARED_WEIGHT + self.measured))
+        width = float(stdtrit(DECLARED_WEIGHT + self.measured, level))
         quantile = self.downtime_s(restored_gib, saved_gib) + width * self.downtime_error_s(restored_gib, saved_gib)
         return np.maximum(0.0, quantile)
 

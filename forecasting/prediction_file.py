@@ -12,16 +12,19 @@ import uuid
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.errors import ForecastError
 from forecasting.prequential import Predicted
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _MOMENT = pa.timestamp("us", tz="UTC")
 SCHEMA = pa.schema(

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import least_squares
-from scipy.signal import lfilter, lfiltic
+import scipy  # which imports its modules when they are used
 
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.errors import ForecastError
@@ -47,10 +46,13 @@ class ArmaMemory:
     def _responses(self, ahead: int) -> Floats:
         """What the last error, the one before and the last shock each add to the errors to come, shape (3, ahead)."""
         ar, none = np.array([1.0, -self.ar1, -self.ar2]), np.zeros(ahead)
-        rows = [lfilter([1.0], ar, none, zi=lfiltic([1.0], ar, y=state))[0] for state in ([1.0, 0.0], [0.0, 1.0])]
+        rows = [
+            scipy.signal.lfilter([1.0], ar, none, zi=scipy.signal.lfiltic([1.0], ar, y=state))[0]
+            for state in ([1.0, 0.0], [0.0, 1.0])
+        ]
         impulse = none.copy()
         impulse[0] = self.ma1
-        return np.stack([*rows, lfilter([1.0], ar, impulse)])
+        return np.stack([*rows, scipy.signal.lfilter([1.0], ar, impulse)])
 
     def _states(self, errors: Floats) -> Floats:
         """The last two errors and the last shock before each window and after the last, shape (windows + 1, 3).
@@ -64,12 +66,12 @@ class ArmaMemory:
         last = before = shock = 0.0
         for begin, end in zip([0, *edges.tolist()], [*edges.tolist(), errors.size], strict=True):
             if known[begin]:
-                state = lfiltic(ar, ma, y=[shock], x=[last, before])
+                state = scipy.signal.lfiltic(ar, ma, y=[shock], x=[last, before])
                 came[begin:end] = errors[begin:end]
-                shocks[begin:end] = lfilter(ar, ma, errors[begin:end], zi=state)[0]
+                shocks[begin:end] = scipy.signal.lfilter(ar, ma, errors[begin:end], zi=state)[0]
             else:
-                state = lfiltic(ma, ar, y=[last, before], x=[shock])
-                came[begin:end] = lfilter(ma, ar, np.zeros(end - begin), zi=state)[0]
+                state = scipy.signal.lfiltic(ma, ar, y=[last, before], x=[shock])
+                came[begin:end] = scipy.signal.lfilter(ma, ar, np.zeros(end - begin), zi=state)[0]
             before = float(came[end - 2]) if end - begin > 1 else last
             last, shock = float(came[end - 1]), float(shocks[end - 1])
         states = np.zeros((errors.size + 1, 3))
@@ -133,9 +135,9 @@ def arma_memory(errors: Floats) -> ArmaMemory:
 
     def shocks(parameters: Floats) -> Floats:
         ar1, ar2, ma1 = parameters
-        return np.asarray(lfilter([1.0, -ar1, -ar2], [1.0, ma1], errors)) / scale
+        return np.asarray(scipy.signal.lfilter([1.0, -ar1, -ar2], [1.0, ma1], errors)) / scale
 
-    fitted = least_squares(shocks, begin, bounds=([-2, -1, -0.95], [2, 1, 0.95]), max_nfev=30)
+    fitted = scipy.optimize.least_squares(shocks, begin, bounds=([-2, -1, -0.95], [2, 1, 0.95]), max_nfev=30)
     ar1, ar2, ma1 = (float(value) for value in fitted.x)
     root = float(np.abs(np.roots([1.0, -ar1, -ar2])).max())
     shrink = min(1.0, LARGEST_ROOT / root) if root > 0 else 1.0

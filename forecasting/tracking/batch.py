@@ -8,9 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any
 
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.drift import Drift
@@ -19,6 +17,9 @@ from forecasting.forecast import Forecast
 from forecasting.selection import DEPLOYED
 from forecasting.terms import ForecastTerms
 from forecasting.tracking.git_revision import git_revision
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 REQUEST_FILE = "request.json"
 FEW = 8
@@ -213,5 +214,7 @@ def _rate_rows(forecasts: Iterable[Forecast]) -> list[dict[str, Any]]:
     ]
 
 
-def _table(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+def _table(rows: Sequence[Mapping[str, Any]]) -> "pd.DataFrame":
+    import pandas as pd
+
     return pd.DataFrame.from_records([dict(row) for row in rows])

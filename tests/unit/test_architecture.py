@@ -17,7 +17,7 @@ def test_imports__point_one_way() -> None:
     assert result.returncode == 0, result.stdout + result.stderr
 
 
-HEAVY = {"airflow", "mlflow", "prophet", "pyspark", "statsmodels"}
+HEAVY = {"airflow", "mlflow", "prophet", "pyspark", "scipy.signal", "scipy.stats", "statsmodels"}
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@
 
 from modeling.calibration.calibrated import Calibrated, CalibratedOperator, calibrated, calibrated_profiles
 from modeling.calibration.drift import Drift, drifts
-from modeling.calibration.measured import ratio_with_error
 from modeling.calibration.service_time import FEWEST_TUPLES
 from modeling.calibration.sifting import WARM_S, Marked
 
@@ -19,5 +18,4 @@ __all__ = [
     "calibrated",
     "calibrated_profiles",
     "drifts",
-    "ratio_with_error",
 ]

@@ -1,7 +1,8 @@
 """What each stream that enters an operator brings about: busy seconds, or tuples that go out on a stream.
 
-Told apart by non-negative least squares over instances and spans, and only where data show that the streams differ:
-else one ratio for all is the better estimate of each.
+The ratio of all that goes out to all that comes in holds for one mix of the inputs only. They are told apart by
+non-negative least squares over instances and spans, and only where data show that the streams differ: else one ratio
+for all is the better estimate of each.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,15 +10,16 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from scipy.optimize import nnls
 from scipy.special import fdtrc
 
 from modeling.calibration.measured import LONE_ERROR, Measured, measured, measured_ratio
-from modeling.calibration.selectivity import fitted_selectivity
-from modeling.errors import ModelError
 
 Floats = npt.NDArray[np.float64]
 
 SIGNIFICANT = 0.05
+MOST_COLLINEAR = 30.0
+"""Condition number of the scaled inputs beyond which what each of them brings about cannot be told (Belsley 1980)."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,13 @@ def told_apart(counts_in: Mapping[str, Floats], amounts: Floats, known: Mapping[
     """Amount per tuple of each stream. counts_in: per stream, and amounts, one number a sample. known: what each was
     before: as long as data do not show otherwise, streams differ as they did, all of them by a factor more or less. A
     stream that comes alone is measured by itself where any was known: what was known goes before one ratio for all.
+
+    Samples are weighed by the inverse root of what comes in, as the noise of counts grows with their root.
+
+    >>> of_a, of_b = np.array([10.0, 20.0, 30.0, 10.0]), np.array([10.0, 10.0, 10.0, 40.0])
+    >>> apart = told_apart({"a": of_a, "b": of_b}, np.array([30.0, 40.0, 50.0, 90.0]))
+    >>> {stream: round(ratio.value, 6) for stream, ratio in apart.ratio.items()}  # 30 = 10 + 2 · 10, 90 = 10 + 2 · 40
+    {'a': 1.0, 'b': 2.0}
     """
     active = {name: counts for name, counts in counts_in.items() if counts.sum() > 0}
     if not active or (len(active) == 1 and not known):
@@ -53,21 +62,35 @@ def told_apart(counts_in: Mapping[str, Floats], amounts: Floats, known: Mapping[
     left_together = float(((weight * amounts - factor * together) ** 2).sum())
     as_known = _scaled(shape, factor, left_together, together, lone_error)
     freedom = amounts.size - len(active)
-    try:
-        # One sample more than the fit itself asks for: its residuals must tell their own size.
-        if freedom < 2:
-            raise ModelError(f"{amounts.size} samples for {len(active)} inputs; measure {len(active) + 2}")
-        fit = fitted_selectivity({name: counts.tolist() for name, counts in active.items()}, amounts.tolist())
-    except ModelError as error:
-        return ByInput(as_known, why=str(error).removeprefix("selectivity: "))
-    left = float(((weight * (amounts - _sum(fit.ratio, active))) ** 2).sum())
+    # One sample more than the fit itself asks for: its residuals must tell their own size.
+    if freedom < 2:
+        return ByInput(as_known, why=f"{amounts.size} samples for {len(active)} inputs; measure {len(active) + 2}")
+    design = np.column_stack([weight * counts for counts in active.values()])
+    scale = np.linalg.norm(design, axis=0)
+    condition = float(np.linalg.cond(design / scale))
+    if condition > MOST_COLLINEAR:
+        return ByInput(
+            as_known,
+            why=f"the inputs {', '.join(active)} go up and down together (condition number {condition:.0f}, at most "
+            f"{MOST_COLLINEAR:.0f} can be told apart); measure while their mix changes, or declare the ratios",
+        )
+    scaled, _ = nnls(design / scale, weight * amounts)
+    left = float(((weight * amounts - design / scale @ scaled) ** 2).sum())
+    # A ratio that came out at its bound of 0 has the error of a fit without that bound.
+    covariance = left / freedom * np.linalg.inv((design / scale).T @ (design / scale))
+    errors = np.sqrt(np.diag(covariance)) / scale
     nothing = 1e-18 * float(((weight * amounts) ** 2).sum())
     gained = (left_together - left) / (len(active) - 1)
     if left_together <= nothing or (
         left > nothing and fdtrc(len(active) - 1, freedom, max(gained, 0.0) / (left / freedom)) > SIGNIFICANT
     ):
         return ByInput(as_known, alike=not shape)
-    return ByInput({name: measured(fit.ratio[name], fit.error[name], freedom) for name in active})
+    return ByInput(
+        {
+            name: measured(ratio, error, freedom)
+            for name, ratio, error in zip(active, (scaled / scale).tolist(), errors.tolist(), strict=True)
+        }
+    )
 
 
 def in_proportion(known: Mapping[str, float], inputs: Sequence[str], was: float, now: Measured) -> dict[str, Measured]:

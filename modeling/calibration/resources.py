@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri
 
+from modeling.calibration.line import fitted_line
 from modeling.calibration.measured import LEVEL, Measured, measured, measured_ratio, unbounded
 from modeling.calibration.operator_sample import OperatorSample
 from modeling.calibration.spans import spans
@@ -60,7 +61,7 @@ def _cpu_s(samples: Sequence[OperatorSample], tuples: Floats, notes: list[str]) 
         return None
     cpu_s, counts = np.array([samples[at].cpu_s or 0.0 for at in told]), tuples[told]
     spans_s = np.array([samples[at].span_s for at in told])
-    line = _line(counts / spans_s, cpu_s / spans_s)
+    line = _use(counts / spans_s, cpu_s / spans_s)
     if line is not None and line.start.value > AKAIKE * line.start.error and line.slope.low > 0:
         notes.append(
             f"an idle instance uses {line.start.value:.2g} cores, which are not in cpu_s: leave them free in its "
@@ -83,7 +84,7 @@ def _memory(
         # The model adds the state to what instances need besides.
         used_mib = np.maximum(0.0, used_mib - MIB_PER_GIB * np.array([samples[at].state_gib or 0.0 for at in told]))
     rates_per_s = tuples[told] / np.array([samples[at].span_s for at in told])
-    line = _line(rates_per_s, used_mib)
+    line = _use(rates_per_s, used_mib)
     if line is not None and line.slope.low > 0 and line.start.value >= 0:
         return line.start, line.slope
     # Rates that are alike do not tell what a higher one takes: that stays as it was known before.
@@ -107,27 +108,22 @@ def _down_to(one: Measured, low: float) -> Measured:
 
 
 @dataclass(frozen=True)
-class _Line:
+class _Use:
+    """Without load, and more per tuple a second."""
+
     start: Measured
     slope: Measured
 
 
-def _line(rates_per_s: Floats, used: Floats) -> _Line | None:
-    """Least squares of what is used on the rate; None where samples are few or rates alike."""
+def _use(rates_per_s: Floats, used: Floats) -> _Use | None:
+    """None where samples are few or rates alike."""
     n = rates_per_s.size
     if n < FEWEST_SAMPLES or rates_per_s.std() <= LEAST_SPREAD * rates_per_s.mean():
         return None
-    mean = float(rates_per_s.mean())
-    spread = float(((rates_per_s - mean) ** 2).sum())
-    slope = float(((rates_per_s - mean) * used).sum()) / spread
-    start = float(used.mean()) - slope * mean
-    variance = float(((used - start - slope * rates_per_s) ** 2).sum()) / (n - 2)
+    line = fitted_line(rates_per_s, used)
     # Perfect lines have residuals of rounding alone.
-    start = 0.0 if abs(start) < 1e-12 * float(np.abs(used).max()) else start
-    return _Line(
-        measured(start, float(np.sqrt(variance * (1 / n + mean**2 / spread))), n - 2),
-        measured(slope, float(np.sqrt(variance / spread)), n - 2),
-    )
+    start = 0.0 if abs(line.start) < 1e-12 * float(np.abs(used).max()) else line.start
+    return _Use(measured(start, line.start_error, n - 2), measured(line.slope, line.slope_error, n - 2))
 
 
 def _state_gib(samples: Sequence[OperatorSample], instances: int, notes: list[str]) -> Measured | None:

@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import fdtrc
 
+from modeling.calibration.line import Line, fitted_line
 from modeling.calibration.measured import Measured, measured
 from modeling.inputs.scale_efficiency import ScaleEfficiency
 
@@ -36,10 +37,10 @@ class ScaleFit:
 
 @dataclass(frozen=True)
 class _Shape:
+    """left: squares that it leaves of log service times."""
+
+    line: Line
     left: float
-    slope: float
-    slope_error: float
-    away: float
 
 
 def fitted_scale(
@@ -69,8 +70,7 @@ def fitted_scale(
     if left_flat <= 1e-18 * busy_s.size:
         return None
     mean_s = float(expected_s.sum() / tuples.sum())
-    power = _power(relative, parallelism, weights, anchor)
-    added = _added(relative, parallelism, weights, anchor)
+    power, added = _power(relative, parallelism, weights), _added(relative, parallelism, weights)
     freedom = busy_s.size - 2
     chosen = power
     # Both have two parameters, so that penalties cancel and the criteria differ by n · log of what is left.
@@ -80,14 +80,15 @@ def fitted_scale(
     p = float(fdtrc(1, freedom, max(left_flat - chosen.left, 0.0) / spread)) if spread > 1e-24 else 0.0
     if p > SIGNIFICANT or left_flat <= chosen.left:
         return None
+    slope, error = chosen.line.slope, chosen.line.slope_error
     if chosen is power:
-        exponent = float(np.clip(1 - power.slope, LEAST_EXPONENT, LARGEST_EXPONENT))
-        found = measured(exponent, power.slope_error, freedom)
-        efficiency = ScaleEfficiency(exponent, 0.0, anchor, power.slope_error, 0.0)
-        return ScaleFit(efficiency, "efficiency.exponent", found, power.slope_error * abs(power.away), p)
-    found = measured(chosen.slope * mean_s, chosen.slope_error * mean_s, freedom)
+        exponent = float(np.clip(1 - slope, LEAST_EXPONENT, LARGEST_EXPONENT))
+        found = measured(exponent, error, freedom)
+        efficiency = ScaleEfficiency(exponent, 0.0, anchor, error, 0.0)
+        return ScaleFit(efficiency, "efficiency.exponent", found, error * abs(np.log(anchor) - chosen.line.mean_x), p)
+    found = measured(slope * mean_s, error * mean_s, freedom)
     efficiency = ScaleEfficiency(1.0, found.value, anchor, 0.0, found.error)
-    return ScaleFit(efficiency, "efficiency.coordination_s", found, chosen.slope_error * abs(chosen.away), p)
+    return ScaleFit(efficiency, "efficiency.coordination_s", found, error * abs(anchor - chosen.line.mean_x), p)
 
 
 def anchor_of(tuples: Floats, parallelism: Ints) -> int:
@@ -96,29 +97,17 @@ def anchor_of(tuples: Floats, parallelism: Ints) -> int:
     return max(counts, key=lambda p: (counts[p], p))
 
 
-def _power(relative: Floats, parallelism: Ints, weights: Floats, anchor: int) -> _Shape:
+def _power(relative: Floats, parallelism: Ints, weights: Floats) -> _Shape:
     """log s = a + slope · log p."""
-    x, y = np.log(parallelism.astype(np.float64)), np.log(relative)
-    slope, error, left, away = _line(x, y, weights, float(np.log(anchor)))
-    return _Shape(left, slope, error, away)
+    line = fitted_line(np.log(parallelism.astype(np.float64)), np.log(relative), weights)
+    return _Shape(line, line.left)
 
 
-def _added(relative: Floats, parallelism: Ints, weights: Floats, anchor: int) -> _Shape | None:
+def _added(relative: Floats, parallelism: Ints, weights: Floats) -> _Shape | None:
     """s = a + slope · p, weighed so that residuals count relative to s; None where it would fall with p."""
     x = parallelism.astype(np.float64)
-    slope, error, _, away = _line(x, relative, weights / relative**2, float(anchor))
-    at_mean = float(np.average(relative, weights=weights / relative**2))
-    fitted = at_mean + slope * (x - float(np.average(x, weights=weights / relative**2)))
-    if slope <= 0 or (fitted <= 0).any():
+    line = fitted_line(x, relative, weights / relative**2)
+    fitted = line.at(x)
+    if line.slope <= 0 or (fitted <= 0).any():
         return None
-    left = float((weights * (np.log(relative) - np.log(fitted)) ** 2).sum())
-    return _Shape(left, slope, error, away)
-
-
-def _line(x: Floats, y: Floats, weights: Floats, anchor: float) -> tuple[float, float, float, float]:
-    """Weighted line: slope, its standard error, sum of squares left, and how far the anchor lies from the mean of x."""
-    mean_x, mean_y = float(np.average(x, weights=weights)), float(np.average(y, weights=weights))
-    spread = float((weights * (x - mean_x) ** 2).sum())
-    slope = float((weights * (x - mean_x) * (y - mean_y)).sum()) / spread
-    left = float((weights * (y - mean_y - slope * (x - mean_x)) ** 2).sum())
-    return slope, float(np.sqrt(left / (x.size - 2) / spread)), left, anchor - mean_x
+    return _Shape(line, float((weights * (np.log(relative) - np.log(fitted)) ** 2).sum()))

@@ -1,122 +1,45 @@
-"""Plans and schedules as plain JSON, and back without loss: what the ledger keeps and processes hand to each other.
+"""Plans and schedules as plain JSON, and back without loss: what the ledger keeps.
 
-Moments are ISO times in UTC. JSON knows no infinity, so a number that is not finite is written as its text.
+One codec over the dataclasses: a field that is added there is written and read without more ado. Moments are ISO times
+in UTC. JSON knows no infinity, so a number that is not finite is written as its text.
 """
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from math import isfinite
-from typing import Any
+from typing import Any, TypeVar
 
-from modeling.errors import ModelError
-from modeling.excuse import Excuse
-from modeling.inputs.physical_plan import Container, Instance, PhysicalPlan
+from pydantic import TypeAdapter, ValidationError
+
+from modeling.inputs.physical_plan import PhysicalPlan
 from planner.errors import PlanError
-from planner.scaling_schedule import Alternative, ScalingSchedule, ScheduledStep
+from planner.scaling_schedule import ScalingSchedule
+
+SCHEMA_VERSION = 2
 
 Json = dict[str, Any]
+Kept = TypeVar("Kept", PhysicalPlan, ScalingSchedule)
+
+_PLAN, _SCHEDULE = TypeAdapter(PhysicalPlan), TypeAdapter(ScalingSchedule)
 
 
 def plan_to_json(plan: PhysicalPlan) -> Json:
-    return {
-        "topology": plan.topology,
-        "parallelism": dict(plan.parallelism),
-        "packing": [
-            {"id": container.id, "instances": [[i.operator, i.index] for i in container.instances]}
-            for container in plan.packing
-        ],
-    }
+    return _written(_PLAN, plan)
 
 
 def plan_from_json(body: Mapping[str, Any]) -> PhysicalPlan:
     """Raises PlanError for a body that no plan was written as."""
-    try:
-        return _plan(body)
-    except _MALFORMED as error:
-        raise PlanError(f"a stored plan cannot be read: {_said(error)}; write it with plan_to_json") from error
+    return _read(_PLAN, body, "plan")
 
 
 def schedule_to_json(schedule: ScalingSchedule) -> Json:
     """Raises PlanError for a moment without a time zone."""
-    return {
-        "topology": schedule.topology,
-        "made_at": moment_to_json(schedule.made_at),
-        "start": moment_to_json(schedule.start),
-        "end": moment_to_json(schedule.end),
-        "quantile": _number(schedule.quantile),
-        "current": plan_to_json(schedule.current),
-        "steps": [_step_to_json(step) for step in schedule.steps],
-        "cost_instance_hours": _number(schedule.cost_instance_hours),
-        "why": schedule.why,
-        "short_s": _number(schedule.short_s),
-        "alternatives": [
-            {
-                "name": alternative.name,
-                "cost_instance_hours": _number(alternative.cost_instance_hours),
-                "rescales": alternative.rescales,
-                "short_s": _number(alternative.short_s),
-                "excuse": alternative.excuse,
-            }
-            for alternative in schedule.alternatives
-        ],
-        "excuses": [
-            {
-                "plan": plan_to_json(excuse.plan),
-                "target": excuse.target,
-                "operator": excuse.operator,
-                "value": _number(excuse.value),
-                "bound": _number(excuse.bound),
-                "reason": excuse.reason,
-                "remedy": excuse.remedy,
-                "change": dict(excuse.change),
-            }
-            for excuse in schedule.excuses
-        ],
-        "derived_from": dict(schedule.derived_from),
-    }
+    return _written(_SCHEDULE, schedule)
 
 
 def schedule_from_json(body: Mapping[str, Any]) -> ScalingSchedule:
     """Raises PlanError for a body that no schedule was written as."""
-    try:
-        return ScalingSchedule(
-            topology=body["topology"],
-            made_at=datetime.fromisoformat(body["made_at"]),
-            start=datetime.fromisoformat(body["start"]),
-            end=datetime.fromisoformat(body["end"]),
-            quantile=float(body["quantile"]),
-            current=_plan(body["current"]),
-            steps=tuple(_step(step) for step in body["steps"]),
-            cost_instance_hours=float(body["cost_instance_hours"]),
-            why=body["why"],
-            short_s=float(body["short_s"]),
-            alternatives=tuple(
-                Alternative(
-                    name=alternative["name"],
-                    cost_instance_hours=float(alternative["cost_instance_hours"]),
-                    rescales=int(alternative["rescales"]),
-                    short_s=float(alternative["short_s"]),
-                    excuse=alternative["excuse"],
-                )
-                for alternative in body["alternatives"]
-            ),
-            excuses=tuple(_excuse(excuse) for excuse in body["excuses"]),
-            derived_from=dict(body["derived_from"]),
-        )
-    except _MALFORMED as error:
-        raise PlanError(f"a stored schedule cannot be read: {_said(error)}; write it with schedule_to_json") from error
-
-
-def _excuse(body: Mapping[str, Any]) -> Excuse:
-    plan, value, bound = _plan(body["plan"]), float(body["value"]), float(body["bound"])
-    if "quantity" in body:
-        # As schedules of before 0.2 tell it: a quantity of a bottleneck, which may be the whole plan.
-        quantity, of = body["quantity"], body["bottleneck"]
-        operator = of if of in plan.parallelism else ""
-        reason = f"{quantity} {value:.3g} of {of} is beyond {bound:.3g}"
-        return Excuse(plan, quantity, operator, value, bound, reason, body["remedy"])
-    change = {operator: int(count) for operator, count in body["change"].items()}
-    return Excuse(plan, body["target"], body["operator"], value, bound, body["reason"], body["remedy"], change)
+    return _read(_SCHEDULE, body, "schedule")
 
 
 def numbers_to_json(numbers: Mapping[str, float]) -> Json:
@@ -137,58 +60,51 @@ def moment_to_json(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat()
 
 
-_MALFORMED = (KeyError, TypeError, ValueError, AttributeError, ModelError)
+def _written(adapter: TypeAdapter[Kept], value: Kept) -> Json:
+    return {"schema_version": SCHEMA_VERSION, **_plain(adapter.dump_python(value))}
 
 
-def _said(error: Exception) -> str:
-    return f"{error} is missing" if isinstance(error, KeyError) else str(error)
+def _plain(value: Any) -> Any:
+    match value:
+        case Mapping():
+            return {key: _plain(each) for key, each in value.items()}
+        case list() | tuple():
+            return [_plain(each) for each in value]
+        case datetime():
+            return moment_to_json(value)
+        case float():
+            return _number(value)
+    return value
+
+
+def _read(adapter: TypeAdapter[Kept], body: Mapping[str, Any], what: str) -> Kept:
+    try:
+        return adapter.validate_python(body if "schema_version" in body else _in_words_of_now(body))
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(str(part) for part in first["loc"]) or "(whole)"
+        reason = first["msg"].removeprefix("Value error, ")
+        raise PlanError(
+            f"a stored {what} cannot be read: {field}: {reason}; restore the ledger from a backup"
+        ) from None
+
+
+def _in_words_of_now(value: Any) -> Any:
+    """Version 1 wrote instances as pairs, and an excuse as a quantity of a bottleneck, or of the whole plan."""
+    if isinstance(value, list):
+        return [_in_words_of_now(each) for each in value]
+    if not isinstance(value, Mapping):
+        return value
+    now = {key: _in_words_of_now(each) for key, each in value.items()}
+    if "id" in value and isinstance(value.get("instances"), list):
+        now["instances"] = [{"operator": operator, "index": index} for operator, index in value["instances"]]
+    if "quantity" in value and "bottleneck" in value and "plan" in value:
+        quantity, bottleneck = now.pop("quantity"), now.pop("bottleneck")
+        now["target"] = quantity
+        now["operator"] = bottleneck if bottleneck in value["plan"]["parallelism"] else ""
+        now["reason"] = f"{quantity} {float(value['value']):.3g} of {bottleneck} is beyond {float(value['bound']):.3g}"
+    return now
 
 
 def _number(value: float) -> float | str:
     return value if isfinite(value) else str(value)
-
-
-def _plan(body: Mapping[str, Any]) -> PhysicalPlan:
-    packing = tuple(
-        Container(container["id"], tuple(Instance(operator, index) for operator, index in container["instances"]))
-        for container in body["packing"]
-    )
-    return PhysicalPlan(body["topology"], dict(body["parallelism"]), packing)
-
-
-def _step_to_json(step: ScheduledStep) -> Json:
-    return {
-        "deploy_at": moment_to_json(step.deploy_at),
-        "in_place_at": moment_to_json(step.in_place_at),
-        "needed_from": moment_to_json(step.needed_from),
-        "needed_until": moment_to_json(step.needed_until),
-        "plan": plan_to_json(step.plan),
-        "replaces": plan_to_json(step.replaces),
-        "load_per_s": numbers_to_json(step.load_per_s),
-        "bottleneck": step.bottleneck,
-        "utilisation": _number(step.utilisation),
-        "saturation_scale": _number(step.saturation_scale),
-        "downtime_s": _number(step.downtime_s),
-        "catch_up_s": _number(step.catch_up_s),
-        "cost_instance_hours": _number(step.cost_instance_hours),
-        "why": step.why,
-    }
-
-
-def _step(body: Mapping[str, Any]) -> ScheduledStep:
-    return ScheduledStep(
-        deploy_at=datetime.fromisoformat(body["deploy_at"]),
-        in_place_at=datetime.fromisoformat(body["in_place_at"]),
-        needed_from=datetime.fromisoformat(body["needed_from"]),
-        needed_until=datetime.fromisoformat(body["needed_until"]),
-        plan=_plan(body["plan"]),
-        replaces=_plan(body["replaces"]),
-        load_per_s=numbers_from_json(body["load_per_s"]),
-        bottleneck=body["bottleneck"],
-        utilisation=float(body["utilisation"]),
-        saturation_scale=float(body["saturation_scale"]),
-        downtime_s=float(body["downtime_s"]),
-        catch_up_s=float(body["catch_up_s"]),
-        cost_instance_hours=float(body["cost_instance_hours"]),
-        why=body["why"],
-    )

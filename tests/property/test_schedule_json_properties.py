@@ -27,7 +27,7 @@ def plans(draw: st.DrawFn) -> PhysicalPlan:
     if not instances or draw(st.booleans()):
         return PhysicalPlan(draw(TEXTS), parallelism)
     cut = draw(st.integers(0, len(instances)))
-    packing = (Container(1, tuple(instances[:cut])), Container(7, tuple(instances[cut:])))
+    packing = (Container(1, tuple(instances[:cut])), Container(7, tuple(instances[cut:]), draw(TEXTS)))
     return PhysicalPlan(draw(TEXTS), parallelism, packing)
 
 
@@ -100,8 +100,55 @@ def test_schedule__comes_back_from_json_as_it_was(schedule: ScalingSchedule) -> 
 
 
 def test_schedule__that_was_cut_short_says_what_is_missing() -> None:
-    with pytest.raises(PlanError, match="a stored schedule cannot be read: 'topology' is missing"):
+    with pytest.raises(PlanError, match="a stored schedule cannot be read: topology: Field required"):
         schedule_from_json({})
+
+
+def test_schedule__that_was_written_before_versions_is_read_as_it_was_meant() -> None:
+    plan = {
+        "topology": "words",
+        "parallelism": {"id": 1, "count": 2},
+        "packing": [
+            {"id": 1, "instances": [["id", 0], ["count", 0]]},
+            {"id": 2, "instances": [["count", 1]]},
+        ],
+    }
+    schedule = schedule_from_json(
+        {
+            "topology": "words",
+            "made_at": "2024-03-04T12:00:00+00:00",
+            "start": "2024-03-04T12:00:00+00:00",
+            "end": "2024-03-05T12:00:00+00:00",
+            "quantile": 0.95,
+            "current": plan,
+            "steps": [],
+            "cost_instance_hours": 72.0,
+            "why": "hold",
+            "short_s": "inf",
+            "alternatives": [],
+            "excuses": [
+                {
+                    "plan": plan,
+                    "bottleneck": "count",
+                    "quantity": "utilisation",
+                    "value": 0.96,
+                    "bound": 0.85,
+                    "remedy": "give it 3",
+                }
+            ],
+            "derived_from": {"history": "0123"},
+        }
+    )
+    packing = (
+        Container(1, (Instance("id", 0), Instance("count", 0))),
+        Container(2, (Instance("count", 1),)),
+    )
+    assert schedule.current == PhysicalPlan("words", {"id": 1, "count": 2}, packing)
+    assert schedule.short_s == float("inf")
+    assert schedule.made_at == datetime(2024, 3, 4, 12, tzinfo=UTC)
+    [excuse] = schedule.excuses
+    assert (excuse.target, excuse.operator, excuse.change) == ("utilisation", "count", {})
+    assert str(excuse) == "utilisation 0.96 of count is beyond 0.85; give it 3"
 
 
 def test_plan__with_a_parallelism_of_zero_is_not_read() -> None:

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
-import numpy as np
-
 from forescale.files.topology import SimulatorEntry
 from forescale.jobs.report import report
 from forescale.local.airflow.service import airflow_service
@@ -27,10 +25,7 @@ WARM_UP = timedelta(hours=2)
 
 @dataclass(frozen=True)
 class DemoResult:
-    """Everything the summary tells. after: what the simulator recorded from the decision to the end of its horizon.
-
-    over_quantile: per minute of `after`, whether more came than the schedule had planned for.
-    """
+    """What the summary shows. after: what the simulator recorded from the decision to the end of its horizon."""
 
     data: DemoData
     forecasts: tuple[ForecastEntry, ...]
@@ -95,18 +90,3 @@ def _result(settings: Settings, data: DemoData) -> DemoResult:
         max_lag_s=config.planning.max_lag_s,
         report=report(settings, made.id),
     )
-
-
-def planned_per_s(schedule: ScheduleEntry, record: SimulatorRecord, source: str) -> np.ndarray:
-    """Per minute of the record, the load of that source which the plan in force was chosen for; NaN before the
-    first.
-    """
-    planned = np.full(record.minute.shape, np.nan)
-    for step in schedule.schedule.steps:
-        inside = (record.minute >= _numpy(step.needed_from)) & (record.minute < _numpy(step.needed_until))
-        planned[inside] = step.load_per_s[source]
-    return planned
-
-
-def _numpy(moment: datetime) -> np.datetime64:
-    return np.datetime64(int(moment.timestamp()), "s")

@@ -159,7 +159,8 @@ def _say_keys(histograms: list[KeyHistogram]) -> None:
         named = heavy[:_KEYS_SHOWN]
         for key, events in named:
             rows.append(_key_row(histogram, shortened(visible(key), 60), events, total))
-        rows.append(_key_row(histogram, "(all others)", others, total))
+        count = None if histogram.distinct_keys is None else histogram.distinct_keys - len(named)
+        rows.append(_key_row(histogram, f"(all others{'' if count is None else f': {count:,}'})", others, total))
     error = max(histogram.max_error for histogram in histograms)
     console.print(table("most frequent keys", ["source", "day (UTC)", "key", "events", "share"], rows))
     if error:
@@ -178,4 +179,5 @@ def _key_body(histogram: KeyHistogram) -> dict[str, Any]:
         "heavy": dict(histogram.heavy),
         "residual": histogram.residual,
         "max_error": histogram.max_error,
+        "distinct_keys": histogram.distinct_keys,
     }

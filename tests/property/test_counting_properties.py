@@ -217,6 +217,7 @@ def test_keys__add_up_exactly_and_none_lacks_more_than_is_said(
         assert len(one.heavy) <= min(heavy, kept)
         assert all(0 <= truth[key] - number <= one.max_error for key, number in one.heavy.items())
         assert list(one.heavy.values()) == sorted(one.heavy.values(), reverse=True)
+        assert one.distinct_keys in (None, sum(n > 0 for key, n in truth.items() if key is not None))
         # What is left out is lighter than what is in, but for what may be lacking.
         if one.heavy and len(one.heavy) == heavy:
             left = [n for key, n in truth.items() if key is not None and key not in one.heavy]

@@ -93,16 +93,20 @@ def merged_keys(tables: Iterable[pa.Table], kept: int = CARRIED) -> pa.Table:
 def key_histograms(counts: Iterable[pa.Table], heavy: int = HEAVY) -> tuple[KeyHistogram, ...]:
     """Histograms of the heaviest keys per source and day."""
     found: dict[tuple[str, date], dict[str, int]] = {}
+    distinct: dict[tuple[str, date], int] = {}
     residuals: dict[tuple[str, date], tuple[int, int]] = {}
     for row in merged_keys(counts).sort_by([("number", "descending"), ("key", "ascending")]).to_pylist():
         at = row["source"], (EPOCH + timedelta(days=row["day"])).date()
         keys = found.setdefault(at, {})
         rest, lacking = residuals.get(at, (0, 0))
+        distinct[at] = distinct.get(at, 0) + (row["key"] is not None and row["number"] > 0)
         if row["key"] is not None and len(keys) < heavy:
             keys[row["key"]] = row["number"]
         else:
             residuals[at] = rest + row["number"], lacking + row["lacking"]
     return tuple(
-        KeyHistogram(source, day, keys, *residuals.get((source, day), (0, 0)))
-        for (source, day), keys in sorted(found.items())
+        # Where nothing is lacking no key was dropped on the way.
+        KeyHistogram(*at, keys, rest, lacking, None if lacking else distinct[at])
+        for at, keys in sorted(found.items())
+        for rest, lacking in [residuals.get(at, (0, 0))]
     )

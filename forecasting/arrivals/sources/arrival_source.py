@@ -81,6 +81,7 @@ class KeyHistogram:
 
     heavy: events of the most frequent keys, most frequent first. residual: events of all other keys, and without one.
     A heavy key may lack at most max_error events, which are in the residual then; zero when the counts are exact.
+    distinct_keys: how many keys had events, None where there were too many to count.
     """
 
     source: str
@@ -88,6 +89,7 @@ class KeyHistogram:
     heavy: Mapping[str, int]
     residual: int
     max_error: int = 0
+    distinct_keys: int | None = None
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,8 @@ _SCHEMA = pa.schema(
         pa.field("heavy", pa.map_(pa.string(), pa.int64()), nullable=False),
         pa.field("residual", pa.int64(), nullable=False),
         pa.field("max_error", pa.int64(), nullable=False),
+        # Files of before do not have it.
+        pa.field("distinct_keys", pa.int64()),
     ]
 )
 
@@ -48,6 +50,7 @@ def histograms_table(histograms: Iterable[KeyHistogram]) -> pa.Table:
             "heavy": list(histogram.heavy.items()),
             "residual": histogram.residual,
             "max_error": histogram.max_error,
+            "distinct_keys": histogram.distinct_keys,
         }
         for histogram in sorted(histograms, key=lambda histogram: histogram.source)
     ]
@@ -58,7 +61,12 @@ def histograms_of(table: pa.Table, day: str) -> Mapping[str, KeyHistogram]:
     """By source, what histograms_table made rows of."""
     return {
         row["source"]: KeyHistogram(
-            row["source"], date.fromisoformat(day), dict(row["heavy"]), row["residual"], row["max_error"]
+            row["source"],
+            date.fromisoformat(day),
+            dict(row["heavy"]),
+            row["residual"],
+            row["max_error"],
+            row.get("distinct_keys"),
         )
         for row in table.to_pylist()
     }

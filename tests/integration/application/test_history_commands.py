@@ -150,13 +150,23 @@ def test_show__tells_the_most_frequent_keys(capsys: pytest.CaptureFixture[str], 
     arrivals = Arrivals(MONDAY, hour(24), 3600, Measures.OFFERED, {"orders": source}, keys)
     write_history(arrivals, home / "history", NAME, MONDAY, hour(24))
     (told,) = answer(capsys, "show", NAME, "--keys")["keys"]
-    assert told == {"source": "orders", "day": "2024-03-04", "heavy": heavy, "residual": 66, "max_error": 2}
+    said = {"source": "orders", "day": "2024-03-04", "heavy": heavy, "residual": 66, "max_error": 2}
+    assert told == {**said, "distinct_keys": None}
     table = shown(capsys, "show", NAME, "--keys")
     # 100 + 99 + … + 89 + 1 + 66 = 1134 + 67 events; the ten of the table are 100 + … + 91 = 955.
     assert re.search(r"key-00 │ +100 │ +8 %", table.replace("\xa0", " "))
     assert re.search(r"\(all others\) │ +246 │ +20 %", table.replace("\xa0", " "))
     assert "key-10" not in table
     assert "\x1b[31m" not in table
+
+
+def test_show__tells_how_many_other_keys_there_are(capsys: pytest.CaptureFixture[str], home: Path) -> None:
+    keys = (KeyHistogram("orders", MONDAY.date(), {"a": 3, "b": 2}, residual=40, distinct_keys=12),)
+    source = SourceArrivals(np.full(24, 50), np.array([[0, 2**62]]))
+    arrivals = Arrivals(MONDAY, hour(24), 3600, Measures.OFFERED, {"orders": source}, keys)
+    write_history(arrivals, home / "history", NAME, MONDAY, hour(24))
+    assert answer(capsys, "show", NAME, "--keys")["keys"][0]["distinct_keys"] == 12
+    assert "(all others: 10)" in shown(capsys, "show", NAME, "--keys")
 
 
 def test_show__without_keys_says_what_would_give_them(capsys: pytest.CaptureFixture[str], home: Path) -> None:

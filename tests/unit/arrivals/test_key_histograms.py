@@ -8,7 +8,7 @@ import pytest
 
 from forecasting.arrivals.rows import history_rows
 from forecasting.arrivals.sources.arrival_source import Arrivals, KeyHistogram, Measures, SourceArrivals
-from forecasting.arrivals.storage.key_histograms import read_key_histograms
+from forecasting.arrivals.storage.key_histograms import histograms_of, histograms_table, read_key_histograms
 from forecasting.arrivals.store import read_history, write_history
 from forecasting.errors import HistoryError
 
@@ -45,9 +45,19 @@ def test_histograms__come_back_by_day_and_source_most_frequent_first(tmp_path: P
 
 
 def test_histogram_without_heavy_keys_and_empty_key__are_kept_too(tmp_path: Path) -> None:
-    given = [KeyHistogram("a", date(2003, 3, 3), {}, 7), KeyHistogram("b", date(2003, 3, 3), {"": 1, "ü": 1}, 0)]
+    given = [
+        KeyHistogram("a", date(2003, 3, 3), {}, 7, 0, 0),
+        KeyHistogram("b", date(2003, 3, 3), {"": 1, "ü": 1}, 0, distinct_keys=2),
+    ]
     write(tmp_path, told(START, 24, *given))
     assert read(tmp_path, 3, 3) == given
+
+
+def test_histograms_of_before__do_not_tell_how_many_keys_there_were() -> None:
+    told = histograms_table([KeyHistogram("a", date(2003, 3, 3), {"x": 2}, 7, 1, 9)])
+    assert histograms_of(told.drop_columns("distinct_keys"), "2003-03-03") == {
+        "a": KeyHistogram("a", date(2003, 3, 3), {"x": 2}, 7, 1)
+    }
 
 
 def test_histogram_of_a_source_and_day__replaces_the_older_one_and_no_other(tmp_path: Path) -> None:

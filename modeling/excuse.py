@@ -52,7 +52,11 @@ def unfit(topology: Topology, plan: PhysicalPlan, site: Site = NOWHERE) -> Excus
     if plan.topology != topology.name:
         reason = f"plan of topology {plan.topology!r} is none of {topology.name!r}"
         return Excuse(plan, "fit", "", 0.0, 0.0, reason, "give a plan of this topology")
-    known = {operator.name: operator for operator in topology.operators}
+    known, given = topology.max_parallelism, topology.given_parallelism
+    if known.keys() == plan.parallelism.keys() and all(
+        count <= known[name] and given.get(name, count) == count for name, count in plan.parallelism.items()
+    ):
+        return None
     change: dict[str, int] = {}
     found: list[tuple[str, float, float, str]] = []
     for name, count in plan.parallelism.items():
@@ -66,7 +70,7 @@ def unfit(topology: Topology, plan: PhysicalPlan, site: Site = NOWHERE) -> Excus
                     f"plan names the unknown operator {name!r}; topology {topology.name!r} has {', '.join(known)}",
                 )
             )
-        elif count > (most := known[name].max_parallelism):
+        elif count > (most := known[name]):
             change[name] = most
             found.append(
                 (name, count, most, f"plan: parallelism {count} of operator {name!r} > its max_parallelism {most}")
@@ -89,6 +93,6 @@ def unfit(topology: Topology, plan: PhysicalPlan, site: Site = NOWHERE) -> Excus
     name, value, bound, reason = found[0]
     parts = [f"leave out {of}" if count == 0 else f"give {of} {count}" for of, count in change.items()]
     remedy = f"the nearest plan that fits: {', '.join(parts)}"
-    if any(of in known and plan.parallelism.get(of, 0) > known[of].max_parallelism for of in change):
+    if any(of in known and plan.parallelism.get(of, 0) > known[of] for of in change):
         remedy += ", or restart the job with a larger max_parallelism"
     return Excuse(plan, "fit", name, value, bound, reason, remedy, change)

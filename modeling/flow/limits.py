@@ -74,6 +74,11 @@ class SiteUse:
         self.links = len(plans.nodes) ** 2 if plans.nodes and sized else 0
         self._used: Floats | None = None
 
+    def begun(self) -> "SiteUse":
+        """Nothing is used as yet."""
+        self._used = None
+        return self
+
     @property
     def count(self) -> int:
         return self._containers + self.links
@@ -106,6 +111,8 @@ class SiteUse:
 
     def limits(self, plan: int) -> list[Limit]:
         """Of one plan, in the order of `used`."""
+        if not self.count:
+            return []
         packing = self._plans.plans[plan].packing
         containers: list[Limit] = [ContainerLimit(container.id) for container in packing]
         containers += [ContainerLimit(-1)] * (self._containers - len(packing))

@@ -76,6 +76,7 @@ class OperatorFlow:
     streams: tuple[str, ...]
     term_per_s: Floats
     shares: Floats
+    copies: Floats
     service_s: Floats
     service_factor: Floats | None
     cv2: Floats
@@ -99,7 +100,7 @@ class OperatorFlow:
     @cached_property
     def entering_per_s(self) -> Floats:
         """Tuples into all instances together, shape (rows, scenarios)."""
-        return np.asarray((self.term_per_s * self.shares.sum(axis=2)[:, :, None]).sum(axis=1))
+        return np.asarray((self.term_per_s * self.copies[:, :, None]).sum(axis=1))
 
     @cached_property
     def idle_service_s(self) -> Floats:
@@ -192,7 +193,7 @@ def _operator_flow(
             deciding += [_numbered(list(plans.container[end])) for end in (stream.upstream, name)]
     if name in plans.service_factor:
         deciding.append(_numbered(list(plans.service_factor[name])))
-    first, row = _rows(deciding)
+    first, row = rows_of(deciding)
     counts = parallelism[first]
     most = int(counts.max())
     terms: list[str] = []
@@ -223,6 +224,10 @@ def _operator_flow(
         shares = [(np.arange(most) < counts[:, None]) / counts[:, None]]
     terms, rates, shares = _merged(terms, rates, shares)
     term_per_s, shared = np.stack(rates, axis=1), np.stack(shares, axis=1)
+    # Not added up from shares, whose rounding would make rates of different plans differ.
+    copied = {stream.name for stream in streams if stream.grouping is Grouping.ALL}
+    copies: Floats = np.stack([counts.astype(np.float64) if of in copied else np.ones(len(first)) for of in terms], 1)
+    entering, senders = term_per_s * copies[:, :, None], shared / copies[:, :, None]
     services = {of: parameters.service_s(profile, of, counts) for of in set(terms)}
     factor = plans.factor(name, most)
     return OperatorFlow(
@@ -232,13 +237,14 @@ def _operator_flow(
         tuple(terms),
         term_per_s,
         shared,
+        copies,
         np.stack(np.broadcast_arrays(*(services[of] for of in terms)), axis=1),
         None if factor is None else factor[first],
         parameters.cv2(profile),
         parameters.cpu_s(profile),
         0.0 if streams or profile.polling is None else profile.polling.least_s,
         tuple(bounds),
-        _outputs(topology, profile, scenarios, row, terms, term_per_s, shared),
+        _outputs(topology, profile, scenarios, row, terms, entering, senders),
     )
 
 
@@ -248,17 +254,18 @@ def _outputs(
     scenarios: Scenarios,
     row: Ints,
     terms: Sequence[str],
-    term_per_s: Floats,
-    shares: Floats,
+    entering: Floats,
+    senders: Floats,
 ) -> dict[str, Given]:
-    """Instances give out in proportion to what they take in of each term; so do windows, as far as keys are alike."""
+    """Instances give out in proportion to what they take in of each term; so do windows, as far as keys are alike.
+
+    entering: of each term into all instances, shape (rows, terms, scenarios). senders: into which of them, adding up to
+    1, shape (rows, terms, instances).
+    """
     found: dict[str, Given] = {}
     outputs = topology.outputs(profile.operator)
     if not outputs:
         return found
-    copies = shares.sum(axis=2)
-    entering = term_per_s * copies[:, :, None]
-    senders = shares / copies[:, :, None]
     parameters = scenarios.parameters
     for stream in outputs:
         if stream.name in profile.windowed:
@@ -359,7 +366,7 @@ def _spread(shares: Floats, term_per_s: Floats) -> Floats:
     return np.asarray(shares.transpose(0, 2, 1) @ term_per_s)
 
 
-def _rows(columns: Sequence[Ints]) -> tuple[Ints, Ints]:
+def rows_of(columns: Sequence[Ints]) -> tuple[Ints, Ints]:
     """The first plan of each combination, and the combination of each plan."""
     combined = columns[0]
     for column in columns[1:]:

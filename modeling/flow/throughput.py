@@ -58,7 +58,7 @@ class Capacity:
         their busiest instance.
         """
         operators = len(self._topology.order)
-        use = self._use()
+        use = self._use.begun()
         used = np.empty((len(self.placed.plans), operators + use.count, scenarios.count))
         crossed = use.links > 0 or (visit is not None and bool(self.placed.nodes))
         for number, (flow, crossings) in enumerate(self._flows(scenarios, crossed)):
@@ -73,7 +73,11 @@ class Capacity:
 
     def limits(self, plan: int) -> list[Limit]:
         """Of one plan, in the order of `used`."""
-        return [*(OperatorLimit(name) for name in self._topology.order), *self._use().limits(plan)]
+        return [*self._operator_limits, *self._use.limits(plan)]
+
+    @cached_property
+    def _operator_limits(self) -> list[Limit]:
+        return [OperatorLimit(name) for name in self._topology.order]
 
     def saturation(self, scenarios: Scenarios, used: Floats) -> tuple[Floats, Ints]:
         """By what factor each load could grow until the first limit is reached, and the number of that, both of shape
@@ -115,6 +119,8 @@ class Capacity:
             for number, plan in enumerate(self._one_by_one()):
                 plan._slow_windowed(scenarios, taken[number])
             return taken
+        if self._slows.all():
+            return np.asarray(np.where(over[:, :, None], taken / np.maximum(most, 1.0)[:, :, None], taken))
         # Where all that are exceeded slow every source that gives anything, these are brought down alike.
         unlike = np.zeros(over.shape, dtype=bool)
         for part in (slice(0, len(self._topology.order)), slice(len(self._topology.order), None)):
@@ -160,6 +166,7 @@ class Capacity:
             low, high = np.where(above, low, middle), np.where(above, middle, high)
         return np.where(crossing, high, np.inf), used(np.where(crossing, high, 1.0)).argmax(axis=0)
 
+    @cached_property
     def _use(self) -> SiteUse:
         return SiteUse(self._topology, self.placed, self._site)
 
@@ -168,7 +175,7 @@ class Capacity:
         """Shape (plans, limits, sources)."""
         fed = feeding_sources(self._topology)
         operators = np.broadcast_to(fed, (len(self.placed.plans), *fed.shape))
-        return np.concatenate([operators, self._use().slows(fed)], axis=1)
+        return np.concatenate([operators, self._use.slows(fed)], axis=1)
 
     def _flows(
         self, scenarios: Scenarios, crossed: bool
@@ -199,7 +206,7 @@ class Capacity:
         units = Scenarios(np.tile(np.eye(sources), (count, 1)), scenarios.parameters.map(lambda each: each[numbers]))
         cell = np.zeros_like(where) if alike else where
         parts: list[Floats] = []
-        use = some._use()
+        use = some._use.begun()
         for flow, crossings in some._flows(units, use.links > 0):
             busy = flow.busy()
             parts.append(busy.reshape(*busy.shape[:2], count, sources)[flow.row[plan_of], :, cell])

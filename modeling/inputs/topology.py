@@ -174,6 +174,16 @@ class Topology:
     def _operators(self) -> Mapping[str, Operator]:
         return {operator.name: operator for operator in self.operators}
 
+    @cached_property
+    def max_parallelism(self) -> Mapping[str, int]:
+        """By operator."""
+        return {operator.name: operator.max_parallelism for operator in self.operators}
+
+    @cached_property
+    def given_parallelism(self) -> Mapping[str, int]:
+        """Of operators that a custom grouping gives shares: one for each instance."""
+        return {stream.downstream: len(stream.shares) for stream in self.streams if stream.grouping is Grouping.CUSTOM}
+
     def operator(self, name: str) -> Operator:
         if name not in self._operators:
             raise ModelError(f"topology {self.name!r} has no operator {name!r}; known are {', '.join(self.order)}")

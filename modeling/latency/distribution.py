@@ -85,7 +85,7 @@ def stations(topology: Topology, flows: Iterable[OperatorFlow], arrival_cv2: flo
     found: dict[str, Station] = {}
     for flow in flows:
         loads = KindLoads(flow, EXACTLY)
-        ca2 = variability.take(flow, loads).ca2(loads)
+        ca2 = variability.take(flow, loads)[0].ca2(loads)
         weight, busy, ca2, service_s = (
             _first(each, loads.thin.shape[1]) for each in (loads.weight, loads.busy, ca2, loads.service_s)
         )

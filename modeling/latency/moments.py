@@ -125,6 +125,10 @@ class Moments:
     second: Floats
     third: Floats
 
+    @property
+    def arrays(self) -> tuple[Floats, Floats, Floats]:
+        return self.first, self.second, self.third
+
     def __add__(self, other: "Moments") -> "Moments":
         """Of the sum of two independent times."""
         return Moments(
@@ -180,7 +184,7 @@ class LatencyRecursion:
         """delays: by stream that enters, or of a source by its own name; where there are any."""
         name = flow.name
         loads = KindLoads(flow, self._alike)
-        age = _Waiting(loads).waited(self._variability.take(flow, loads), self._shape)
+        age = _Waiting(loads).waited(*self._variability.take(flow, loads), self._shape[1])
         if self._topology.inputs(name):
             age = self._before(flow, loads, delays) + age
         elif name in delays:
@@ -218,83 +222,96 @@ class LatencyRecursion:
 
 
 class _Waiting:
-    """Waits of one operator's instances, of what they are given."""
+    """Waits of one operator's instances. What does not depend on how evenly tuples arrive is worked out once a row.
+
+    Kraemer and Langenbach-Belz (modeling/queueing/queues.py): a share of the tuples waits, and on average for Kingman's
+    wait times the exponential of something below 0. With a = ca² − 1 both are short formulas of a.
+    """
 
     def __init__(self, loads: KindLoads) -> None:
+        busy, cs2 = np.minimum(loads.busy, _NEARLY_FULL), loads.cv2
+        idle, busy2 = 1 - busy, busy * busy
         self._loads = loads
-        self._row = loads.row
-        self._thin = loads.thin
-        self._weight = loads.weight
-        self._busy = np.minimum(loads.busy, _NEARLY_FULL)
-        self._idle2 = (1 - self._busy) ** 2
-        self._service_s = loads.service_s
-        self._cv2 = cs2 = loads.cv2
+        self._busy = busy
+        self._idle2 = idle * idle
+        self._some = np.maximum(_SELDOM * busy, 1e-300)
+        self._moved = busy * idle
+        self._numerator = 2 + busy * cs2
+        self._steeply = busy2 * 4
+        self._denominator = 1 + busy * (cs2 - 1) + self._steeply + busy2 * cs2
+        self._lower = -2 / 3 * idle / np.maximum(busy, 1e-30)
+        self._half_wait_s = busy / idle * loads.service_s / 2
+        self._varied = 1 + cs2
         self._heights = poisson_heights(cs2)
         self._evener: tuple[Floats, Floats] | None = None
         if (cs2 > 1).any():
-            twice, thrice = even_heights(self._busy, cs2)
+            twice, thrice = even_heights(busy, cs2)
             self._evener = (self._heights[0] - twice, self._heights[1] - thrice)
-        self._half_wait_s = self._busy / (1 - self._busy) * self._service_s / 2
 
-    def waited(self, arriving: Arriving, shape: tuple[int, int]) -> Moments:
-        """Moments of wait and service over instances, shape (plans, scenarios)."""
-        plans, scenarios = shape
-        found = np.empty((3, plans, scenarios))
-        kinds = self._thin.shape[1]
+    def waited(self, arriving: Arriving, number: npt.NDArray[np.int64], scenarios: int) -> Moments:
+        """Moments of wait and service over instances, shape (plans, scenarios). number: the same for plans that are
+        given the same.
+        """
+        loads = self._loads
+        _, once, of = np.unique(number, return_index=True, return_inverse=True)
+        rows, given = loads.row[once], arriving.taken(once)
+        kinds = loads.thin.shape[1]
+        found = np.empty((3, len(once), scenarios))
         block = max(1, CELLS // (kinds * scenarios))
-        for begin in range(0, plans, block):
-            at = slice(begin, min(plans, begin + block))
-            row = self._row[at]
-            self._waited(row, arriving.at(at, self._thin[row], self._idle2[row]), found[:, at])
-        waits = Moments(found[0], found[1], found[2])
-        if self._service_s.shape[1] > 1:
-            return waits
-        by_plan = self._loads.by_plan
-        return waits + two_moment(by_plan(self._service_s[:, 0]), by_plan(self._cv2[:, 0]))
+        for begin in range(0, len(once), block):
+            at = slice(begin, min(len(once), begin + block))
+            row = rows[at]
+            self._waited(row, given.at(at, loads.thin[row], self._idle2[row]), found[:, at])
+        if loads.service_s.shape[1] == 1:
+            served = two_moment(loads.service_s[rows, 0], loads.cv2[rows, 0])
+            found[:] = (Moments(*found) + served).arrays
+        return Moments(*found[:, of])
 
     def _waited(self, row: npt.NDArray[np.int64], arriving: Floats, into: Floats) -> None:
-        """arriving: ca² − 1, shape (plans or 1, kinds or 1, scenarios or 1)."""
-        busy, weight, cs2 = self._busy[row], self._weight[row], self._cv2[row]
-        varying = np.maximum(arriving + (1 + cs2), 1e-200)
-        delayed, exponent = _even(busy, arriving, cs2, varying)
+        """arriving: a, shape (plans or 1, kinds or 1, scenarios or 1)."""
+        busy, varying = self._busy[row], np.maximum(arriving + self._varied[row], 1e-200)
+        delayed = self._numerator[row] + arriving
+        delayed *= arriving
+        delayed *= self._moved[row]
+        delayed /= np.maximum(self._denominator[row] + self._steeply[row] * arriving, 1e-100)
+        delayed += busy
+        exponent = self._lower[row] * (arriving * arriving / varying)
         if (arriving > 0).any():
             bursty = arriving > 0
-            delayed_too, exponent_too = _bursty(busy, arriving, cs2)
+            delayed_too, exponent_too = _bursty(busy, arriving, self._loads.cv2[row])
             delayed, exponent = np.where(bursty, delayed_too, delayed), np.where(bursty, exponent_too, exponent)
         with np.errstate(under="ignore"):
-            wait_s = self._half_wait_s[row] * varying * np.exp(exponent)
-        delayed = np.clip(delayed, np.maximum(_SELDOM * busy, 1e-300), 1.0)
+            wait_s = np.exp(exponent)
+            wait_s *= self._half_wait_s[row]
+            wait_s *= varying
+        np.maximum(delayed, self._some[row], out=delayed)
+        np.minimum(delayed, 1.0, out=delayed)
         # Moments of a sum of ladder heights, as many as a geometric number of them.
-        height_s = wait_s * (1 - delayed) / delayed
+        height_s = wait_s / delayed
+        height_s -= wait_s
         twice, thrice = self._heights[0][row], self._heights[1][row]
         if self._evener is not None:
             even = np.clip(-arriving, 0.0, 1.0)
             twice, thrice = twice - even * self._evener[0][row], thrice - even * self._evener[1][row]
-        spread = height_s * twice
-        second = wait_s * (spread + 2 * wait_s)
-        third = wait_s * (height_s * height_s * thrice + 3 * (spread * wait_s + second))
-        if self._service_s.shape[1] > 1:
-            one = Moments(wait_s, second, third) + two_moment(self._service_s[row], cs2)
-            wait_s, second, third = one.first, one.second, one.third
+        spread = height_s * twice + wait_s
+        second = wait_s * (spread + wait_s)
+        # wait · (height² · thrice + 3 · (spread · wait + second)), where that spread is without the wait
+        third = spread * wait_s
+        third *= 6.0
+        height_s *= height_s
+        height_s *= thrice
+        third += height_s
+        third *= wait_s
+        weight = self._loads.weight[row]
+        if self._loads.service_s.shape[1] > 1:
+            one = Moments(wait_s, second, third) + two_moment(self._loads.service_s[row], self._loads.cv2[row])
+            wait_s, second, third = one.arrays
         for moment, each in zip(into, (wait_s, second, third), strict=True):
             np.einsum("pkn,pkn->pn", weight, each, out=moment)
 
 
-def _even(busy: Floats, arriving: Floats, cs2: Floats, varying: Floats) -> tuple[Floats, Floats]:
-    """Share that waits, and the logarithm of what lowers Kingman's wait, where ca² <= 1."""
-    idle = 1 - busy
-    busy2 = busy * busy
-    least = busy2 * 4
-    spread = 1 + busy * (cs2 - 1) + least + busy2 * cs2
-    delayed = busy + arriving * busy * idle * (2 + busy * cs2 + arriving) / np.maximum(
-        spread + least * arriving, 1e-100
-    )
-    exponent = -2 / 3 * idle / np.maximum(busy, 1e-30) * (arriving * arriving / varying)
-    return delayed, exponent
-
-
 def _bursty(busy: Floats, arriving: Floats, cs2: Floats) -> tuple[Floats, Floats]:
-    """The same where ca² > 1."""
+    """Share that waits, and the logarithm of what lowers Kingman's wait, where ca² > 1."""
     idle = 1 - busy
     ca2 = np.maximum(arriving, 0.0) + 1
     busy2 = busy * busy

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from modeling.flow.rates import OperatorFlow
+from modeling.flow.rates import OperatorFlow, rows_of
 from modeling.inputs.topology import Grouping, Topology
 from modeling.queueing.queues import MERGED, selected_ca2
 
@@ -103,6 +103,33 @@ class Arriving:
         self.kept = self.kept + more
         self.kept_batches = _sum(self.kept_batches, batches)
 
+    def plain(self) -> "Arriving":
+        """The same without what is 0 everywhere: Poisson arrivals that are hashed stay so, whoever gives them."""
+        hashed = self.hashed if self.hashed is not None and self.hashed.any() else None
+        uneven = hashed is not None or bool(self.kept.any())
+        kept, several = (each if uneven else np.zeros((1, 1)) for each in (self.kept, self.several))
+        return Arriving(hashed, kept, self.hashed_batches, self.kept_batches, several)
+
+    @property
+    def by_row(self) -> bool:
+        """Whether all plans are given as evenly."""
+        parts = (self.hashed, self.kept, self.hashed_batches, self.kept_batches, self.several)
+        return all(part is None or part.shape[0] == 1 for part in parts)
+
+    def taken(self, plans: npt.NDArray[np.int64]) -> "Arriving":
+        """Of these plans."""
+
+        def some(each: Floats) -> Floats:
+            return each if each.shape[0] == 1 else np.asarray(each[plans])
+
+        return Arriving(
+            None if self.hashed is None else some(self.hashed),
+            some(self.kept),
+            None if self.hashed_batches is None else some(self.hashed_batches),
+            None if self.kept_batches is None else some(self.kept_batches),
+            some(self.several),
+        )
+
     def at(self, plans: slice, thin: Floats, idle2: Floats) -> Floats:
         """Shape (plans or 1, kinds or 1, scenarios or 1), of these plans.
 
@@ -152,12 +179,16 @@ class Variability:
         self._alone: dict[str, Floats] = {}
         self._senders: dict[str, Floats] = {}
         self._taken: dict[str, Floats] = {}
+        self._number: dict[str, npt.NDArray[np.int64]] = {}
         self._readers = {name: len(topology.outputs(name)) for name in topology.order}
 
-    def take(self, flow: OperatorFlow, loads: KindLoads) -> Arriving:
-        """At the instances of the operator."""
+    def take(self, flow: OperatorFlow, loads: KindLoads) -> tuple[Arriving, npt.NDArray[np.int64]]:
+        """At the instances of the operator; and a number for each plan, the same where all of that is."""
         name = flow.name
         arriving, pooled = self._arriving(flow, loads)
+        before = [self._number[stream.upstream] for stream in self._topology.inputs(name)]
+        number = rows_of([flow.row, *before])[1]
+        self._number[name] = number
         if outputs := self._topology.outputs(name):
             entering = flow.entering_per_s
             self._taken[name], self._senders[name] = loads.by_plan(entering), loads.parallelism
@@ -170,9 +201,9 @@ class Variability:
         for stream in self._topology.inputs(name):
             self._readers[stream.upstream] -= 1
             if not self._readers[stream.upstream]:
-                for kept in (self._taken, self._senders, self._together, self._alone):
+                for kept in (self._taken, self._senders, self._together, self._alone, self._number):
                     kept.pop(stream.upstream, None)
-        return arriving
+        return arriving, flow.row if arriving.by_row else number
 
     def _arriving(self, flow: OperatorFlow, loads: KindLoads) -> tuple[Arriving, Floats]:
         """At the instances, and of all of them together over long spans (ca²)."""
@@ -204,7 +235,7 @@ class Variability:
                 short = np.maximum(batch / receivers, 1.0)
                 arriving.add_kept(part * (given / receivers - short), part * (short - 1) if batched else None)
         arriving.several = 1 / squares - 1
-        return arriving, pooled
+        return arriving.plain(), pooled
 
 
 def _alone(loads: KindLoads, busy: Floats, arriving: Arriving, cs2: Floats) -> Floats:

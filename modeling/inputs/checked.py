@@ -37,14 +37,16 @@ def check_profiles(topology: Topology, profiles: Profiles) -> None:
 def check_streams(topology: Topology, profile: OperatorProfile) -> None:
     """Raises ModelError where a profile names a stream that does not enter, or leave, its operator."""
     name = profile.operator
-    enters, leaves = topology.inputs(name), topology.outputs(name)
-    where = f"profile of operator {name!r}: "
-    for field in BY_OUTPUT:
-        _check_named(f"{where}{field}", getattr(profile, field), leaves, f"that leaves {name!r}")
-    for field in BY_INPUT:
-        _check_named(f"{where}{field}", getattr(profile, field), enters, f"that enters {name!r}")
+    for fields, streams, way in (
+        (BY_OUTPUT, topology.outputs(name), "leaves"),
+        (BY_INPUT, topology.inputs(name), "enters"),
+    ):
+        for field in fields:
+            if names := getattr(profile, field):
+                _check_named(f"profile of operator {name!r}: {field}", names, streams, f"that {way} {name!r}")
     for stream, ratios in profile.input_selectivity.items():
-        _check_named(f"{where}input_selectivity.{stream}", ratios, enters, f"that enters {name!r}")
+        place = f"profile of operator {name!r}: input_selectivity.{stream}"
+        _check_named(place, ratios, topology.inputs(name), f"that enters {name!r}")
 
 
 def without_lost_streams(topology: Topology, profile: OperatorProfile) -> OperatorProfile:
@@ -79,6 +81,8 @@ def check_site(topology: Topology, site: Site, plans: Iterable[PhysicalPlan]) ->
     them, a site may tell the speed of further nodes, as long as it names all of the plans' nodes.
     """
     check_site_streams(topology, site)
+    if not site.service_factor:
+        return
     used = {container.node for plan in plans if plan.places_nodes for container in plan.packing}
     known = used | set(site.network.nodes if site.network is not None else ())
     unknown = sorted(set(site.service_factor) - known)

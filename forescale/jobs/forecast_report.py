@@ -15,6 +15,7 @@ from forecasting.arrivals.history import ArrivalSeries
 from forecasting.errors import ForecastError, HistoryError, TrackingError
 from forecasting.forecast import Forecast
 from forecasting.forecast_file import read_forecast
+from forecasting.outlook import SeriesOutlook, by_risk
 from forecasting.tracking.tracker import Tracker
 from forescale.files.safe_name import safe_name
 from forescale.files.topology import TopologyFileError, read_topology_file
@@ -27,7 +28,6 @@ from forescale.jobs.past_forecasts import (
 )
 from forescale.report.decision.decision import ReportError
 from forescale.report.forecasts.fleet_page import write_fleet_page
-from forescale.report.forecasts.fleet_row import FleetRow, by_risk
 from forescale.report.forecasts.forecast_page import write_forecast_page
 from forescale.report.forecasts.forecast_report import ForecastReport, forecast_report
 from forescale.report.kit.wording import moment
@@ -81,7 +81,7 @@ class ForecastPages:
 class _Series:
     """report: of the forecast in the folder, without its paths; None where there is none that could be shown."""
 
-    row: FleetRow
+    row: SeriesOutlook
     report: ForecastReport | None = None
     folder: Path = Path()
 
@@ -110,8 +110,8 @@ def forecast_reports(
     }
     asked = {name: found[name] for name in named or found}
     written = _written([one for series in asked.values() for one in series.values()], max_pages, settings)
-    rows = [_linked(one.row, settings) for series in found.values() for one in series.values()]
-    page = write_fleet_page([*rows, *broken], now, settings.reports_dir / FLEET_PAGE)
+    rows = [one.row for series in found.values() for one in series.values()]
+    page = write_fleet_page([*rows, *broken], now, settings.reports_dir / FLEET_PAGE, _links(rows, settings))
     pages = {
         name: {source: _source_page(one.row, written.get((name, source))) for source, one in sorted(series.items())}
         for name, series in asked.items()
@@ -132,7 +132,7 @@ def reports_after_forecast(settings: Settings, topology: str) -> dict[str, Path]
     return {source: one.report for pages in topologies.values() for source, one in pages.items() if one.report}
 
 
-def _known_topologies(settings: Settings, ledger: Ledger) -> tuple[dict[str, ForecastTopology], list[FleetRow]]:
+def _known_topologies(settings: Settings, ledger: Ledger) -> tuple[dict[str, ForecastTopology], list[SeriesOutlook]]:
     """Every topology by its name, and a row for each topology file that cannot be read."""
     known: dict[str, ForecastTopology] = {}
     broken = []
@@ -140,7 +140,7 @@ def _known_topologies(settings: Settings, ledger: Ledger) -> tuple[dict[str, For
         try:
             config = read_topology_file(path)
         except TopologyFileError as error:
-            broken.append(FleetRow(path.stem, "all sources", cause=str(error)))
+            broken.append(SeriesOutlook(path.stem, "all sources", cause=str(error)))
         else:
             known[config.topology] = ForecastTopology.of(config)
     for name in ledger.forecast_topologies():
@@ -153,17 +153,17 @@ def _known_topologies(settings: Settings, ledger: Ledger) -> tuple[dict[str, For
 def _series(topology: str, source: str, past: PastForecasts, now: datetime) -> _Series:
     if not past.entries:
         cause = past.failure or f"it was never forecast; run `forescale forecast {topology}`"
-        return _Series(FleetRow(topology, source, latest_per_s=_latest(past.history, None, now), cause=cause))
+        return _Series(SeriesOutlook(topology, source, latest_per_s=_latest(past.history, None, now), cause=cause))
     issued_at, folder = past.entries[0].issued_at, Path(past.entries[0].folder)
     if past.judged is None:
-        return _Series(FleetRow(topology, source, issued_at, cause=past.error))
+        return _Series(SeriesOutlook(topology, source, issued_at, cause=past.error))
     newest = past.judged.newest
     try:
         report = forecast_report(past.judged, failure=past.failure)
     except ReportError as error:
-        return _Series(FleetRow(topology, source, issued_at, cause=str(error)))
+        return _Series(SeriesOutlook(topology, source, issued_at, cause=str(error)))
     over = newest.end <= now
-    row = FleetRow(
+    row = SeriesOutlook(
         topology,
         source,
         newest.issued_at,
@@ -173,7 +173,6 @@ def _series(topology: str, source: str, past: PastForecasts, now: datetime) -> _
         {} if over else newest.forecaster,
         report.drifts,
         _cause(topology, newest, past.failure, over=over),
-        f"{quote(topology)}/{quote(_file_name(source))}",
     )
     return _Series(row, report, folder)
 
@@ -233,17 +232,20 @@ def _page(series: _Series, links: _RunLinks, settings: Settings) -> Path:
     return write_forecast_page(report, settings.reports_dir / forecast.topology / _file_name(forecast.source))
 
 
-def _linked(row: FleetRow, settings: Settings) -> FleetRow:
-    """With the link to its page where there is one, if of before."""
-    there = row.page and (settings.reports_dir / row.topology / _file_name(row.source)).exists()
-    return row if there else replace(row, page="")
+def _links(rows: Sequence[SeriesOutlook], settings: Settings) -> dict[tuple[str, str], str]:
+    """From the page of all series to those that are there, if of before; a series without a forecast is not linked."""
+    return {
+        (row.topology, row.source): f"{quote(row.topology)}/{quote(_file_name(row.source))}"
+        for row in rows
+        if row.quantiles and (settings.reports_dir / row.topology / _file_name(row.source)).exists()
+    }
 
 
 def _file_name(source: str) -> str:
     return f"forecast-{safe_name(source)}.html"
 
 
-def _source_page(row: FleetRow, report: Path | None) -> SourcePage:
+def _source_page(row: SeriesOutlook, report: Path | None) -> SourcePage:
     return SourcePage(
         report,
         row.cause,

@@ -1,14 +1,14 @@
 """All forecasts on one page, what is riskiest first: for whoever looks after hundreds of series."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from math import isfinite, isnan
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from forecasting.outlook import SeriesOutlook, by_risk
 from forescale.report.decision.verdict import Sentence
-from forescale.report.forecasts.fleet_row import FleetRow, by_risk
 from forescale.report.forecasts.spark_line import SparkLine, spark_line
 from forescale.report.kit.page import rendered, write_page
 from forescale.report.kit.table import Cell, Column
@@ -25,7 +25,11 @@ class FleetLine:
     urgent: bool
 
 
-def render_fleet_page(rows: Sequence[FleetRow], made_at: datetime) -> str:
+Pages = Mapping[tuple[str, str], str]
+"""By topology and source: where the page of a series lies, relative to that of all."""
+
+
+def render_fleet_page(rows: Sequence[SeriesOutlook], made_at: datetime, pages: Pages | None = None) -> str:
     """The whole page. The same rows, in whatever order, give the same text."""
     ordered = by_risk(rows)
     horizons_s = sorted({horizon_s for row in ordered for horizon_s in row.peak_per_s})
@@ -46,17 +50,17 @@ def render_fleet_page(rows: Sequence[FleetRow], made_at: datetime) -> str:
         made=moment(made_at),
         sentences=_sentences(ordered),
         columns=columns,
-        lines=[_line(row, horizons_s) for row in ordered],
+        lines=[_line(row, horizons_s, (pages or {}).get((row.topology, row.source), "")) for row in ordered],
         count=f"{len(ordered):,}",
     )
 
 
-def write_fleet_page(rows: Sequence[FleetRow], made_at: datetime, path: Path) -> Path:
+def write_fleet_page(rows: Sequence[SeriesOutlook], made_at: datetime, path: Path, pages: Pages | None = None) -> Path:
     """Write the page; a reader sees the old file or the new one, never half of it. Raises OSError."""
-    return write_page(render_fleet_page(rows, made_at), path)
+    return write_page(render_fleet_page(rows, made_at, pages), path)
 
 
-def _headline(rows: Sequence[FleetRow]) -> str:
+def _headline(rows: Sequence[SeriesOutlook]) -> str:
     failed = sum(bool(row.cause) for row in rows)
     alarmed = sum(bool(row.alarms) for row in rows)
     if not rows:
@@ -66,7 +70,7 @@ def _headline(rows: Sequence[FleetRow]) -> str:
     return f"{len(rows):,} series: {failed or 'none'} not forecast, {alarmed or 'none'} drifted"
 
 
-def _sentences(rows: Sequence[FleetRow]) -> tuple[Sentence, ...]:
+def _sentences(rows: Sequence[SeriesOutlook]) -> tuple[Sentence, ...]:
     if not rows:
         return (Sentence("What to do", "Run `forescale forecast TOPOLOGY`, then `forescale forecasts`."),)
     growing = [row for row in rows if row.growth > 0]
@@ -85,7 +89,7 @@ def _sentences(rows: Sequence[FleetRow]) -> tuple[Sentence, ...]:
     )
 
 
-def _asked(rows: Sequence[FleetRow]) -> str:
+def _asked(rows: Sequence[SeriesOutlook]) -> str:
     failed = sum(bool(row.cause) for row in rows)
     drifted = sum(bool(row.alarms) and not row.cause for row in rows)
     asked = [
@@ -98,9 +102,9 @@ def _asked(rows: Sequence[FleetRow]) -> str:
     return " ".join(asked) or "Nothing."
 
 
-def _line(row: FleetRow, horizons_s: Sequence[int]) -> FleetLine:
+def _line(row: SeriesOutlook, horizons_s: Sequence[int], page: str) -> FleetLine:
     return FleetLine(
-        (Cell(row.topology), Cell(row.source, _issued(row), href=_own_page(row.page), strong=True)),
+        (Cell(row.topology), Cell(row.source, _issued(row), href=_own_page(page), strong=True)),
         spark_line(row),
         (
             Cell(number(row.now_per_s)),
@@ -114,7 +118,7 @@ def _line(row: FleetRow, horizons_s: Sequence[int]) -> FleetLine:
     )
 
 
-def _issued(row: FleetRow) -> tuple[str, ...]:
+def _issued(row: SeriesOutlook) -> tuple[str, ...]:
     return (f"forecast {day_moment(row.issued_at)}",) if row.issued_at is not None else ()
 
 
@@ -126,7 +130,7 @@ def _growth(growth: float) -> str:
     return f"{'+' if growth > 0 else '−'}{percent(abs(growth))}"
 
 
-def _judged(row: FleetRow) -> tuple[Cell, Cell]:
+def _judged(row: SeriesOutlook) -> tuple[Cell, Cell]:
     """Of the longest horizon that has been judged."""
     drift = row.judged
     if drift is None:
@@ -135,7 +139,7 @@ def _judged(row: FleetRow) -> tuple[Cell, Cell]:
     return Cell(percent(drift.coverage), (over,)), Cell(number(drift.ratio_to_naive))
 
 
-def _deployed(row: FleetRow) -> Cell:
+def _deployed(row: SeriesOutlook) -> Cell:
     """The heaviest forecaster and how many there are beside it, with the horizons where they differ."""
     names: dict[str, list[int]] = {}
     for horizon_s, every in sorted(row.forecaster.items()):
@@ -148,7 +152,7 @@ def _deployed(row: FleetRow) -> Cell:
     )
 
 
-def _trouble(row: FleetRow) -> Cell:
+def _trouble(row: SeriesOutlook) -> Cell:
     if row.cause:
         return Cell("not forecast", (row.cause,), strong=True)
     if row.alarms:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from forescale.report.forecasts.fleet_row import FleetRow
+from forecasting.outlook import SeriesOutlook
 
 WIDTH, HEIGHT = 100.0, 24.0
 _PAST = 76.0
@@ -20,7 +20,7 @@ class SparkLine:
     level: str
 
 
-def spark_line(row: FleetRow) -> SparkLine:
+def spark_line(row: SeriesOutlook) -> SparkLine:
     """Of many rates the largest of each bin: no peak is hidden. Nothing is drawn where nothing is known."""
     rates = _largest_of_bins(row.latest_per_s)
     coming = row.coming_per_s

@@ -15,8 +15,8 @@ from playwright.sync_api import Browser, BrowserContext, Page
 from forecasting.drift import Drift
 from forecasting.forecast import QUANTILES
 from forecasting.judged import judged_forecasts
+from forecasting.outlook import SeriesOutlook
 from forescale.report.forecasts.fleet_page import write_fleet_page
-from forescale.report.forecasts.fleet_row import FleetRow
 from forescale.report.forecasts.forecast_page import write_forecast_page
 from forescale.report.forecasts.forecast_report import ForecastReport, forecast_report
 
@@ -69,7 +69,7 @@ def turn(page: Page, size: tuple[int, int]) -> None:
     page.set_viewport_size({"width": size[0], "height": size[1]})
 
 
-def rows(count: int) -> list[FleetRow]:
+def rows(count: int) -> list[SeriesOutlook]:
     """Every tenth could not be forecast, every seventh of the others drifts."""
     rng = np.random.default_rng(5)
     made = []
@@ -77,13 +77,13 @@ def rows(count: int) -> list[FleetRow]:
         name, latest = f"source-{number}", 50 + 40 * rng.random(288)
         if number % 10 == 0:
             made.append(
-                FleetRow("shop", name, NOW, latest, cause="nothing was observed in the last 5 h; restore the feed")
+                SeriesOutlook("shop", name, NOW, latest, cause="nothing was observed in the last 5 h; restore the feed")
             )
             continue
         peaks = {horizon_s: rng.uniform(40, 200) * np.array([0.8, 0.9, 1.0, 1.1]) for horizon_s in HORIZONS_S}
         drifts = (ALARM,) if number % 7 == 0 else (replace(ALARM, alarmed=False, reason=""),)
         names = {900: "persistence", 3600: "prophet", 21600: "prophet + time_of_week", 86400: "prophet + time_of_week"}
-        made.append(FleetRow("shop", name, NOW, latest, QUANTILES, peaks, names, drifts, page=f"shop/{number}.html"))
+        made.append(SeriesOutlook("shop", name, NOW, latest, QUANTILES, peaks, names, drifts))
     return made
 
 

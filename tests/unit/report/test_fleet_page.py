@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from report_page import ReportPage
 
 from forecasting.drift import Drift
+from forecasting.errors import ForecastError
 from forecasting.forecast import QUANTILES
-from forescale.report.decision.decision import ReportError
+from forecasting.outlook import SeriesOutlook, by_risk
 from forescale.report.forecasts.fleet_page import render_fleet_page
-from forescale.report.forecasts.fleet_row import FleetRow, by_risk
 from forescale.report.forecasts.spark_line import HEIGHT, WIDTH, spark_line
 
 NBSP = "\N{NO-BREAK SPACE}"
@@ -24,14 +24,14 @@ GOOD = Drift(3600, False, "no worse than chance explains", 0.95, 0.4, 1.1, 40)
 ALARM = Drift(900, True, "the p95 was exceeded in 9 of the last 60 separate spans", 0.85, 0.9, 3.0, 60)
 
 
-def row(source: str, p95_per_s: float = 10.0, **other: object) -> FleetRow:
+def row(source: str, p95_per_s: float = 10.0, **other: object) -> SeriesOutlook:
     """The last day's largest rate is 10; the p95 within an hour is half of that within a day."""
     peaks = {3600: np.full(4, p95_per_s / 2), 86400: np.full(4, p95_per_s)}
-    made = FleetRow("shop", source, NOW, np.array([4.0, 10.0, np.nan, 6.0]), QUANTILES, peaks, {86400: "prophet"})
+    made = SeriesOutlook("shop", source, NOW, np.array([4.0, 10.0, np.nan, 6.0]), QUANTILES, peaks, {86400: "prophet"})
     return replace(made, **other)
 
 
-def read(rows: Iterable[FleetRow]) -> str:
+def read(rows: Iterable[SeriesOutlook]) -> str:
     return ReportPage(render_fleet_page(list(rows), NOW)).text.replace(NBSP, " ")
 
 
@@ -43,8 +43,8 @@ def test_rows__are_in_the_order_of_their_risk() -> None:
         row("new", latest_per_s=np.zeros(3)),
         row("drifts", 5.0, drifts=(GOOD, ALARM)),
         row("drifts and grows", 11.0, drifts=(ALARM,)),
-        FleetRow("shop", "broken", cause="no history"),
-        FleetRow("bank", "broken", cause="no history"),
+        SeriesOutlook("shop", "broken", cause="no history"),
+        SeriesOutlook("bank", "broken", cause="no history"),
     ]
     names = [(one.topology, one.source) for one in by_risk(rows)]
     assert names == [
@@ -61,7 +61,7 @@ def test_rows__are_in_the_order_of_their_risk() -> None:
 
 @given(st.permutations(range(6)))
 def test_page__is_the_same_in_whatever_order_the_rows_come(order: list[int]) -> None:
-    rows = [row(f"source {number}", 5.0 + number) for number in range(5)] + [FleetRow("a", "b", cause="c")]
+    rows = [row(f"source {number}", 5.0 + number) for number in range(5)] + [SeriesOutlook("a", "b", cause="c")]
     assert [one.source for one in by_risk(rows[number] for number in order)] == [one.source for one in by_risk(rows)]
 
 
@@ -72,7 +72,7 @@ def test_growth__sets_the_coming_day_against_the_last() -> None:
     assert row("web", 0.0, latest_per_s=np.zeros(2)).growth == 0.0
     assert row("web", latest_per_s=np.zeros(2)).growth == np.inf
     assert np.isnan(row("web", latest_per_s=np.full(2, np.nan)).growth)
-    assert np.isnan(FleetRow("shop", "web", cause="broken").growth)
+    assert np.isnan(SeriesOutlook("shop", "web", cause="broken").growth)
     # Where only an hour was forecast, that hour.
     assert row("web", peak_per_s={3600: np.full(4, 12.0)}).growth == pytest.approx(0.2)
 
@@ -86,7 +86,7 @@ def test_page__tells_of_a_series_what_is_now_and_what_is_coming() -> None:
 
 
 def test_page__names_causes_and_alarms() -> None:
-    text = read([row("web", drifts=(ALARM,)), FleetRow("bank", "calls", cause="nothing was observed in 5 h")])
+    text = read([row("web", drifts=(ALARM,)), SeriesOutlook("bank", "calls", cause="nothing was observed in 5 h")])
     assert "2 series: 1 not forecast, 1 drifted" in text
     assert "bank calls – – – – – – – not forecast nothing was observed in 5 h" in text
     assert "drift within 15 min the p95 was exceeded in 9 of the last 60 separate spans" in text
@@ -108,7 +108,7 @@ def test_page__of_nothing_says_what_to_do() -> None:
 
 def test_page__links_to_pages_beside_it_and_nowhere_else() -> None:
     def links(page: str) -> list[str | None]:
-        shown = ReportPage(render_fleet_page([row("web", page=page)], NOW))
+        shown = ReportPage(render_fleet_page([row("web")], NOW, {("shop", "web"): page}))
         return [value for name, value in shown.attributes if name == "href" and value != "data:,"]
 
     assert links("shop/forecast-web.html") == ["shop/forecast-web.html"]
@@ -122,7 +122,7 @@ def test_page__shows_hostile_text_as_text(text: str) -> None:
     def hostile(text: str) -> ReportPage:
         drift = replace(ALARM, reason=text)
         good = row(text, topology=text, forecaster={3600: text}, drifts=(drift,))
-        return ReportPage(render_fleet_page([good, FleetRow(text, text, cause=text)], NOW))
+        return ReportPage(render_fleet_page([good, SeriesOutlook(text, text, cause=text)], NOW))
 
     shown, tame = hostile(text), hostile("x")
     assert shown.elements == tame.elements
@@ -139,12 +139,12 @@ def test_page__of_five_hundred_series_is_small_and_needs_no_plotting() -> None:
 
 
 def test_row__is_a_forecast_or_a_cause() -> None:
-    with pytest.raises(ReportError, match="neither a forecast nor a cause"):
-        FleetRow("shop", "web")
-    with pytest.raises(ReportError, match=r"no quantile 0\.95"):
-        FleetRow("shop", "web", quantiles=(0.5,), peak_per_s={900: np.ones(1)})
-    with pytest.raises(ReportError, match="for 4 quantiles"):
-        FleetRow("shop", "web", quantiles=QUANTILES, peak_per_s={900: np.ones(3)})
+    with pytest.raises(ForecastError, match="neither a forecast nor a cause"):
+        SeriesOutlook("shop", "web")
+    with pytest.raises(ForecastError, match=r"no quantile 0\.95"):
+        SeriesOutlook("shop", "web", quantiles=(0.5,), peak_per_s={900: np.ones(1)})
+    with pytest.raises(ForecastError, match="for 4 quantiles"):
+        SeriesOutlook("shop", "web", quantiles=QUANTILES, peak_per_s={900: np.ones(3)})
 
 
 def test_row__is_judged_by_the_longest_horizon_that_is_over() -> None:

@@ -1,4 +1,4 @@
-"""One series among many, as the page of all forecasts shows it: numbers only, no sample paths."""
+"""One series among many: where its load is, where it is forecast to go, and how much that is to be worried about."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -8,22 +8,22 @@ import numpy as np
 import numpy.typing as npt
 
 from forecasting.drift import Drift
+from forecasting.errors import ForecastError
 from forecasting.models.time_grid import DAY_S
 from forecasting.scoring import COVERAGE_QUANTILE
-from forescale.report.decision.decision import ReportError
 
 Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class FleetRow:
+class SeriesOutlook:
     """A series with its forecast, or with the cause why there is none.
 
     latest_per_s: rates of the last day, oldest first, NaN where missing, in steps as the forecast has them; empty where
     nothing is known. quantiles, peak_per_s: of the peak, per horizon in seconds, shape (quantiles,). forecaster: what
     is deployed, per horizon. cause: why the series could not be forecast, empty where it could; then no forecast is
-    needed. page: where its own page lies, relative to that of all, empty without one.
-    Raises ReportError where neither a forecast nor a cause is given, or the p95 is not among the quantiles.
+    needed.
+    Raises ForecastError where neither a forecast nor a cause is given, or the p95 is not among the quantiles.
     """
 
     topology: str
@@ -35,17 +35,16 @@ class FleetRow:
     forecaster: Mapping[int, str] = field(default_factory=dict)
     drifts: tuple[Drift, ...] = ()
     cause: str = ""
-    page: str = ""
 
     def __post_init__(self) -> None:
         where = f"series {self.source!r} of topology {self.topology!r}"
         if not self.peak_per_s and not self.cause:
-            raise ReportError(f"{where}: neither a forecast nor a cause why there is none; give one of them")
+            raise ForecastError(f"{where}: neither a forecast nor a cause why there is none; give one of them")
         if self.peak_per_s and COVERAGE_QUANTILE not in self.quantiles:
-            raise ReportError(f"{where}: no quantile {COVERAGE_QUANTILE} among {self.quantiles}; forecast it")
+            raise ForecastError(f"{where}: no quantile {COVERAGE_QUANTILE} among {self.quantiles}; forecast it")
         for horizon_s, peak in self.peak_per_s.items():
             if peak.shape != (len(self.quantiles),):
-                raise ReportError(
+                raise ForecastError(
                     f"{where}: {peak.shape} peaks within {horizon_s} s for {len(self.quantiles)} quantiles; give each"
                 )
 
@@ -97,10 +96,10 @@ class FleetRow:
         return max(known, key=lambda drift: drift.horizon_s) if known else None
 
 
-def by_risk(rows: Iterable[FleetRow]) -> list[FleetRow]:
+def by_risk(rows: Iterable[SeriesOutlook]) -> list[SeriesOutlook]:
     """Those that could not be forecast, then those with an alarm, then by growth; of equals by name."""
 
-    def rank(row: FleetRow) -> tuple[int, float, str, str]:
+    def rank(row: SeriesOutlook) -> tuple[int, float, str, str]:
         urgency = 0 if row.cause else 1 if row.alarms else 2
         growth = row.growth
         return urgency, -growth if np.isfinite(growth) or growth > 0 else np.inf, row.topology, row.source

@@ -22,7 +22,7 @@ from forescale.cli.output import AsJson, console, plain, say_json, table
 from forescale.files.events import read_events_file
 from forescale.files.events_section import event_calendar
 
-MOST_NUMBERS = 20_000_000
+MAX_NUMBERS = 20_000_000
 """Of one forecaster's paths; where steps are many, paths are fewer."""
 
 
@@ -61,7 +61,7 @@ def backtest(
             chosen,
             horizons_s=horizons_s,
             quantiles=QUANTILES,
-            paths=max(100, min(paths, MOST_NUMBERS // steps)),
+            paths=max(100, min(paths, MAX_NUMBERS // steps)),
             seed=seed,
             refusals=refusals,
             progress=None if as_json else status.update,

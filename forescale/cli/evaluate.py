@@ -15,7 +15,7 @@ from forescale.files.plan import read_plan_file
 from forescale.files.profile import read_profile_file
 from forescale.files.site import no_site, read_site_file
 from forescale.jobs.evaluation import Evaluation, Terms, evaluation
-from forescale.jobs.evaluation_load import MOST_PER_S, evaluated_load, sources_numbers
+from forescale.jobs.evaluation_load import MAX_PER_S, evaluated_load, sources_numbers
 from forescale.settings import Settings
 from forescale.wiring.parts import topology_config
 from modeling.errors import ModelError
@@ -77,7 +77,7 @@ def evaluate(
     config = topology_config(topology, settings)
     shape = config.as_topology()
     profiles = config.declared_profiles() | (_profiles(profile, shape, settings) if profile else {})
-    waiting = sources_numbers("--backlog", backlog or [], 0.0, MOST_PER_S)
+    waiting = sources_numbers("--backlog", backlog or [], 0.0, MAX_PER_S)
     if unknown := sorted(set(waiting) - set(shape.sources)):
         raise ModelError(f"--backlog names {unknown[0]!r}, which is no source; they are {', '.join(shape.sources)}")
     planning = config.planning

@@ -21,7 +21,7 @@ Floats = npt.NDArray[np.float64]
 NEWEST = "forecast"
 """As a load: the newest forecast of every source."""
 
-LEAST_PER_S, MOST_PER_S = 1e-9, 1e12
+MIN_PER_S, MAX_PER_S = 1e-9, 1e12
 """Bounds of a rate that is not 0: one event in thirty years, and more than any source brings."""
 
 SPREAD = (0.5, 0.95, 0.99)
@@ -71,7 +71,7 @@ def evaluated_load(
             named[forecast.source] = forecast
         else:
             texts.append(text)
-    rates = sources_numbers("--load", texts, LEAST_PER_S, MOST_PER_S, f", a folder of a forecast or {NEWEST!r}")
+    rates = sources_numbers("--load", texts, MIN_PER_S, MAX_PER_S, f", a folder of a forecast or {NEWEST!r}")
     if twice := sorted(set(rates) & set(named)):
         raise ModelError(
             f"--load gives source {twice[0]!r} {rates[twice[0]]:g}/s and a folder of its forecast; give one of the two"

@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from mlflow import MlflowClient
 
 PROFILES = f"{MODEL}/artifacts/calibration/{PROFILES_FILE}"
-LONGEST_TAG = 5000
-LONGEST_METRIC = 250
-MOST_METRICS = 1000
+MAX_TAG = 5000
+MAX_METRIC = 250
+MAX_METRICS = 1000
 """Of one request, as MLflow has it."""
 
 _VERSION = re.compile(r"models:/(?P<name>[^/@:]+)(?:/(?P<number>\d+)|@(?P<alias>[^/@:]+))")
@@ -124,7 +124,7 @@ def _registered(client: "MlflowClient", run_id: str, name: str) -> str:
 
 def _tags(made: MadeCalibration) -> dict[str, str]:
     revision = git_revision(Path(__file__).parent)
-    told = {f"drift {slug(drift.operator)} {slug(drift.parameter)}": str(drift)[:LONGEST_TAG] for drift in made.drifts}
+    told = {f"drift {slug(drift.operator)} {slug(drift.parameter)}": str(drift)[:MAX_TAG] for drift in made.drifts}
     return {
         "topology": made.topology.name,
         "kind": "calibration",
@@ -142,11 +142,11 @@ def _log_values(client: "MlflowClient", run_id: str, made: MadeCalibration) -> N
         "samples": made.samples,
         "operators": str(len(made.profiles)),
     }
-    client.log_batch(run_id, params=[Param(key, value[:LONGEST_TAG]) for key, value in params.items()])
+    client.log_batch(run_id, params=[Param(key, value[:MAX_TAG]) for key, value in params.items()])
     now_ms = int(time.time() * 1000)
     metrics = [Metric(name, value, now_ms, 0) for name, value in _metrics(made.profiles, made.drifts).items()]
-    for begin in range(0, len(metrics), MOST_METRICS):
-        client.log_batch(run_id, metrics=metrics[begin : begin + MOST_METRICS])
+    for begin in range(0, len(metrics), MAX_METRICS):
+        client.log_batch(run_id, metrics=metrics[begin : begin + MAX_METRICS])
 
 
 def _metrics(profiles: Profiles, drifts: Sequence[Drift]) -> Mapping[str, float]:
@@ -158,7 +158,7 @@ def _metrics(profiles: Profiles, drifts: Sequence[Drift]) -> Mapping[str, float]
             found[f"{slug(name)}/{_metric_name(parameter)}"] = told.value
             if told.error is not None:
                 found[f"{slug(name)}/{_metric_name(parameter)}_error"] = told.error
-    return {name: value for name, value in found.items() if np.isfinite(value) and len(name) <= LONGEST_METRIC}
+    return {name: value for name, value in found.items() if np.isfinite(value) and len(name) <= MAX_METRIC}
 
 
 def _metric_name(parameter: str) -> str:

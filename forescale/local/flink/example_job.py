@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 
 from forescale.local.flink.distribution import FlinkDistribution
 from forescale.local.flink.errors import LocalFlinkError
-from forescale.local.flink.java import OLDEST_JAVA, Java
+from forescale.local.flink.java import MIN_JAVA, Java
 from forescale.settings import PROJECT
 
 SOURCES = PROJECT / "examples" / "flink" / "src"
@@ -29,7 +29,7 @@ def example_job(java: Java, distribution: FlinkDistribution, folder: Path, sourc
     folder.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(dir=folder) as scratch:
         classes, built = Path(scratch) / "classes", Path(scratch) / jar.name
-        compiler = [java.javac, "--release", OLDEST_JAVA, "-nowarn", "-cp", distribution.class_path, "-d", classes]
+        compiler = [java.javac, "--release", MIN_JAVA, "-nowarn", "-cp", distribution.class_path, "-d", classes]
         _run([*compiler, *files])
         _run([java.jar, "--create", "--file", built, "--main-class", MAIN_CLASS, "-C", classes, "."])
         built.rename(jar)

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from forescale.local.flink.errors import LocalFlinkError
 
-OLDEST_JAVA = 17
-_REMEDY = f"install a JDK of version {OLDEST_JAVA} or newer, or point JAVA_HOME at one"
+MIN_JAVA = 17
+_REMEDY = f"install a JDK of version {MIN_JAVA} or newer, or point JAVA_HOME at one"
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,8 @@ def find_java() -> Java:
     if found is None:
         raise LocalFlinkError(f"{java} -version does not tell its version: {answer.stderr[:200]!r}; {_REMEDY}")
     version = int(found[1])
-    if version < OLDEST_JAVA:
-        raise LocalFlinkError(f"{java} is Java {version} < {OLDEST_JAVA}; {_REMEDY}")
+    if version < MIN_JAVA:
+        raise LocalFlinkError(f"{java} is Java {version} < {MIN_JAVA}; {_REMEDY}")
     return Java(java, programs["javac"], programs["jar"], version)
 
 

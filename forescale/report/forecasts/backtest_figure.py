@@ -27,7 +27,7 @@ from forescale.report.kit.wording import count_of, duration, moment, number
 Floats = npt.NDArray[np.float64]
 
 LIGHTER_BAND = "rgba(0, 114, 178, 0.10)"
-MOST_BINS = 1500
+MAX_BINS = 1500
 PHONE_HISTORY = timedelta(days=14)
 _Y_TITLE = "events per second"
 _ALONE_S = 3600
@@ -95,7 +95,7 @@ def peak_figure(origins: Sequence[datetime], said_per_s: Floats, came_per_s: Flo
 
 def origins_figure(series: ArrivalSeries, origins: Sequence[datetime]) -> ReportFigure:
     """What came, thinned to the largest window of each bin, and a mark on the axis for every origin."""
-    windows = max(1, ceil(series.counts.size / MOST_BINS))
+    windows = max(1, ceil(series.counts.size / MAX_BINS))
     bins = ceil(series.counts.size / windows)
     padded = np.full(bins * windows, np.nan)
     padded[: series.counts.size] = series.rate_per_s()

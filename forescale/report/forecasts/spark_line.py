@@ -9,7 +9,7 @@ from forecasting.outlook import SeriesOutlook
 WIDTH, HEIGHT = 100.0, 24.0
 _PAST = 76.0
 """Up to here the last day is drawn; the rest is for the level of what is forecast."""
-_MOST_POINTS = 48
+_MAX_POINTS = 48
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ def _height(value: float, top: float) -> str:
 
 
 def _largest_of_bins(rates: np.ndarray) -> np.ndarray:
-    if rates.size <= _MOST_POINTS:
+    if rates.size <= _MAX_POINTS:
         return rates
-    bins = np.array_split(rates, _MOST_POINTS)
+    bins = np.array_split(rates, _MAX_POINTS)
     return np.array([np.nan if np.isnan(one).all() else np.nanmax(one) for one in bins])

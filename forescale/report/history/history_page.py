@@ -14,12 +14,12 @@ from forescale.report.kit.page import rendered, write_page
 from forescale.report.kit.table import Cell, Column, Table
 from forescale.report.kit.wording import count_of, duration, number, percent
 
-MOST_FIGURES = 24
+MAX_FIGURES = 24
 
 
 def render_history_page(points: Mapping[str, BinnedWindows], span: HistorySpan, measures: Sequence[Measures]) -> str:
     """The whole page. Of more than 24 sources, those with the most arrivals are drawn."""
-    most = sorted(points, key=lambda name: (-points[name].arrivals(), name))[:MOST_FIGURES]
+    most = sorted(points, key=lambda name: (-points[name].arrivals(), name))[:MAX_FIGURES]
     drawn = [points[name] for name in points if name in most]
     return rendered(
         "history.html.j2",

@@ -18,9 +18,9 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#b0568a", "#7a7a7a", "#56b4e9", "#e
 DASHES = (("solid", "line"), ("dash", "dash"), ("dot", "dot"))
 """Plotly's word and the key's."""
 
-MOST_OPERATORS = 20
-MOST_CONTAINERS = 16
-MOST_POINTS = 128
+MAX_OPERATORS = 20
+MAX_CONTAINERS = 16
+MAX_POINTS = 128
 SHOWN_UTILISATION = 2.0
 """Bars of plans far beyond saturation are cut: their number says the rest."""
 
@@ -117,7 +117,7 @@ def utilisation_figure(whatif: WhatIf) -> ReportFigure:
         if uneven:
             skewed = True
             each = [
-                (min(used, cut), row) for one, row in uneven for used in one.instance_utilisation[:MOST_POINTS].tolist()
+                (min(used, cut), row) for one, row in uneven for used in one.instance_utilisation[:MAX_POINTS].tolist()
             ]
             plot.add_trace(_marks(f"instances of {label(name)}", each, "circle", 5, "rgba(255,255,255,0.75)", 1))
             means = [(min(_mean(one), cut), row) for one, row in uneven]
@@ -156,7 +156,7 @@ def shown_operators(whatif: WhatIf) -> tuple[str, ...]:
     most = sorted(
         whatif.topology.order,
         key=lambda each: -max(whatif.estimates[name].operators[each].utilisation for name in names),
-    )[:MOST_OPERATORS]
+    )[:MAX_OPERATORS]
     return tuple(each for each in whatif.topology.order if each in most)
 
 
@@ -211,7 +211,7 @@ def _containers(whatif: WhatIf, name: str, resource: Resource) -> list[Container
         for one in whatif.estimates[name].resources.containers.values()
         if resource is Resource.CORES or one.memory_mib is not None
     ]
-    fullest = sorted(told, key=lambda one: (-_needed(one, resource), one.id))[:MOST_CONTAINERS]
+    fullest = sorted(told, key=lambda one: (-_needed(one, resource), one.id))[:MAX_CONTAINERS]
     return sorted(fullest, key=lambda one: one.id)
 
 

@@ -15,7 +15,7 @@ from modeling.evaluate_many import ManyEstimates, evaluate_many
 
 Floats = npt.NDArray[np.float64]
 
-MOST_DRAWN = 8
+MAX_DRAWN = 8
 BEYOND = 1.3
 """Loads are drawn to so many times the largest that any plan sustains."""
 
@@ -47,7 +47,7 @@ class Curves:
 
 def drawn_names(whatif: WhatIf) -> tuple[str, ...]:
     """In the order given, the first of many."""
-    return tuple(whatif.estimates)[:MOST_DRAWN]
+    return tuple(whatif.estimates)[:MAX_DRAWN]
 
 
 def curves(whatif: WhatIf) -> Curves:

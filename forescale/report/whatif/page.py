@@ -8,7 +8,7 @@ from forescale.report.kit.page import rendered, write_page
 from forescale.report.kit.table import Cell, Column, Table
 from forescale.report.kit.wording import count_of, duration, number, percent, shortened
 from forescale.report.whatif.figure import (
-    MOST_CONTAINERS,
+    MAX_CONTAINERS,
     containers_figure,
     latency_figure,
     shown_operators,
@@ -41,7 +41,7 @@ def render_whatif_page(whatif: WhatIf) -> str:
         operators=operators,
         operators_left_out=_left_out(len(whatif.topology.order) - len(shown_operators(whatif)), "less busy operator"),
         containers=containers,
-        most_containers=MOST_CONTAINERS if _many_containers(whatif) else 0,
+        most_containers=MAX_CONTAINERS if _many_containers(whatif) else 0,
         plans_left_out=_left_out(len(whatif.estimates) - len(drawn_names(whatif)), "plan"),
     )
 
@@ -74,7 +74,7 @@ def _left_out(count: int, noun: str) -> str:
 
 
 def _many_containers(whatif: WhatIf) -> bool:
-    return any(len(each.resources.containers) > MOST_CONTAINERS for each in whatif.estimates.values())
+    return any(len(each.resources.containers) > MAX_CONTAINERS for each in whatif.estimates.values())
 
 
 def _plans_table(whatif: WhatIf) -> Table:

@@ -11,9 +11,9 @@ from modeling.excuse import Excuse
 from modeling.flow.limits import OperatorLimit
 from modeling.rescaling.plan_change import RescaleEstimate
 
-MOST_PRESSURES = 3
+MAX_PRESSURES = 3
 _HOUR_S = 3600
-_MOST_SOURCES = 3
+_MAX_SOURCES = 3
 
 
 def headline(whatif: WhatIf) -> str:
@@ -59,7 +59,7 @@ def sentences(whatif: WhatIf) -> tuple[Sentence, ...]:
 def load_text(whatif: WhatIf) -> str:
     """`ingest 1.2/s`; of many sources their sum."""
     offered = {source: per_s for source, per_s in whatif.load_per_s.items() if per_s > 0}
-    if len(offered) > _MOST_SOURCES:
+    if len(offered) > _MAX_SOURCES:
         return f"{rate(whatif.total_per_s)} from {count_of(len(offered), 'source')}"
     return " and ".join(f"{shortened(source)} {rate(per_s)}" for source, per_s in offered.items())
 
@@ -106,9 +106,9 @@ def _plan(whatif: WhatIf, name: str) -> str:
     estimate = whatif.estimates[name]
     told = _carried(estimate) if estimate.stable else _refused(whatif, name)
     over = estimate.resources.over
-    told += [sentence(one.text) for one in over[:MOST_PRESSURES]]
-    if len(over) > MOST_PRESSURES:
-        told.append(f"{len(over) - MOST_PRESSURES} more are over their bound.")
+    told += [sentence(one.text) for one in over[:MAX_PRESSURES]]
+    if len(over) > MAX_PRESSURES:
+        told.append(f"{len(over) - MAX_PRESSURES} more are over their bound.")
     told += [
         f"How even {stream} is dealt is not known, nor how full its busiest instance is: declare key_shares, and "
         "distinct_keys."

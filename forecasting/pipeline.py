@@ -29,8 +29,8 @@ LEAST_DAYS = 1
 LONGEST_SILENCE_S = DAY_S
 
 SURPRISE = (
-    "the last hour lay above what was to be expected of it at every step: what was learnt before is left behind, "
-    "persistence stands in"
+    "every step of the last hour exceeded its p99: the load no longer follows its history, so persistence is used "
+    "until it does"
 )
 
 Progress = Callable[[str], None]

@@ -6,7 +6,7 @@ import numpy as np
 
 from forecasting.arrivals.history import ArrivalHistory, ArrivalSeries
 from forecasting.forecast import BacktestScore, Forecast
-from forescale.report.decision.decision import CapacityStep, Decision, Outcome, StepOutcome
+from forescale.report.decision.decision import CapacityStep, Decision, DecisionOutcome, StepOutcome
 from modeling.estimate import Estimate, OperatorEstimate
 from modeling.excuse import Excuse
 from modeling.flow.limits import OperatorLimit
@@ -279,12 +279,12 @@ def refused_decision() -> Decision:
     )
 
 
-def outcome() -> Outcome:
+def outcome() -> DecisionOutcome:
     """The day after: step 2 took longer than expected, which cost four minutes above the allowed lag."""
     lag_s = np.full(24 * 60, 2.0)
     lag_s[555:560] = [90.0, 190.0, 240.0, 220.0, 181.0]
     lag_s[100:110] = np.nan
-    return Outcome(
+    return DecisionOutcome(
         arrivals=ArrivalHistory(TOPOLOGY, {SOURCE: series(NOW, END, np.random.default_rng(11))}),
         lag=LagRecord(NOW, 60, lag_s),
         steps={

@@ -63,9 +63,8 @@ def build_history(
     start: None to go on where the history ends: from midnight UTC of the day of its last window, or of an earlier one
     that may still change (for as long as reopen_s and the source say); all the source holds, where there is no history
     yet. A history that reaches beyond the end, as a clock that was wrong may leave it, is gone on with from there.
-    A source is in the history from the first day on that something is told of it. One that is in it already and that
-    nothing is told of any more is missing from then on, not forgotten. Of a source that forgets, windows that the
-    history knows better stay as they are.
+    A source appears from its first day with data. A known source without data is written as missing, never dropped. Of
+    a source that forgets, windows that the history knows better stay as they are.
     Memory grows with the windows of a few days, not with the interval. Readers see the interval as it was, until all of
     it is there.
     Raises HistoryError for arrivals that cannot be used; nothing is written then.
@@ -125,7 +124,7 @@ def _by_days(
 
 
 def _told(day: Arrivals, known: Collection[str]) -> set[str]:
-    """The sources that something is told of on that day, besides those that are known already."""
+    """The sources with data on that day, besides those that are known already."""
     edges_us = day.edges_us()
     return {
         name

@@ -59,7 +59,7 @@ def history_span(
     the history. Raises HistoryError for an unknown topology or snapshot, times that are none or out of order.
     """
     if start is not None and end is not None and days is not None:
-        raise HistoryError(f"--from {start}, --to {end} and --days {days:g} are one too many; give two of them")
+        raise HistoryError(f"--from {start}, --to {end} and --days {days:g} are given; use at most two of them")
     if days is not None and not 0 < days <= MAX_DAYS:
         raise HistoryError(f"--days {days:g}; give more than 0 and at most {MAX_DAYS:,}")
     asked_start = None if start is None else moment(start, "--from")

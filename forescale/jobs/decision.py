@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from forecasting.arrivals.history import ArrivalHistory
 from forecasting.forecast import Forecast
 from forescale.files.topology import TopologyConfig
-from forescale.report.decision.decision import CapacityStep, Decision, Outcome
+from forescale.report.decision.decision import CapacityStep, Decision, DecisionOutcome
 from modeling.evaluate import evaluate
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.physical_plan import PhysicalPlan
@@ -26,7 +26,7 @@ def decision_of(
     *,
     links: Mapping[str, str],
     states: Mapping[int, str],
-    outcome: Outcome | None = None,
+    outcome: DecisionOutcome | None = None,
 ) -> Decision:
     """history may be longer than what is shown: the last two days before the decision."""
     topology = config.as_topology()

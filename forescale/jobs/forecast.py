@@ -65,8 +65,8 @@ def forecast(settings: Settings, topology: str, *, progress: Progress | None = N
     """Forecast each source from what is known now.
 
     The same history gives the same forecast, and is tracked once, with the commit that the history was read from. A
-    source that cannot be forecast is named with its cause, and its forecast of before stays its newest. Raises
-    HistoryError or ForecastError where none can be, TrackingError where MLflow does not answer.
+    failing source is reported with its cause and keeps its previous forecast. Raises HistoryError or ForecastError
+    where all fail, TrackingError where MLflow does not answer.
     """
     config = topology_config(topology, settings)
     with _one_at_a_time(settings.home / "trained" / config.topology):

@@ -13,7 +13,7 @@ from forecasting.forecast_file import read_forecast
 from forescale.files.topology import SimulatorEntry, TopologyConfig
 from forescale.jobs.decision import decision_of
 from forescale.jobs.known_profiles import kept_profiles
-from forescale.report.decision.decision import Outcome, StepOutcome
+from forescale.report.decision.decision import DecisionOutcome, StepOutcome
 from forescale.report.decision.page import write_report
 from forescale.settings import Settings
 from forescale.wiring.parts import below, clock_of, ledger_of, simulator_of, topology_config, tracker_of
@@ -50,7 +50,7 @@ def write_schedule_report(
     made: ScheduleEntry,
     forecasts: Mapping[str, Forecast],
     *,
-    outcome: Outcome | None = None,
+    outcome: DecisionOutcome | None = None,
 ) -> Path:
     steps = ledger.steps(schedule_id=made.id)
     decision = decision_of(
@@ -79,7 +79,7 @@ def _run_links(settings: Settings, forecasts: Mapping[str, Forecast]) -> dict[st
         return {}
 
 
-def _outcome(config: TopologyConfig, settings: Settings, ledger: Ledger, made: ScheduleEntry) -> Outcome | None:
+def _outcome(config: TopologyConfig, settings: Settings, ledger: Ledger, made: ScheduleEntry) -> DecisionOutcome | None:
     """What came after the decision, as far as it is known; None while nothing is."""
     schedule, clock = made.schedule, clock_of(settings)
     end = min(schedule.end, clock.now())
@@ -90,7 +90,7 @@ def _outcome(config: TopologyConfig, settings: Settings, ledger: Ledger, made: S
         return None
     truth = read_history(Path(below(settings.home, config.cluster.truth)), config.topology)
     outcomes = {step.position - 1: ledger.outcome(step.id) for step in ledger.steps(schedule_id=made.id)}
-    return Outcome(
+    return DecisionOutcome(
         arrivals=ArrivalHistory(
             config.topology, {name: series.between(schedule.made_at, end) for name, series in truth.series.items()}
         ),
@@ -103,7 +103,7 @@ def _outcome(config: TopologyConfig, settings: Settings, ledger: Ledger, made: S
     )
 
 
-def _record_violations(ledger: Ledger, made: ScheduleEntry, outcome: Outcome, max_lag_s: float) -> None:
+def _record_violations(ledger: Ledger, made: ScheduleEntry, outcome: DecisionOutcome, max_lag_s: float) -> None:
     """In the ledger, the minutes in which the target was missed while each step's plan ran."""
     for step in ledger.steps(schedule_id=made.id):
         known = ledger.outcome(step.id)

@@ -212,7 +212,7 @@ def _operator_samples(
             try:
                 sample = _sample(flows, index, len(ids), before, minute)
             except ModelError as error:
-                raise ClusterError(f"{place} tells what cannot be: {error}") from None
+                raise ClusterError(f"{place} reported an impossible sample: {error}; check its version") from None
             held_s = max((s for at, s in pressed_s.items() if abs(at - minute.began_s) <= SAME_MINUTE_S), default=0.0)
             samples.append(replace(sample, backpressured_s=min(MINUTE_S, held_s)))
     if untimed and not samples:

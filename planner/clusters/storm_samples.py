@@ -83,7 +83,9 @@ def storm_operator_samples(
                 try:
                     sample = _sample(name, flows, executor, busy_s, min(float(window_s), executor.uptime_s))
                 except ModelError as error:
-                    raise ClusterError(f"{ui.place} tells what cannot be: {error}") from None
+                    raise ClusterError(
+                        f"{ui.place} reported an impossible sample: {error}; check its version"
+                    ) from None
                 samples.append(replace(sample, index=index, parallelism=parallelism, began_s=now_s - sample.span_s))
     return samples
 

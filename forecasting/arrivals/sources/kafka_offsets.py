@@ -136,8 +136,8 @@ class KafkaOffsets:
         begins = [begin for logs in readings if (begin := _known_from_us(logs)) is not None]
         if not begins:
             raise HistoryError(
-                f"{self.place}: topics {', '.join(described)} hold nothing from which on arrivals are known; "
-                f"read {self.settle_s:g} s after the first message, and keep messages longer (retention.ms)"
+                f"{self.place}: topics {', '.join(described)} have no offset old enough to count from; build at "
+                f"least {self.settle_s:g} s after the first message, or raise retention.ms"
             )
         return from_us(min(begins))
 

@@ -1,9 +1,9 @@
 """Arrivals of a Storm topology, from counters that Storm's UI shows now and does not keep.
 
 So every reading is written to a log, and counts are made from the log: without steady readings there is no history.
-Kept is, per executor of each spout, what it emitted in all its time and how long it has been up; a sum over executors
-would not tell the restart of one worker of several from a loss. An executor began at zero when it came up, so of a
-restart only what came between the last reading before it and its end is lost.
+Stores each executor's lifetime emit count and uptime: in a sum, one worker's restart would look like lost data. An
+executor began at zero when it came up, so of a restart only what came between the last reading before it and its end is
+lost.
 
 What Storm counts is sampled: it looks at one tuple in twenty (topology.stats.sample.rate 0.05) and counts it as twenty,
 so counts are multiples of 20 and right on average only.

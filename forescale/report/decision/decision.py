@@ -41,7 +41,7 @@ class StepOutcome:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class DecisionOutcome:
     """What happened after the decision.
 
     arrivals: what really came. lag: what was measured. steps: per index into the schedule's steps.
@@ -78,7 +78,7 @@ class Decision:
     refusals: Mapping[str, str] = field(default_factory=dict)
     links: Mapping[str, str] = field(default_factory=dict)
     states: Mapping[int, str] = field(default_factory=dict)
-    outcome: Outcome | None = None
+    outcome: DecisionOutcome | None = None
 
     def __post_init__(self) -> None:
         where = f"report of schedule {self.schedule_id!r} for topology {self.topology!r}"

@@ -6,14 +6,14 @@ import numpy as np
 
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.forecast import Forecast
-from forescale.report.decision.decision import Decision, Outcome, StepOutcome
+from forescale.report.decision.decision import Decision, DecisionOutcome, StepOutcome
 from forescale.report.decision.verdict import Sentence
 from forescale.report.kit.table import Cell, Column, Table
 from forescale.report.kit.wording import count_of, day_moment, duration, moment, percent, quantile_name, rate
 from planner.scaling_schedule import ScheduledStep
 
 
-def outcome_sentences(decision: Decision, outcome: Outcome) -> tuple[Sentence, ...]:
+def outcome_sentences(decision: Decision, outcome: DecisionOutcome) -> tuple[Sentence, ...]:
     """Whether the target was kept, and whether the peak was foreseen."""
     peaks = [
         Sentence("Peak", _peak(decision, forecast, outcome.arrivals.series[source]))
@@ -23,7 +23,7 @@ def outcome_sentences(decision: Decision, outcome: Outcome) -> tuple[Sentence, .
     return (Sentence("Target", _target(decision, outcome)), *peaks)
 
 
-def _target(decision: Decision, outcome: Outcome) -> str:
+def _target(decision: Decision, outcome: DecisionOutcome) -> str:
     largest_s = outcome.lag.largest_s
     if largest_s is None:
         return "Not known: no lag was measured."
@@ -51,7 +51,7 @@ def _peak(decision: Decision, forecast: Forecast, series: ArrivalSeries) -> str:
     return f"{came}, {gap} {side} the {rate(planned_per_s)} ({quantile_name(decision.quantile)}) planned for."
 
 
-def outcome_table(decision: Decision, outcome: Outcome) -> Table | None:
+def outcome_table(decision: Decision, outcome: DecisionOutcome) -> Table | None:
     """Per step: expected against measured."""
     rows = [
         _row(decision, index, step, outcome.steps.get(index, StepOutcome(None, None)))

@@ -58,10 +58,10 @@ def _known(*figures: ReportFigure | None) -> list[ReportFigure]:
 def _how(whatif: WhatIf, found: Curves) -> str:
     mix = ", in the same mix of sources" if len(whatif.load_per_s) > 1 else ""
     off = off_the_table(whatif, found)
-    how_far = "" if off is None else f"; at the load that lies within {_rounded_up(off)} of it"
+    agreement = "" if off is None else f" They agree within {_rounded_up(off)} at this load."
     return (
-        f"Lines hold estimates of many loads{mix}, reckoned by three moments of the latency where the table has whole "
-        f"distributions{how_far}. The points are the table's."
+        f"Curves over the load{mix} use a fast approximation (three moments); dots are the table's exact values."
+        f"{agreement}"
     )
 
 

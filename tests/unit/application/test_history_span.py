@@ -55,7 +55,7 @@ def test_span__is_told_by_two_of_from_to_and_days(
         ({"start": "2024-03-05", "end": "2024-03-05"}, r"not before"),
         (
             {"start": "2024-03-05", "end": "2024-03-06", "days": 1},
-            r"--from 2024-03-05, .* and --days 1 are one too many",
+            r"--from 2024-03-05, .* and --days 1 are given; use at most two",
         ),
         ({"start": "yesterday"}, r"--from 'yesterday' is no ISO time; give it like"),
         ({"end": "2024-02-30"}, r"--to '2024-02-30' is no ISO time"),

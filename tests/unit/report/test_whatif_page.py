@@ -93,7 +93,7 @@ def test_latency__follows_each_plan_to_what_it_sustains_and_passes_where_the_tab
     assert np.interp(200, load, p95_s) == pytest.approx(0.0612, rel=0.05)
     marked = dict(zip(("fair", "large"), shown["in the table"][1], strict=True))
     off = max(abs(np.interp(400, *shown[name]) / mark - 1) for name, mark in marked.items())
-    assert f"at the load that lies within {max(1, int(np.ceil(100 * off)))} % of it" in page.text
+    assert f"They agree within {max(1, int(np.ceil(100 * off)))} % at this load." in page.text
     assert off < 0.1
     assert np.all(np.diff(shown["fair"][1]) > 0)
 

@@ -22,6 +22,10 @@ KINDS: dict[str, type[BaseModel]] = {
 def file_schema(kind: str) -> dict[str, Any]:
     """The schema of a kind of file, one of KINDS (JSON Schema 2020-12)."""
     schema = KINDS[kind].model_json_schema(by_alias=True)
+    for part in schema.get("$defs", {}).values():
+        if "description" in part:
+            # Of what a class says, the examples are for those who read its code.
+            part["description"] = part["description"].partition("\n\n>>>")[0]
     if profile := schema.get("$defs", {}).get("OperatorProfile"):
         # Its name is the key that it stands under.
         del profile["properties"]["operator"]

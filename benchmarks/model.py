@@ -3,15 +3,17 @@
     python benchmarks/model.py [--plans 1000] [--loads 100]
 
 Ten operators (a chain with a fork and a join, keyed and shuffled streams, a key histogram) and about two hundred
-instances a plan; loads up to where nearly every plan is full. Beside `evaluate_many` stand `evaluate` for one plan and
+instances a plan; loads up to where nearly every plan is full. Packed plans are on unlike nodes, with containers and
+links that fill up and delays of the network. Beside `evaluate_many` stand `evaluate` for one plan and
 load at a time, and a discrete-event simulation of one plan and load with Ciw: until throughput and utilisation are
 known to 5 %, and until the mean latency is. One process; ratios are of processor time. Growth is that of evaluate_many
-with operators and plans. With --accuracy, random networks tell how far its latency is from that of path_latency.
+with operators and plans. With --accuracy, random networks tell how far its latency is from that of whole distributions.
 """
 
 import argparse
 import json
 import time
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from math import inf
@@ -23,8 +25,10 @@ from modeling.evaluate import evaluate
 from modeling.evaluate_many import evaluate_many
 from modeling.flow.rates import arrival_rates, plan_flows
 from modeling.inputs.key_histogram import KeyHistogram
+from modeling.inputs.network import MeasuredLink, measured_network
 from modeling.inputs.operator_profile import OperatorProfile
-from modeling.inputs.physical_plan import PhysicalPlan
+from modeling.inputs.physical_plan import Container, Instance, PhysicalPlan
+from modeling.inputs.site import NOWHERE, ContainerSize, Site
 from modeling.inputs.topology import Grouping, Operator, Stream, Topology
 from modeling.latency.distribution import latency_distribution, stations
 from modeling.uncertainty.evaluate_draws import evaluate_draws
@@ -34,6 +38,8 @@ SERVICE_S = 0.001
 INSTANCES = 20
 HIGHEST_PER_S = 5000
 LOAD_PER_S = 2000
+NODES = [f"n{number}" for number in range(6)]
+CONTAINERS = 24
 
 
 @dataclass(frozen=True)
@@ -76,17 +82,50 @@ def plans_of(topology: Topology, count: int, seed: int = 1) -> list[PhysicalPlan
     return [PhysicalPlan("bench", dict(zip(topology.order, (int(n) for n in row), strict=True))) for row in drawn]
 
 
-def timed_many(operators: int, plans: int, loads: int, *, latency: bool = True) -> Timed:
+def site_of(topology: Topology) -> Site:
+    """Containers of 8 cores on six unlike nodes, of which all links are measured."""
+    rng = np.random.default_rng(1)
+    links = [
+        MeasuredLink(first, second, float(rng.uniform(0.2, 20)), 0.1, 1000.0)
+        for number, first in enumerate(NODES)
+        for second in NODES[:number]
+    ]
+    sizes = {stream.name: 500.0 for stream in topology.streams}
+    return Site(ContainerSize(8.0), {"n1": 1.5, "n2": 2.0}, measured_network(links, rng), sizes, 0.1)
+
+
+def packed(plans: Sequence[PhysicalPlan]) -> list[PhysicalPlan]:
+    """Instances put into 24 containers at random, which the nodes share in turn."""
+    rng, found = np.random.default_rng(2), []
+    for plan in plans:
+        held: list[list[Instance]] = [[] for _ in range(CONTAINERS)]
+        for operator, count in plan.parallelism.items():
+            for index, at in enumerate(rng.integers(CONTAINERS, size=count)):
+                held[at].append(Instance(operator, index))
+        packing = tuple(Container(at, tuple(some), NODES[at % len(NODES)]) for at, some in enumerate(held))
+        found.append(replace(plan, packing=packing))
+    return found
+
+
+def timed_many(operators: int, plans: int, loads: int, *, latency: bool = True, site: bool = False) -> Timed:
     topology = topology_of(operators)
     profiles, several = profiles_of(topology), plans_of(topology, plans)
+    where = site_of(topology) if site else NOWHERE
+    several = packed(several) if site else several
     rates = {source: np.linspace(1, HIGHEST_PER_S, loads) for source in topology.sources}
-    evaluate_many(topology, profiles, several[:2], rates, latency=latency)
+
+    def evaluated() -> None:
+        told = evaluate_many(topology, profiles, several, rates, latency=latency, site=where).latency
+        if told is not None:
+            _ = told.mean_s, told.p50_s, told.p95_s, told.p99_s
+
+    evaluated()
     spent = inf
     for _ in range(3):
         began = time.process_time()
-        evaluate_many(topology, profiles, several, rates, latency=latency)
+        evaluated()
         spent = min(spent, time.process_time() - began)
-    what = "evaluate_many" if latency else "evaluate_many without latency"
+    what = "evaluate_many" + ("" if latency else " without latency") + (", packed on a site" if site else "")
     return Timed(what, operators, plans, loads, spent, spent / plans / loads * 1e6)
 
 
@@ -227,6 +266,7 @@ def main() -> None:
     rows = [
         timed_many(10, given.plans, given.loads),
         timed_many(10, given.plans, given.loads, latency=False),
+        timed_many(10, given.plans, given.loads, site=True),
         timed_many(10, given.plans * 4, given.loads),
         timed_many(100, given.plans, given.loads),
         timed_many(1000, given.plans // 10, given.loads),

@@ -1,11 +1,12 @@
-"""evaluate_many(): throughput, utilisation and latency of many plans asked many loads at once.
+"""evaluate_many(): throughput, utilisation and latency of many plans under many loads at once.
 
 Loops run over operators only; plans, loads and draws of parameters are axes of arrays (modeling/flow/rates.py,
-modeling/latency/moments.py). Use modeling/evaluate.py for all that is to be known of one plan asked one load.
+modeling/latency/moments.py). Use modeling/evaluate.py for all that is to be known of one plan under one load.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -40,11 +41,11 @@ SCENARIOS = 2**12
 
 @dataclass(frozen=True)
 class ManyEstimates:
-    """Estimates of plans (first axis) asked loads (second axis); of draws, these are an axis before both.
+    """Estimates of plans (first axis) under loads (second axis); of draws, these are an axis before both.
 
-    utilisation: of the busiest instance of each operator, shape (plans, loads, operators), asked the offered load.
-    saturation_scale: by what factor the load could grow; bottleneck: the number of the limit that is reached
-    first, among `limits` of the plan, where operators come first in topological order; both of shape (plans, loads).
+    utilisation: of the busiest instance of each operator, shape (plans, loads, operators), under the offered load.
+    saturation_scale: by what factor the load could grow; bottleneck: the number of the limit that is reached first (see
+    bottleneck_of), below the number of operators where it is one of these; both of shape (plans, loads).
     throughput_per_s: what each source takes in, shape (plans, loads, sources). latency: None where it was left out.
     excuses: why a plan could not be evaluated, by its number; its numbers are NaN.
     """
@@ -56,7 +57,7 @@ class ManyEstimates:
     bottleneck: Ints
     throughput_per_s: Floats
     excuses: Mapping[int, Excuse]
-    limits: Sequence[Sequence[Limit]]
+    limits: Sequence[Callable[[], Sequence[Limit]]]
     latency: ManyLatencies | None = None
 
     @property
@@ -68,7 +69,7 @@ class ManyEstimates:
         """What fills up first. Raises ModelError for a plan that could not be evaluated."""
         if plan in self.excuses:
             raise ModelError(f"plan {plan} was not evaluated: {self.excuses[plan]}")
-        return self.limits[plan][int(self.bottleneck[plan, load])]
+        return self.limits[plan]()[int(self.bottleneck[plan, load])]
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,7 @@ def evaluate_many(
     delays: Mapping[str, Delay] | None = None,
     site: Site = NOWHERE,
 ) -> ManyEstimates:
-    """What each plan would do asked each load, as `evaluate` says it of one of each; latency by three moments.
+    """What each plan would do under each load, as `evaluate` says it of one of each; latency by three moments.
 
     loads_per_s: per source one rate for each load, shape (loads,). latency: False leaves it out. arrival_cv2: squared
     variation of the times between arrivals to each source; 1 is Poisson. delays: what streams add beside the site, by
@@ -137,7 +138,7 @@ def evaluate_scenarios(
     utilisation = np.full((len(topology.order), *shape), np.nan)
     scale, first = np.full(shape, np.nan), np.zeros(shape, dtype=np.int64)
     taken = np.full((*shape, len(topology.sources)), np.nan)
-    limits: list[Sequence[Limit]] = [()] * len(plans)
+    limits: list[Callable[[], Sequence[Limit]]] = [tuple] * len(plans)
     sinks = [name for name in topology.order if not topology.outputs(name)]
     times = {name: np.full((4, *shape), np.nan) for name in sinks} if asked.latency else {}
     across = min(scenarios.count, SCENARIOS)
@@ -149,7 +150,7 @@ def evaluate_scenarios(
         at = slice(chosen[0], chosen[-1] + 1) if chosen[-1] - chosen[0] + 1 == len(chosen) else chosen
         capacity = Capacity(topology, profiles, [plans[number] for number in chosen], asked.site, known)
         for part, number in enumerate(chosen):
-            limits[number] = capacity.limits(part)
+            limits[number] = partial(capacity.limits, part)
         for early in range(0, scenarios.count, across):
             of = slice(early, min(scenarios.count, early + across))
             some = scenarios.part(of.start, of.stop)

@@ -59,6 +59,11 @@ SiteLimit = ContainerLimit | LinkLimit
 Limit = OperatorLimit | SiteLimit
 
 
+_Part = tuple[Floats, Floats]
+"""What a tuple per second of each term uses of limits, shape (plans, terms, limits); and the rates of the terms, shape
+(plans or 1, terms, scenarios)."""
+
+
 class SiteUse:
     """What loads use of the containers and links of plans, operator by operator, in topological order.
 
@@ -72,11 +77,11 @@ class SiteUse:
         self._containers = plans.containers if site.container.cores is not None and plans.container else 0
         sized = all(stream.name in site.bytes_per_tuple for stream in topology.streams)
         self.links = len(plans.nodes) ** 2 if plans.nodes and sized else 0
-        self._used: Floats | None = None
+        self._parts: tuple[list[_Part], list[_Part]] = ([], [])
 
     def begun(self) -> "SiteUse":
         """Nothing is used as yet."""
-        self._used = None
+        self._parts = ([], [])
         return self
 
     @property
@@ -85,29 +90,23 @@ class SiteUse:
 
     def take(self, flow: OperatorFlow, crossings: Sequence[tuple[str, Crossing]]) -> None:
         """crossings: of the streams that enter the operator, by name; needed where links are bounded."""
-        if self._used is None:
-            self._used = np.zeros((len(self._plans.plans), self.count, flow.term_per_s.shape[2]))
+        containers, links = self._parts
         if self._containers:
-            each = flow.cpu_per_s
             placed = by_place(flow.slowed[flow.row], self._plans.container[flow.name], self._containers)
-            cores = placed.transpose(0, 2, 1) @ (each if each.shape[0] == 1 else each[flow.row])
-            self._used[:, : self._containers] += cores / (self._site.container.cores or np.inf)
+            containers.append((placed / (self._site.container.cores or np.inf), _by_plan(flow.cpu_per_s, flow.row)))
         if self.links and self._site.network is not None:
-            nodes = len(self._plans.nodes)
-            between = ~np.eye(nodes, dtype=bool)
+            between = ~np.eye(len(self._plans.nodes), dtype=bool)
             for name, crossed in crossings:
                 stream = next(each for each in self._topology.inputs(flow.name) if each.name == name)
                 mbit = self._site.bytes_per_tuple[name] * 8 / 1e6
                 share = crossed.part * (between * mbit / self._site.network.bandwidth_mbit_per_s)
                 if stream.grouping is Grouping.ALL:
                     share = share * self._plans.parallelism[flow.name][:, None, None, None]
-                flat = share.reshape(*share.shape[:2], nodes * nodes).transpose(0, 2, 1)
-                self._used[:, self._containers :] += flat @ crossed.term_per_s()
+                links.append((share.reshape(*share.shape[:2], self.links), crossed.term_per_s()))
 
     def used(self) -> Floats:
         """The part of each limit that is in use, shape (plans, limits, scenarios)."""
-        assert self._used is not None
-        return self._used
+        return np.concatenate([_added_up(parts) for parts in self._parts if parts], axis=1)
 
     def limits(self, plan: int) -> list[Limit]:
         """Of one plan, in the order of `used`."""
@@ -125,12 +124,27 @@ class SiteUse:
 
         fed: shape (operators, sources).
         """
-        found = np.ones((len(self._plans.plans), self.count, fed.shape[1]), dtype=bool)
-        for number, plan in enumerate(self._plans.plans) if self._containers else ():
-            for at, container in enumerate(plan.packing):
-                there = {instance.operator for instance in container.instances}
-                found[number, at] = fed[[name in there for name in self._topology.order]].any(axis=0)
-        return found
+        plans = len(self._plans.plans)
+        # What is in no container is put in one more, which is left out.
+        containers = np.zeros((plans, self._containers + 1, fed.shape[1]), dtype=bool)
+        for slowed, name in zip(fed, self._topology.order, strict=True) if self._containers else ():
+            there = np.zeros((plans, self._containers + 1), dtype=bool)
+            there[np.arange(plans)[:, None], self._plans.container[name]] = True
+            containers |= there[:, :, None] & slowed
+        links = np.ones((plans, self.links, fed.shape[1]), dtype=bool)
+        return np.concatenate([containers[:, : self._containers], links], axis=1)
+
+
+def _by_plan(of_rows: Floats, row: npt.NDArray[np.int64]) -> Floats:
+    return of_rows if of_rows.shape[0] == 1 else np.asarray(of_rows[row])
+
+
+def _added_up(parts: Sequence[_Part]) -> Floats:
+    """Over all terms of all parts, shape (plans, limits, scenarios)."""
+    alike = all(rates.shape[0] == 1 for _, rates in parts)
+    shares = np.concatenate([share for share, _ in parts], axis=1).transpose(0, 2, 1)
+    every = [r if alike else np.broadcast_to(r, (len(shares), *r.shape[1:])) for _, r in parts]
+    return np.asarray(shares @ np.concatenate(every, axis=1))
 
 
 def feeding_sources(topology: Topology) -> Flags:

@@ -7,6 +7,7 @@ operator as in modeling/latency/variability.py, for both.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -184,7 +185,7 @@ class LatencyRecursion:
         """delays: by stream that enters, or of a source by its own name; where there are any."""
         name = flow.name
         loads = KindLoads(flow, self._alike)
-        age = _Waiting(loads).waited(*self._variability.take(flow, loads), self._shape[1])
+        age = _waited(loads, *self._variability.take(flow, loads), self._shape[1])
         if self._topology.inputs(name):
             age = self._before(flow, loads, delays) + age
         elif name in delays:
@@ -221,93 +222,103 @@ class LatencyRecursion:
         return mixed
 
 
-class _Waiting:
-    """Waits of one operator's instances. What does not depend on how evenly tuples arrive is worked out once a row.
+class _Queues:
+    """G/G/1 queues, of which all is known but how evenly tuples arrive: what their waits need of them.
 
     Kraemer and Langenbach-Belz (modeling/queueing/queues.py): a share of the tuples waits, and on average for Kingman's
-    wait times the exponential of something below 0. With a = ca² − 1 both are short formulas of a.
+    wait times the exponential of something below 0. With a = ca² − 1 both are short formulas of a. All have the shape
+    (rows, kinds or 1, scenarios or 1); weight: the part of all tuples that comes to these.
     """
 
-    def __init__(self, loads: KindLoads) -> None:
-        busy, cs2 = np.minimum(loads.busy, _NEARLY_FULL), loads.cv2
+    def __init__(self, busy: Floats, cs2: Floats, service_s: Floats, thin: Floats, weight: Floats) -> None:
+        busy = np.minimum(busy, _NEARLY_FULL)
         idle, busy2 = 1 - busy, busy * busy
-        self._loads = loads
-        self._busy = busy
-        self._idle2 = idle * idle
-        self._some = np.maximum(_SELDOM * busy, 1e-300)
-        self._moved = busy * idle
-        self._numerator = 2 + busy * cs2
-        self._steeply = busy2 * 4
-        self._denominator = 1 + busy * (cs2 - 1) + self._steeply + busy2 * cs2
-        self._lower = -2 / 3 * idle / np.maximum(busy, 1e-30)
-        self._half_wait_s = busy / idle * loads.service_s / 2
-        self._varied = 1 + cs2
-        self._heights = poisson_heights(cs2)
-        self._evener: tuple[Floats, Floats] | None = None
+        self.busy, self.cs2, self.service_s, self.thin, self.weight = busy, cs2, service_s, thin, weight
+        self.idle2 = idle * idle
+        self.some = np.maximum(_SELDOM * busy, 1e-300)
+        self.moved = busy * idle
+        self.numerator = 2 + busy * cs2
+        self.steeply = busy2 * 4
+        self.denominator = 1 + busy * (cs2 - 1) + self.steeply + busy2 * cs2
+        self.lower = -2 / 3 * idle / np.maximum(busy, 1e-30)
+        self.half_wait_s = busy / idle * service_s / 2
+        self.varied = 1 + cs2
+        self.heights = poisson_heights(cs2)
+        self.evener: tuple[Floats, Floats] | None = None
         if (cs2 > 1).any():
             twice, thrice = even_heights(busy, cs2)
-            self._evener = (self._heights[0] - twice, self._heights[1] - thrice)
+            self.evener = (self.heights[0] - twice, self.heights[1] - thrice)
 
-    def waited(self, arriving: Arriving, number: npt.NDArray[np.int64], scenarios: int) -> Moments:
-        """Moments of wait and service over instances, shape (plans, scenarios). number: the same for plans that are
-        given the same.
-        """
-        loads = self._loads
-        _, once, of = np.unique(number, return_index=True, return_inverse=True)
-        rows, given = loads.row[once], arriving.taken(once)
-        kinds = loads.thin.shape[1]
-        found = np.empty((3, len(once), scenarios))
-        block = max(1, CELLS // (kinds * scenarios))
-        for begin in range(0, len(once), block):
-            at = slice(begin, min(len(once), begin + block))
-            row = rows[at]
-            self._waited(row, given.at(at, loads.thin[row], self._idle2[row]), found[:, at])
-        if loads.service_s.shape[1] == 1:
-            served = two_moment(loads.service_s[rows, 0], loads.cv2[rows, 0])
-            found[:] = (Moments(*found) + served).arrays
-        return Moments(*found[:, of])
+    def at(self, row: npt.NDArray[np.int64]) -> "_Queues":
+        """Of these rows; a row may come several times."""
+        some = copy(self)
+        for name, each in vars(self).items():
+            if each is not None:
+                setattr(some, name, tuple(e[row] for e in each) if isinstance(each, tuple) else each[row])
+        return some
 
-    def _waited(self, row: npt.NDArray[np.int64], arriving: Floats, into: Floats) -> None:
-        """arriving: a, shape (plans or 1, kinds or 1, scenarios or 1)."""
-        busy, varying = self._busy[row], np.maximum(arriving + self._varied[row], 1e-200)
-        delayed = self._numerator[row] + arriving
-        delayed *= arriving
-        delayed *= self._moved[row]
-        delayed /= np.maximum(self._denominator[row] + self._steeply[row] * arriving, 1e-100)
-        delayed += busy
-        exponent = self._lower[row] * (arriving * arriving / varying)
-        if (arriving > 0).any():
-            bursty = arriving > 0
-            delayed_too, exponent_too = _bursty(busy, arriving, self._loads.cv2[row])
-            delayed, exponent = np.where(bursty, delayed_too, delayed), np.where(bursty, exponent_too, exponent)
-        with np.errstate(under="ignore"):
-            wait_s = np.exp(exponent)
-            wait_s *= self._half_wait_s[row]
-            wait_s *= varying
-        np.maximum(delayed, self._some[row], out=delayed)
-        np.minimum(delayed, 1.0, out=delayed)
-        # Moments of a sum of ladder heights, as many as a geometric number of them.
-        height_s = wait_s / delayed
-        height_s -= wait_s
-        twice, thrice = self._heights[0][row], self._heights[1][row]
-        if self._evener is not None:
-            even = np.clip(-arriving, 0.0, 1.0)
-            twice, thrice = twice - even * self._evener[0][row], thrice - even * self._evener[1][row]
-        spread = height_s * twice + wait_s
-        second = wait_s * (spread + wait_s)
-        # wait · (height² · thrice + 3 · (spread · wait + second)), where that spread is without the wait
-        third = spread * wait_s
-        third *= 6.0
-        height_s *= height_s
-        height_s *= thrice
-        third += height_s
-        third *= wait_s
-        weight = self._loads.weight[row]
-        if self._loads.service_s.shape[1] > 1:
-            one = Moments(wait_s, second, third) + two_moment(self._loads.service_s[row], self._loads.cv2[row])
-            wait_s, second, third = one.arrays
-        for moment, each in zip(into, (wait_s, second, third), strict=True):
-            np.einsum("pkn,pkn->pn", weight, each, out=moment)
+
+def _waited(loads: KindLoads, arriving: Arriving, number: npt.NDArray[np.int64], scenarios: int) -> Moments:
+    """Moments of wait and service over the instances of an operator, shape (plans, scenarios). number: the same for
+    plans that are given the same.
+    """
+    _, once, of = np.unique(number, return_index=True, return_inverse=True)
+    rows, given = loads.row[once], arriving.taken(once)
+    every = (loads.busy, loads.cv2, loads.service_s, loads.thin, loads.weight)
+    # Worked out once where many share a row; where few do, as they are needed, in a core's cache.
+    shared = _Queues(*every) if 2 * len(loads.counts) < len(once) else None
+    found = np.empty((3, len(once), scenarios))
+    block = max(1, CELLS // (loads.thin.shape[1] * scenarios))
+    for begin in range(0, len(once), block):
+        at = slice(begin, min(len(once), begin + block))
+        queues = _Queues(*(each[rows[at]] for each in every)) if shared is None else shared.at(rows[at])
+        _wait(queues, given.at(at, queues.thin, queues.idle2), found[:, at])
+    if loads.service_s.shape[1] == 1:
+        served = two_moment(loads.service_s[rows, 0], loads.cv2[rows, 0])
+        found[:] = (Moments(*found) + served).arrays
+    return Moments(*found[:, of])
+
+
+def _wait(queues: _Queues, arriving: Floats, into: Floats) -> None:
+    """arriving: a, shape (plans or 1, kinds or 1, scenarios or 1)."""
+    busy, varying = queues.busy, np.maximum(arriving + queues.varied, 1e-200)
+    delayed = queues.numerator + arriving
+    delayed *= arriving
+    delayed *= queues.moved
+    delayed /= np.maximum(queues.denominator + queues.steeply * arriving, 1e-100)
+    delayed += busy
+    exponent = queues.lower * (arriving * arriving / varying)
+    if (arriving > 0).any():
+        bursty = arriving > 0
+        delayed_too, exponent_too = _bursty(busy, arriving, queues.cs2)
+        delayed, exponent = np.where(bursty, delayed_too, delayed), np.where(bursty, exponent_too, exponent)
+    with np.errstate(under="ignore"):
+        wait_s = np.exp(exponent)
+        wait_s *= queues.half_wait_s
+        wait_s *= varying
+    np.maximum(delayed, queues.some, out=delayed)
+    np.minimum(delayed, 1.0, out=delayed)
+    # Moments of a sum of ladder heights, as many as a geometric number of them.
+    height_s = wait_s / delayed
+    height_s -= wait_s
+    twice, thrice = queues.heights
+    if queues.evener is not None:
+        even = np.clip(-arriving, 0.0, 1.0)
+        twice, thrice = twice - even * queues.evener[0], thrice - even * queues.evener[1]
+    spread = height_s * twice + wait_s
+    second = wait_s * (spread + wait_s)
+    # wait · (height² · thrice + 6 · spread · wait)
+    third = spread * wait_s
+    third *= 6.0
+    height_s *= height_s
+    height_s *= thrice
+    third += height_s
+    third *= wait_s
+    if queues.service_s.shape[1] > 1:
+        one = Moments(wait_s, second, third) + two_moment(queues.service_s, queues.cs2)
+        wait_s, second, third = one.arrays
+    for moment, each in zip(into, (wait_s, second, third), strict=True):
+        np.einsum("pkn,pkn->pn", queues.weight, each, out=moment)
 
 
 def _bursty(busy: Floats, arriving: Floats, cs2: Floats) -> tuple[Floats, Floats]:

@@ -11,11 +11,12 @@ from forescale.cli.evaluation_json import evaluation_fields
 from forescale.cli.evaluation_tables import show_comparison, show_evaluation
 from forescale.cli.installation import settings_of
 from forescale.cli.output import AsJson, console, plain, say_json
+from forescale.cli.source_options import MAX_PER_S, asked_load, sources_numbers
 from forescale.files.plan import read_plan_file
 from forescale.files.profile import read_profile_file
 from forescale.files.site import no_site, read_site_file
 from forescale.jobs.evaluation import Evaluation, Terms, evaluation
-from forescale.jobs.evaluation_load import MAX_PER_S, evaluated_load, sources_numbers
+from forescale.jobs.evaluation_load import EvaluatedLoad, evaluated_load
 from forescale.settings import Settings
 from forescale.wiring.parts import topology_config
 from modeling.errors import ModelError
@@ -88,7 +89,7 @@ def evaluate(
         _check_nodes(path, each, where.site)
     placed = [*plans.values(), *([running] if running else [])]
     terms = Terms(
-        load=evaluated_load(load, config, settings, quantile, within_s),
+        load=evaluated_load(settings, config, asked_load(load, quantile, within_s)),
         where=replace(where, site=site_of_plans(shape, where.site, placed)),
         targets=Targets(
             max_utilisation=planning.max_utilisation,
@@ -112,7 +113,7 @@ def evaluate(
         say_json({name: evaluation_fields(each) for name, each in found.items()})
         return
     rates = ", ".join(f"{source} {rate:.4g}/s" for source, rate in terms.load.rate_per_s.items())
-    plain(f"load: {rates} ({terms.load.origin})")
+    plain(f"load: {rates} ({_origin(terms.load)})")
     for name, one in found.items():
         show_evaluation(name, one)
     if len(found) > 1:
@@ -128,6 +129,13 @@ def shown_names(paths: Sequence[Path]) -> dict[str, str]:
         if len(set(names)) == len(names):
             return {str(path): name for path, name in zip(paths, names, strict=True)}
     return {str(path): str(path) for path in paths}
+
+
+def _origin(load: EvaluatedLoad) -> str:
+    if load.peak is None:
+        return "as given"
+    peak = f"p{load.peak.quantile * 100:g} of the peak within {load.peak.within_s / 3600:g} h"
+    return f"{peak}, forecast at {load.peak.issued_at:%Y-%m-%d %H:%M} UTC"
 
 
 def _profiles(given: str, topology: Topology, settings: Settings) -> dict[str, OperatorProfile]:
@@ -169,7 +177,7 @@ def _draw(
             plans={shown[name]: each for name, each in plans.items()},
             estimates={shown[name]: each.estimate for name, each in found.items()},
             load_per_s=terms.load.rate_per_s,
-            origin=terms.load.origin,
+            origin=_origin(terms.load),
             site=terms.where.site,
             arrival_cv2=terms.arrival_cv2,
             peak_per_s=terms.load.peak_per_s,

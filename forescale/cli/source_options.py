@@ -1,0 +1,56 @@
+"""Options of `forescale evaluate` that say something of sources."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from forecasting.forecast_file import JSON_FILE
+from forescale.jobs.evaluation_load import AskedLoad
+from modeling.errors import ModelError
+
+NEWEST = "forecast"
+"""As a load: the newest forecast of every source."""
+
+MIN_PER_S, MAX_PER_S = 1e-9, 1e12
+"""Bounds of a rate that is not 0: one event in thirty years, and more than any source brings."""
+
+
+def asked_load(texts: Sequence[str], quantile: float, within_s: int | None) -> AskedLoad:
+    """Of `SOURCE=RATE` texts, folders of forecasts, and the word `forecast`. Raises ModelError for what is none."""
+    if not 0 < quantile < 1:
+        raise ModelError(f"--quantile {quantile:g} is no quantile; give a number between 0 and 1, such as 0.95")
+    others = [text for text in texts if text != NEWEST]
+    folders = [Path(text) for text in others if (Path(text) / JSON_FILE).exists()]
+    rates = [text for text in others if Path(text) not in folders]
+    expected = f", a folder of a forecast or {NEWEST!r}"
+    return AskedLoad(
+        sources_numbers("--load", rates, MIN_PER_S, MAX_PER_S, expected), folders, NEWEST in texts, quantile, within_s
+    )
+
+
+def sources_numbers(
+    option: str, texts: Sequence[str], least: float, most: float, otherwise: str = ""
+) -> dict[str, float]:
+    """Numbers by source, of `SOURCE=NUMBER` texts, each 0 or from least to most. otherwise: what else the option takes.
+
+    Raises ModelError for what is none, for a number out of bounds and for a source given twice.
+    """
+    numbers: dict[str, float] = {}
+    for text in texts:
+        source, equals, told = text.rpartition("=")
+        try:
+            if not (source and equals):
+                raise ValueError
+            number = float(told)
+        except ValueError:
+            raise ModelError(
+                f"{option} {text!r} is not SOURCE=NUMBER{otherwise}; give it like {option} 'ingest=1.2'"
+            ) from None
+        if not (number == 0 or least <= number <= most):
+            bounds = f"0 to {most:g}" if least == 0 else f"0, or {least:g} to {most:g}"
+            raise ModelError(f"{option} {text}: {number:g} is out of bounds; give {bounds}")
+        if source in numbers:
+            raise ModelError(
+                f"{option} gives source {source!r} {numbers[source]:g} and {number:g}; give each source once"
+            )
+        numbers[source] = number
+    return numbers

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -139,8 +140,12 @@ def _calibrated(topology: Topology, kept: Sifted, tuples: Floats, declared: Oper
             known = _with_spread(known, spread)
     ratios = output_ratios(kept.used, tuples, declared, inputs, outputs)
     needs = operator_resources(kept.used, tuples, declared, kept.instances)
+    used: dict[str, Any] = {name: one.value for name, one in needs.found.items()}
+    if "cpu_s" in needs.found:
+        used["cpu_s_error"] = needs.found["cpu_s"].error
     profile = replace(
-        _with_resources(known, needs),
+        known,
+        **used,
         selectivity={**declared.selectivity, **{stream: ratio.value for stream, ratio in ratios.pooled.items()}},
         selectivity_error={**declared.selectivity_error, **{s: ratio.error for s, ratio in ratios.pooled.items()}},
         input_selectivity=_by_input(declared, ratios, inputs),
@@ -177,19 +182,6 @@ def _with_spread(known: OperatorProfile, spread: ServiceSpread) -> OperatorProfi
     return replace(known, service_cv2=spread.cv2, service_cv2_interval=interval)
 
 
-def _with_resources(profile: OperatorProfile, needs: OperatorResources) -> OperatorProfile:
-    if needs.cpu_s is not None:
-        profile = replace(profile, cpu_s=needs.cpu_s.value, cpu_s_error=needs.cpu_s.error)
-    if needs.memory_mib is not None:
-        rise = profile.memory_mib_s if needs.memory_mib_s is None else needs.memory_mib_s.value
-        profile = replace(profile, memory_mib=needs.memory_mib.value, memory_mib_s=rise)
-    if needs.state_gib is not None:
-        profile = replace(profile, state_gib=needs.state_gib.value)
-    if needs.gc_share is not None:
-        profile = replace(profile, gc_share=needs.gc_share.value)
-    return profile
-
-
 def _by_input(declared: OperatorProfile, ratios: OutputRatios, inputs: Sequence[str]) -> dict[str, Mapping[str, float]]:
     """Ratios of all inputs of each output: of one that was silent what was known before, else that of all together."""
     found = dict(declared.input_selectivity)
@@ -208,23 +200,19 @@ def _by_input(declared: OperatorProfile, ratios: OutputRatios, inputs: Sequence[
 def _intervals(
     times: ServiceTimes | None, spread: ServiceSpread | None, ratios: OutputRatios, needs: OperatorResources
 ) -> dict[str, tuple[float, float]]:
-    told: dict[str, Measured | None] = {
+    told: dict[str, Measured] = {
         **{f"selectivity[{stream}]": ratio for stream, ratio in ratios.pooled.items()},
         **{
             f"input_selectivity[{stream}][{name}]": ratio
             for stream, of_inputs in ratios.by_input.items()
             for name, ratio in of_inputs.items()
         },
-        "cpu_s": needs.cpu_s,
-        "memory_mib": needs.memory_mib,
-        "memory_mib_s": needs.memory_mib_s,
-        "state_gib": needs.state_gib,
-        "gc_share": needs.gc_share,
+        **needs.found,
     }
     if times is not None:
         told |= {"service_s": times.service, **times.scale}
         told |= {f"stream_service_s[{stream}]": ratio for stream, ratio in times.by_stream.items()}
-    found = {name: (one.low, one.high) for name, one in told.items() if one is not None and np.isfinite(one.high)}
-    if spread is not None and np.isfinite(spread.high):
+    found = {name: (one.low, one.high) for name, one in told.items()}
+    if spread is not None:
         found["service_cv2"] = (spread.low, spread.high)
-    return found
+    return {name: ends for name, ends in found.items() if np.isfinite(ends[1])}

@@ -1,6 +1,6 @@
 """CPU, memory, state and garbage collection of one operator's instances."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -27,15 +27,12 @@ MIB_PER_GIB = 1024.0
 
 @dataclass(frozen=True)
 class OperatorResources:
-    """What samples tell, None where they do not. cpu_s: per tuple. memory_mib: of an instance without load and without
-    its state, where that lies in memory; memory_mib_s: more per tuple a second. state_gib: of all instances together.
+    """What samples tell, by the names of the profile. cpu_s: per tuple. memory_mib: of an instance without load and
+    without its state, where that lies in memory; memory_mib_s: more per tuple a second. state_gib: of all instances
+    together. gc_share: of the time.
     """
 
-    cpu_s: Measured | None = None
-    memory_mib: Measured | None = None
-    memory_mib_s: Measured | None = None
-    state_gib: Measured | None = None
-    gc_share: Measured | None = None
+    found: Mapping[str, Measured]
     notes: tuple[str, ...] = ()
 
 
@@ -45,14 +42,14 @@ def operator_resources(
     """Of the used samples of one operator. tuples: what each worked on. instances: how many were seen."""
     notes: list[str] = []
     memory_mib, memory_mib_s = _memory(samples, tuples, known)
-    return OperatorResources(
-        _cpu_s(samples, tuples, notes),
-        memory_mib,
-        memory_mib_s,
-        _state_gib(samples, instances, notes),
-        _gc_share(samples),
-        tuple(notes),
-    )
+    told = {
+        "cpu_s": _cpu_s(samples, tuples, notes),
+        "memory_mib": memory_mib,
+        "memory_mib_s": memory_mib_s,
+        "state_gib": _state_gib(samples, instances, notes),
+        "gc_share": _gc_share(samples),
+    }
+    return OperatorResources({name: one for name, one in told.items() if one is not None}, tuple(notes))
 
 
 def _cpu_s(samples: Sequence[OperatorSample], tuples: Floats, notes: list[str]) -> Measured | None:

@@ -5,9 +5,8 @@ MLflow is imported when it is first used.
 
 import json
 import shutil
-import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -27,7 +26,8 @@ from forecasting.tracking.batch import (
 )
 from forecasting.tracking.forecast_plot import write_forecast_plot
 from forecasting.tracking.saved_model import save_model
-from forecasting.tracking.store_access import connected_client, refused
+from forecasting.tracking.store_access import connected_client, store_errors
+from forecasting.tracking.store_writes import MAX_TAG, MODEL, log_metrics, register_version
 from forecasting.trained_file import read_trained
 
 if TYPE_CHECKING:
@@ -35,11 +35,8 @@ if TYPE_CHECKING:
 
 LOCAL_UI = "http://127.0.0.1:5000"
 CHAMPION, CHALLENGER = "champion", "challenger"
-MODEL, FORECASTS, REPORTS = "model", "forecasts", "reports"
+FORECASTS, REPORTS = "forecasts", "reports"
 TRAINED = f"{MODEL}/artifacts/trained"
-LONGEST_TAG = 5000
-MOST_METRICS = 1000
-"""Of one request, as MLflow has it."""
 
 
 class MlflowTracker:
@@ -65,7 +62,7 @@ class MlflowTracker:
             run_id = client.create_run(experiment, tags=batch_tags(head), run_name=name).info.run_id
             try:
                 client.log_batch(run_id, params=[Param(key, value) for key, value in batch_params(head).items()])
-                version = self._register(client, run_id, head.topology) if head.trains else ""
+                version = register_version(client, run_id, model_name(head.topology), CHALLENGER) if head.trains else ""
             except BaseException:
                 client.set_terminated(run_id, "FAILED")
                 raise
@@ -73,14 +70,9 @@ class MlflowTracker:
 
     def finish(self, batch: Batch, content: BatchContent) -> None:
         """The run gets metrics, tables, pictures of a few forecasts, and the model, which becomes the champion."""
-        from mlflow.entities import Metric
-
         client = self._connected()
         with self._errors(f"recording the forecasts of {batch.head.topology!r}"):
-            now_ms = int(time.time() * 1000)
-            metrics = [Metric(name, value, now_ms, 0) for name, value in batch_metrics(content).items()]
-            for begin in range(0, len(metrics), MOST_METRICS):
-                client.log_batch(batch.run_id, metrics=metrics[begin : begin + MOST_METRICS])
+            log_metrics(client, batch.run_id, batch_metrics(content))
             for key, value in content_tags(content).items():
                 client.set_tag(batch.run_id, key, value)
             with TemporaryDirectory(prefix="forescale-") as folder:
@@ -108,7 +100,7 @@ class MlflowTracker:
         client = self._connected()
         with self._errors(f"marking run {batch.run_id} as failed"):
             try:
-                client.set_tag(batch.run_id, "failure", reason[:LONGEST_TAG])
+                client.set_tag(batch.run_id, "failure", reason[:MAX_TAG])
             finally:
                 client.set_terminated(batch.run_id, "FAILED")
             if batch.head.trains and self.champion(batch.head.topology) != batch.model_version:
@@ -156,13 +148,13 @@ class MlflowTracker:
         client = self._connected()
         with self._errors(f"tagging model version {model_version}"):
             for key, reason in reasons.items():
-                client.set_model_version_tag(name, number, f"demoted {key}", reason[:LONGEST_TAG])
+                client.set_model_version_tag(name, number, f"demoted {key}", reason[:MAX_TAG])
 
     def link_decision(self, run_id: str, tags: Mapping[str, str]) -> None:
         client = self._connected()
         with self._errors(f"tagging run {run_id}"):
             for key, value in tags.items():
-                client.set_tag(run_id, key, value[:LONGEST_TAG])
+                client.set_tag(run_id, key, value[:MAX_TAG])
 
     def log_report(self, run_id: str, path: Path) -> None:
         client = self._connected()
@@ -180,21 +172,6 @@ class MlflowTracker:
         client = self._connected()
         with self._errors(f"opening the experiment of topology {topology!r}"):
             return self._experiment(client, topology)
-
-    def _register(self, client: "MlflowClient", run_id: str, topology: str) -> str:
-        """A new version, as `name/number`; the challenger until it is there."""
-        from mlflow.exceptions import MlflowException
-
-        name = model_name(topology)
-        try:
-            client.create_registered_model(name)
-        except MlflowException as error:
-            if error.error_code != "RESOURCE_ALREADY_EXISTS":
-                raise
-        source = f"{client.get_run(run_id).info.artifact_uri}/{MODEL}"
-        number = str(client.create_model_version(name, source, run_id).version)
-        client.set_registered_model_alias(name, CHALLENGER, number)
-        return f"{name}/{number}"
 
     def _take_back(self, client: "MlflowClient", batch: Batch) -> None:
         """Delete the version that the batch was to make, and its alias with it."""
@@ -230,16 +207,8 @@ class MlflowTracker:
             self._client = connected_client(self.tracking_uri)
         return self._client
 
-    @contextmanager
-    def _errors(self, doing: str) -> Iterator[None]:
-        from mlflow.exceptions import MlflowException
-        from requests.exceptions import RequestException
-        from sqlalchemy.exc import SQLAlchemyError
-
-        try:
-            yield
-        except (MlflowException, RequestException, SQLAlchemyError, OSError) as error:
-            raise refused(self.tracking_uri, doing, error) from error
+    def _errors(self, doing: str) -> AbstractContextManager[None]:
+        return store_errors(self.tracking_uri, doing)
 
 
 def model_name(topology: str) -> str:

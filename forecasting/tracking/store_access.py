@@ -55,6 +55,19 @@ def connected_client(uri: str) -> "MlflowClient":
     return client
 
 
+@contextmanager
+def store_errors(uri: str, doing: str) -> Iterator[None]:
+    """Whatever the store refuses within it is a TrackingError that says what was being done."""
+    from mlflow.exceptions import MlflowException
+    from requests.exceptions import RequestException
+    from sqlalchemy.exc import SQLAlchemyError
+
+    try:
+        yield
+    except (MlflowException, RequestException, SQLAlchemyError, OSError) as error:
+        raise refused(uri, doing, error) from error
+
+
 def refused(uri: str, doing: str, error: Exception) -> TrackingError:
     """The error of a store that refuses, in one line and without credentials."""
     reason = " ".join(str(error).replace(uri, without_credentials(uri)).split())[:300]

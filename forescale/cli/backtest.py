@@ -18,7 +18,7 @@ from forecasting.prequential_scores import prequential_scores
 from forecasting.selection import DEPLOYED
 from forecasting.trace_file import read_trace
 from forescale.cli.forecast import horizon_text
-from forescale.cli.output import AsJson, console, plain, say_json, table
+from forescale.cli.output import AsJson, check_page, console, plain, say_json, table
 from forescale.files.events import read_events_file
 from forescale.files.events_section import event_calendar
 
@@ -39,8 +39,7 @@ def backtest(
     as_json: AsJson = False,
 ) -> None:
     """Replay a trace: at each origin choose, calibrate and forecast from what was known then, and score what came."""
-    if plot is not None and plot.suffix.lower() not in (".html", ".htm"):
-        raise ForecastError(f"--plot {plot} is no name of a page; give one that ends in .html")
+    check_page(plot, ForecastError)
     series = read_trace(trace)
     calendar = EventCalendar()
     if events is not None:

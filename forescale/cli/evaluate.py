@@ -10,7 +10,7 @@ import typer
 from forescale.cli.evaluation_json import evaluation_fields
 from forescale.cli.evaluation_tables import show_comparison, show_evaluation
 from forescale.cli.installation import settings_of
-from forescale.cli.output import AsJson, console, plain, say_json
+from forescale.cli.output import AsJson, check_page, console, plain, say_json
 from forescale.cli.source_options import MAX_PER_S, asked_load, sources_numbers
 from forescale.files.plan import read_plan_file
 from forescale.files.profile import read_profile_file
@@ -68,8 +68,7 @@ def evaluate(
     as_json: AsJson = False,
 ) -> None:
     """Throughput, bottleneck, latency, resources and recovery of plans under a load, before any is deployed."""
-    if plot is not None and plot.suffix.lower() not in (".html", ".htm"):
-        raise ModelError(f"--plot {plot} is no name of a page; give one that ends in .html")
+    check_page(plot, ModelError)
     if repeated := sorted({str(path) for path in plan if plan.count(path) > 1}):
         raise ModelError(f"--plan {repeated[0]} is given twice; give each plan once")
     if not 0 <= arrival_cv2 <= MOST_CV2:

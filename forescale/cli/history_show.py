@@ -16,7 +16,7 @@ from forecasting.errors import HistoryError
 from forescale.cli.block_line import LEGEND, block_line
 from forescale.cli.history_options import Days, From, Name, SnapshotId, To
 from forescale.cli.installation import settings_of
-from forescale.cli.output import AsJson, console, plain, say_json, table
+from forescale.cli.output import AsJson, check_page, console, plain, say_json, table
 from forescale.history.binned_windows import BinnedWindows, bin_starts, binned_history, readable_width_s
 from forescale.history.span import history_span
 from forescale.report.kit.wording import count_of, duration, number, percent, shortened, visible
@@ -40,8 +40,7 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """The arrivals of a span by source and day. What is missing is said, and never zero."""
-    if plot is not None and plot.suffix.lower() not in (".html", ".htm"):
-        raise HistoryError(f"--plot {plot} is no name of a page; give one that ends in .html")
+    check_page(plot, HistoryError)
     settings = settings_of(context)
     config = topology_config(topology, settings)
     directory = settings.history_dir

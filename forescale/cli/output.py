@@ -3,8 +3,9 @@
 import json
 import math
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import is_dataclass
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -35,6 +36,12 @@ def table(title: str, columns: Iterable[str], rows: Iterable[Iterable[object]]) 
     for row in rows:
         made.add_row(*(escape(str(cell)) for cell in row))
     return made
+
+
+def check_page(plot: Path | None, failure: Callable[[str], Exception]) -> None:
+    """Fails where --plot is given and is no name of a page."""
+    if plot is not None and plot.suffix.lower() not in (".html", ".htm"):
+        raise failure(f"--plot {plot} is no name of a page; give one that ends in .html")
 
 
 def plain(text: str) -> None:

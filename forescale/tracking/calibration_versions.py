@@ -4,9 +4,7 @@ MLflow is imported when it is first used.
 """
 
 import re
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -18,8 +16,9 @@ import numpy as np
 from forecasting.errors import TrackingError
 from forecasting.tracking.batch import slug
 from forecasting.tracking.git_revision import git_revision
-from forecasting.tracking.mlflow_tracker import CHAMPION, MODEL, MlflowTracker, model_name
-from forecasting.tracking.store_access import connected_client, refused
+from forecasting.tracking.mlflow_tracker import CHAMPION, MlflowTracker, model_name
+from forecasting.tracking.store_access import connected_client, store_errors
+from forecasting.tracking.store_writes import MAX_TAG, MODEL, log_metrics, register_version
 from forescale.files.profile import read_profile_file
 from forescale.settings import Settings
 from forescale.tracking.calibration_files import PROFILES_FILE, write_calibration
@@ -33,10 +32,7 @@ if TYPE_CHECKING:
     from mlflow import MlflowClient
 
 PROFILES = f"{MODEL}/artifacts/calibration/{PROFILES_FILE}"
-MAX_TAG = 5000
 MAX_METRIC = 250
-MAX_METRICS = 1000
-"""Of one request, as MLflow has it."""
 
 _VERSION = re.compile(r"models:/(?P<name>[^/@:]+)(?:/(?P<number>\d+)|@(?P<alias>[^/@:]+))")
 
@@ -67,7 +63,7 @@ def log_calibration(made: MadeCalibration, settings: Settings) -> str:
     tracker = MlflowTracker(settings.tracking_uri, settings.artifact_root, settings.mlflow_ui)
     client = connected_client(settings.tracking_uri)
     experiment = tracker.experiment_id(made.topology.name)
-    with _errors(settings.tracking_uri, f"recording the calibration of {made.topology.name!r}"):
+    with store_errors(settings.tracking_uri, f"recording the calibration of {made.topology.name!r}"):
         run_name = f"calibration {made.topology.name} {made.measured_at:%Y-%m-%d %H:%M}"
         run_id = client.create_run(experiment, tags=_tags(made), run_name=run_name).info.run_id
         try:
@@ -77,7 +73,8 @@ def log_calibration(made: MadeCalibration, settings: Settings) -> str:
                 write_calibration(numbers, made.topology, made.profiles, made.measured_at.isoformat())
                 save_calibration(made.topology, numbers, folder)
                 client.log_artifacts(run_id, str(folder), MODEL)
-            version = _registered(client, run_id, calibration_model(made.topology.name))
+            # Champion at once: its artifacts are there.
+            version = register_version(client, run_id, calibration_model(made.topology.name), CHAMPION)
         except BaseException:
             client.set_terminated(run_id, "FAILED")
             raise
@@ -98,28 +95,13 @@ def profiles_of_version(name: str, settings: Settings, topology: Topology | None
             f"models:/calibration-TOPOLOGY@{CHAMPION}"
         )
     client = connected_client(settings.tracking_uri)
-    with _errors(settings.tracking_uri, f"fetching {name}"), TemporaryDirectory(prefix="forescale-") as scratch:
+    with store_errors(settings.tracking_uri, f"fetching {name}"), TemporaryDirectory(prefix="forescale-") as scratch:
         found = (
             client.get_model_version(told["name"], told["number"])
             if told["number"]
             else client.get_model_version_by_alias(told["name"], told["alias"])
         )
         return read_profile_file(Path(client.download_artifacts(found.run_id, PROFILES, scratch)), topology, name)
-
-
-def _registered(client: "MlflowClient", run_id: str, name: str) -> str:
-    """A version of what the run holds, champion at once: its artifacts are there."""
-    from mlflow.exceptions import MlflowException
-
-    try:
-        client.create_registered_model(name)
-    except MlflowException as error:
-        if error.error_code != "RESOURCE_ALREADY_EXISTS":
-            raise
-    source = f"{client.get_run(run_id).info.artifact_uri}/{MODEL}"
-    number = str(client.create_model_version(name, source, run_id).version)
-    client.set_registered_model_alias(name, CHAMPION, number)
-    return f"{name}/{number}"
 
 
 def _tags(made: MadeCalibration) -> dict[str, str]:
@@ -135,7 +117,7 @@ def _tags(made: MadeCalibration) -> dict[str, str]:
 
 
 def _log_values(client: "MlflowClient", run_id: str, made: MadeCalibration) -> None:
-    from mlflow.entities import Metric, Param
+    from mlflow.entities import Param
 
     params = {
         "measured_at": made.measured_at.isoformat(),
@@ -143,10 +125,7 @@ def _log_values(client: "MlflowClient", run_id: str, made: MadeCalibration) -> N
         "operators": str(len(made.profiles)),
     }
     client.log_batch(run_id, params=[Param(key, value[:MAX_TAG]) for key, value in params.items()])
-    now_ms = int(time.time() * 1000)
-    metrics = [Metric(name, value, now_ms, 0) for name, value in _metrics(made.profiles, made.drifts).items()]
-    for begin in range(0, len(metrics), MAX_METRICS):
-        client.log_batch(run_id, metrics=metrics[begin : begin + MAX_METRICS])
+    log_metrics(client, run_id, _metrics(made.profiles, made.drifts))
 
 
 def _metrics(profiles: Profiles, drifts: Sequence[Drift]) -> Mapping[str, float]:
@@ -165,15 +144,3 @@ def _metric_name(parameter: str) -> str:
     """`selectivity.a-b` of `selectivity[a->b]`."""
     # The name of before, so that versions can be compared.
     return "scale_exponent" if parameter == "efficiency.exponent" else ".".join(map(slug, _NAMES.findall(parameter)))
-
-
-@contextmanager
-def _errors(uri: str, doing: str) -> Iterator[None]:
-    from mlflow.exceptions import MlflowException
-    from requests.exceptions import RequestException
-    from sqlalchemy.exc import SQLAlchemyError
-
-    try:
-        yield
-    except (MlflowException, RequestException, SQLAlchemyError, OSError) as error:
-        raise refused(uri, doing, error) from error

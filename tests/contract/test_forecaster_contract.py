@@ -1,6 +1,8 @@
 """Every forecaster keeps to the one contract, and goes on to with a calendar of events around it."""
 
+from collections.abc import Iterable
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from arrival_series import MONDAY
@@ -18,7 +20,13 @@ FEED_LOST = Event(
 CALENDAR = EventCalendar((day(3), day(9), day(30), day(12, "Sale", EventKind.LAUNCH), FEED_LOST))
 
 
-@pytest.fixture(params=all_forecasters(), ids=lambda forecaster: forecaster.name)
+def each(forecasters: Iterable[Forecaster]) -> list[Any]:
+    """Prophet starts a process for each fit."""
+    slow = {"prophet": [pytest.mark.slow]}
+    return [pytest.param(one, id=one.name, marks=slow.get(one.name, [])) for one in forecasters]
+
+
+@pytest.fixture(params=each(all_forecasters()))
 def forecaster(request: pytest.FixtureRequest) -> Forecaster:
     competitor: Forecaster = request.param
     return competitor
@@ -29,7 +37,7 @@ class TestEveryForecaster(ForecasterContract):
 
 
 class TestEveryForecasterWithEvents(ForecasterContract):
-    @pytest.fixture(params=all_forecasters(CALENDAR), ids=lambda forecaster: forecaster.name)
+    @pytest.fixture(params=each(all_forecasters(CALENDAR)))
     def forecaster(self, request: pytest.FixtureRequest) -> Forecaster:
         competitor: Forecaster = request.param
         return competitor

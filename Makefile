@@ -34,9 +34,10 @@ test: setup ## every check and every test
 	@$(MAKE) --no-print-directory check
 	@.venv/bin/pytest -q -n 2 --dist loadgroup --no-loadscope-reorder # groups and order are tests/conftest.py's
 
-check: setup ## format, lint and types
+check: setup ## format, lint, import contracts and types
 	@.venv/bin/ruff format --check --quiet .
 	@.venv/bin/ruff check --quiet .
+	@.venv/bin/lint-imports --no-logo
 	@.venv/bin/mypy
 
 lock: ## choose versions anew and lock them with their hashes

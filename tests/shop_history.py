@@ -8,8 +8,8 @@ from typing import Any
 import pyarrow as pa
 import yaml
 
+from forecasting.arrivals.arrival_source import TALLIES
 from forecasting.arrivals.rows import SCHEMA
-from forecasting.arrivals.sources.arrival_source import TALLIES
 from forecasting.arrivals.store import write_history
 
 NAME = "shop"

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 
+from forecasting.arrivals.arrival_source import Arrivals, ArrivalSource, Measures, SourceArrivals
 from forecasting.arrivals.coverage import covered_us
 from forecasting.arrivals.grid import DAY_S, from_us, to_us, whole_windows
 from forecasting.arrivals.quality import Quality, quality
-from forecasting.arrivals.sources.arrival_source import Arrivals, ArrivalSource, Measures, SourceArrivals
 from forecasting.arrivals.storage.known_sources import known_sources
 from forecasting.arrivals.storage.snapshots import KEEP_S
 from forecasting.arrivals.store import built_until, write_history

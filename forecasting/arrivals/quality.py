@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from forecasting.arrivals.arrival_source import QUARANTINED, TALLIES
 from forecasting.arrivals.grid import SECOND_US, from_us, to_us
 from forecasting.arrivals.history import OBSERVED, PARTIAL, THROTTLED
-from forecasting.arrivals.sources.arrival_source import QUARANTINED, TALLIES
 from forecasting.arrivals.storage.reading import read_commit, rows_between
 from forecasting.errors import HistoryError
 

@@ -8,10 +8,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute
 
+from forecasting.arrivals.arrival_source import TALLIES, Arrivals, Measures, SourceArrivals
 from forecasting.arrivals.coverage import Int64s, status_codes
 from forecasting.arrivals.grid import SECOND_US, from_us
 from forecasting.arrivals.history import COLUMNS, MISSING, OBSERVED, PARTIAL, STATUSES, THROTTLED
-from forecasting.arrivals.sources.arrival_source import TALLIES, Arrivals, Measures, SourceArrivals
 from forecasting.errors import HistoryError
 
 BORDER = pa.schema(

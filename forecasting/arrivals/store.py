@@ -17,10 +17,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute
 
+from forecasting.arrivals.arrival_source import Arrivals
 from forecasting.arrivals.grid import SECOND_US, from_us
 from forecasting.arrivals.history import OBSERVED, ArrivalHistory, ArrivalSeries
 from forecasting.arrivals.rows import source_codes, window_starts_us
-from forecasting.arrivals.sources.arrival_source import Arrivals
 from forecasting.arrivals.storage.batches import checked_batch
 from forecasting.arrivals.storage.durable_files import sync_folder
 from forecasting.arrivals.storage.layout import topology_folder

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from forecasting.arrivals.arrival_source import KeyHistogram
 from forecasting.arrivals.grid import DAY_S
 from forecasting.arrivals.history import MISSING, OBSERVED, PARTIAL, THROTTLED
-from forecasting.arrivals.sources.arrival_source import KeyHistogram
 from forecasting.arrivals.storage.key_histograms import read_key_histograms
 from forecasting.errors import HistoryError
 from forescale.cli.block_line import LEGEND, block_line

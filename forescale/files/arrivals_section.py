@@ -15,7 +15,7 @@ from pydantic import (
     model_validator,
 )
 
-from forecasting.arrivals.sources.arrival_source import Measures
+from forecasting.arrivals.arrival_source import Measures
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]

@@ -5,9 +5,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from forecasting.arrivals.arrival_source import Measures
 from forecasting.arrivals.pipeline import build_history
 from forecasting.arrivals.quality import SourceQuality
-from forecasting.arrivals.sources.arrival_source import Measures
 from forecasting.errors import HistoryError
 from forescale.codec import Moment
 from forescale.settings import Settings

@@ -5,8 +5,8 @@ from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 
+from forecasting.arrivals.arrival_source import ArrivalSource
 from forecasting.arrivals.counting.event_files import EventColumns, EventFiles
-from forecasting.arrivals.sources.arrival_source import ArrivalSource
 from forecasting.arrivals.sources.steady import SteadySource
 from forecasting.errors import HistoryError
 from forescale.files.arrivals_section import EventsEntry, HeronEntry, KafkaEntry, PrometheusEntry, StormEntry

@@ -11,10 +11,10 @@ from datetime import datetime, timedelta
 import numpy as np
 import pytest
 
+from forecasting.arrivals.arrival_source import Arrivals, ArrivalSource, Measures, SourceArrivals
 from forecasting.arrivals.coverage import Int64s, covered_us, window_status
 from forecasting.arrivals.grid import SECOND_US, from_us, to_us
 from forecasting.arrivals.history import MISSING, OBSERVED
-from forecasting.arrivals.sources.arrival_source import Arrivals, ArrivalSource, Measures, SourceArrivals
 from forecasting.errors import HistoryError
 
 SECRET = "xyzzy-never-to-be-shown"

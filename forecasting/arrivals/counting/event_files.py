@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Literal, get_args
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from forecasting.arrivals.sources.arrival_source import Measures
+from forecasting.arrivals.arrival_source import Measures
 from forecasting.errors import HistoryError
 
 _LONGEST_S = 100 * 366 * 86_400

@@ -11,10 +11,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute
 
+from forecasting.arrivals.arrival_source import KeyHistogram
 from forecasting.arrivals.counting.event_batch import EventBatch
 from forecasting.arrivals.counting.tally import Bins, Sorted
 from forecasting.arrivals.grid import DAY_S, EPOCH, SECOND_US
-from forecasting.arrivals.sources.arrival_source import KeyHistogram
 
 KEYS = pa.schema(
     [

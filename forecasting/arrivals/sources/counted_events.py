@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from forecasting.arrivals.arrival_source import Arrivals, Measures, SourceArrivals
 from forecasting.arrivals.counting.event_files import EventFiles
 from forecasting.arrivals.counting.key_counts import key_histograms
 from forecasting.arrivals.counting.parquet_rows import RowGroup, row_groups
@@ -15,7 +16,6 @@ from forecasting.arrivals.counting.source_tally import by_source
 from forecasting.arrivals.counting.tally import Bins, Of, Rules
 from forecasting.arrivals.coverage import Int64s, read_coverage, spans_without
 from forecasting.arrivals.grid import DAY_S, SECOND_US, from_us, to_us, whole_windows
-from forecasting.arrivals.sources.arrival_source import Arrivals, Measures, SourceArrivals
 from forecasting.errors import HistoryError
 
 if TYPE_CHECKING:

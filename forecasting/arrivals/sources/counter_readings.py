@@ -24,9 +24,9 @@ from datetime import datetime
 import numpy as np
 import numpy.typing as npt
 
+from forecasting.arrivals.arrival_source import SourceArrivals
 from forecasting.arrivals.coverage import Int64s, merged_spans, spans_without
 from forecasting.arrivals.grid import SECOND_US, to_us, whole_windows
-from forecasting.arrivals.sources.arrival_source import SourceArrivals
 from forecasting.errors import HistoryError
 
 Floats = npt.NDArray[np.float64]

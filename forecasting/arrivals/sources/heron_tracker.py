@@ -15,9 +15,9 @@ import numpy as np
 from pydantic import SecretStr
 
 from engines.heron import EMITTED, KEPT_S, MANAGERS, MINUTE_S, PRESSURE, UPTIME, Timeline, TrackedTopology, same_minutes
+from forecasting.arrivals.arrival_source import Arrivals, Measures, SourceArrivals
 from forecasting.arrivals.coverage import Int64s, merged_spans, spans_without
 from forecasting.arrivals.grid import SECOND_US, from_us
-from forecasting.arrivals.sources.arrival_source import Arrivals, Measures, SourceArrivals
 from forecasting.arrivals.sources.counter_readings import (
     ReadingGaps,
     alive_together,

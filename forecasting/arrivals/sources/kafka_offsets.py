@@ -10,9 +10,9 @@ from datetime import datetime
 
 import numpy as np
 
+from forecasting.arrivals.arrival_source import Arrivals, Measures, SourceArrivals
 from forecasting.arrivals.coverage import Int64s, covered_us
 from forecasting.arrivals.grid import SECOND_US, from_us, to_us
-from forecasting.arrivals.sources.arrival_source import Arrivals, Measures, SourceArrivals
 from forecasting.arrivals.sources.kafka_client import KafkaClient, Partition, TimeType, Topic
 from forecasting.errors import HistoryError
 

@@ -14,9 +14,9 @@ import numpy.typing as npt
 from pydantic import SecretStr
 
 from engines.rest import JsonServer
+from forecasting.arrivals.arrival_source import Arrivals, Measures, SourceArrivals
 from forecasting.arrivals.coverage import Int64s, merged_spans, spans_without
 from forecasting.arrivals.grid import SECOND_US, from_us, to_us
-from forecasting.arrivals.sources.arrival_source import Arrivals, Measures, SourceArrivals
 from forecasting.arrivals.sources.counter_readings import (
     CounterReadings,
     ReadingGaps,

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from forecasting.arrivals.sources.arrival_source import ArrivalSource
+from forecasting.arrivals.arrival_source import ArrivalSource
 
 
 @dataclass(frozen=True)

@@ -18,9 +18,9 @@ import numpy as np
 from pydantic import SecretStr
 
 from engines.storm import StormPages, component_path, topology_path
+from forecasting.arrivals.arrival_source import Arrivals, Measures, SourceArrivals
 from forecasting.arrivals.coverage import Int64s, merged_spans
 from forecasting.arrivals.grid import SECOND_US, to_us
-from forecasting.arrivals.sources.arrival_source import Arrivals, Measures, SourceArrivals
 from forecasting.arrivals.sources.counter_readings import (
     CounterReadings,
     ReadingGaps,

@@ -6,9 +6,9 @@ from datetime import datetime
 
 import pyarrow as pa
 
+from forecasting.arrivals.arrival_source import Arrivals, KeyHistogram
 from forecasting.arrivals.grid import from_us, to_us, whole_windows
 from forecasting.arrivals.rows import checked_rows, rows_of, window_starts_us
-from forecasting.arrivals.sources.arrival_source import Arrivals, KeyHistogram
 from forecasting.arrivals.storage.layout import DAY_US, iso_date
 from forecasting.errors import HistoryError
 

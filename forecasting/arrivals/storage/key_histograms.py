@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from forecasting.arrivals.sources.arrival_source import KeyHistogram
+from forecasting.arrivals.arrival_source import KeyHistogram
 from forecasting.arrivals.storage.layout import days_of, iso_date
 from forecasting.arrivals.storage.manifest import Manifest
 from forecasting.arrivals.storage.parts import read_part

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from forecasting.arrivals.arrival_source import KeyHistogram
 from forecasting.arrivals.grid import from_us, to_us
 from forecasting.arrivals.rows import SCHEMA, best_known, in_order, window_starts_us, with_own_columns
-from forecasting.arrivals.sources.arrival_source import KeyHistogram
 from forecasting.arrivals.storage.batches import Batch
 from forecasting.arrivals.storage.key_histograms import histograms_of, histograms_table
 from forecasting.arrivals.storage.layout import DAY_US, days_of, iso_date

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
+from forecasting.arrivals.arrival_source import Measures
 from forecasting.arrivals.history import MISSING, OBSERVED, PARTIAL, STATUSES, THROTTLED
-from forecasting.arrivals.sources.arrival_source import Measures
 from forescale.history.binned_windows import BinnedWindows
 from forescale.history.span import HistorySpan
 from forescale.report.history.history_figure import history_figure

@@ -21,7 +21,7 @@ from prometheus_server import backfill, openmetrics, prometheus_server, require_
 from report_page import ReportPage
 from shop_history import MONDAY, NAME, hour, shop_file, write_shop
 
-from forecasting.arrivals.sources.arrival_source import Arrivals, KeyHistogram, Measures, SourceArrivals
+from forecasting.arrivals.arrival_source import Arrivals, KeyHistogram, Measures, SourceArrivals
 from forecasting.arrivals.store import write_history
 from forescale.cli import main
 

@@ -15,9 +15,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from forecasting.arrivals.arrival_source import Arrivals
 from forecasting.arrivals.counting.event_files import EventColumns, EventFiles
 from forecasting.arrivals.pipeline import build_history
-from forecasting.arrivals.sources.arrival_source import Arrivals
 from forecasting.arrivals.sources.counted_events import CountedEvents
 from forecasting.errors import HistoryError
 

@@ -12,11 +12,11 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
+from forecasting.arrivals.arrival_source import Arrivals
 from forecasting.arrivals.counting.event_files import EventColumns, EventFiles, Format
 from forecasting.arrivals.counting.parquet_rows import row_groups
 from forecasting.arrivals.coverage import covered_us
 from forecasting.arrivals.grid import to_us
-from forecasting.arrivals.sources.arrival_source import Arrivals
 from forecasting.arrivals.sources.counted_events import CountedEvents
 from forecasting.errors import HistoryError
 
@@ -247,7 +247,7 @@ def test_windows_narrower_than_what_a_row_stands_for__are_refused(tmp_path: Path
 
 
 def test_throughput__is_held_back_throughout(tmp_path: Path, read: Read) -> None:
-    from forecasting.arrivals.sources.arrival_source import Measures
+    from forecasting.arrivals.arrival_source import Measures
 
     write(tmp_path, "a.parquet")
     arrivals = read(EventFiles(tmp_path / "events", EventColumns("at"), source="web", measures=Measures.THROUGHPUT))

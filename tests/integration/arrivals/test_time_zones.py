@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from forecasting.arrivals.arrival_source import SourceArrivals
 from forecasting.arrivals.counting.event_files import EventColumns, EventFiles
 from forecasting.arrivals.coverage import window_status
-from forecasting.arrivals.sources.arrival_source import SourceArrivals
 from forecasting.arrivals.sources.counted_events import CountedEvents
 
 if TYPE_CHECKING:

@@ -23,10 +23,10 @@ from confluent_kafka.admin import (
 from contract.arrival_source_contract import SECRET, ArrivalSourceContract, KnownArrivals
 from kafka_broker import PASSWORD, USER, KafkaBroker
 
+from forecasting.arrivals.arrival_source import Arrivals
 from forecasting.arrivals.coverage import window_status
 from forecasting.arrivals.grid import SECOND_US, from_us, to_us
 from forecasting.arrivals.history import MISSING, OBSERVED, PARTIAL
-from forecasting.arrivals.sources.arrival_source import Arrivals
 from forecasting.arrivals.sources.kafka_client import KafkaClient, TimeType
 from forecasting.arrivals.sources.kafka_offsets import KafkaOffsets
 from forecasting.errors import HistoryError

@@ -11,9 +11,9 @@ import pytest
 from prometheus_history import DAYS, moment
 from prometheus_server import prometheus_server, require_prometheus
 
+from forecasting.arrivals.arrival_source import Arrivals, Measures
 from forecasting.arrivals.coverage import window_status
 from forecasting.arrivals.grid import to_us, whole_windows
-from forecasting.arrivals.sources.arrival_source import Arrivals, Measures
 from forecasting.arrivals.sources.prometheus import Prometheus
 from forecasting.errors import HistoryError
 

@@ -8,7 +8,7 @@ from contract.arrival_source_contract import SECRET, ArrivalSourceContract, Know
 from prometheus_history import BURST, moment
 from pydantic import SecretStr
 
-from forecasting.arrivals.sources.arrival_source import Measures
+from forecasting.arrivals.arrival_source import Measures
 from forecasting.arrivals.sources.prometheus import Prometheus
 
 pytestmark = pytest.mark.prometheus

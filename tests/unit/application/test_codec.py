@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from forecasting.arrivals.arrival_source import Measures
 from forecasting.arrivals.quality import SourceQuality
-from forecasting.arrivals.sources.arrival_source import Measures
 from forescale.codec import SCHEMA_VERSION, handed_over, taken_over, to_json
 from forescale.jobs.aggregate import BuiltHistory
 from forescale.jobs.deploy import DueSteps, StepToDeploy

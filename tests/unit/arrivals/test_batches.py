@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from forecasting.arrivals.sources.arrival_source import Arrivals, KeyHistogram, Measures, SourceArrivals
+from forecasting.arrivals.arrival_source import Arrivals, KeyHistogram, Measures, SourceArrivals
 from forecasting.arrivals.store import built_until, read_history, write_history
 from forecasting.errors import HistoryError
 

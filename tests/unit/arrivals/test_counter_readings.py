@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from forecasting.arrivals.arrival_source import SourceArrivals
 from forecasting.arrivals.coverage import Int64s, window_status
-from forecasting.arrivals.sources.arrival_source import SourceArrivals
 from forecasting.arrivals.sources.counter_readings import (
     CounterReadings,
     ReadingGaps,

@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from forecasting.arrivals.arrival_source import Arrivals, Measures, SourceArrivals
 from forecasting.arrivals.grid import to_us
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.arrivals.pipeline import build_history
-from forecasting.arrivals.sources.arrival_source import Arrivals, Measures, SourceArrivals
 from forecasting.arrivals.store import read_history
 
 NOON = datetime(2003, 3, 3, 12, tzinfo=UTC)

@@ -13,8 +13,8 @@ from contract.arrival_source_contract import SECRET, ArrivalSourceContract, Know
 from json_stand_in import JsonStandIn, Query, json_stand_in
 from pydantic import SecretStr
 
+from forecasting.arrivals.arrival_source import Arrivals, Measures
 from forecasting.arrivals.coverage import window_status
-from forecasting.arrivals.sources.arrival_source import Arrivals, Measures
 from forecasting.arrivals.sources.heron_tracker import HeronTracker
 from forecasting.errors import HistoryError
 

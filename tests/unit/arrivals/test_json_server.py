@@ -10,7 +10,7 @@ from json_stand_in import JsonStandIn, json_stand_in
 from pydantic import SecretStr
 
 from engines.rest import JsonServer
-from forecasting.arrivals.sources.arrival_source import Measures
+from forecasting.arrivals.arrival_source import Measures
 from forecasting.arrivals.sources.prometheus import Prometheus
 from forecasting.errors import HistoryError
 

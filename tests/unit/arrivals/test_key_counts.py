@@ -6,10 +6,10 @@ import numpy as np
 import pyarrow as pa
 from counted_rows import rules
 
+from forecasting.arrivals.arrival_source import KeyHistogram
 from forecasting.arrivals.counting.event_batch import event_batch
 from forecasting.arrivals.counting.key_counts import CARRIED, HEAVY, key_counts, key_histograms, merged_keys
 from forecasting.arrivals.counting.tally import Rules, sorted_out
-from forecasting.arrivals.sources.arrival_source import KeyHistogram
 
 HOUR_US, DAY_US = 3_600_000_000, 86_400_000_000
 FIRST, SECOND = date(1970, 1, 1), date(1970, 1, 2)

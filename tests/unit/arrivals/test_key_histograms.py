@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from forecasting.arrivals.arrival_source import Arrivals, KeyHistogram, Measures, SourceArrivals
 from forecasting.arrivals.rows import history_rows
-from forecasting.arrivals.sources.arrival_source import Arrivals, KeyHistogram, Measures, SourceArrivals
 from forecasting.arrivals.storage.key_histograms import histograms_of, histograms_table, read_key_histograms
 from forecasting.arrivals.store import read_history, write_history
 from forecasting.errors import HistoryError

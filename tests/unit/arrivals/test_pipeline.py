@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from forecasting.arrivals.arrival_source import Arrivals, Measures, SourceArrivals
 from forecasting.arrivals.grid import SECOND_US, to_us
 from forecasting.arrivals.pipeline import HistorySummary, build_history
-from forecasting.arrivals.sources.arrival_source import Arrivals, Measures, SourceArrivals
 from forecasting.arrivals.store import read_history, read_rows
 from forecasting.errors import HistoryError
 

@@ -7,8 +7,8 @@ from time import perf_counter
 import numpy as np
 import pytest
 
+from forecasting.arrivals.arrival_source import Arrivals, Measures, SourceArrivals
 from forecasting.arrivals.quality import SourceQuality, quality
-from forecasting.arrivals.sources.arrival_source import Arrivals, Measures, SourceArrivals
 from forecasting.arrivals.store import write_history
 from forecasting.errors import HistoryError
 

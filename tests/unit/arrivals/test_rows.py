@@ -8,9 +8,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from forecasting.arrivals.arrival_source import TALLIES, Arrivals, Measures, SourceArrivals
 from forecasting.arrivals.history import COLUMNS
 from forecasting.arrivals.rows import SCHEMA, checked_rows, history_rows, rows_of
-from forecasting.arrivals.sources.arrival_source import TALLIES, Arrivals, Measures, SourceArrivals
 from forecasting.arrivals.store import read_history, write_history
 from forecasting.errors import HistoryError
 

@@ -10,9 +10,9 @@ from contract.arrival_source_contract import SECRET, ArrivalSourceContract, Know
 from json_stand_in import JsonStandIn, json_stand_in
 from pydantic import SecretStr
 
+from forecasting.arrivals.arrival_source import Arrivals, Measures
 from forecasting.arrivals.coverage import window_status
 from forecasting.arrivals.grid import to_us
-from forecasting.arrivals.sources.arrival_source import Arrivals, Measures
 from forecasting.arrivals.sources.steady import SteadySource
 from forecasting.arrivals.sources.storm_ui import StormUi
 from forecasting.errors import HistoryError

@@ -6,7 +6,7 @@ import numpy as np
 
 from modeling.errors import ModelError
 from modeling.estimate import Estimate, LatencyEstimate, OperatorEstimate
-from modeling.evaluate_many import Asked, checked_loads, loaded
+from modeling.evaluate_many import checked_loads
 from modeling.excuse import unfit
 from modeling.flow.crossing import Crossing
 from modeling.flow.limits import ContainerLimit, Limit, LinkLimit, SiteLimit
@@ -19,11 +19,10 @@ from modeling.inputs.operator_profile import Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.site import NOWHERE, Site
 from modeling.inputs.topology import Topology
-from modeling.latency.delay import Delay
 from modeling.latency.distribution import Station, latency_distribution, stations
-from modeling.latency.moments import ManyLatencies
-from modeling.latency.stream_delays import StreamDelays
-from modeling.queueing.queues import UNSTABLE, klb_waits_s
+from modeling.latency.moments import LatencyRecursion, ManyLatencies, busiest_wait_s
+from modeling.latency.stream_delays import ManyDelays, StreamDelays
+from modeling.queueing.queues import UNSTABLE
 from modeling.rescaling.plan_change import PlanChange, rescale_estimate
 
 _FULL = 1 - 1e-12
@@ -54,23 +53,25 @@ def evaluate(
     if misfit := unfit(topology, plan, site):
         raise ModelError(str(misfit))
     capacity = Capacity(topology, profiles, [plan], site)
-    asked = Asked(arrival_cv2=arrival_cv2, site=site)
-    flows: list[OperatorFlow] = []
-    delays: dict[str, Delay] = {}
+    recursion = LatencyRecursion(topology, (1, 1), arrival_cv2)
     added = StreamDelays(topology, capacity.placed, site, {})
+    flows: list[OperatorFlow] = []
+    delays: dict[str, ManyDelays] = {}
+    waits_s: dict[str, float] = {}
 
-    def keep(flow: OperatorFlow, crossings: Sequence[tuple[str, Crossing]]) -> None:
+    def visit(flow: OperatorFlow, crossings: Sequence[tuple[str, Crossing]]) -> None:
+        of_streams = added.of(flow, crossings)
         flows.append(flow)
-        delays.update({name: each.first() for name, each in added.of(flow, crossings).items()})
+        delays.update(of_streams)
+        waits_s[flow.name] = busiest_wait_s(flow, *recursion.take(flow, of_streams))
 
-    used, sinks = loaded(capacity, topology, scenario, asked, keep)
+    used, sinks = capacity.used(scenario, visit), recursion.at_sinks()
     scales, first = capacity.saturation(scenario, used)
     scale = float(scales[0, 0])
     limits = dict(zip(capacity.limits(0), capacity.each_saturation(scenario, used).tolist(), strict=True))
     taken = capacity.throughput_per_s(scenario, used)[0, 0]
     taken_per_s = dict(zip(topology.sources, taken.tolist(), strict=True))
     rates = rates_of(flows)
-    queues = stations(topology, flows, arrival_cv2)
     needs = resources(topology, profiles, plan, rates, site)
     mst_per_s = {source: rate if rate == 0 else rate * scale for source, rate in load_per_s.items()}
     return Estimate(
@@ -86,7 +87,7 @@ def evaluate(
                 parallelism=plan.parallelism[name],
                 arrival_rate_per_s=rates.operator_per_s(name),
                 instance_utilisation=rates.busy[name],
-                wait_s=_busiest_wait_s(queues[name]),
+                wait_s=waits_s[name],
                 saturation_scale=alone,
             )
             for name, alone in zip(topology.order, limits.values(), strict=False)
@@ -98,7 +99,9 @@ def evaluate(
         },
         resources=needs,
         bounds=rates.bounds,
-        latency=_latency(topology, queues, delays, stable=scale > 1) if percentiles else None,
+        latency=_latency(topology, stations(topology, flows, arrival_cv2), delays, stable=scale > 1)
+        if percentiles
+        else None,
         other_limits=_fullest_link(limits),
         rescale=None
         if change is None
@@ -127,16 +130,10 @@ def _fullest_link(limits: Mapping[Limit, float]) -> dict[SiteLimit, float]:
     return kept
 
 
-def _busiest_wait_s(station: Station) -> float:
-    """Mean queueing delay at the busiest instance, UNSTABLE where that is full (Kraemer and Langenbach-Belz)."""
-    at = int(station.utilisation.argmax())
-    return float(klb_waits_s(station.utilisation[at], station.service_s[at], station.ca2[at], station.service_cv2))
-
-
 def _latency(
-    topology: Topology, queues: Mapping[str, Station], delays: Mapping[str, Delay], *, stable: bool
+    topology: Topology, queues: Mapping[str, Station], delays: Mapping[str, ManyDelays], *, stable: bool
 ) -> LatencyEstimate:
-    found = latency_distribution(topology, queues, delays)
+    found = latency_distribution(topology, queues, {name: each.first() for name, each in delays.items()})
     slowest = max(found.at_sink, key=lambda sink: found.at_sink[sink].quantile_s(0.95))
     if not stable:
         # Beyond saturation the backlog grows, and so does all latency; what is unstable may be a container or a link.

@@ -14,11 +14,10 @@ import numpy.typing as npt
 from modeling.errors import ModelError
 from modeling.excuse import Excuse, unfit
 from modeling.flow.crossing import Crossing
-from modeling.flow.kinds import ALIKE
 from modeling.flow.limits import Limit
 from modeling.flow.rates import KnownDealing, OperatorFlow, check_load
 from modeling.flow.scenarios import Scenarios
-from modeling.flow.throughput import Capacity, Visit
+from modeling.flow.throughput import Capacity
 from modeling.inputs.checked import check_site
 from modeling.inputs.operator_profile import Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
@@ -74,15 +73,12 @@ class ManyEstimates:
 
 @dataclass(frozen=True)
 class Asked:
-    """What is asked of every plan and load: see evaluate_many. alike: instances that differ by so small a part count as
-    one kind in the latency.
-    """
+    """What is asked of every plan and load: see evaluate_many."""
 
     latency: bool = True
     arrival_cv2: float = 1.0
     delays: Mapping[str, Delay] = field(default_factory=dict)
     site: Site = NOWHERE
-    alike: float = ALIKE
 
 
 def evaluate_many(
@@ -154,7 +150,7 @@ def evaluate_scenarios(
         for early in range(0, scenarios.count, across):
             of = slice(early, min(scenarios.count, early + across))
             some = scenarios.part(of.start, of.stop)
-            used, moments = loaded(capacity, topology, some, asked)
+            used, moments = _loaded(capacity, topology, some, asked)
             utilisation[:, at, of] = used[:, : len(topology.order)].transpose(1, 0, 2)
             scale[at, of], first[at, of] = capacity.saturation(some, used)
             taken[at, of] = capacity.throughput_per_s(some, used)
@@ -170,23 +166,16 @@ def evaluate_scenarios(
     )
 
 
-def loaded(
-    capacity: Capacity, topology: Topology, scenarios: Scenarios, asked: Asked, keep: Visit | None = None
+def _loaded(
+    capacity: Capacity, topology: Topology, scenarios: Scenarios, asked: Asked
 ) -> tuple[Floats, Mapping[str, SinkTimes]]:
-    """What the loads use of all limits, shape (plans, limits, scenarios), and when tuples come to the sinks.
-
-    keep: is shown every operator before.
-    """
+    """What the loads use of all limits, shape (plans, limits, scenarios), and when tuples come to the sinks."""
     if not asked.latency:
         return capacity.used(scenarios), {}
-    shape = (len(capacity.placed.plans), scenarios.count)
-    recursion = LatencyRecursion(topology, shape, asked.arrival_cv2, asked.alike)
+    recursion = LatencyRecursion(topology, (len(capacity.placed.plans), scenarios.count), asked.arrival_cv2)
     delays = StreamDelays(topology, capacity.placed, asked.site, asked.delays)
 
     def visit(flow: OperatorFlow, crossings: Sequence[tuple[str, Crossing]]) -> None:
-        if keep is not None:
-            keep(flow, crossings)
         recursion.take(flow, delays.of(flow, crossings))
 
-    used = capacity.used(scenarios, visit)
-    return used, recursion.at_sinks()
+    return capacity.used(scenarios, visit), recursion.at_sinks()

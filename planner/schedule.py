@@ -7,7 +7,10 @@ from functools import cache
 from itertools import accumulate
 from math import ceil, isfinite
 
+import numpy as np
+
 from modeling.evaluate import evaluate
+from modeling.evaluate_many import evaluate_many
 from modeling.excuse import Excuse
 from modeling.inputs.operator_profile import Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
@@ -78,8 +81,7 @@ class _Terms:
         self.limits, self.rescale = limits, rescale
         self.slot_h = demand.slot_s / 3600
         self.plan_for = cache(self._plan_for)
-        self.missed = cache(self._missed)
-        self.drain = cache(self._drain)
+        self.over_slots = cache(self._over_slots)
 
     def _plan_for(self, peak: tuple[tuple[str, float], ...]) -> PhysicalPlan:
         return strongest_plan(self.topology, self.profiles, dict(peak), self.limits)[0]
@@ -88,37 +90,37 @@ class _Terms:
         """The cheapest plan for all slots of [first, last)."""
         return self.plan_for(tuple(sorted(self.demand.peak_per_s(first, last).items())))
 
-    def _shortage(self, parallelism: tuple[tuple[str, int], ...], slot: int) -> tuple[float, float]:
-        """Seconds of the slot in which the plan misses the target (all or none of them), and its excess_s."""
-        load = self.demand.peak_per_s(slot, slot + 1)
-        estimate = evaluate(self.topology, self.profiles, PhysicalPlan(self.topology.name, dict(parallelism)), load)
-        slot_s, beyond = float(self.demand.slot_s), estimate.utilisation / self.limits.max_utilisation - 1
-        if beyond > 1e-9:
-            return slot_s, slot_s * beyond
-        slow = self.limits.max_latency_s is not None and estimate.latency_s > self.limits.max_latency_s
-        return (slot_s, 0.0) if slow else (0.0, 0.0)
-
     def running(self, plan: PhysicalPlan, first: int, last: int) -> _Cost:
-        key = tuple(sorted(plan.parallelism.items()))
-        short_s, excess_s = self.missed(key)
+        short_s, excess_s, _ = self.over_slots(tuple(sorted(plan.parallelism.items())))
         hours = plan.instances * (last - first) * self.slot_h
         return _Cost(short_s[last] - short_s[first], excess_s[last] - excess_s[first], hours)
 
-    def _missed(self, parallelism: tuple[tuple[str, int], ...]) -> tuple[list[float], list[float]]:
-        """short_s and excess_s of the plan, summed over the slots before each, so that a span is one difference."""
-        slots = [self._shortage(parallelism, slot) for slot in range(self.demand.slots)]
-        short_s = accumulate((short for short, _ in slots), initial=0.0)
-        return list(short_s), list(accumulate((excess for _, excess in slots), initial=0.0))
-
     def catch_up(self, plan: PhysicalPlan, slot: int) -> float:
         """Seconds to drain the backlog of a downtime at the load of the slot; the source that takes longest counts."""
-        return self.drain(tuple(sorted(plan.parallelism.items())), slot)
+        return self.over_slots(tuple(sorted(plan.parallelism.items())))[2][slot]
 
-    def _drain(self, parallelism: tuple[tuple[str, int], ...], slot: int) -> float:
-        load = self.demand.peak_per_s(slot, slot + 1)
-        plan = PhysicalPlan(self.topology.name, dict(parallelism))
-        mst = evaluate(self.topology, self.profiles, plan, load).mst_per_s
-        return max(catch_up_s(load[source], mst[source], self.rescale.downtime_s) for source in load)
+    def _over_slots(self, parallelism: tuple[tuple[str, int], ...]) -> tuple[list[float], list[float], list[float]]:
+        """Of one plan: seconds in which it misses the target (all or none of a slot) and its excess_s, summed over the
+        slots before each, so that a span is one difference; and the seconds that a downtime's backlog takes to drain in
+        each slot.
+        """
+        plan, slot_s = PhysicalPlan(self.topology.name, dict(parallelism)), float(self.demand.slot_s)
+        rates, slow = self.demand.rate_per_s, self.limits.max_latency_s
+        many = evaluate_many(self.topology, self.profiles, [plan], rates, latency=slow is not None)
+        beyond = many.utilisation[0].max(axis=1) / self.limits.max_utilisation - 1
+        missed = beyond > 1e-9
+        excess_s = np.where(missed, slot_s * beyond, 0.0)
+        if slow is not None and many.latency is not None:
+            missed = missed | (many.latency.mean_s[0] > slow)
+        drain_s = [
+            max(
+                float(catch_up_s(rate, rate * scale if rate else 0.0, self.rescale.downtime_s))
+                for rate in self.demand.peak_per_s(slot, slot + 1).values()
+            )
+            for slot, scale in enumerate(many.saturation_scale[0].tolist())
+        ]
+        short_s = accumulate(np.where(missed, slot_s, 0.0).tolist(), initial=0.0)
+        return list(short_s), list(accumulate(excess_s.tolist(), initial=0.0)), drain_s
 
     def lead(self, before: PhysicalPlan, after: PhysicalPlan, first: int) -> _Lead:
         """How long before its first slot a plan is deployed: not at all when it only takes instances away."""

@@ -369,6 +369,8 @@ def _spread(shares: Floats, term_per_s: Floats) -> Floats:
 def rows_of(columns: Sequence[Ints]) -> tuple[Ints, Ints]:
     """The first plan of each combination, and the combination of each plan."""
     combined = columns[0]
+    if combined.size == 1:
+        return np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64)
     for column in columns[1:]:
         if int(column.max()) > 0:
             _, combined = np.unique(combined * (int(column.max()) + 1) + column, return_inverse=True)

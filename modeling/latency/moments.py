@@ -16,12 +16,13 @@ import numpy as np
 import numpy.typing as npt
 
 from modeling.errors import ModelError
-from modeling.flow.rates import OperatorFlow
+from modeling.flow.kinds import ALIKE
+from modeling.flow.rates import OperatorFlow, rows_of
 from modeling.inputs.topology import Topology
 from modeling.latency.stream_delays import ManyDelays
 from modeling.latency.variability import Arriving, KindLoads, Variability
 from modeling.queueing.ladder_heights import even_heights, poisson_heights
-from modeling.queueing.queues import UNSTABLE
+from modeling.queueing.queues import UNSTABLE, klb_waits_s
 from modeling.queueing.three_moments import TINY, ThreeMoments, mixture_quantile_s
 
 Floats = npt.NDArray[np.float64]
@@ -167,25 +168,24 @@ def _third(cv2: Floats) -> Floats:
 
 
 class LatencyRecursion:
-    """Takes one operator after the other, in topological order, and keeps only what later ones need.
+    """Takes one operator after the other, in topological order, and keeps only what later ones need."""
 
-    alike: kinds of instances, as OperatorFlow.kinds has it.
-    """
-
-    def __init__(self, topology: Topology, shape: tuple[int, int], arrival_cv2: float, alike: float) -> None:
+    def __init__(self, topology: Topology, shape: tuple[int, int], arrival_cv2: float) -> None:
         self._topology = topology
         self._shape = shape
-        self._alike = alike
         self._variability = Variability(topology, arrival_cv2)
         self._age: dict[str, Moments] = {}
         self._readers = {name: len(topology.outputs(name)) for name in topology.order}
         self._sinks: dict[str, tuple[Floats, Moments]] = {}
 
-    def take(self, flow: OperatorFlow, delays: Mapping[str, ManyDelays]) -> None:
-        """delays: by stream that enters, or of a source by its own name; where there are any."""
+    def take(self, flow: OperatorFlow, delays: Mapping[str, ManyDelays]) -> tuple[KindLoads, Arriving]:
+        """What its instances are given, and how evenly. delays: by stream that enters, or of a source by its own name;
+        where there are any.
+        """
         name = flow.name
-        loads = KindLoads(flow, self._alike)
-        age = _waited(loads, *self._variability.take(flow, loads), self._shape[1])
+        loads = KindLoads(flow, ALIKE)
+        arriving, number = self._variability.take(flow, loads)
+        age = _waited(loads, arriving, number, self._shape[1])
         if self._topology.inputs(name):
             age = self._before(flow, loads, delays) + age
         elif name in delays:
@@ -198,6 +198,7 @@ class LatencyRecursion:
             self._readers[stream.upstream] -= 1
             if not self._readers[stream.upstream]:
                 del self._age[stream.upstream]
+        return loads, arriving
 
     def at_sinks(self) -> dict[str, SinkTimes]:
         total = np.asarray(sum(rate for rate, _ in self._sinks.values()))
@@ -220,6 +221,18 @@ class LatencyRecursion:
             mixed = way if mixed is None else mixed.with_chance_of(way)
         assert mixed is not None
         return mixed
+
+
+def busiest_wait_s(flow: OperatorFlow, loads: KindLoads, arriving: Arriving) -> float:
+    """Mean queueing delay at the busiest instance, of one plan under one load; UNSTABLE where that is full (Kraemer and
+    Langenbach-Belz).
+    """
+    worked, taken = flow.worked_s()[0, :, 0], flow.instance_per_s()[0, :, 0]
+    at, total = int(worked.argmax()), float(flow.entering_per_s[0, 0])
+    thin = taken[at] / total if total > 0 else 1 / taken.size
+    excess = arriving.at(slice(None), np.full((1, 1, 1), thin), np.full((1, 1, 1), max(0.0, 1 - worked[at]) ** 2))
+    service_s = worked[at] / taken[at] if taken[at] > 0 else float(loads.service_s.flat[0])
+    return float(klb_waits_s(worked[at], service_s, 1 + float(excess.flat[0]), float(loads.cv2.flat[0])))
 
 
 class _Queues:
@@ -262,7 +275,7 @@ def _waited(loads: KindLoads, arriving: Arriving, number: npt.NDArray[np.int64],
     """Moments of wait and service over the instances of an operator, shape (plans, scenarios). number: the same for
     plans that are given the same.
     """
-    _, once, of = np.unique(number, return_index=True, return_inverse=True)
+    once, of = rows_of([number])
     rows, given = loads.row[once], arriving.taken(once)
     every = (loads.busy, loads.cv2, loads.service_s, loads.thin, loads.weight)
     # Worked out once where many share a row; where few do, as they are needed, in a core's cache.

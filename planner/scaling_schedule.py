@@ -78,3 +78,9 @@ class ScalingSchedule:
             if step.deploy_at <= moment:
                 plan = step.plan
         return plan
+
+    def plans_in_place(self) -> list[tuple[PhysicalPlan, datetime, datetime]]:
+        """Which plan carries the load from when to when, over the horizon: each once it has caught up, by the model."""
+        changes = [(self.current, self.start), *((step.plan, step.in_place_at) for step in self.steps)]
+        ends = [*(min(start, self.end) for _, start in changes[1:]), self.end]
+        return [(plan, start, end) for (plan, start), end in zip(changes, ends, strict=True) if end > start]

@@ -1,6 +1,6 @@
 """What the report of a decision shows, put together from the ledger's entries and the files they name."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 
 from forecasting.arrivals.history import ArrivalHistory
@@ -48,7 +48,7 @@ def decision_of(
         schedule=schedule,
         history=ArrivalHistory(history.topology, shown),
         forecasts=forecasts,
-        capacity=tuple(capacity(plan, start, end) for plan, start, end in _spans(schedule)),
+        capacity=tuple(capacity(plan, start, end) for plan, start, end in schedule.plans_in_place()),
         profiles=profiles,
         max_utilisation=planning.max_utilisation,
         max_lag_s=planning.max_lag_s,
@@ -68,13 +68,3 @@ def _planned_peak_per_s(
     planned = demand(forecasts, slot_s=config.planning.slot_s, quantile=schedule.quantile)
     ahead = planned.still_to_come(schedule.made_at)
     return ahead.peak_per_s(0, ahead.slots)
-
-
-def _spans(schedule: ScalingSchedule) -> Sequence[tuple[PhysicalPlan, datetime, datetime]]:
-    """Which plan is in place from when to when, over the schedule's horizon. A plan carries load once it has caught
-    up.
-    """
-    changes = [(schedule.current, schedule.start)]
-    changes += [(step.plan, step.in_place_at) for step in schedule.steps]
-    ends = [moment for _, moment in changes[1:]] + [schedule.end]
-    return [(plan, start, end) for (plan, start), end in zip(changes, ends, strict=True) if end > start]

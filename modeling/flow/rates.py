@@ -244,7 +244,7 @@ def _operator_flow(
         parameters.cpu_s(profile),
         0.0 if streams or profile.polling is None else profile.polling.least_s,
         tuple(bounds),
-        _outputs(topology, profile, scenarios, row, terms, entering, senders),
+        _outputs(topology, profile, scenarios, row, counts, terms, entering, senders),
     )
 
 
@@ -253,6 +253,7 @@ def _outputs(
     profile: OperatorProfile,
     scenarios: Scenarios,
     row: Ints,
+    counts: Ints,
     terms: Sequence[str],
     entering: Floats,
     senders: Floats,
@@ -284,7 +285,8 @@ def _outputs(
         if stream.grouping in POINTWISE:
             # What comes after depends on what instances give alone, however it came about.
             per, part = np.stack(rates, axis=1), np.stack(parts, axis=1)
-            number = _numbered([(p.tobytes(), s.tobytes()) for p, s in zip(per, part, strict=True)])
+            # By how many they are too: of one that gives all, nothing else tells.
+            number = _numbered([(int(c), p.tobytes(), s.tobytes()) for c, p, s in zip(counts, per, part, strict=True)])
             _, once = np.unique(number, return_index=True)
             found[stream.name] = Given(_deduped(row, whole), number[row], per[once], part[once])
         else:

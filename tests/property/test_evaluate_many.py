@@ -108,3 +108,16 @@ def test_loads_that_do_not_fit__are_refused(loads: dict[str, list[float]], named
     plan = PhysicalPlan("shop", {"web": 1, "app": 1, "join": 2})
     with pytest.raises(ModelError, match=named):
         evaluate_many(topology, profiles, [plan], loads)
+
+
+def test_a_lone_giver_among_several__is_dealt_by_how_many_they_are() -> None:
+    # GLOBAL gives everything to the first of b; RESCALE from 2 to 4 deals what it gives to two of c, from 4 to one
+    topology = Topology(
+        "lone",
+        (Operator("a"), Operator("b"), Operator("c")),
+        (Stream("a", "b", Grouping.GLOBAL), Stream("b", "c", Grouping.RESCALE)),
+    )
+    profiles = {name: OperatorProfile(name, 0.001) for name in "abc"}
+    plans = [PhysicalPlan("lone", {"a": 1, "b": count, "c": 4}) for count in (2, 4)]
+    used = evaluate_many(topology, profiles, plans, {"a": 100.0}).utilisation[:, 0, 2]
+    assert used.tolist() == pytest.approx([0.05, 0.1])

@@ -38,6 +38,8 @@ class HeronTracker:
     An instance of the physical plan from which no report is left makes its source missing altogether.
     """
 
+    measures, forgets, unsettled_s = Measures.THROUGHPUT, True, _GAPS.unsettled_s
+
     def __init__(
         self,
         url: str,
@@ -61,6 +63,7 @@ class HeronTracker:
             timeout_s=timeout_s,
             headers=headers,
         )
+        self.place = self._tracked.place
         if not spouts:
             raise HistoryError(f"{self.place}: no spouts; name the spout of each source")
         if unknown := sorted(set(streams or {}) - set(spouts)):
@@ -69,22 +72,6 @@ class HeronTracker:
 
     def __repr__(self) -> str:
         return f"<{self.place}>"
-
-    @property
-    def place(self) -> str:
-        return self._tracked.place
-
-    @property
-    def measures(self) -> Measures:
-        return Measures.THROUGHPUT
-
-    @property
-    def forgets(self) -> bool:
-        return True
-
-    @property
-    def unsettled_s(self) -> float:
-        return _GAPS.unsettled_s
 
     def first_moment(self) -> datetime:
         """The oldest minute that is kept of any spout: never more than three hours ago."""

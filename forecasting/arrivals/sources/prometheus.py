@@ -51,6 +51,8 @@ class Prometheus:
     Raises HistoryError for parameters that do not go together.
     """
 
+    forgets = True
+
     def __init__(
         self,
         url: str,
@@ -71,6 +73,7 @@ class Prometheus:
         bearer = {} if token is None else {"Authorization": SecretStr(f"Bearer {token.get_secret_value()}")}
         secrets = {**(headers or {}), **bearer}
         self._server = JsonServer("Prometheus", url, HistoryError, timeout_s=timeout_s, headers=secrets)
+        self.place, self.measures = self._server.place, measures
         if not queries:
             raise HistoryError(f"{self.place}: no queries; give a selector per source, such as events_total")
         if blank := [source for source, selector in queries.items() if not selector.strip()]:
@@ -89,8 +92,8 @@ class Prometheus:
             raise HistoryError(f"{self.place}: since {since} has no time zone; give it in UTC")
         gap_s = 4 * scrape_interval_s if max_gap_s is None else max_gap_s
         self._gaps = ReadingGaps(gap_s, max(600.0, gap_s) if ended_after_s is None else ended_after_s)
+        self.unsettled_s = self._gaps.unsettled_s
         self._queries = dict(queries)
-        self._measures = measures
         self._held_back = held_back
         self._step_ms = round(scrape_interval_s * 1000)
         self._page_ms = page_points * self._step_ms
@@ -99,22 +102,6 @@ class Prometheus:
 
     def __repr__(self) -> str:
         return f"<{self.place}: {', '.join(self._queries)}>"
-
-    @property
-    def place(self) -> str:
-        return self._server.place
-
-    @property
-    def measures(self) -> Measures:
-        return self._measures
-
-    @property
-    def forgets(self) -> bool:
-        return True
-
-    @property
-    def unsettled_s(self) -> float:
-        return self._gaps.unsettled_s
 
     def first_moment(self) -> datetime:
         """When the oldest sample was scraped that the server still holds of any of the selectors."""
@@ -161,7 +148,7 @@ class Prometheus:
                     raise
                 raise HistoryError(f"{self.place}, selector {selector} of source {source!r}: {error}") from None
             sources[source] = SourceArrivals(told.counts, told.alive, held_back, told.tallies)
-        return Arrivals(start, end, window_s, self._measures, sources)
+        return Arrivals(start, end, window_s, self.measures, sources)
 
     def _counters(self, selector: str, edges_us: Int64s) -> list[CounterReadings]:
         begin_us, end_us = self._gaps.needed_us(edges_us)
@@ -195,7 +182,7 @@ class Prometheus:
         return samples
 
     def _held_back_spans(self, edges_us: Int64s) -> Int64s:
-        if self._measures is Measures.OFFERED:
+        if self.measures is Measures.OFFERED:
             return np.empty((0, 2), dtype=np.int64)
         interval = np.array([[edges_us[0], edges_us[-1]]], dtype=np.int64)
         if self._held_back is None:

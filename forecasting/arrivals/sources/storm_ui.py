@@ -47,6 +47,8 @@ class StormUi:
     max.spout.pending, do not show.
     """
 
+    measures, forgets = Measures.THROUGHPUT, True
+
     def __init__(
         self,
         url: str,
@@ -62,6 +64,7 @@ class StormUi:
     ) -> None:
         part = f"topology {topology}, readings in {log}"
         self._pages = StormPages(url, HistoryError, window=":all-time", part=part, timeout_s=timeout_s, headers=headers)
+        self.place = self._pages.place
         if not spouts:
             raise HistoryError(f"{self.place}: no spouts; name the spout of each source")
         if not saturated_capacity > 0:
@@ -69,27 +72,12 @@ class StormUi:
                 f"{self.place}: saturated_capacity {saturated_capacity}; give a share of time such as 0.9"
             )
         self._gaps = ReadingGaps(max_gap_s, max(600.0, max_gap_s) if ended_after_s is None else ended_after_s)
+        self.unsettled_s = self._gaps.unsettled_s
         self._topology, self._spouts, self._saturated = topology, dict(spouts), saturated_capacity
         self._log = ReadingLog(log)
 
     def __repr__(self) -> str:
         return f"<{self.place}>"
-
-    @property
-    def place(self) -> str:
-        return self._pages.place
-
-    @property
-    def measures(self) -> Measures:
-        return Measures.THROUGHPUT
-
-    @property
-    def forgets(self) -> bool:
-        return True
-
-    @property
-    def unsettled_s(self) -> float:
-        return self._gaps.unsettled_s
 
     def record(self, now: datetime) -> Recorded:
         """Read the UI once and append it to the log. Nothing is recorded of a topology that does not run."""

@@ -43,7 +43,7 @@ def forecast_over_spark(spark: "SparkSession", orders: Sequence[Order]) -> Itera
         each = _each({at: replace(orders[at], counts=np.empty(0)) for at in numbers})
         job = given.repartition(tasks, "number").groupBy("number").applyInPandas(each, _SCHEMA)
         try:
-            return job.collect()
+            return list(job.collect())
         except Exception as error:
             log.warning("forecasting %d sources over Spark failed", len(numbers), exc_info=error)
             if len(numbers) == 1:

@@ -72,7 +72,7 @@ def losses_per_s(record: TrackRecord, horizon: int) -> Floats:
     if len(columns) < len(SCORED_QUANTILES):
         return np.full(len(record.issued), np.nan)
     actual = record.actual_per_s[:, horizon][:, None]
-    return pinball(actual, record.peak_per_s[:, horizon, columns], np.array(SCORED_QUANTILES)).mean(axis=1)
+    return np.asarray(pinball(actual, record.peak_per_s[:, horizon, columns], np.array(SCORED_QUANTILES)).mean(axis=1))
 
 
 def apart_windows(issued: tuple[datetime, ...], rows: Ints, horizon_s: int) -> Ints:

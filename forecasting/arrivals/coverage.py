@@ -123,7 +123,7 @@ def _holds(spans: Int64s, moments_us: Int64s) -> npt.NDArray[np.bool_]:
     if spans.size == 0:
         return np.zeros(moments_us.shape, dtype=np.bool_)
     latest = np.searchsorted(spans[:, 0], moments_us, side="right") - 1
-    return (latest >= 0) & (moments_us < spans[latest, 1])
+    return np.asarray((latest >= 0) & (moments_us < spans[latest, 1]))
 
 
 def _coverage_table(path: Path) -> pa.Table:

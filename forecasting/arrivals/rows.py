@@ -166,7 +166,7 @@ def source_codes(rows: pa.Table) -> tuple[npt.NDArray[np.int64], list[str]]:
 
 def window_starts_us(rows: pa.Table) -> Int64s:
     """Starts of the windows in microseconds since the epoch, shape (rows,)."""
-    return rows["window_start"].cast(pa.int64()).to_numpy()
+    return np.asarray(rows["window_start"].cast(pa.int64()))
 
 
 def _made_up(name: str, rows: pa.Table) -> pa.Array:

@@ -48,7 +48,7 @@ class NaivePaths:
         truth = run_round(recent.counts, length, self.window_s)
         errors = truth[origins[:, None] + np.arange(steps)] - self.rule(longer, origins, steps)
         errors = fill_along(errors)
-        return np.maximum(expected + errors[drawn(origins.size, paths, rng)], 0.0) / self.window_s
+        return np.asarray(np.maximum(expected + errors[drawn(origins.size, paths, rng)], 0.0) / self.window_s)
 
     def renewed(self, series: ArrivalSeries) -> "NaivePaths":
         return self

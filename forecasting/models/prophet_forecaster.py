@@ -118,4 +118,4 @@ def _frame(series: ArrivalSeries, blocks: int, per_block: int) -> "pd.DataFrame"
 def _at_windows(level: Floats, per_block: int) -> Floats:
     """The level of each window between the middles of its block and the next one."""
     middles = (np.arange(level.size) + 0.5) * per_block
-    return np.interp(np.arange(level.size * per_block) + 0.5, middles, level)
+    return np.asarray(np.interp(np.arange(level.size * per_block) + 0.5, middles, level))

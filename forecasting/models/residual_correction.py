@@ -96,7 +96,7 @@ class CorrectedForecaster:
     def _expected(self, errors: Floats, origins: Ints, ahead: int) -> Floats:
         # Beyond the leads that were fitted the last one holds: by then little of the current error is left.
         weights = self.weights[np.minimum(np.arange(ahead), self.weights.shape[0] - 1)]
-        expected = current_errors(errors, origins, self.window_s) @ weights.T
+        expected = np.asarray(current_errors(errors, origins, self.window_s) @ weights.T)
         return expected if self.memory is None else expected + self.memory.anticipated(errors, origins, ahead)
 
     def _left_errors(self, start: datetime, ahead: int, is_open: npt.NDArray[np.bool_]) -> tuple[Floats, Floats | None]:
@@ -178,7 +178,7 @@ def usual_sizes(errors: Floats, day_slots: Ints, window_s: int) -> Floats:
     seen = np.asarray(sum(np.roll(seen, shift) for shift in around))
     # Two observations' worth of the typical size steady what few windows tell.
     sizes = 1.25 * (total + 2 * typical) / (seen + 2)
-    return np.maximum(sizes, max(0.2 * typical, 1e-6))
+    return np.asarray(np.maximum(sizes, max(0.2 * typical, 1e-6)))
 
 
 def current_errors(errors: Floats, origins: Ints, window_s: int) -> Floats:

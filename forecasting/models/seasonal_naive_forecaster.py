@@ -21,7 +21,7 @@ class SeasonAgo:
     season: int
 
     def __call__(self, counts: Floats, origins: npt.NDArray[np.int64], ahead: int) -> Floats:
-        return counts[origins[:, None] - self.season + np.arange(ahead) % self.season]
+        return np.asarray(counts[origins[:, None] - self.season + np.arange(ahead) % self.season])
 
 
 class SeasonalNaiveForecaster:

@@ -47,7 +47,7 @@ class BinnedWindows:
     largest: Floats
 
     def count_of(self, status: str) -> Int64s:
-        return self.windows[STATUSES.index(status)]
+        return np.asarray(self.windows[STATUSES.index(status)])
 
     def peak_per_s(self, *statuses: str) -> Floats:
         """The largest rate of a window with one of the statuses, shape (bins,); NaN where there is none."""
@@ -61,7 +61,7 @@ class BinnedWindows:
         """The mean rate of the observed windows, shape (bins,); NaN where none is."""
         at = STATUSES.index(OBSERVED)
         seconds = self.windows[at] * float(self.window_s)
-        return np.divide(self.events[at], seconds, out=np.full(seconds.shape, np.nan), where=seconds > 0)
+        return np.asarray(np.divide(self.events[at], seconds, out=np.full(seconds.shape, np.nan), where=seconds > 0))
 
     def arrivals(self) -> int:
         """All that was counted, whatever the status of its window."""
@@ -69,7 +69,7 @@ class BinnedWindows:
 
     def with_windows(self) -> npt.NDArray[np.bool_]:
         """Bins in which a window of the span starts, shape (bins,)."""
-        return self.windows.sum(axis=0) > 0
+        return np.asarray(self.windows.sum(axis=0) > 0)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,8 @@ from forescale.jobs.known_profiles import kept_profiles
 from forescale.report.decision.decision import DecisionOutcome, StepOutcome
 from forescale.report.decision.page import write_report
 from forescale.settings import Settings
-from forescale.wiring.parts import below, clock_of, ledger_of, simulator_of, topology_config, tracker_of
+from forescale.wiring.arrivals import below
+from forescale.wiring.parts import clock_of, ledger_of, simulator_of, topology_config, tracker_of
 from planner.ledger.entries import ScheduleEntry
 from planner.ledger.ledger import Ledger
 

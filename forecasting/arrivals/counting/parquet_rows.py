@@ -158,7 +158,7 @@ def _opened(uri: str, as_codes: list[str]) -> pyarrow.parquet.ParquetFile:
 def _is_empty(uri: str) -> bool:
     try:
         file_system, path = _place(uri)
-        return file_system.get_file_info(path).size == 0
+        return bool(file_system.get_file_info(path).size == 0)
     except (OSError, pa.ArrowException, ValueError):
         return False
 
@@ -233,11 +233,11 @@ def _told_time(kind: pa.DataType) -> str:
 def _fit(role: str, kind: pa.DataType) -> bool:
     match role:
         case "time" | "arrived":
-            return pa.types.is_timestamp(kind) and kind.tz is not None
+            return bool(pa.types.is_timestamp(kind) and kind.tz is not None)
         case "weight":
-            return pa.types.is_integer(kind)
+            return bool(pa.types.is_integer(kind))
         case "id":
-            return pa.types.is_integer(kind) or _is_text(kind)
+            return bool(pa.types.is_integer(kind)) or _is_text(kind)
         case _:
             return _is_text(kind)
 
@@ -245,7 +245,7 @@ def _fit(role: str, kind: pa.DataType) -> bool:
 def _is_text(kind: pa.DataType) -> bool:
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
-    return pa.types.is_string(kind) or pa.types.is_large_string(kind)
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def _bounds(column: pyarrow.parquet.ColumnChunkMetaData) -> tuple[int, int]:

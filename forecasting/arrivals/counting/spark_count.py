@@ -229,7 +229,7 @@ def _bytes(table: pa.Table) -> bytes:
     table = table.unify_dictionaries().combine_chunks()
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)
-    return sink.getvalue().to_pybytes()
+    return bytes(sink.getvalue())
 
 
 def _table(content: pa.Buffer) -> pa.Table:

@@ -89,7 +89,7 @@ class Bins:
 
     def starts_us(self, bins: Int64s) -> Int64s:
         window, part = np.divmod(bins, self.per_window)
-        return self.low_us + window * self.window_us + part * self.width_us
+        return np.asarray(self.low_us + window * self.window_us + part * self.width_us)
 
     def windows(self, bins: Int64s) -> Int64s:
         """Window of each bin, counted from begin_us; negative before it."""

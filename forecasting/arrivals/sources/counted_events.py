@@ -154,7 +154,7 @@ class CountedEvents:
         assert row is not None
         if row[0] is None and row[1]:
             raise HistoryError(first_problem(self._raw, self.files))
-        return row[0]
+        return None if row[0] is None else int(row[0])
 
     @cached_property
     def _raw(self) -> "DataFrame":

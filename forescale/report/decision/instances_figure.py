@@ -1,5 +1,7 @@
 """The small figure: instances over time, of the schedule and of what it is weighed against."""
 
+from datetime import datetime
+
 import plotly.graph_objects as go
 
 from forescale.report.decision.decision import Decision
@@ -40,7 +42,7 @@ def instances_figure(decision: Decision) -> ReportFigure:
     )
 
 
-def _line(times: list, sizes: list[int], name: str, colour: str, dash: str) -> go.Scatter:
+def _line(times: list[datetime], sizes: list[int], name: str, colour: str, dash: str) -> go.Scatter:
     return go.Scatter(
         x=plotly_times(times),
         y=sizes,

@@ -22,6 +22,8 @@ from modeling.inputs.topology import Topology
 from modeling.latency.distribution import Station, latency_distribution, stations
 from modeling.latency.moments import LatencyRecursion, ManyLatencies, busiest_wait_s
 from modeling.latency.stream_delays import ManyDelays, StreamDelays
+from modeling.notes import notes
+from modeling.queueing.bursts import Arrivals
 from modeling.queueing.queues import UNSTABLE
 from modeling.rescaling.plan_change import PlanChange, rescale_estimate
 
@@ -34,7 +36,7 @@ def evaluate(
     plan: PhysicalPlan,
     load_per_s: Mapping[str, float],
     *,
-    arrival_cv2: float = 1.0,
+    arrival_cv2: float | Arrivals = 1.0,
     site: Site = NOWHERE,
     change: PlanChange | None = None,
     backlog: Mapping[str, float] | None = None,
@@ -48,12 +50,13 @@ def evaluate(
     Raises ModelError for a plan, load or profile that does not fit the topology. A load of zero at every source has no
     mix whose maximum sustainable throughput could be told: its scale is infinite and its mst zero.
     """
+    arrivals = Arrivals.of(arrival_cv2)
     scenario = Scenarios(checked_loads(topology, profiles, load_per_s))
     check_site(topology, site, [plan])
     if misfit := unfit(topology, plan, site):
         raise ModelError(str(misfit))
     capacity = Capacity(topology, profiles, [plan], site)
-    recursion = LatencyRecursion(topology, (1, 1), arrival_cv2)
+    recursion = LatencyRecursion(topology, (1, 1), arrivals)
     added = StreamDelays(topology, capacity.placed, site, {})
     flows: list[OperatorFlow] = []
     delays: dict[str, ManyDelays] = {}
@@ -99,7 +102,7 @@ def evaluate(
         },
         resources=needs,
         bounds=rates.bounds,
-        latency=_latency(topology, stations(topology, flows, arrival_cv2), delays, stable=scale > 1)
+        latency=_latency(topology, stations(topology, flows, arrivals), delays, stable=scale > 1)
         if percentiles
         else None,
         other_limits=_fullest_link(limits),
@@ -114,7 +117,10 @@ def evaluate(
             sum(mst_per_s.values()),
             sum((backlog or {}).values()),
         ),
-        notes=(*(needs.notes if plan.packing or site != NOWHERE else ()), *_notes(topology, plan, site)),
+        notes=(
+            *(needs.notes if plan.packing or site != NOWHERE else ()),
+            *notes(topology, profiles, plan, flows, arrivals, site),
+        ),
     )
 
 
@@ -146,15 +152,3 @@ def _latency(
         slowest_sink=slowest,
         slowest_p95_s=found.at_sink[slowest].quantile_s(0.95),
     )
-
-
-def _notes(topology: Topology, plan: PhysicalPlan, site: Site) -> tuple[str, ...]:
-    """What of the site is not in the numbers."""
-    notes = []
-    if (site.network is not None or site.service_factor) and not plan.places_nodes:
-        notes.append("the plan does not tell the node of every container: node speeds and network are left out")
-    elif site.network is not None and (
-        lacking := [stream.name for stream in topology.streams if stream.name not in site.bytes_per_tuple]
-    ):
-        notes.append(f"bytes_per_tuple of {lacking[0]} is not told: whether links are full is left out")
-    return tuple(notes)

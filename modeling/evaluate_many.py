@@ -26,6 +26,7 @@ from modeling.inputs.topology import Topology
 from modeling.latency.delay import Delay
 from modeling.latency.moments import LatencyRecursion, ManyLatencies, SinkTimes
 from modeling.latency.stream_delays import StreamDelays
+from modeling.queueing.bursts import Arrivals
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -76,7 +77,7 @@ class Asked:
     """What is asked of every plan and load: see evaluate_many."""
 
     latency: bool = True
-    arrival_cv2: float = 1.0
+    arrival_cv2: float | Arrivals = 1.0
     delays: Mapping[str, Delay] = field(default_factory=dict)
     site: Site = NOWHERE
 
@@ -88,7 +89,7 @@ def evaluate_many(
     loads_per_s: Mapping[str, npt.ArrayLike],
     *,
     latency: bool = True,
-    arrival_cv2: float = 1.0,
+    arrival_cv2: float | Arrivals = 1.0,
     delays: Mapping[str, Delay] | None = None,
     site: Site = NOWHERE,
 ) -> ManyEstimates:
@@ -172,7 +173,8 @@ def _loaded(
     """What the loads use of all limits, shape (plans, limits, scenarios), and when tuples come to the sinks."""
     if not asked.latency:
         return capacity.used(scenarios), {}
-    recursion = LatencyRecursion(topology, (len(capacity.placed.plans), scenarios.count), asked.arrival_cv2)
+    shape = (len(capacity.placed.plans), scenarios.count)
+    recursion = LatencyRecursion(topology, shape, Arrivals.of(asked.arrival_cv2))
     delays = StreamDelays(topology, capacity.placed, asked.site, asked.delays)
 
     def visit(flow: OperatorFlow, crossings: Sequence[tuple[str, Crossing]]) -> None:

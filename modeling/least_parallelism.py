@@ -19,6 +19,7 @@ from modeling.inputs.scale_efficiency import LINEAR
 from modeling.inputs.topology import Grouping, Topology
 from modeling.inputs.windowed_output import WindowKind
 from modeling.latency.delay import Delay
+from modeling.queueing.bursts import Arrivals
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -43,7 +44,7 @@ class Question:
     load_per_s: Mapping[str, float]
     max_utilisation: float
     most: Mapping[str, int]
-    arrival_cv2: float = 1.0
+    arrival_cv2: float | Arrivals = 1.0
     delays: Mapping[str, Delay] | None = None
 
     def counts(self, operator: str) -> range:

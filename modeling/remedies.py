@@ -18,6 +18,7 @@ from modeling.inputs.topology import Grouping, Topology
 from modeling.latency.delay import Delay
 from modeling.latency.stream_delays import plan_delays
 from modeling.least_parallelism import ROUNDING, Question, even_count, fewest_within_latency, least_count
+from modeling.queueing.bursts import Arrivals
 
 Floats = npt.NDArray[np.float64]
 
@@ -33,7 +34,7 @@ def excuses(
     load_per_s: Mapping[str, float],
     targets: Targets,
     *,
-    arrival_cv2: float = 1.0,
+    arrival_cv2: float | Arrivals = 1.0,
     site: Site = NOWHERE,
 ) -> tuple[Excuse, ...]:
     """Why the plan will not do in a steady state; none where it holds the targets. `change_of` is what mends them all.
@@ -82,7 +83,7 @@ class _Search:
         profiles: Profiles,
         topology: Topology,
         load_per_s: Mapping[str, float],
-        arrival_cv2: float,
+        arrival_cv2: float | Arrivals,
         delays: Mapping[str, Delay],
         targets: Targets,
     ) -> None:

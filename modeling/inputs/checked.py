@@ -15,7 +15,7 @@ from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.site import Site
 from modeling.inputs.topology import Stream, Topology
 
-BY_OUTPUT = ("selectivity", "selectivity_error", "input_selectivity", "windowed")
+BY_OUTPUT = ("selectivity", "selectivity_cv2", "selectivity_error", "input_selectivity", "windowed")
 """Fields of a profile that name streams which leave the operator."""
 
 BY_INPUT = ("stream_keys", "stream_service_s")

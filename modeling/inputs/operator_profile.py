@@ -11,6 +11,7 @@ from modeling.inputs.key_histogram import KeyHistogram
 from modeling.inputs.polling import Polling
 from modeling.inputs.scale_efficiency import LINEAR, ScaleEfficiency
 from modeling.inputs.windowed_output import WindowedOutput
+from modeling.queueing.service_shape import ServiceShape
 
 Floats = npt.NDArray[np.float64]
 
@@ -43,7 +44,10 @@ class OperatorProfile:
     of its instances where state_in_memory. gc_share: part of the time spent in garbage collection when measured.
     intervals: where each parameter that was measured lies with 95 %, by its name: `service_s`,
     `stream_service_s[a->b]`, `selectivity[b->c]`, `input_selectivity[b->c][a->b]`, `efficiency.exponent` and so on.
-    polling: of a source that asks for its tuples; what it can ask for bounds what it takes in.
+    polling: of a source that asks for its tuples; what it can ask for bounds what it takes in. selectivity_cv2: per
+    stream that leaves, squared variation of how many tuples are made of one; where it lacks, that number is as even as
+    it can be. service_shape: how service times within a stream spread beyond service_cv2, None where nobody knows; it
+    is left out where service_cv2 is not its own within 5 %.
     """
 
     operator: str
@@ -69,10 +73,18 @@ class OperatorProfile:
     gc_share: float = 0.0
     intervals: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     polling: Polling | None = None
+    selectivity_cv2: Mapping[str, float] = field(default_factory=dict)
+    service_shape: ServiceShape | None = None
 
     def service_s_of(self, stream: str, parallelism: int) -> float:
         """Mean busy seconds per tuple of one stream that enters an operator of so many instances."""
         return float(self.efficiency.service_s(self.stream_service_s.get(stream, self.service_s), parallelism))
+
+    @property
+    def shape(self) -> ServiceShape | None:
+        """service_shape where it fits service_cv2."""
+        known = self.service_shape
+        return known if known is not None and abs(self.service_cv2 - known.cv2) <= 0.05 * known.cv2 else None
 
     def keys_of(self, stream: str) -> KeyHistogram | None:
         """The key histogram of one stream that enters the operator, None where nothing is known of its keys."""
@@ -121,6 +133,12 @@ class OperatorProfile:
                 raise ModelError(
                     f"{where}: selectivity {ratio} of stream {stream}; give a finite number, not negative, at most "
                     f"{_MOST:g}"
+                )
+        for stream, cv2 in self.selectivity_cv2.items():
+            if not (np.isfinite(cv2) and 0 <= cv2 <= MOST_CV2):
+                raise ModelError(
+                    f"{where}: selectivity_cv2 {cv2} of stream {stream}; give a finite number, not negative, at most "
+                    f"{MOST_CV2:g}"
                 )
         for stream, error in self.selectivity_error.items():
             if not (np.isfinite(error) and 0 <= error <= _MOST):

@@ -59,6 +59,11 @@ class WindowedOutput:
                 f"{len(self.keys.shares)} heavy keys of {self.distinct_keys} distinct ones; correct one of them"
             )
 
+    @property
+    def fires_every_s(self) -> float | None:
+        """Seconds between the times at which all keys give out at once; None in sessions, of which each ends alone."""
+        return None if self.kind is WindowKind.SESSION else self.slide_s or self.window_s
+
     def given_per_s(self, entering_per_s: Mapping[str, float]) -> float:
         """Tuples per second that go out in the long run, of what enters by each stream.
 

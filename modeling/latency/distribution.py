@@ -17,8 +17,12 @@ from modeling.flow.rates import OperatorFlow
 from modeling.inputs.topology import Topology
 from modeling.latency.delay import Delay
 from modeling.latency.variability import KindLoads, Variability
+from modeling.queueing.batches import Batches, as_customers, firing_waits
+from modeling.queueing.bursts import Arrivals, BurstWaits, Levels, burst_waits
 from modeling.queueing.exact_wait import exact_wait
-from modeling.queueing.lattice import Lattice, mixture, two_moment_lattice
+from modeling.queueing.lattice import Lattice, lattice_of_excess, mixture, two_moment_lattice
+from modeling.queueing.queues import klb_waits_s
+from modeling.queueing.service_shape import ServiceShape
 from modeling.queueing.two_moments import tail_s
 
 Floats = npt.NDArray[np.float64]
@@ -26,7 +30,21 @@ Floats = npt.NDArray[np.float64]
 SIZE = 2**14
 """Steps of the lattice that holds the slowest path."""
 
+BURST_SIZE = 2**13
+"""Steps of the lattice that holds a wait under bursts."""
+
 Transform = npt.NDArray[np.complex128]
+
+
+@dataclass(frozen=True)
+class StationBatches:
+    """Batches in which tuples come by one stream. part: of all tuples; regular: part of them that comes at even times.
+    sizes: at an instance of each kind, arrays of shape (kinds,).
+    """
+
+    part: float
+    regular: float
+    sizes: Batches
 
 
 @dataclass(frozen=True)
@@ -35,8 +53,9 @@ class Station:
 
     per_s: tuples per second into all instances; streams_per_s: on each stream that enters, before it is dealt. weights:
     part of them that all instances of a kind are given. service_s: mean seconds per tuple; kinds differ where their
-    nodes do, or what they are given by which stream. service_cv2: of single tuples, in all instances alike. What is of
-    kinds has the shape (kinds,).
+    nodes do, or what they are given by which stream. service_cv2: of single tuples, in all instances alike; shape: how
+    these spread beyond it. batches: by which tuples come; batch: E[X²]/E[X] of all that come at any time. What is of
+    kinds has the shape (kinds,). levels: between which the rate goes up and down, of single values.
     """
 
     per_s: float
@@ -46,15 +65,103 @@ class Station:
     ca2: Floats
     service_s: Floats
     service_cv2: float
+    shape: ServiceShape | None = None
+    batch: Floats | None = None
+    batches: tuple[StationBatches, ...] = ()
+    levels: Levels | None = None
 
-    def waits(self) -> list[tuple[float, float, Lattice]]:
-        """Weight, service time and wait of each kind."""
-        return [
-            (weight, service_s, exact_wait(utilisation, service_s, ca2, self.service_cv2))
-            for weight, utilisation, ca2, service_s in zip(
-                *(each.tolist() for each in (self.weights, self.utilisation, self.ca2, self.service_s)), strict=True
-            )
-        ]
+    @property
+    def burst_weight(self) -> float | None:
+        """Part of the tuples that come in bursts; None where there are none."""
+        return None if self.levels is None else float(self.levels.weight.flat[0])
+
+    def waits(self) -> "list[Kind]":
+        """Waits and services at each kind."""
+        return [self._kind(number) for number in range(self.weights.size)]
+
+    def _size(self, kind: int) -> float:
+        return 1.0 if self.batch is None else float(self.batch[kind])
+
+    def _kind(self, number: int) -> "Kind":
+        rho, service_s = float(self.utilisation[number]), float(self.service_s[number])
+        size = self._size(number)
+        customer_s, ca2, cs2 = map(float, as_customers(size, service_s, self.ca2[number], self.service_cv2))
+        shape = self.shape if size <= 1 else None
+        if self.levels is None or rho >= 1:
+            waits: tuple[Lattice, ...] = (exact_wait(rho, customer_s, ca2, cs2, shape),)
+            if self.levels is not None:
+                waits *= 2
+        else:
+            wait_s = float(klb_waits_s(rho, customer_s, ca2, cs2))
+            waits = _burst_lattices(burst_waits(rho, wait_s * (1 - rho) / max(rho, 1e-12), self.levels))
+        sizes = tuple(
+            (each.part, each.regular, Batches(each.sizes.mean[number], each.sizes.of_tuple[number]))
+            for each in self.batches
+        )
+        return Kind(float(self.weights[number]), rho, service_s, self.service_cv2, self.shape, waits, sizes)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Instances that are alike. waits: of a tuple, or of its batch, in bursts and between them where there are any.
+    batches: by which tuples come, as StationBatches has them.
+    """
+
+    weight: float
+    utilisation: float
+    service_s: float
+    service_cv2: float
+    shape: ServiceShape | None
+    waits: tuple[Lattice, ...]
+    batches: tuple[tuple[float, float, Batches], ...]
+
+    @property
+    def longest_s(self) -> float:
+        """Seconds within which nearly all services end, and all within a batch."""
+        within = 14 * tail_s(self.service_s, max(self.service_cv2, 1.0))
+        if self.shape is not None:
+            within = max(within, self.shape.largest * self.service_s)
+        for _, _, sizes in self.batches:
+            size, varied = float(sizes.of_tuple), float(sizes.of_tuple - sizes.mean)
+            within += (size + 8 * np.sqrt(size) + 12 * varied) * self.service_s
+        return within
+
+    def passed(self, step_s: float) -> list[Transform]:
+        """Transforms of wait and service, as many as there are waits."""
+        if self.shape is not None:
+            service = np.fft.rfft(self.shape.lattice(self.service_s, step_s, SIZE).mass)
+        else:
+            service = np.fft.rfft(two_moment_lattice(self.service_s, self.service_cv2, step_s, SIZE).mass)
+        spent = service * self._within_batches(service, step_s) if self.batches else service
+        return [np.fft.rfft(wait.on(step_s, SIZE).mass) * spent for wait in self.waits]
+
+    def _within_batches(self, service: Transform, step_s: float) -> Transform:
+        """Waits for members of the own batch, and of those beside a regular batch for it."""
+        beside = []
+        for part, regular, sizes in self.batches:
+            used = self.utilisation * part * regular
+            chance, longest_s = firing_waits(sizes.of_tuple, self.service_s, used, self.utilisation - used)
+            steps = min(int(np.ceil(float(longest_s) / step_s)), SIZE - 1)
+            evenly = np.zeros(SIZE)
+            evenly[: steps + 1] = 1 / (steps + 1)
+            beside.append(1 - chance + chance * np.fft.rfft(evenly))
+        found = (1 - sum(part for part, _, _ in self.batches)) * np.prod(beside, axis=0)
+        for number, (part, _, sizes) in enumerate(self.batches):
+            others = [each for at, each in enumerate(beside) if at != number]
+            found = found + part * sizes.transform(service) * np.prod(others, axis=0)
+        return np.asarray(found)
+
+
+def _burst_lattices(found: BurstWaits) -> tuple[Lattice, Lattice]:
+    """Of those in bursts and of the others, mean kept."""
+    step_s = max(16 * float(found.mean_s.max()), 1e-9) / BURST_SIZE
+    at = np.arange(BURST_SIZE) * step_s
+    lattices = []
+    for chance, mean_s in zip(found.chance.reshape(2, 2), found.mean_s.reshape(2, 2), strict=True):
+        with np.errstate(under="ignore"):
+            excess_s = (chance[:, None] * mean_s[:, None] * np.exp(-at / mean_s[:, None])).sum(axis=0)
+        lattices.append(lattice_of_excess(excess_s, step_s))
+    return lattices[0], lattices[1]
 
 
 @dataclass(frozen=True)
@@ -77,27 +184,46 @@ class LatencyDistribution:
         return max(lattice.quantile_s(share) for lattice in self.at_sink.values())
 
 
-def stations(topology: Topology, flows: Iterable[OperatorFlow], arrival_cv2: float = 1.0) -> dict[str, Station]:
+def stations(
+    topology: Topology, flows: Iterable[OperatorFlow], arrival_cv2: float | Arrivals = 1.0
+) -> dict[str, Station]:
     """Every operator's instances. flows: of one plan under one load, in topological order. arrival_cv2: of the arrivals
-    to each source; 1 is Poisson.
+    to each source, 1 is Poisson; or how they vary.
     """
-    variability = Variability(topology, arrival_cv2)
+    variability = Variability(topology, Arrivals.of(arrival_cv2))
     found: dict[str, Station] = {}
     for flow in flows:
         loads = KindLoads(flow, EXACTLY)
-        ca2 = variability.take(flow, loads)[0].ca2(loads)
-        weight, busy, ca2, service_s = (
-            _first(each, loads.thin.shape[1]) for each in (loads.weight, loads.busy, ca2, loads.service_s)
+        arriving, _ = variability.take(flow, loads)
+        thin = loads.by_plan(loads.thin)
+
+        def of_kinds(each: npt.ArrayLike, like: Floats = thin) -> Floats:
+            return np.array(np.broadcast_to(np.asarray(each, dtype=float), like.shape)[0, :, 0])
+
+        batch = of_kinds(arriving.batch(slice(None), thin)) if arriving.batches else None
+        batches = tuple(
+            StationBatches(
+                float(each.part.flat[0]),
+                float(each.regular.flat[0]),
+                Batches(*(of_kinds(size) for size in (sizes.mean, sizes.of_tuple))),
+            )
+            for each in arriving.batches
+            if (sizes := each.at(slice(None), thin)).of_tuple.max() > 1
         )
-        streams_per_s = {name: float(per_s[0, 0]) for name, per_s in flow.stream_per_s.items()}
-        total_per_s, cv2 = float(flow.entering_per_s[0, 0]), float(loads.cv2.flat[0])
-        found[flow.name] = Station(total_per_s, streams_per_s, weight, busy, ca2, service_s, cv2)
+        found[flow.name] = Station(
+            float(flow.entering_per_s[0, 0]),
+            {name: float(per_s[0, 0]) for name, per_s in flow.stream_per_s.items()},
+            of_kinds(loads.weight),
+            of_kinds(loads.busy),
+            of_kinds(arriving.ca2(loads)),
+            of_kinds(loads.service_s),
+            float(loads.cv2.flat[0]),
+            flow.profile.shape,
+            batch,
+            batches,
+            arriving.levels,
+        )
     return found
-
-
-def _first(of_kinds: Floats, kinds: int) -> Floats:
-    """Of the only plan under the only load, shape (kinds,)."""
-    return np.asarray(np.broadcast_to(of_kinds[0, :, 0], (kinds,)), dtype=np.float64)
 
 
 def latency_distribution(
@@ -117,34 +243,52 @@ def latency_distribution(
     if unknown := sorted(set(added) - {stream.name for stream in topology.streams} - set(topology.sources)):
         raise ModelError(f"delay of {unknown[0]}, which is no stream and no source; streams are named `a->b`")
     own = {name: operators[name].waits() for name in topology.order}
-    step_s = _longest_s(topology, operators, own, added) / SIZE
-    reached: dict[str, Transform] = {}
+    step_s = _longest_s(topology, own, added) / SIZE
+    reached: dict[str, list[Transform]] = {}
     for name in topology.order:
         station = operators[name]
         before = [
-            (station.streams_per_s[stream.name], _delayed(reached[stream.upstream], added.get(stream.name), step_s))
+            (
+                station.streams_per_s[stream.name],
+                [
+                    _delayed(way, added.get(stream.name), step_s)
+                    for way in _entering(reached[stream.upstream], operators[stream.upstream], station)
+                ],
+            )
             for stream in topology.inputs(name)
         ]
         # An instance that is slower makes tuples wait longer and serves them longer.
-        passed: list[tuple[float, Transform]] = []
-        for weight, service_s, wait in own[name]:
-            served = two_moment_lattice(service_s, station.service_cv2, step_s, SIZE)
-            passed.append((weight, np.fft.rfft(wait.on(step_s, SIZE).mass) * np.fft.rfft(served.mass)))
-        reached[name] = _delayed(_mixed(before), added.get(name), step_s) * _mixed(passed)
+        passed = _mixed([(kind.weight, kind.passed(step_s)) for kind in own[name]])
+        if before:
+            reached[name] = [one * other for one, other in zip(_mixed(before), passed, strict=True)]
+        else:
+            reached[name] = [_delayed(way, added.get(name), step_s) for way in passed]
     sinks = [name for name in topology.order if not topology.outputs(name)]
     # Where nothing comes nothing is slow.
     sinks = [name for name in sinks if operators[name].per_s > 0] or sinks
-    at_sink = {name: Lattice(step_s, np.maximum(np.fft.irfft(reached[name], SIZE), 0.0)) for name in sinks}
+    at_sink = {}
+    for name in sinks:
+        weight, ways = operators[name].burst_weight, reached[name]
+        whole = ways[0] if weight is None else weight * ways[0] + (1 - weight) * ways[1]
+        at_sink[name] = Lattice(step_s, np.maximum(np.fft.irfft(whole, SIZE), 0.0))
     return LatencyDistribution(mixture([(operators[name].per_s, at_sink[name]) for name in sinks]), at_sink)
 
 
-def _mixed(before: Sequence[tuple[float, Transform]]) -> Transform:
-    """Streams, or instances, weighed by rate; 1, no time at all, where there are none."""
-    if not before:
-        return np.ones(SIZE // 2 + 1, dtype=complex)
-    total = sum(rate for rate, _ in before)
-    weights = [rate / total if total > 0 else 1 / len(before) for rate, _ in before]
-    return np.asarray(sum(weight * way for weight, (_, way) in zip(weights, before, strict=True)))
+def _entering(ways: list[Transform], before: Station, station: Station) -> list[Transform]:
+    """Where a full operator draws bursts out, some that came between them leave in them."""
+    were, are = before.burst_weight, station.burst_weight
+    if were is None or are is None:
+        return ways
+    still = min(were / max(are, 1e-12), 1.0)
+    return [still * ways[0] + (1 - still) * ways[1], ways[1]]
+
+
+def _mixed(parts: Sequence[tuple[float, list[Transform]]]) -> list[Transform]:
+    """Streams, or instances, weighed by rate."""
+    total = sum(rate for rate, _ in parts)
+    weights = [rate / total if total > 0 else 1 / len(parts) for rate, _ in parts]
+    ways = zip(*(way for _, way in parts), strict=True)
+    return [np.asarray(sum(weight * each for weight, each in zip(weights, state, strict=True))) for state in ways]
 
 
 def _delayed(way: Transform, delay: Delay | None, step_s: float) -> Transform:
@@ -153,12 +297,7 @@ def _delayed(way: Transform, delay: Delay | None, step_s: float) -> Transform:
     return np.asarray(way * np.fft.rfft(two_moment_lattice(delay.mean_s, delay.cv2, step_s, SIZE).mass))
 
 
-def _longest_s(
-    topology: Topology,
-    operators: Mapping[str, Station],
-    waits: Mapping[str, list[tuple[float, float, Lattice]]],
-    delays: Mapping[str, Delay],
-) -> float:
+def _longest_s(topology: Topology, own: Mapping[str, list[Kind]], delays: Mapping[str, Delay]) -> float:
     """Seconds that hold all but some millionth of the slowest path: its means, and the tail of its longest part.
 
     What were beyond would come back at 0, since transforms go round.
@@ -166,19 +305,17 @@ def _longest_s(
     means: dict[str, float] = {}
     tails: list[float] = []
     for name in topology.order:
-        station = operators[name]
-        stable = [wait for _, _, wait in waits[name] if not wait.lost]
-        longest_s = max(service_s for _, service_s, _ in waits[name])
+        stable = [wait for kind in own[name] for wait in kind.waits if not wait.lost]
         wait_s = max((wait.mean_s for wait in stable), default=0.0)
         tails += [wait.quantile_s(1 - 1e-6) - wait.mean_s for wait in stable]
-        tails.append(14 * tail_s(longest_s, max(station.service_cv2, 1.0)))
-        own = delays.get(name, Delay())
-        before = own.mean_s
-        tails.append(14 * tail_s(own.mean_s, max(own.cv2, 1.0)))
+        tails.append(max(kind.longest_s for kind in own[name]))
+        before = delays.get(name, Delay())
+        reached_s = before.mean_s
+        tails.append(14 * tail_s(before.mean_s, max(before.cv2, 1.0)))
         for stream in topology.inputs(name):
             delay = delays.get(stream.name, Delay())
-            before = max(before, means[stream.upstream] + delay.mean_s)
+            reached_s = max(reached_s, means[stream.upstream] + delay.mean_s)
             tails.append(14 * tail_s(delay.mean_s, max(delay.cv2, 1.0)) if delay.cv2 > 0 else delay.mean_s / 100)
-        means[name] = before + wait_s + longest_s
+        means[name] = reached_s + wait_s + max(kind.service_s for kind in own[name])
     # Tails that are independent add up as squares do; the largest has its say alone.
     return max(means.values()) + max(max(tails), float(np.sqrt(np.sum(np.square(tails))))) + 1e-9

@@ -20,18 +20,21 @@ from modeling.flow.kinds import ALIKE
 from modeling.flow.rates import OperatorFlow, rows_of
 from modeling.inputs.topology import Topology
 from modeling.latency.stream_delays import ManyDelays
-from modeling.latency.variability import Arriving, KindLoads, Variability
+from modeling.latency.variability import NEARLY_FULL, Arriving, KindLoads, Variability, kinds_of_plans
+from modeling.queueing.batches import firing_waits
+from modeling.queueing.bursts import Arrivals, Levels, burst_waits
 from modeling.queueing.ladder_heights import even_heights, poisson_heights
-from modeling.queueing.queues import UNSTABLE, klb_waits_s
+from modeling.queueing.queues import UNSTABLE
+from modeling.queueing.service_shape import ServiceShape
 from modeling.queueing.three_moments import TINY, ThreeMoments, mixture_quantile_s
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
+Ints = npt.NDArray[np.int64]
 
 CELLS = 2**15
 """Plans x kinds of instances x scenarios that are worked on at once, so that they stay in a core's cache."""
 
-_NEARLY_FULL = 1 - 1e-9
 _SELDOM = 0.02
 """Lower bound on P(wait > 0) as a part of the utilisation: the closed form may come to 0 where some still wait."""
 
@@ -156,10 +159,13 @@ class Moments:
         return ThreeMoments(self.first, np.where(known, deviation * mean, 0.0), third / (variance * deviation))
 
 
-def two_moment(mean_s: npt.ArrayLike, cv2: npt.ArrayLike) -> Moments:
-    """Of the distribution that modeling/queueing/two_moments.py lays through a mean and a squared variation."""
+def two_moment(mean_s: npt.ArrayLike, cv2: npt.ArrayLike, shape: ServiceShape | None = None) -> Moments:
+    """Of the distribution that modeling/queueing/two_moments.py lays through a mean and a squared variation, or of one
+    of that shape.
+    """
     mean, spread = np.asarray(mean_s, dtype=np.float64), np.asarray(cv2, dtype=np.float64)
-    return Moments(mean, mean**2 * (1 + spread), mean**3 * _third(spread))
+    third = _third(spread) if shape is None else shape.moments(spread)[0]
+    return Moments(mean, mean**2 * (1 + spread), mean**3 * third)
 
 
 def _third(cv2: Floats) -> Floats:
@@ -168,15 +174,19 @@ def _third(cv2: Floats) -> Floats:
 
 
 class LatencyRecursion:
-    """Takes one operator after the other, in topological order, and keeps only what later ones need."""
+    """Takes one operator after the other, in topological order, and keeps only what later ones need.
 
-    def __init__(self, topology: Topology, shape: tuple[int, int], arrival_cv2: float) -> None:
+    Under bursts the age of tuples that come in them is kept apart from that of the others: what a burst makes slow at
+    one operator it makes slow at the next.
+    """
+
+    def __init__(self, topology: Topology, shape: tuple[int, int], arrivals: Arrivals) -> None:
         self._topology = topology
         self._shape = shape
-        self._variability = Variability(topology, arrival_cv2)
-        self._age: dict[str, Moments] = {}
+        self._variability = Variability(topology, arrivals)
+        self._age: dict[str, _Ages] = {}
         self._readers = {name: len(topology.outputs(name)) for name in topology.order}
-        self._sinks: dict[str, tuple[Floats, Moments]] = {}
+        self._sinks: dict[str, tuple[Floats, _Ages]] = {}
 
     def take(self, flow: OperatorFlow, delays: Mapping[str, ManyDelays]) -> tuple[KindLoads, Arriving]:
         """What its instances are given, and how evenly. delays: by stream that enters, or of a source by its own name;
@@ -185,15 +195,17 @@ class LatencyRecursion:
         name = flow.name
         loads = KindLoads(flow, ALIKE)
         arriving, number = self._variability.take(flow, loads)
-        age = _waited(loads, arriving, number, self._shape[1])
+        ages = _waited(loads, flow.profile.shape, arriving, number, self._shape[1])
+        weight = None if arriving.levels is None else arriving.levels.weight
         if self._topology.inputs(name):
-            age = self._before(flow, loads, delays) + age
+            before = self._before(flow, loads, delays, weight)
+            ages = tuple(one + other for one, other in zip(before, ages, strict=True))
         elif name in delays:
-            age = age + two_moment(delays[name].mean_s, delays[name].cv2)
+            ages = tuple(age + two_moment(delays[name].mean_s, delays[name].cv2) for age in ages)
         if self._topology.outputs(name):
-            self._age[name] = age
+            self._age[name] = _Ages(ages, weight)
         else:
-            self._sinks[name] = loads.by_plan(flow.entering_per_s), age
+            self._sinks[name] = loads.by_plan(flow.entering_per_s), _Ages(ages, weight)
         for stream in self._topology.inputs(name):
             self._readers[stream.upstream] -= 1
             if not self._readers[stream.upstream]:
@@ -204,35 +216,62 @@ class LatencyRecursion:
         total = np.asarray(sum(rate for rate, _ in self._sinks.values()))
         some = np.where(total > 0, total, 1.0)
         return {
-            name: SinkTimes(np.where(total > 0, rate / some, 1 / len(self._sinks)), age.fitted())
-            for name, (rate, age) in self._sinks.items()
+            name: SinkTimes(np.where(total > 0, rate / some, 1 / len(self._sinks)), ages.mixed().fitted())
+            for name, (rate, ages) in self._sinks.items()
         }
 
-    def _before(self, flow: OperatorFlow, loads: KindLoads, delays: Mapping[str, ManyDelays]) -> Moments:
+    def _before(
+        self, flow: OperatorFlow, loads: KindLoads, delays: Mapping[str, ManyDelays], weight: Floats | None
+    ) -> tuple[Moments, ...]:
         """Age of the tuples that enter: the streams weighed by rate."""
-        mixed: Moments | None = None
+        mixed: tuple[Moments, ...] | None = None
         streams = self._topology.inputs(flow.name)
         for stream in streams:
-            way = self._age[stream.upstream]
+            ways = self._age[stream.upstream].entering(weight)
             if (delay := delays.get(stream.name)) is not None:
-                way = way + two_moment(delay.mean_s, delay.cv2)
+                ways = tuple(way + two_moment(delay.mean_s, delay.cv2) for way in ways)
             if len(streams) > 1:
-                way = way * loads.part(stream.name)
-            mixed = way if mixed is None else mixed.with_chance_of(way)
+                ways = tuple(way * loads.part(stream.name) for way in ways)
+            mixed = ways if mixed is None else tuple(a.with_chance_of(b) for a, b in zip(mixed, ways, strict=True))
         assert mixed is not None
         return mixed
 
 
 def busiest_wait_s(flow: OperatorFlow, loads: KindLoads, arriving: Arriving) -> float:
-    """Mean queueing delay at the busiest instance, of one plan under one load; UNSTABLE where that is full (Kraemer and
-    Langenbach-Belz).
-    """
+    """Mean queueing delay at the busiest instance, of one plan under one load; UNSTABLE where that is full."""
     worked, taken = flow.worked_s()[0, :, 0], flow.instance_per_s()[0, :, 0]
     at, total = int(worked.argmax()), float(flow.entering_per_s[0, 0])
+    if worked[at] >= 1:
+        return UNSTABLE
     thin = taken[at] / total if total > 0 else 1 / taken.size
-    excess = arriving.at(slice(None), np.full((1, 1, 1), thin), np.full((1, 1, 1), max(0.0, 1 - worked[at]) ** 2))
     service_s = worked[at] / taken[at] if taken[at] > 0 else float(loads.service_s.flat[0])
-    return float(klb_waits_s(worked[at], service_s, 1 + float(excess.flat[0]), float(loads.cv2.flat[0])))
+    busy, cs2, service, part, all_of_it = (
+        np.full((1, 1, 1), each) for each in (worked[at], loads.cv2.flat[0], service_s, thin, 1.0)
+    )
+    shape = flow.profile.shape
+    waits = _of_kinds(_Queues(busy, cs2, service, part, all_of_it, shape=shape), shape, arriving, slice(None))
+    ages = _Ages(tuple(waits), None if arriving.levels is None else arriving.levels.weight)
+    return float(ages.mixed().first.flat[0])
+
+
+@dataclass(frozen=True)
+class _Ages:
+    """Of all tuples; under bursts of those that come in them and of the others. weight: part that comes in them."""
+
+    of: tuple[Moments, ...]
+    weight: Floats | None
+
+    def mixed(self) -> Moments:
+        if self.weight is None:
+            return self.of[0]
+        return (self.of[0] * self.weight).with_chance_of(self.of[1] * (1 - self.weight))
+
+    def entering(self, weight: Floats | None) -> tuple[Moments, ...]:
+        """Of what goes on: where a full operator draws bursts out, some that came between them leave in them."""
+        if self.weight is None or weight is None:
+            return self.of
+        still = np.minimum(self.weight / np.maximum(weight, 1e-12), 1.0)
+        return (self.of[0] * still).with_chance_of(self.of[1] * (1 - still)), self.of[1]
 
 
 class _Queues:
@@ -240,11 +279,21 @@ class _Queues:
 
     Kraemer and Langenbach-Belz (modeling/queueing/queues.py): a share of the tuples waits, and on average for Kingman's
     wait times the exponential of something below 0. With a = ca² − 1 both are short formulas of a. All have the shape
-    (rows, kinds or 1, scenarios or 1); weight: the part of all tuples that comes to these.
+    (rows, kinds or 1, scenarios or 1); weight: the part of all tuples that comes to these. shape: of services, beyond
+    their variation.
     """
 
-    def __init__(self, busy: Floats, cs2: Floats, service_s: Floats, thin: Floats, weight: Floats) -> None:
-        busy = np.minimum(busy, _NEARLY_FULL)
+    def __init__(
+        self,
+        busy: Floats,
+        cs2: Floats,
+        service_s: Floats,
+        thin: Floats,
+        weight: Floats,
+        *,
+        shape: ServiceShape | None,
+    ) -> None:
+        busy = np.minimum(busy, NEARLY_FULL)
         idle, busy2 = 1 - busy, busy * busy
         self.busy, self.cs2, self.service_s, self.thin, self.weight = busy, cs2, service_s, thin, weight
         self.idle2 = idle * idle
@@ -256,13 +305,13 @@ class _Queues:
         self.lower = -2 / 3 * idle / np.maximum(busy, 1e-30)
         self.half_wait_s = busy / idle * service_s / 2
         self.varied = 1 + cs2
-        self.heights = poisson_heights(cs2)
+        self.heights = poisson_heights(cs2, shape)
         self.evener: tuple[Floats, Floats] | None = None
-        if (cs2 > 1).any():
+        if shape is None and (cs2 > 1).any():
             twice, thrice = even_heights(busy, cs2)
             self.evener = (self.heights[0] - twice, self.heights[1] - thrice)
 
-    def at(self, row: npt.NDArray[np.int64]) -> "_Queues":
+    def at(self, row: Ints) -> "_Queues":
         """Of these rows; a row may come several times."""
         some = copy(self)
         for name, each in vars(self).items():
@@ -271,28 +320,78 @@ class _Queues:
         return some
 
 
-def _waited(loads: KindLoads, arriving: Arriving, number: npt.NDArray[np.int64], scenarios: int) -> Moments:
-    """Moments of wait and service over the instances of an operator, shape (plans, scenarios). number: the same for
-    plans that are given the same.
+def _waited(
+    loads: KindLoads, shape: ServiceShape | None, arriving: Arriving, number: Ints, scenarios: int
+) -> tuple[Moments, ...]:
+    """Moments of wait and service over the instances of an operator, shape (plans, scenarios); under bursts of those
+    that come in them, and of the others. number: the same for plans that are given the same.
     """
     once, of = rows_of([number])
     rows, given = loads.row[once], arriving.taken(once)
     every = (loads.busy, loads.cv2, loads.service_s, loads.thin, loads.weight)
     # Worked out once where many share a row; where few do, as they are needed, in a core's cache.
-    shared = _Queues(*every) if 2 * len(loads.counts) < len(once) else None
-    found = np.empty((3, len(once), scenarios))
+    shared = _Queues(*every, shape=shape) if 2 * len(loads.counts) < len(once) else None
+    found = np.empty((1 if arriving.levels is None else 2, 3, len(once), scenarios))
     block = max(1, CELLS // (loads.thin.shape[1] * scenarios))
     for begin in range(0, len(once), block):
         at = slice(begin, min(len(once), begin + block))
-        queues = _Queues(*(each[rows[at]] for each in every)) if shared is None else shared.at(rows[at])
-        _wait(queues, given.at(at, queues.thin, queues.idle2), found[:, at])
+        queues = _Queues(*(each[rows[at]] for each in every), shape=shape) if shared is None else shared.at(rows[at])
+        for state, waits in enumerate(_of_kinds(queues, shape, given, at)):
+            for moment, each in zip(found[state, :, at], waits.arrays, strict=True):
+                np.einsum("pkn,pkn->pn", queues.weight, np.broadcast_to(each, queues.weight.shape), out=moment)
+    ages = [Moments(*each) for each in found]
     if loads.service_s.shape[1] == 1:
-        served = two_moment(loads.service_s[rows, 0], loads.cv2[rows, 0])
-        found[:] = (Moments(*found) + served).arrays
-    return Moments(*found[:, of])
+        served = two_moment(loads.service_s[rows, 0], loads.cv2[rows, 0], shape)
+        ages = [age + served for age in ages]
+    return tuple(Moments(*(each[of] for each in age.arrays)) for age in ages)
 
 
-def _wait(queues: _Queues, arriving: Floats, into: Floats) -> None:
+def _of_kinds(queues: _Queues, shape: ServiceShape | None, arriving: Arriving, at: slice) -> list[Moments]:
+    """Of each kind of instance, shape (plans, kinds, scenarios); with the service where kinds differ in it."""
+    more = arriving.at(at, queues.thin, queues.idle2)
+    if arriving.batches:
+        # Whole batches are the customers.
+        size = arriving.batch(at, queues.thin)
+        one_by_one = shape if size.max() <= 1 else None
+        service_s, cs2 = queues.service_s * size, queues.cs2 / size
+        customers = _Queues(queues.busy, cs2, service_s, queues.thin, queues.weight, shape=one_by_one)
+        waits = [_wait(customers, (more + 1) / size - 1)]
+    else:
+        waits = [_wait(queues, more)]
+    if (levels := arriving.levels_of(at)) is not None:
+        waits = _in_bursts(waits[0].first, queues.busy, levels)
+    if arriving.batches:
+        within = _within_batches(queues, shape, arriving, at)
+        waits = [wait + within for wait in waits]
+    if queues.service_s.shape[1] > 1:
+        one = two_moment(queues.service_s, queues.cs2, shape)
+        waits = [wait + one for wait in waits]
+    return waits
+
+
+def _within_batches(queues: _Queues, shape: ServiceShape | None, arriving: Arriving, at: slice) -> Moments:
+    """Waits for the members of a tuple's own batch, and of those who come beside a regular one for it."""
+    busy, service_s, cs2 = queues.busy, queues.service_s, queues.cs2
+    third = two_moment(1.0, cs2, shape).third
+    own: list[tuple[Floats, Moments]] = []
+    beside: list[Moments] = []
+    rest: Floats = np.ones((1, 1, 1))
+    for each in arriving.batches:
+        sizes = each.at(at, queues.thin)
+        part, regular = kinds_of_plans(each.part, at), kinds_of_plans(each.regular, at)
+        own.append((part, Moments(*sizes.waited(service_s, 1 + cs2, third))))
+        used = busy * part * regular
+        chance, longest_s = firing_waits(sizes.of_tuple, service_s, used, busy - used)
+        beside.append(Moments(chance * longest_s / 2, chance * longest_s**2 / 3, chance * longest_s**3 / 4))
+        rest = rest - part
+    # Those of no batch wait beside all, those of one beside the others.
+    mixed = _added(beside) * rest
+    for number, (part, within) in enumerate(own):
+        mixed = mixed.with_chance_of(_added([within, *beside[:number], *beside[number + 1 :]]) * part)
+    return mixed
+
+
+def _wait(queues: _Queues, arriving: Floats) -> Moments:
     """arriving: a, shape (plans or 1, kinds or 1, scenarios or 1)."""
     busy, varying = queues.busy, np.maximum(arriving + queues.varied, 1e-200)
     delayed = queues.numerator + arriving
@@ -327,11 +426,23 @@ def _wait(queues: _Queues, arriving: Floats, into: Floats) -> None:
     height_s *= thrice
     third += height_s
     third *= wait_s
-    if queues.service_s.shape[1] > 1:
-        one = Moments(wait_s, second, third) + two_moment(queues.service_s, queues.cs2)
-        wait_s, second, third = one.arrays
-    for moment, each in zip(into, (wait_s, second, third), strict=True):
-        np.einsum("pkn,pkn->pn", queues.weight, each, out=moment)
+    return Moments(wait_s, second, third)
+
+
+def _added(times: Sequence[Moments]) -> Moments:
+    total = times[0]
+    for each in times[1:]:
+        total = total + each
+    return total
+
+
+def _in_bursts(wait_s: Floats, busy: Floats, levels: Levels) -> list[Moments]:
+    """Of those that come in bursts and of the others. wait_s: what all would wait if the rate stayed."""
+    of_kinds = Levels(*(each[:, None] for each in (levels.share, levels.factor, levels.mean_s)))
+    # Exponential services that make the same wait at that utilisation.
+    found = burst_waits(busy, wait_s * (1 - busy) / np.maximum(busy, 1e-12), of_kinds)
+    moments = [found.moment(power) for power in (1, 2, 3)]
+    return [Moments(*(each[state] for each in moments)) for state in (0, 1)]
 
 
 def _bursty(busy: Floats, arriving: Floats, cs2: Floats) -> tuple[Floats, Floats]:

@@ -4,23 +4,37 @@ Round robin smooths a stream, hashing and filtering thin it at random, many tupl
 leaves an operator carries the variability of its arrivals and services on (Whitt's queueing network analyser, 1983).
 Instances that are dealt to in turn get more at the same time and less at the same time: over long spans what they give
 together varies as what was given to them together does, over short ones they are independent streams. So both are
-handed on. Below saturation only: no backpressure here.
+handed on (modeling/queueing/departures.py), and so are batches, as far as who reads them is slower than who passed them
+on, and a rate that goes up and down. Below saturation only: no backpressure here.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from modeling.flow.rates import OperatorFlow, rows_of
-from modeling.inputs.topology import Grouping, Topology
-from modeling.queueing.queues import MERGED, selected_ca2
+from modeling.inputs.operator_profile import OperatorProfile
+from modeling.inputs.topology import Grouping, Stream, Topology
+from modeling.queueing.batches import Batches
+from modeling.queueing.bursts import Arrivals, Levels
+from modeling.queueing.departures import Carried, memory_s
+from modeling.queueing.queues import MERGED
 
 Floats = npt.NDArray[np.float64]
+Plans = slice | npt.NDArray[np.int64]
+Mixed = TypeVar("Mixed", Carried, Levels)
 
 ONE_BY_ONE = (Grouping.FORWARD, Grouping.RESCALE)
 """Groupings under which an instance hears of some of those before it only. LOCAL_OR_SHUFFLE is taken as a shuffle: what
 is dealt within a container alone comes a little evener than it is told."""
+
+
+NEARLY_FULL = 1 - 1e-9
+"""Utilisation that stands for 1 and more, where nothing may be divided by 0."""
 
 
 class KindLoads:
@@ -68,6 +82,30 @@ class KindLoads:
         """Of all that enters, by rate, shape (plans or 1, scenarios)."""
         return self.by_plan(self._parts[stream])
 
+    @cached_property
+    def used(self) -> Floats:
+        """Utilisation that a tuple meets, shape (plans or 1, scenarios), at most 1."""
+        return self.by_plan(np.einsum("rkn,rkn->rn", self.weight, np.minimum(self.busy, 1.0)))
+
+    @cached_property
+    def exponential_wait_s(self) -> Floats:
+        """What tuples would wait if they came and were served at random, shape (rows, kinds, scenarios)."""
+        busy = np.minimum(self.busy, NEARLY_FULL)
+        return np.asarray(busy / (1 - busy) * self.service_s)
+
+    @cached_property
+    def memory_s(self) -> Floats:
+        """Of an instance that a tuple meets, shape (plans or 1, scenarios)."""
+        wait_s = np.einsum("rkn,rkn->rn", self.weight, self.exponential_wait_s)
+        return self.by_plan(memory_s(wait_s, self.cv2[:, 0]))
+
+    @cached_property
+    def apart_s(self) -> Floats:
+        """Between tuples of a batch that leave, all instances at work on it, shape (plans or 1, scenarios)."""
+        return self.by_plan(
+            np.einsum("rkn,rkn,rkn->rn", self.weight, self.thin, np.broadcast_to(self.service_s, self.thin.shape))
+        )
+
 
 def _mixed_cv2(flow: OperatorFlow) -> Floats:
     """Of a tuple of any stream: where streams take differently long, what they differ by comes on top."""
@@ -80,76 +118,110 @@ def _mixed_cv2(flow: OperatorFlow) -> Floats:
     return np.where(mean_s > 0, (1 + cv2) * squares / np.where(mean_s > 0, mean_s, 1.0) ** 2 - 1, cv2)
 
 
+@dataclass(frozen=True)
+class StreamBatches:
+    """Batches in which tuples come by one stream; arrays of shape (plans or 1, scenarios).
+
+    part: of all that enters. whole: before it is dealt, as far as its tuples wait for each other. receivers: among how
+    many it is dealt in turn, None where it is hashed. regular: the part of it that comes at even times, 0 to 1.
+    """
+
+    part: Floats
+    whole: Batches
+    receivers: Floats | None
+    regular: Floats
+
+    def at(self, plans: slice, thin: Floats) -> Batches:
+        """At an instance of each kind; arguments as of Arriving.at."""
+        whole = Batches(kinds_of_plans(self.whole.mean, plans), kinds_of_plans(self.whole.of_tuple, plans))
+        return whole.thinned(thin) if self.receivers is None else whole.dealt(kinds_of_plans(self.receivers, plans))
+
+    @property
+    def arrays(self) -> tuple[Floats | None, ...]:
+        return self.part, self.whole.mean, self.whole.of_tuple, self.receivers, self.regular
+
+    def taken(self, plans: Plans) -> "StreamBatches":
+        part, mean, of_tuple, regular = (
+            _of_plans(each, plans) for each in (self.part, self.whole.mean, self.whole.of_tuple, self.regular)
+        )
+        receivers = None if self.receivers is None else _of_plans(self.receivers, plans)
+        return StreamBatches(part, Batches(mean, of_tuple), receivers, regular)
+
+
+def _of_plans(each: Floats, plans: Plans) -> Floats:
+    return each if each.shape[0] == 1 else np.asarray(each[plans])
+
+
+def kinds_of_plans(each: Floats, plans: slice) -> Floats:
+    """What is alike for all kinds of these plans, shape (plans or 1, 1, scenarios or 1)."""
+    return _of_plans(each, plans)[:, None]
+
+
 @dataclass
 class Arriving:
     """ca² − 1 at the instances, by what decides it; shape (plans or 1, scenarios).
 
     hashed: of hashed streams, as if all went to one instance; kept: of the others at each instance. Both are what long
-    spans have more than short ones; what these have, where tuples come in batches, is in the other two. several: how
-    many streams come together, less one.
+    spans have more than short ones; what these have, where tuples come in batches, is in `batches`. several: how
+    many streams come together, less one. levels: between which the rate goes up and down, None where it stays.
     """
 
     hashed: Floats | None = None
     kept: Floats = field(default_factory=lambda: np.zeros((1, 1)))
-    hashed_batches: Floats | None = None
-    kept_batches: Floats | None = None
     several: Floats = field(default_factory=lambda: np.zeros((1, 1)))
-
-    def add_hashed(self, more: Floats, batches: Floats | None) -> None:
-        self.hashed = _sum(self.hashed, more)
-        self.hashed_batches = _sum(self.hashed_batches, batches)
-
-    def add_kept(self, more: Floats, batches: Floats | None) -> None:
-        self.kept = self.kept + more
-        self.kept_batches = _sum(self.kept_batches, batches)
+    batches: list[StreamBatches] = field(default_factory=list)
+    levels: Levels | None = None
 
     def plain(self) -> "Arriving":
         """The same without what is 0 everywhere: Poisson arrivals that are hashed stay so, whoever gives them."""
         hashed = self.hashed if self.hashed is not None and self.hashed.any() else None
         uneven = hashed is not None or bool(self.kept.any())
         kept, several = (each if uneven else np.zeros((1, 1)) for each in (self.kept, self.several))
-        return Arriving(hashed, kept, self.hashed_batches, self.kept_batches, several)
+        return Arriving(hashed, kept, several, self.batches, self.levels)
 
     @property
     def by_row(self) -> bool:
         """Whether all plans are given as evenly."""
-        parts = (self.hashed, self.kept, self.hashed_batches, self.kept_batches, self.several)
+        parts = [self.hashed, self.kept, self.several, *(each for one in self.batches for each in one.arrays)]
+        if self.levels is not None:
+            parts += [self.levels.share, self.levels.factor, self.levels.mean_s]
         return all(part is None or part.shape[0] == 1 for part in parts)
 
     def taken(self, plans: npt.NDArray[np.int64]) -> "Arriving":
         """Of these plans."""
-
-        def some(each: Floats) -> Floats:
-            return each if each.shape[0] == 1 else np.asarray(each[plans])
-
         return Arriving(
-            None if self.hashed is None else some(self.hashed),
-            some(self.kept),
-            None if self.hashed_batches is None else some(self.hashed_batches),
-            None if self.kept_batches is None else some(self.kept_batches),
-            some(self.several),
+            None if self.hashed is None else _of_plans(self.hashed, plans),
+            _of_plans(self.kept, plans),
+            _of_plans(self.several, plans),
+            [each.taken(plans) for each in self.batches],
+            self.levels_of(plans),
         )
+
+    def levels_of(self, plans: Plans) -> Levels | None:
+        if self.levels is None:
+            return None
+        return Levels(*(_of_plans(each, plans) for each in (self.levels.share, self.levels.factor, self.levels.mean_s)))
 
     def at(self, plans: slice, thin: Floats, idle2: Floats) -> Floats:
         """Shape (plans or 1, kinds or 1, scenarios or 1), of these plans.
 
         thin: part of all that enters which an instance of each kind is given. idle2: its idle part, squared.
         """
-
-        def of(each: Floats) -> Floats:
-            return (each[plans] if each.shape[0] > 1 else each)[:, None]
-
-        found = of(self.kept)
+        found = kinds_of_plans(self.kept, plans)
         if self.hashed is not None:
-            found = thin * of(self.hashed) + found
+            found = thin * kinds_of_plans(self.hashed, plans) + found
         if (self.several > 0).any():
             # Albin's hybrid (1984), with the constant of MERGED: over short spans many streams look Poisson.
-            found = found / (1 + idle2 * (MERGED * of(self.several)))
-        if self.kept_batches is not None:
-            found = found + of(self.kept_batches)
-        if self.hashed_batches is not None:
-            found = found + thin * of(self.hashed_batches)
-        return found
+            found = found / (1 + idle2 * (MERGED * kinds_of_plans(self.several, plans)))
+        return found + (self.batch(plans, thin) - 1) if self.batches else found
+
+    def batch(self, plans: slice, thin: Floats) -> Floats:
+        """E[X²]/E[X] of batches that come at any time, of the tuples at an instance of each kind, as `at`."""
+        more: Floats = np.zeros((1, 1, 1))
+        for each in self.batches:
+            random = kinds_of_plans(each.part * (1 - each.regular), plans)
+            more = more + random * (each.at(plans, thin).of_tuple - 1)
+        return 1 + more
 
     def ca2(self, loads: KindLoads) -> Floats:
         """Squared variation of the gaps between arrivals at an instance of each kind, shape (plans or 1, kinds or 1,
@@ -159,99 +231,228 @@ class Arriving:
         return 1 + self.at(slice(None), thin, (1 - busy) ** 2)
 
 
-def _sum(one: Floats | None, other: Floats | None) -> Floats | None:
-    if one is None or other is None:
-        return other if one is None else one
-    return one + other
+@dataclass(frozen=True)
+class _Train:
+    """Tuples that came in a batch and have been passed on one after the other: sizes, seconds between two of them, and
+    the part of them that comes at even times; shape (plans or 1, scenarios).
+    """
+
+    sizes: Batches
+    apart_s: Floats
+    regular: Floats
+
+
+@dataclass(frozen=True)
+class _Passed:
+    """What is known of an operator that others read: of all its instances together, and of the busiest alone."""
+
+    profile: OperatorProfile
+    number: npt.NDArray[np.int64]
+    taken: Floats
+    senders: Floats
+    together: Carried
+    alone: Carried | None
+    train: _Train | None
+    levels: Levels | None
 
 
 class Variability:
     """Takes one operator after the other, in topological order, and keeps only what later ones need.
 
-    arrival_cv2: of the arrivals to each source; 1 is Poisson. Which instance of it an arrival comes to is taken as
-    random: partitions of a log by key are, and nobody deals to them in turn.
+    arrivals: to each source. Which instance of it an arrival comes to is taken as random: partitions of a log by key
+    are, and nobody deals to them in turn.
     """
 
-    def __init__(self, topology: Topology, arrival_cv2: float) -> None:
+    def __init__(self, topology: Topology, arrivals: Arrivals) -> None:
         self._topology = topology
-        self._arrival_cv2 = arrival_cv2
-        self._together: dict[str, Floats] = {}
-        self._alone: dict[str, Floats] = {}
-        self._senders: dict[str, Floats] = {}
-        self._taken: dict[str, Floats] = {}
-        self._number: dict[str, npt.NDArray[np.int64]] = {}
+        self._arrivals = arrivals
+        self._passed: dict[str, _Passed] = {}
         self._readers = {name: len(topology.outputs(name)) for name in topology.order}
 
     def take(self, flow: OperatorFlow, loads: KindLoads) -> tuple[Arriving, npt.NDArray[np.int64]]:
         """At the instances of the operator; and a number for each plan, the same where all of that is."""
         name = flow.name
-        arriving, pooled = self._arriving(flow, loads)
-        before = [self._number[stream.upstream] for stream in self._topology.inputs(name)]
-        number = rows_of([flow.row, *before])[1]
-        self._number[name] = number
-        if outputs := self._topology.outputs(name):
-            entering = flow.entering_per_s
-            self._taken[name], self._senders[name] = loads.by_plan(entering), loads.parallelism
-            busy = np.minimum(loads.busy, 1.0)
+        streams, outputs = self._topology.inputs(name), self._topology.outputs(name)
+        one_by_one = any(stream.grouping in ONE_BY_ONE for stream in outputs)
+        if streams:
+            arriving, came, alone, train = self._arriving(streams, flow, loads, one_by_one)
+        else:
+            arriving, came, alone, train = self._from_outside(flow, loads)
+        number = rows_of([flow.row, *(self._passed[stream.upstream].number for stream in streams)])[1]
+        if outputs:
             cs2 = loads.by_plan(loads.cv2[:, 0])
-            busy2 = loads.by_plan((loads.weight * busy**2).sum(axis=1))
-            self._together[name] = pooled + busy2 * (cs2 - pooled)
-            if any(stream.grouping in ONE_BY_ONE for stream in outputs):
-                self._alone[name] = _alone(loads, busy, arriving, cs2)
-        for stream in self._topology.inputs(name):
+            self._passed[name] = _Passed(
+                flow.profile,
+                number,
+                loads.by_plan(flow.entering_per_s),
+                loads.parallelism,
+                came.past(loads.memory_s, cs2),
+                alone.past(loads.memory_s, cs2) if one_by_one and alone is not None else None,
+                None if train is None else _Train(train.sizes, np.maximum(train.apart_s, loads.apart_s), train.regular),
+                None if arriving.levels is None else arriving.levels.past(loads.used),
+            )
+        for stream in streams:
             self._readers[stream.upstream] -= 1
             if not self._readers[stream.upstream]:
-                for kept in (self._taken, self._senders, self._together, self._alone, self._number):
-                    kept.pop(stream.upstream, None)
+                del self._passed[stream.upstream]
+        arriving = arriving.plain()
         return arriving, flow.row if arriving.by_row else number
 
-    def _arriving(self, flow: OperatorFlow, loads: KindLoads) -> tuple[Arriving, Floats]:
-        """At the instances, and of all of them together over long spans (ca²)."""
-        streams = self._topology.inputs(flow.name)
+    def _from_outside(self, flow: OperatorFlow, loads: KindLoads) -> tuple[Arriving, Carried, Carried, _Train | None]:
+        more = self._arrivals.cv2 - 1
+        arriving, train = Arriving(kept=more / loads.parallelism), None
+        if self._arrivals.bursts is not None:
+            one = self._arrivals.bursts.levels
+            arriving.levels = Levels(*(np.full((1, 1), each) for each in (one.share, one.factor, one.mean_s)))
+        polling = flow.profile.polling
+        if polling is not None:
+            # Whatever came to an instance since it last asked comes at once.
+            sizes = Batches.sized(loads.by_plan(flow.entering_per_s) / loads.parallelism * polling.interval_s)
+            ones = np.ones((1, 1))
+            arriving.batches.append(StreamBatches(ones, sizes, ones, ones))
+            train = _Train(sizes, loads.apart_s * loads.parallelism, ones)
+        return arriving, Carried.arriving([[1 + more]]), Carried.arriving(1 + more / loads.parallelism), train
+
+    def _arriving(
+        self, streams: tuple[Stream, ...], flow: OperatorFlow, loads: KindLoads, one_by_one: bool
+    ) -> tuple[Arriving, Carried, Carried | None, _Train | None]:
+        """At the instances; what comes to all of them together; with one_by_one, to the busiest of them alone; and the
+        batches in which it comes.
+        """
         arriving = Arriving()
-        if not streams:
-            arriving.kept = (self._arrival_cv2 - 1) / loads.parallelism
-            return arriving, np.full((1, 1), self._arrival_cv2)
-        pooled: Floats = np.zeros((1, 1))
         squares: Floats = np.zeros((1, 1))
+        came: list[tuple[Floats, Carried]] = []
+        alone: list[tuple[Floats, Carried]] = []
+        trains: list[tuple[Floats, _Train]] = []
+        levels: list[tuple[Floats, Levels]] = []
         for stream in streams:
-            up = stream.upstream
-            part = loads.part(stream.name)
-            taken, out = self._taken[up], loads.by_plan(flow.stream_per_s[stream.name])
-            made = np.where(taken > 0, out / np.where(taken > 0, taken, 1.0), 1.0)
-            whole = selected_ca2(self._together[up], made)
-            pooled = pooled + part * whole
-            senders, receivers = senders_and_receivers(stream.grouping, self._senders[up], loads.parallelism)
+            before, part = self._passed[stream.upstream], loads.part(stream.name)
+            out = loads.by_plan(flow.stream_per_s[stream.name])
+            made = np.where(before.taken > 0, out / np.where(before.taken > 0, before.taken, 1.0), 1.0)
+            whole = _selected(before.together, made, before.profile.selectivity_cv2.get(stream.name))
+            senders, receivers = senders_and_receivers(stream.grouping, before.senders, loads.parallelism)
             given = whole
-            if stream.grouping in ONE_BY_ONE:
-                of_some = some_together_ca2(self._alone[up], self._together[up], senders, self._senders[up])
-                given = selected_ca2(of_some, made)
+            if before.alone is not None and stream.grouping in ONE_BY_ONE:
+                some = (senders - 1) / np.maximum(before.senders - 1, 1.0)
+                of_some = before.alone.together(before.together, some)
+                given = _selected(of_some, made, before.profile.selectivity_cv2.get(stream.name))
+            felt = self._felt(given, stream, senders, receivers, before, loads, alone=len(streams) == 1)
             squares = squares + part**2 / senders
-            batched = bool((made > 1).any())
-            batch = np.maximum(made, 1.0) if batched else np.ones((1, 1))
-            if stream.grouping is Grouping.FIELDS:
-                arriving.add_hashed(part * (given - batch), part * (batch - 1) if batched else None)
+            hashed = stream.grouping is Grouping.FIELDS
+            short: Floats = np.ones((1, 1))
+            if (comes := _comes(stream, before, out, made)) is not None:
+                trains.append((part, comes.train))
+                waiting, regular = comes.waiting(loads.apart_s), comes.train.regular
+                arriving.batches.append(StreamBatches(part, waiting, None if hashed else receivers, regular))
+                short = 1 + (1 - regular) * (waiting.of_tuple - 1)
+            if hashed:
+                more = part * (felt - short)
+                arriving.hashed = more if arriving.hashed is None else arriving.hashed + more
             else:
-                short = np.maximum(batch / receivers, 1.0)
-                arriving.add_kept(part * (given / receivers - short), part * (short - 1) if batched else None)
+                arriving.kept = arriving.kept + part * (felt / receivers - np.maximum(short / receivers, 1.0))
+            came.append((part, whole))
+            if one_by_one:
+                share = 1 / receivers if not hashed else loads.by_plan(loads.thin.max(axis=1))
+                alone.append((part, given.scaled(share, 1 - share if hashed else 0.0)))
+            if before.levels is not None:
+                levels.append((part, before.levels))
         arriving.several = 1 / squares - 1
-        return arriving.plain(), pooled
+        if levels:
+            arriving.levels = _mixed(levels)
+        return arriving, _mixed(came), _mixed(alone) if alone else None, _coupled(trains) if trains else None
+
+    @staticmethod
+    def _felt(
+        given: Carried,
+        stream: Stream,
+        senders: Floats,
+        receivers: Floats,
+        before: _Passed,
+        loads: KindLoads,
+        alone: bool,
+    ) -> Floats:
+        cs2 = loads.by_plan(loads.cv2[:, 0])
+        if alone and (cs2 < _NEARLY_CONSTANT).any() and (given.even_ca2 < _NEARLY_CONSTANT).any():
+            one = (senders == 1) & (receivers == 1)
+            line = one if stream.grouping in ONE_BY_ONE else one & (before.senders == 1) & (loads.parallelism == 1)
+            if line.any():
+                in_line = given.ca2_in_line(loads.used, loads.memory_s, cs2)
+                return np.where(line, in_line, given.ca2(loads.used, loads.memory_s))
+        return given.ca2(loads.used, loads.memory_s)
 
 
-def _alone(loads: KindLoads, busy: Floats, arriving: Arriving, cs2: Floats) -> Floats:
-    """Squared variation of the gaps between departures of the busiest instance, shape (plans, scenarios)."""
-    largest = loads.thin.argmax(axis=1)[:, None]
-    thin, used = (loads.by_plan(np.take_along_axis(each, largest, 1)) for each in (loads.thin, busy))
-    ca2 = 1 + arriving.at(slice(None), thin, (1 - used) ** 2)[:, 0]
-    return np.asarray(ca2 + used[:, 0] ** 2 * (cs2 - ca2))
+_NEARLY_CONSTANT = 0.15
+"""cs2 from which on stations in line are not what constant services make of them at all."""
 
 
-def some_together_ca2(
-    alone: npt.ArrayLike, together: npt.ArrayLike, some: npt.ArrayLike, of: npt.ArrayLike
-) -> npt.NDArray[np.float64]:
-    """Squared variation over long spans of what `some` of so many instances give, between that of one and of all."""
-    one, others = np.asarray(alone, dtype=np.float64), np.maximum(np.asarray(of, dtype=np.float64) - 1, 1.0)
-    return np.asarray(one + (np.asarray(some) - 1) / others * (np.asarray(together) - one))
+def _selected(carried: Carried, made: Floats, made_cv2: float | None) -> Carried:
+    """Of a stream of which `made` tuples are made of each one. made_cv2: squared variation of that number, None where
+    it is as even as can be: below 1 each is kept at random, above 1 it is the same.
+    """
+    if made_cv2 is not None:
+        return carried.scaled(made, made * made_cv2)
+    if (made == 1).all():
+        return carried
+    return carried.scaled(made, np.maximum(1 - made, 0.0))
+
+
+def _mixed(parts: Sequence[tuple[Floats, Mixed]]) -> Mixed:
+    """Streams that come together, weighed by rate."""
+    total, mixed = parts[0]
+    for part, other in parts[1:]:
+        total = total + part
+        mixed = mixed.together(other, part / np.where(total > 0, total, 1.0))
+    return mixed
+
+
+@dataclass(frozen=True)
+class _Comes:
+    """Batches of a stream that is about to be read: of those made at once, and of all that came one after the other."""
+
+    at_once: Batches
+    train: _Train
+
+    def waiting(self, apart_s: Floats) -> Batches:
+        """As far as they wait for each other where instances take so long for a tuple, all at work together."""
+        after = self.train.sizes.of_tuple - self.at_once.of_tuple
+        lasting = np.clip(1 - self.train.apart_s / np.where(apart_s > 0, apart_s, np.inf), 0.0, 1.0)
+        more = self.at_once.of_tuple - 1 + after * lasting
+        part = more / np.maximum(self.train.sizes.of_tuple - 1, 1e-12)
+        return Batches.between(1 + (self.train.sizes.mean - 1) * part, 1 + more)
+
+
+def _comes(stream: Stream, before: _Passed, rate_per_s: Floats, made: Floats) -> _Comes | None:
+    """None where tuples come one by one."""
+    windowed = before.profile.windowed.get(stream.name)
+    if windowed is not None:
+        if windowed.fires_every_s is None:
+            return None
+        # All keys, in all instances, at once.
+        sizes = Batches.sized(rate_per_s * windowed.fires_every_s)
+        return _Comes(sizes, _Train(sizes, np.zeros((1, 1)), np.ones((1, 1))))
+    cv2 = before.profile.selectivity_cv2.get(stream.name, 0.0)
+    if before.train is None:
+        if not (cv2 or (made > 1).any()):
+            return None
+        sizes = Batches.sized(made, cv2)
+        return _Comes(sizes, _Train(sizes, np.zeros((1, 1)), np.zeros((1, 1))))
+    at_once, came = Batches.sized(made, cv2), before.train
+    kept = came.sizes.thinned(np.minimum(made, 1.0))
+    each = np.maximum(made, 1.0)
+    sizes = Batches.between(kept.mean * each, at_once.of_tuple + each * (kept.of_tuple - 1))
+    return _Comes(at_once, _Train(sizes, came.apart_s / np.maximum(made, 1e-12), came.regular))
+
+
+def _coupled(trains: Sequence[tuple[Floats, _Train]]) -> _Train:
+    """What comes by several streams as one; what comes one by one has the rest of the weight."""
+    more = sum(part * (train.sizes.of_tuple - 1) for part, train in trains)
+    fewer = sum(part * (1 - 1 / train.sizes.mean) for part, train in trains)
+    weights = [part * (train.sizes.of_tuple - 1) / np.maximum(more, 1e-12) for part, train in trains]
+    return _Train(
+        Batches.between(1 / (1 - np.minimum(fewer, 1 - 1e-12)), np.asarray(1 + more)),
+        np.asarray(sum(weight * train.apart_s for weight, (_, train) in zip(weights, trains, strict=True))),
+        np.asarray(sum(weight * train.regular for weight, (_, train) in zip(weights, trains, strict=True))),
+    )
 
 
 def senders_and_receivers(

@@ -38,8 +38,14 @@ class Batches:
         size, spread = np.broadcast_arrays(np.asarray(mean, dtype=float), np.asarray(cv2, dtype=float))
         if not ((size >= 0).all() and (spread >= 0).all()):
             raise ModelError(f"batches of {size.min()} tuples, cv² {spread.min()}: none may be negative or NaN")
-        of_tuple = np.maximum(size * (1 + spread), 1.0)
-        return cls(np.clip(size, 1.0, of_tuple), of_tuple)
+        return cls.between(size, np.maximum(size * (1 + spread), 1.0))
+
+    @classmethod
+    def between(cls, mean: Floats, of_tuple: Floats) -> "Batches":
+        """Of that mean, but neither more even than even ones nor more varied than geometric ones: where all that is
+        made of tuples varies more, some make none.
+        """
+        return cls(np.clip(mean, (1 + of_tuple) / 2, of_tuple), np.asarray(of_tuple))
 
     def thinned(self, share: npt.ArrayLike) -> "Batches":
         """What one receiver gets of each where every tuple is its with probability `share`, of those it gets any of."""
@@ -47,7 +53,7 @@ class Batches:
         with np.errstate(divide="ignore", under="ignore"):
             some = -np.expm1(self.mean * np.log1p(-np.minimum(kept, 1.0)))
         of_tuple = 1 + kept * (self.of_tuple - 1)
-        return Batches(np.clip(kept * self.mean / np.maximum(some, 1e-300), 1.0, of_tuple), of_tuple)
+        return Batches.between(kept * self.mean / np.maximum(some, 1e-300), of_tuple)
 
     def dealt(self, ways: npt.ArrayLike) -> "Batches":
         """What one of `ways` receivers gets of each that is dealt in turn."""
@@ -128,13 +134,13 @@ def as_customers(
 
 
 def firing_waits(
-    size: npt.ArrayLike, period_s: npt.ArrayLike, service_s: npt.ArrayLike, other_utilisation: npt.ArrayLike
+    size: npt.ArrayLike, service_s: npt.ArrayLike, utilisation: npt.ArrayLike, other_utilisation: npt.ArrayLike
 ) -> tuple[Floats, Floats]:
-    """Of a batch of `size` that comes every period_s: the part of all other tuples that come while it is worked off,
-    and the longest wait of these; they wait for anything between 0 and that. Batches end before the next one comes.
+    """Of batches of `size` that come at even times, each worked off before the next: the part of all other tuples that
+    come while one is worked off, and the longest wait of these; they wait for anything between 0 and that.
 
-    other_utilisation: by other tuples, which come while the batch is there and are served behind it.
+    utilisation: by these batches. other_utilisation: by other tuples, which come meanwhile and are served behind.
     """
     longest_s = np.asarray(size, dtype=float) * np.asarray(service_s, dtype=float)
     idle = np.maximum(1 - np.asarray(other_utilisation, dtype=float), 1e-12)
-    return np.minimum(longest_s / idle / np.asarray(period_s, dtype=float), 1.0), longest_s
+    return np.minimum(np.asarray(utilisation, dtype=float) / idle, 1.0), longest_s

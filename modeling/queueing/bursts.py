@@ -14,9 +14,6 @@ from modeling.errors import ModelError
 
 Floats = npt.NDArray[np.float64]
 
-_SLIGHT = 1e-9
-"""Bursts that differ from the mean rate by less are none."""
-
 _NEVER = 1e-12
 """Smallest rate, beside a service, at which levels change: rounding would hide a slower one."""
 
@@ -43,34 +40,78 @@ class Bursts:
             raise ModelError(f"bursts: mean_s {self.mean_s}; give a finite number of seconds above 0")
 
     @property
-    def pause_factor(self) -> float:
-        """Rate between bursts, over the mean."""
-        return max(0.0, (1 - self.share * self.factor) / (1 - self.share))
-
-    @property
-    def pause_s(self) -> float:
-        return self.mean_s * (1 - self.share) / self.share
+    def levels(self) -> "Levels":
+        return Levels(*(np.asarray(each, dtype=float) for each in (self.share, self.factor, self.mean_s)))
 
     @property
     def variance(self) -> float:
         """Of the rate, over its mean squared."""
-        return self.share * (1 - self.share) * (self.factor - self.pause_factor) ** 2
+        return float(self.share * (1 - self.share) * (self.factor - self.levels.pause_factor) ** 2)
 
     @property
     def memory_s(self) -> float:
         """Over which the rate's correlation falls by a factor of e."""
-        return self.mean_s * self.pause_s / (self.mean_s + self.pause_s)
+        return self.mean_s * (1 - self.share)
 
-    def dispersion(self, span_s: npt.ArrayLike, rate_per_s: float) -> Floats:
-        """Variance over mean of the number of arrivals in a span: 1 in a short one, as of a Poisson process.
 
-        >>> Bursts(0.5, 2.0, 1.0).dispersion([1e-6, 1e6], 10.0).round(2).tolist()  # in the end 1 + 2 · 10 · ½
-        [1.0, 11.0]
-        """
-        spans = np.asarray(span_s, dtype=float) / self.memory_s
-        with np.errstate(under="ignore"):
-            lasting = 1 + np.expm1(-spans) / np.maximum(spans, 1e-300)
-        return 1 + 2 * self.variance * rate_per_s * self.memory_s * np.where(spans > 1e-6, lasting, spans / 2)
+@dataclass(frozen=True)
+class Arrivals:
+    """How arrivals vary. cv2: squared variation of the gaps between them at each rate; 1 is Poisson. bursts: None where
+    the rate stays.
+    """
+
+    cv2: float = 1.0
+    bursts: Bursts | None = None
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.cv2 < np.inf:
+            raise ModelError(f"arrivals: cv2 {self.cv2}; give a finite number, not negative")
+
+    @classmethod
+    def of(cls, given: "float | Arrivals") -> "Arrivals":
+        """A plain cv2 too."""
+        return given if isinstance(given, Arrivals) else cls(given)
+
+
+@dataclass(frozen=True)
+class Levels:
+    """The two rates of one or many streams; arrays that broadcast, as Bursts has them."""
+
+    share: Floats
+    factor: Floats
+    mean_s: Floats
+
+    @property
+    def pause_factor(self) -> Floats:
+        """Rate between bursts, over the mean."""
+        return np.maximum((1 - self.share * self.factor) / (1 - self.share), 0.0)
+
+    @property
+    def weight(self) -> Floats:
+        """Part of all tuples that come in bursts."""
+        return np.minimum(self.share * self.factor, 1.0)
+
+    def past(self, utilisation: npt.ArrayLike) -> "Levels":
+        """Behind a station of that mean utilisation: no more leaves than it manages, for longer where it is full."""
+        pause = self.pause_factor
+        factor = np.minimum(self.factor, 1 / np.clip(utilisation, 1e-12, 1 - 1e-9))
+        share = np.where(factor > pause, (1 - pause) / np.maximum(factor - pause, 1e-12), self.share)
+        share = np.clip(share, self.share, 1 - 1e-9)
+        return Levels(share, factor, self.mean_s * share / self.share)
+
+    def together(self, other: "Levels", part: npt.ArrayLike) -> "Levels":
+        """With another stream, of which `part` of all tuples are: both are in bursts at once."""
+        its = np.asarray(part, dtype=float)
+        return Levels(
+            *(
+                one + its * (two - one)
+                for one, two in (
+                    (self.share, other.share),
+                    (self.factor, other.factor),
+                    (self.mean_s, other.mean_s),
+                )
+            )
+        )
 
 
 @dataclass(frozen=True)
@@ -98,7 +139,7 @@ class BurstWaits:
             return np.asarray((self.chance * np.exp(-np.asarray(time_s) / self.mean_s)).sum(axis=1))
 
 
-def burst_waits(utilisation: npt.ArrayLike, customer_s: npt.ArrayLike, bursts: Bursts) -> BurstWaits:
+def burst_waits(utilisation: npt.ArrayLike, customer_s: npt.ArrayLike, levels: Levels) -> BurstWaits:
     """Waits under bursts at stations of a mean utilisation below 1.
 
     customer_s: mean of the exponential services that stand for those that there are, s (ca² + cs²)/2, at the same
@@ -107,11 +148,16 @@ def burst_waits(utilisation: npt.ArrayLike, customer_s: npt.ArrayLike, bursts: B
     The workload's transform (1 − ρ) u g (uI + Q − Λ(1 − B(u)))⁻¹ (Fischer and Meier-Hellstern 1993, 3.1) has two poles
     below 0, the roots of a cubic; its root above 0 tells g, the level at which an idle server is found.
     """
-    rho, unit_s = np.broadcast_arrays(np.asarray(utilisation, dtype=float), np.asarray(customer_s, dtype=float))
+    rho, unit_s, share, factor, mean_s, pause_factor = np.broadcast_arrays(
+        *(
+            np.asarray(each, dtype=float)
+            for each in (utilisation, customer_s, levels.share, levels.factor, levels.mean_s, levels.pause_factor)
+        )
+    )
     unit_s = np.maximum(unit_s, 1e-300)
-    high, low = rho * bursts.factor, rho * bursts.pause_factor
-    ending = np.maximum(unit_s / bursts.mean_s, _NEVER)
-    beginning = ending * (bursts.share / (1 - bursts.share))
+    high, low = rho * factor, rho * pause_factor
+    ending = np.maximum(unit_s / mean_s, _NEVER)
+    beginning = ending * (share / (1 - share))
     # In units of a customer, t: t (1+t−high)(1+t−low) − (1+t)(beginning (1+t−high) + ending (1+t−low)) = 0.
     both, one, other = ending + beginning, 1 - high, 1 - low
     weighed = beginning * one + ending * other
@@ -129,10 +175,9 @@ def burst_waits(utilisation: npt.ArrayLike, customer_s: npt.ArrayLike, bursts: B
         other_way = np.stack([beginning * (1 + t), ending * (1 + t)])
         # A pole's residue r belongs to a tail of −r/t · exp(t x).
         chance[:, k] = -(1 - rho) * (1 + t) * (idle * across - idle[::-1] * other_way) / rest / t
-    shares = np.array([bursts.share, 1 - bursts.share]).reshape(2, *([1] * rho.ndim))
-    factors = np.array([bursts.factor, bursts.pause_factor]).reshape(shares.shape)
+    shares = np.stack([share, 1 - share])
     return BurstWaits(
-        np.broadcast_to(shares * factors, (2, *rho.shape)),
+        np.stack([share * factor, (1 - share) * pause_factor]),
         chance / shares[:, None],
         np.broadcast_to(unit_s / -below, (2, 2, *rho.shape)),
     )

@@ -23,13 +23,13 @@ EARLIER = 0.3
 _CONSTANT = 0.05
 """Sum of two stations' cs2 at which half of what constant services would do to the second station's wait is done."""
 
-_NEARLY_FULL = 1 - 1e-9
 
+def memory_s(exponential_wait_s: npt.ArrayLike, cs2: npt.ArrayLike) -> Floats:
+    """What decides over which spans a station evens out what comes: twice M/G/1's wait.
 
-def memory_s(utilisation: npt.ArrayLike, service_s: npt.ArrayLike, cs2: npt.ArrayLike) -> Floats:
-    """What decides over which spans a station evens out what comes: ρ s (1 + cs²)/(1 − ρ), twice M/G/1's wait."""
-    rho = np.minimum(np.asarray(utilisation, dtype=float), _NEARLY_FULL)
-    return np.asarray(rho * np.asarray(service_s) * (1 + np.asarray(cs2)) / (1 - rho))
+    exponential_wait_s: the wait in M/M/1 at that utilisation, ρ s/(1 − ρ).
+    """
+    return np.asarray(np.asarray(exponential_wait_s, dtype=float) * (1 + np.asarray(cs2, dtype=float)))
 
 
 @dataclass(frozen=True)
@@ -54,12 +54,15 @@ class Carried:
     def past(self, memory_s: npt.ArrayLike, cs2: npt.ArrayLike) -> "Carried":
         """What leaves a station of that memory to which this came."""
         own2, spread = np.asarray(memory_s, dtype=float) ** 2, np.asarray(cs2, dtype=float)
+        sharp = SHARPNESS / (1 + 2 * spread) ** 2
+        if not self.memory2_s2.any():
+            return Carried(self.long_ca2, own2, spread, sharp)
         last = own2 / np.maximum(own2 + EARLIER * self.memory2_s2, 1e-300)
         return Carried(
             self.long_ca2,
             self.memory2_s2 + own2,
             self.even_ca2 + last * (spread - self.even_ca2),
-            self.sharp + last * (SHARPNESS / (1 + 2 * spread) ** 2 - self.sharp),
+            self.sharp + last * (sharp - self.sharp),
         )
 
     def scaled(self, factor: npt.ArrayLike, more: npt.ArrayLike = 0.0) -> "Carried":
@@ -68,13 +71,12 @@ class Carried:
         return Carried(self.long_ca2 * by + added, self.memory2_s2, self.even_ca2 * by + added, self.sharp)
 
     def ca2(self, utilisation: npt.ArrayLike, memory_s: npt.ArrayLike) -> Floats:
-        """What a station of that utilisation and memory feels; to be used with Kraemer and Langenbach-Belz's wait.
+        """What a station of that utilisation (at most 1) and memory feels, for Kraemer and Langenbach-Belz's wait.
 
         Over long spans all, near saturation; what services before let through, where their memories are longer.
         """
-        ratio = np.sqrt(self.memory2_s2) / np.maximum(np.asarray(memory_s, dtype=float), 1e-300)
-        ratio = np.minimum(ratio, 1e6)
-        hidden = np.minimum(np.asarray(utilisation, dtype=float), 1.0) * ratio * (1 + self.sharp * ratio)
+        ratio = np.sqrt(self.memory2_s2) / np.maximum(np.asarray(memory_s, dtype=float), 1e-12)
+        hidden = np.asarray(utilisation, dtype=float) * ratio * (1 + self.sharp * ratio)
         return np.asarray((self.long_ca2 + hidden * self.even_ca2) / (1 + hidden))
 
     def ca2_in_line(self, utilisation: npt.ArrayLike, memory_s: npt.ArrayLike, cs2: npt.ArrayLike) -> Floats:

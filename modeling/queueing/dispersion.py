@@ -5,13 +5,11 @@ how much the rate varies and over which time (the index of dispersion over one w
 1989), and their skewness tells whether it is seldom far above the mean or often a little.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
 from modeling.errors import ModelError
-from modeling.queueing.bursts import Bursts
+from modeling.queueing.bursts import Arrivals, Bursts
 
 Floats = npt.NDArray[np.float64]
 
@@ -25,15 +23,7 @@ _SURE = 3.0
 """Standard errors by which counts must vary more than Poisson ones before bursts are concluded."""
 
 
-@dataclass(frozen=True)
-class Dispersion:
-    """cv2: squared variation of the gaps between arrivals but for bursts. bursts: None where the counts show none."""
-
-    cv2: float = 1.0
-    bursts: Bursts | None = None
-
-
-def dispersion_of(counts: npt.ArrayLike, window_s: float) -> Dispersion:
+def dispersion_of(counts: npt.ArrayLike, window_s: float) -> Arrivals:
     """Variability of arrivals within steps, from counts of shape (steps, windows in a step); NaN where one is unknown.
 
     Steps with an unknown window or without arrivals are left out; of fewer than FEWEST_WINDOWS counts, or of steps of
@@ -51,7 +41,7 @@ def dispersion_of(counts: npt.ArrayLike, window_s: float) -> Dispersion:
     counted = counted[counted.sum(axis=1) > 0]
     steps, windows = counted.shape
     if counted.size < FEWEST_WINDOWS or windows < 2:
-        return Dispersion()
+        return Arrivals()
     means = counted.mean(axis=1)
     deviations = counted / means[:, None] - 1
     # What counts of a Poisson process would vary by, relative to their mean.
@@ -59,13 +49,13 @@ def dispersion_of(counts: npt.ArrayLike, window_s: float) -> Dispersion:
     seen = float((deviations**2).sum() / (steps * (windows - 1)))
     error = poisson * np.sqrt(2 / (steps * (windows - 1)))
     if seen <= poisson + _SURE * error:
-        return Dispersion(min(1.0, seen / poisson) if seen < poisson - _SURE * error else 1.0)
+        return Arrivals(min(1.0, seen / poisson) if seen < poisson - _SURE * error else 1.0)
     lags = min(windows - 1, 24)
     products = np.array([(deviations[:, lag:] * deviations[:, : windows - lag]).mean() for lag in range(lags + 1)])
     variance, memory_s = _rate_variance(products, poisson, windows, window_s)
     third = float((deviations**3).mean()) / max((1 - 1 / windows) * (1 - 2 / windows), 0.1)
     rate_third = third - 3 * poisson * (seen - poisson) - float((1 / means**2).mean())
-    return Dispersion(bursts=_two_levels(variance, memory_s, rate_third / (seen - poisson) ** 1.5))
+    return Arrivals(bursts=_two_levels(variance, memory_s, rate_third / (seen - poisson) ** 1.5))
 
 
 def _rate_variance(products: Floats, poisson: float, windows: int, window_s: float) -> tuple[float, float]:

@@ -8,6 +8,7 @@ taken.
 import numpy as np
 
 from modeling.queueing.lattice import Floats, Lattice, two_moment_lattice
+from modeling.queueing.service_shape import ServiceShape
 from modeling.queueing.two_moments import tail_s
 from modeling.queueing.wait_distribution import waits
 
@@ -29,8 +30,12 @@ _NEVER_ZERO = 1e-15
 """Constant gaps and services have zeros beside the one at z = 1; below rounding otherwise."""
 
 
-def exact_wait(utilisation: float, service_s: float, ca2: float, cs2: float) -> Lattice:
+def exact_wait(
+    utilisation: float, service_s: float, ca2: float, cs2: float, shape: ServiceShape | None = None
+) -> Lattice:
     """Distribution of the wait in G/G/1; nothing on the lattice (all at infinity) where utilisation is 1 or more.
+
+    shape: of the services, in place of the two-moment distribution.
 
     By Spitzer's identity: with X = S − A, the transform of W is exp(Σ aₖ(zᵏ − 1)) over k > 0, where −aₖ are the
     coefficients of log(1 − E[zˣ]); they come from one Fourier transform. The factor 1 − z⁻¹ is divided out first: it
@@ -45,6 +50,8 @@ def exact_wait(utilisation: float, service_s: float, ca2: float, cs2: float) -> 
         return Lattice(max(service_s, 1e-9) / FEWEST_STEPS, np.eye(1, SIZE)[0])
     delayed_s, delayed_cv2 = float(quick.delayed_mean_s), float(quick.delayed_cv2)
     longest_s = service_s + 16 * max(tail_s(delayed_s, max(delayed_cv2, 1.0)), tail_s(service_s, max(cs2, 1.0)))
+    if shape is not None:
+        longest_s = max(longest_s, 2 * shape.largest * service_s)
     step_s = longest_s / SIZE
     if step_s > service_s / FEWEST_STEPS:
         waited = two_moment_lattice(delayed_s, delayed_cv2, step_s, SIZE).mass * float(quick.delayed)
@@ -53,7 +60,10 @@ def exact_wait(utilisation: float, service_s: float, ca2: float, cs2: float) -> 
     gap_s = service_s / utilisation
     gap_steps = int(np.clip(14 * tail_s(gap_s, max(ca2, 1.0)) / step_s, SIZE, LONGEST_GAP))
     around = 2 ** int(np.ceil(np.log2(SIZE + gap_steps)))
-    services = two_moment_lattice(service_s, cs2, step_s, SIZE).mass
+    if shape is None:
+        services = two_moment_lattice(service_s, cs2, step_s, SIZE).mass
+    else:
+        services = shape.lattice(service_s, step_s, SIZE).mass
     gaps = two_moment_lattice(gap_s, ca2, step_s, around - SIZE).mass
     return Lattice(step_s, _spitzer(services, gaps))
 

@@ -9,6 +9,8 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
+from modeling.queueing.service_shape import ServiceShape
+
 Floats = npt.NDArray[np.float64]
 
 UTILISATIONS, VARIATIONS = 49, 25
@@ -17,15 +19,19 @@ UTILISATIONS, VARIATIONS = 49, 25
 _ROUNDS = 200
 
 
-def poisson_heights(cs2: Floats) -> tuple[Floats, Floats]:
+def poisson_heights(cs2: Floats, shape: ServiceShape | None = None) -> tuple[Floats, Floats]:
     """E[H²]/E[H]² and E[H³]/E[H]³ where arrivals are Poisson: H is what is left of a service when one comes.
 
-    cs2: of services, gamma up to 1 and hyper-exponential with balanced means above (modeling/queueing/two_moments.py).
+    cs2: of services, of that shape; else gamma up to 1 and hyper-exponential with balanced means above
+    (modeling/queueing/two_moments.py).
     """
     varied = cs2 > 1
     second = 1 + cs2
-    third = np.where(varied, 3 * cs2 * second, second * (1 + 2 * cs2))
-    fourth = np.where(varied, 12 * second**2 * (cs2 - 0.5), second * (1 + 2 * cs2) * (1 + 3 * cs2))
+    if shape is not None:
+        third, fourth = shape.moments(cs2)
+    else:
+        third = np.where(varied, 3 * cs2 * second, second * (1 + 2 * cs2))
+        fourth = np.where(varied, 12 * second**2 * (cs2 - 0.5), second * (1 + 2 * cs2) * (1 + 3 * cs2))
     return third / 3 / (second / 2) ** 2, fourth / 4 / (second / 2) ** 3
 
 

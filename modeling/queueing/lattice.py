@@ -79,9 +79,14 @@ def two_moment_lattice(mean_s: float, cv2: float, step_s: float, size: int) -> L
 
     What lies beyond the end is put there.
     """
-    excess = two_moments.mean_excess_s(np.arange(size) * step_s, mean_s, cv2) / step_s
+    return lattice_of_excess(two_moments.mean_excess_s(np.arange(size) * step_s, mean_s, cv2), step_s)
+
+
+def lattice_of_excess(excess_s: Floats, step_s: float) -> Lattice:
+    """A distribution on a lattice by its mean excesses E[max(T − t, 0)] at all steps t, as two_moment_lattice."""
+    excess = excess_s / step_s
     excess = excess - excess[-1]
-    mass = np.empty(size)
+    mass = np.empty(excess.size)
     # The second differences of E[max(T − t, 0)] are the masses of a distribution of the same mean.
     mass[0] = 1 + excess[1] - excess[0]
     mass[1:-1] = excess[2:] - 2 * excess[1:-1] + excess[:-2]

@@ -1,13 +1,9 @@
-"""Mean queueing delay: closed forms of one station, for single values and for arrays, and how variability passes from
-station to station.
+"""Mean queueing delay: closed forms of one station, for single values and for arrays.
 
 The plural forms take anything that broadcasts and answer UNSTABLE where utilisation is 1 or more; the singular ones
 take one station and refuse it. ca2, cs2 everywhere: squared coefficients of variation of inter-arrival and service
 times.
 """
-
-from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -129,67 +125,6 @@ def erlang_cs(servers: npt.ArrayLike, offered: npt.ArrayLike) -> Floats:
     for k in range(1, int(c.max(initial=1)) + 1):
         blocked = np.where(k <= c, load * blocked / (k + load * blocked), blocked)
     return np.where(load < c, blocked / np.maximum(1 - load / c * (1 - blocked), np.finfo(float).tiny), 1.0)
-
-
-def departure_ca2(utilisation: npt.ArrayLike, ca2: npt.ArrayLike, cs2: npt.ArrayLike) -> Floats:
-    """Squared variation of the times between departures of G/G/1 (Marshall 1968, as in Whitt's QNA)."""
-    busy2 = np.minimum(1.0, np.asarray(utilisation, dtype=float)) ** 2
-    return np.asarray((1 - busy2) * np.asarray(ca2, dtype=float) + busy2 * np.asarray(cs2, dtype=float))
-
-
-def thinned_ca2(ca2: npt.ArrayLike, share: npt.ArrayLike) -> Floats:
-    """Squared variation of a stream of which each tuple is kept with probability `share` (random routing)."""
-    kept = np.asarray(share, dtype=float)
-    return np.asarray(kept * np.asarray(ca2, dtype=float) + 1 - kept)
-
-
-def selected_ca2(ca2: npt.ArrayLike, selectivity: npt.ArrayLike) -> Floats:
-    """Squared variation of a stream of which `selectivity` tuples are made of each tuple.
-
-    Below 1 each is kept at random; above 1 that many leave together, and their gaps vary, over long spans, that many
-    times as much.
-
-    >>> float(selected_ca2(1.0, 5.0)), float(selected_ca2(0.0, 0.25))
-    (5.0, 0.75)
-    """
-    made = np.asarray(selectivity, dtype=float)
-    return np.where(made <= 1, thinned_ca2(ca2, np.minimum(made, 1.0)), made * np.asarray(ca2, dtype=float))
-
-
-def dealt_ca2(ca2: npt.ArrayLike, ways: npt.ArrayLike) -> Floats:
-    """Squared variation of every `ways`-th tuple of a stream (round robin): the sum of `ways` gaps."""
-    return np.asarray(np.asarray(ca2, dtype=float) / np.asarray(ways, dtype=float))
-
-
-@dataclass(frozen=True)
-class Merging:
-    """So many alike and independent streams, rate_per_s together: their squared variation over long spans and, of all
-    of them together, over short ones: 1 where tuples come singly, more where they come in batches.
-    """
-
-    rate_per_s: float
-    ca2: npt.ArrayLike
-    short_ca2: npt.ArrayLike = 1.0
-    streams: float = 1.0
-
-
-def merged_ca2(parts: Sequence[Merging], utilisation: npt.ArrayLike = 1.0) -> Floats:
-    """Squared variation of a superposition before a station of that utilisation.
-
-    Over long spans, which count near saturation, the variations weighed by rate; over short ones independent streams
-    together are near Poisson (the hybrid of Albin 1984, as in Whitt's QNA, 33, with another constant: see MERGED).
-    """
-    total = sum(part.rate_per_s for part in parts)
-    if total <= 0:
-        return np.asarray(1.0)
-    streams = 1 / sum((part.rate_per_s / total) ** 2 / part.streams for part in parts)
-    idle = 1 - np.minimum(np.asarray(utilisation, dtype=float), 1.0)
-    long = 1 / (1 + MERGED * idle**2 * (streams - 1))
-    merged = np.asarray(0.0)
-    for part in parts:
-        ca2 = long * np.asarray(part.ca2, dtype=float) + (1 - long) * np.asarray(part.short_ca2, dtype=float)
-        merged = merged + part.rate_per_s / total * ca2
-    return merged
 
 
 def checked(*values: npt.ArrayLike) -> tuple[Floats, ...]:

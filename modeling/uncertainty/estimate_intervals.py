@@ -9,6 +9,7 @@ from modeling.inputs.operator_profile import Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.site import NOWHERE, Site
 from modeling.inputs.topology import Topology
+from modeling.queueing.bursts import Arrivals
 from modeling.uncertainty.evaluate_draws import evaluate_draws
 from modeling.uncertainty.parameter_draws import parameter_draws
 
@@ -40,7 +41,7 @@ def estimate_intervals(
     draws: int = 200,
     *,
     share: float = 0.9,
-    arrival_cv2: float = 1.0,
+    arrival_cv2: float | Arrivals = 1.0,
     site: Site = NOWHERE,
 ) -> EstimateIntervals:
     """Of one plan under one load, from `draws` draws of the parameters.

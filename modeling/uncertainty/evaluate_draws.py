@@ -12,6 +12,7 @@ from modeling.inputs.operator_profile import Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.site import NOWHERE, Site
 from modeling.inputs.topology import Topology
+from modeling.queueing.bursts import Arrivals
 from modeling.uncertainty.parameter_draws import ParameterDraws
 
 
@@ -23,7 +24,7 @@ def evaluate_draws(
     draws: ParameterDraws,
     *,
     latency: bool = True,
-    arrival_cv2: float = 1.0,
+    arrival_cv2: float | Arrivals = 1.0,
     site: Site = NOWHERE,
 ) -> ManyEstimates:
     """evaluate_many for each draw of the parameters: arrays of shape (draws, plans, loads), the last axis as there."""

@@ -15,6 +15,7 @@ from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.site import NOWHERE, Site
 from modeling.inputs.targets import ANY, Targets
 from modeling.inputs.topology import Topology
+from modeling.queueing.bursts import Arrivals
 from modeling.uncertainty.parameter_draws import ParameterDraws
 
 Floats = npt.NDArray[np.float64]
@@ -51,7 +52,7 @@ def violations(
     *,
     downtime_s: npt.ArrayLike = 0.0,
     backlog_s: npt.ArrayLike = 0.0,
-    arrival_cv2: float = 1.0,
+    arrival_cv2: float | Arrivals = 1.0,
     site: Site = NOWHERE,
 ) -> Violations:
     """Probability that each plan, held from time 0 on, misses each target, and any of them.

@@ -161,8 +161,8 @@ def test_percentiles_of_the_latency__grow_with_the_load_and_with_the_share(
     assert high is not None
     told = np.array([[each.p50_s, each.p95_s, each.p99_s] for each in (low, high)])
     assert (np.diff(told, axis=1) >= 0).all()
-    # Both stand on lattices of their own, whose steps leave some part in a thousand.
-    assert (told[1] >= told[0] * (1 - 0.01)).all()
+    # Both stand on lattices of their own, whose steps are up to some thousandth of the longest times.
+    assert (told[1] >= told[0] * (1 - 0.01) - told[0, 2] / 1000).all()
 
 
 def _placed(plan: PhysicalPlan, data: st.DataObject) -> PhysicalPlan:

@@ -113,5 +113,5 @@ def test_mean_of_a_way__is_the_sum_of_its_means(parts: list[tuple[float, float]]
     plan = PhysicalPlan("way", dict.fromkeys(names, 1))
     operators = stations(topology, plan_flows(topology, profiles, plan, {"o0": 1.0}))
     told = latency_distribution(topology, operators, {streams[0].name: Delay(delay_s, delay_s**2)})
-    parts_s = sum(operators[name].waits()[0][2].mean_s + operators[name].service_s[0] for name in names) + delay_s
+    parts_s = sum(operators[name].waits()[0].waits[0].mean_s + operators[name].service_s[0] for name in names) + delay_s
     assert told.of_tuples.mean_s == pytest.approx(parts_s, rel=2e-3)

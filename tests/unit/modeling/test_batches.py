@@ -75,12 +75,21 @@ def test_percentiles_in_batches__are_those_of_a_simulation(rho: float, cs2: floa
 
 
 def test_tuples_beside_a_window__wait_while_it_is_worked_off() -> None:
-    # 100 tuples of 0.01 s every 10 s beside others at ρ ½: 1 s of work lasts 2 s, a fifth of the time, and waits fall
-    # from 1 s to 0 meanwhile
-    chance, longest_s = firing_waits(100.0, 10.0, 0.01, 0.5)
+    # 100 tuples of 0.01 s every 10 s (ρ 0.1) beside others at ρ ½: 1 s of work lasts 2 s, a fifth of the time, and
+    # waits fall from 1 s to 0 meanwhile
+    chance, longest_s = firing_waits(100.0, 0.01, 0.1, 0.5)
     assert (float(chance), float(longest_s)) == pytest.approx((0.2, 1.0))
 
 
 def test_batches__of_negative_size_or_spread_are_refused() -> None:
     with pytest.raises(ModelError, match="none may be negative"):
         Batches.sized(-1.0)
+
+
+def test_batches__that_vary_more_than_geometric_ones_are_taken_for_these_and_some_for_none() -> None:
+    # half a tuple on average, E[X²]/E[X] = 3: geometric of mean 2, of every fourth
+    sizes = Batches.sized(0.5, 5.0)
+    assert (float(sizes.mean), float(sizes.of_tuple)) == (2.0, 3.0)
+    service = two_moment_lattice(1.0, 1.0, 0.1, 2**12)
+    masses = np.fft.irfft(sizes.transform(np.fft.rfft(service.mass)), 2**12)
+    assert float(masses @ np.arange(2**12)) * 0.1 == pytest.approx(1.0)

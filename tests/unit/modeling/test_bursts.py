@@ -6,21 +6,13 @@ import pytest
 from modeling.errors import ModelError
 from modeling.queueing.bursts import Bursts, burst_waits
 from modeling.queueing.dispersion import dispersion_of
+from tests.unit.modeling.bursty import arrivals_s
 from tests.unit.modeling.lindley import confidence, waits_s
-
-
-def arrivals_s(rng: np.random.Generator, bursts: Bursts, rate_per_s: float, count: int) -> np.ndarray:
-    """Poisson arrivals at each level; in the clock that runs as fast as the rate they are even."""
-    clock = np.cumsum(rng.standard_exponential(count)) / rate_per_s
-    spells = int(clock[-1] / (bursts.mean_s + bursts.pause_s) * 2) + 100
-    lengths = np.stack([rng.exponential(s, spells) for s in (bursts.mean_s, bursts.pause_s)], axis=1).ravel()
-    levels = np.tile([bursts.factor, bursts.pause_factor], spells)
-    return np.interp(clock, np.cumsum(lengths * levels), np.cumsum(lengths))
 
 
 def test_waits__of_arrivals_without_bursts_are_those_of_m_m_1() -> None:
     # ρ = ½, s = 2: half wait, 4 s on average; all wait E[W] = 2 s, E[W²] = ½ · 2 · 16 = 16 s²
-    found = burst_waits(0.5, 2.0, Bursts(0.3, 1.0, 5.0))
+    found = burst_waits(0.5, 2.0, Bursts(0.3, 1.0, 5.0).levels)
     assert found.delayed == pytest.approx([0.5, 0.5])
     assert found.moment(1) == pytest.approx([2.0, 2.0])
     assert found.moment(2) == pytest.approx([16.0, 16.0])
@@ -28,19 +20,19 @@ def test_waits__of_arrivals_without_bursts_are_those_of_m_m_1() -> None:
 
 def test_waits__in_spells_of_hours_are_those_of_each_rate_alone() -> None:
     # ρ = 0.8 in bursts and 0.2 between them: 0.8/0.2 and 0.2/0.8 services of 1
-    found = burst_waits(0.5, 1.0, Bursts(0.5, 1.6, 1e7))
+    found = burst_waits(0.5, 1.0, Bursts(0.5, 1.6, 1e7).levels)
     assert found.moment(1) == pytest.approx([4.0, 0.25], rel=1e-4)
     assert found.weight == pytest.approx([0.8, 0.2])
     assert found.survival(3.0) == pytest.approx([0.8 * np.exp(-0.6), 0.2 * np.exp(-2.4)], rel=1e-4)
 
 
 def test_waits__in_spells_shorter_than_services_are_those_of_the_mean_rate() -> None:
-    found = burst_waits(0.5, 1.0, Bursts(0.5, 1.6, 1e-4))
+    found = burst_waits(0.5, 1.0, Bursts(0.5, 1.6, 1e-4).levels)
     assert found.moment(1) == pytest.approx([1.0, 1.0], rel=1e-3)
 
 
 def test_queues__that_bursts_fill_grow_as_long_as_these_last() -> None:
-    one, ten = (burst_waits(0.6, 1e-3, Bursts(0.2, 4.0, mean_s)) for mean_s in (10.0, 100.0))
+    one, ten = (burst_waits(0.6, 1e-3, Bursts(0.2, 4.0, mean_s).levels) for mean_s in (10.0, 100.0))
     assert ten.moment(1) / one.moment(1) == pytest.approx([10, 10], rel=0.01)
 
 
@@ -56,7 +48,7 @@ def test_mean_and_p95__are_those_of_a_simulation_of_exponential_services(bursts:
         return float(waited.mean()), float(np.quantile(waited, 0.95))
 
     runs = [replication() for _ in range(12)]
-    found = burst_waits(rho, service_s, bursts)
+    found = burst_waits(rho, service_s, bursts.levels)
     low, high = confidence([mean for mean, _ in runs])
     assert low <= float((found.weight * found.moment(1)).sum()) <= high
     low, high = confidence([p95 for _, p95 in runs])

@@ -6,19 +6,14 @@ import pytest
 
 from modeling.errors import ModelError
 from modeling.queueing.queues import (
-    Merging,
     allen_cunneen_wait_s,
     allen_cunneen_waits_s,
-    dealt_ca2,
-    departure_ca2,
     erlang_c,
     erlang_cs,
     kingman_wait_s,
     kingman_waits_s,
     klb_wait_s,
     klb_waits_s,
-    merged_ca2,
-    selected_ca2,
 )
 
 
@@ -77,41 +72,8 @@ def test_klb__says_that_nobody_waits_where_nothing_varies() -> None:
     assert klb_wait_s(0.5, 1.0, 0.0, 0.0) == 0
 
 
-def test_selected__tuples_are_thinned_below_1_and_come_together_above() -> None:
-    # kept at random: 0.3·0.25 + 0.7; three at once vary threefold over long spans
-    assert selected_ca2([0.25, 0.25], [0.3, 3.0]) == pytest.approx([0.775, 0.75])
-
-
 def test_wait__grows_without_bound_towards_saturation() -> None:
     assert kingman_wait_s(1 - 1e-9, 1.0, 1, 1) > 1e8
-
-
-def test_departures__of_a_saturated_station_vary_like_its_services() -> None:
-    assert departure_ca2(1.0, 1.0, 0.25) == pytest.approx(0.25)
-    assert departure_ca2(0.0, 1.0, 0.25) == pytest.approx(1.0)
-
-
-def test_round_robin__makes_a_poisson_stream_erlang() -> None:
-    # the gap between every 4th arrival of a Poisson stream is Erlang-4: cv² = 1/4
-    assert dealt_ca2(1.0, 4) == 0.25
-
-
-def test_merging__weighs_by_rate() -> None:
-    # (3·1 + 1·0) / 4
-    assert merged_ca2([Merging(3.0, 1.0), Merging(1.0, 0.0)]) == pytest.approx(0.75)
-
-
-def test_merging__of_equal_streams_is_nearer_to_poisson_where_the_station_is_idle() -> None:
-    # two equal streams at ρ = ½: weight 1/(1 + ¼·(2 − 1)) = 0.8 of 0.2, the rest Poisson
-    assert merged_ca2([Merging(1.0, 0.2), Merging(1.0, 0.2)], 0.5) == pytest.approx(0.36)
-    assert merged_ca2([Merging(2.0, 0.2, streams=2)], 0.5) == pytest.approx(0.36)
-    # one stream is what it is
-    assert merged_ca2([Merging(1.0, 0.2)], 0.5) == pytest.approx(0.2)
-
-
-def test_merging__of_streams_of_batches_stays_one_of_batches() -> None:
-    # batches of 3 over short spans, whatever comes over long ones: 0.8·5 + 0.2·3
-    assert merged_ca2([Merging(2.0, 5.0, short_ca2=3.0, streams=2)], 0.5) == pytest.approx(4.6)
 
 
 @pytest.mark.slow

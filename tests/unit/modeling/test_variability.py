@@ -10,6 +10,7 @@ from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Grouping, Operator, Stream, Topology
 from modeling.latency.distribution import stations
+from modeling.queueing.batches import as_customers
 from modeling.queueing.queues import klb_waits_s
 
 KEYS = KeyHistogram({f"k{number}": 0.001 for number in range(1000)})
@@ -123,7 +124,10 @@ def test_many_plans__take_the_same_variability(grouping: Grouping, made: float) 
     for number, plan in enumerate(of_all):
         expected_s = 0.0
         for each in stations(topology, plan_flows(topology, profiles, plan, load)).values():
-            sojourn_s = klb_waits_s(each.utilisation, each.service_s, each.ca2, each.service_cv2) + each.service_s
+            size = np.ones(1) if each.batch is None else each.batch
+            customers = as_customers(size, each.service_s, each.ca2, each.service_cv2)
+            # a batch waits, then a tuple for half of the others in it
+            sojourn_s = klb_waits_s(each.utilisation, *customers) + (size - 1) / 2 * each.service_s + each.service_s
             expected_s += float(each.weights @ sojourn_s)
         assert quick.mean_s[number, 0] == pytest.approx(expected_s, rel=1e-6)
         of_one = alone[number]

@@ -1,0 +1,116 @@
+"""What is not in an estimate's numbers, or only roughly, where that applies."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from modeling.flow.rates import OperatorFlow
+from modeling.inputs.operator_profile import Profiles
+from modeling.inputs.physical_plan import PhysicalPlan
+from modeling.inputs.site import Site
+from modeling.inputs.topology import Topology
+from modeling.latency.stream_delays import BUFFER_BYTES
+from modeling.queueing.bursts import Arrivals
+from modeling.queueing.full_line import full_line_throughput
+
+BURSTY_CV2 = 2.0
+"""Gaps that vary more come in bursts, and how long these last decides what waits."""
+
+LINE, LINE_UTILISATION, LINE_CV2 = 4, 0.7, 0.5
+"""So many operators in line, that busy, with services that even: their waits depend on each other."""
+
+NEARLY_AS_FULL = 0.8
+"""Of the fullest operator's utilisation, from which on an operator holds others up when buffers are small."""
+
+LOSS = 0.05
+"""Part of the throughput beyond saturation whose loss is worth a note."""
+
+_EXCLUSIVE, _FLOATING = 2, 8
+"""Flink's network buffers: of each channel, and of each instance that reads, by default."""
+
+
+def notes(
+    topology: Topology,
+    profiles: Profiles,
+    plan: PhysicalPlan,
+    flows: Sequence[OperatorFlow],
+    arrivals: Arrivals,
+    site: Site,
+) -> tuple[str, ...]:
+    """flows: of the plan under its load, in topological order."""
+    by_name = {flow.name: flow for flow in flows}
+    found = [*_of_site(topology, plan, site)]
+    if arrivals.bursts is None and arrivals.cv2 > BURSTY_CV2:
+        found.append(
+            f"a cv² of arrivals of {arrivals.cv2:g} does not tell how long bursts last: the latency may be many times "
+            "too long, or too short; give bursts"
+        )
+    for name in topology.order:
+        profile = profiles[name]
+        if profile.service_shape is not None and profile.shape is None:
+            found.append(
+                f"service_shape of {name} has cv² {profile.service_shape.cv2:.3g}, service_cv2 is "
+                f"{profile.service_cv2:.3g}: the shape is left out"
+            )
+        for stream in topology.outputs(name):
+            made = profile.selectivity.get(stream.name, 1.0)
+            if stream.name in profile.windowed:
+                found.append(f"latency behind {name} counts from when its windows fire, not from when tuples came")
+            elif (
+                made >= 2
+                and stream.name not in profile.selectivity_cv2
+                and stream.name not in profile.input_selectivity
+            ):
+                found.append(
+                    f"every tuple of {name} is taken to make {made:g} on {stream.name}: where that number varies, "
+                    "tuples wait longer for each other; give selectivity_cv2"
+                )
+    if (line := _busy_line(topology, by_name)) >= LINE:
+        found.append(f"{line} busy operators with even services in line: waits go together, p95 up to 15 % too short")
+    return (*found, *_small_buffers(topology, plan, by_name, site))
+
+
+def _of_site(topology: Topology, plan: PhysicalPlan, site: Site) -> list[str]:
+    if (site.network is not None or site.service_factor) and not plan.places_nodes:
+        return ["the plan does not tell the node of every container: node speeds and network are left out"]
+    lacking = [stream.name for stream in topology.streams if stream.name not in site.bytes_per_tuple]
+    if site.network is not None and lacking:
+        return [f"bytes_per_tuple of {lacking[0]} is not told: whether links are full is left out"]
+    return []
+
+
+def _busy_line(topology: Topology, flows: dict[str, OperatorFlow]) -> int:
+    """Most busy operators with even services on a way."""
+    longest: dict[str, int] = {}
+    for name in topology.order:
+        flow = flows[name]
+        counts = float(flow.busiest[0, 0]) >= LINE_UTILISATION and 0 < float(flow.cv2[0]) <= LINE_CV2
+        before = max((longest[stream.upstream] for stream in topology.inputs(name)), default=0)
+        longest[name] = before + counts
+    return max(longest.values())
+
+
+def _small_buffers(
+    topology: Topology, plan: PhysicalPlan, flows: dict[str, OperatorFlow], site: Site
+) -> tuple[str, ...]:
+    """Where buffers hold few tuples, operators that are nearly as full as the fullest hold each other up."""
+    busy = {name: float(flow.busiest[0, 0]) for name, flow in flows.items()}
+    full = [name for name in topology.order if busy[name] >= NEARLY_AS_FULL * max(busy.values()) > 0]
+    between = [s for s in topology.streams if s.upstream in full and s.downstream in full]
+    sized = {s.name: site.bytes_per_tuple.get(s.name, 0.0) for s in between}
+    held = {
+        s.name: (_EXCLUSIVE * plan.parallelism[s.upstream] + _FLOATING) * BUFFER_BYTES / sized[s.name]
+        for s in between
+        if sized[s.name] > 0
+    }
+    if not held:
+        return ()
+    least = min(held, key=lambda name: held[name])
+    cv2 = float(np.mean([float(flows[name].cv2[0]) for name in full]))
+    lost = 1 - float(full_line_throughput(len(full), cv2, held[least]))
+    if lost < LOSS:
+        return ()
+    return (
+        f"buffers of {least} hold about {held[least]:.0f} tuples: beyond saturation up to {lost:.0%} less gets through "
+        "than throughput and maximum say",
+    )

@@ -21,6 +21,9 @@ from modeling.inputs.site import ContainerSize, Site
 from modeling.inputs.targets import Targets
 from modeling.inputs.topology import Engine, Grouping, Operator, Stream, Topology
 from modeling.inputs.windowed_output import WindowedOutput, WindowKind
+from modeling.queueing.bursts import Arrivals, Bursts
+from modeling.queueing.dispersion import dispersion_of
+from modeling.queueing.service_shape import ServiceShape
 from modeling.remedies import change_of, excuses
 from modeling.rescaling.checkpoints import Checkpoints
 from modeling.rescaling.plan_change import PlanChange, RescaleEstimate
@@ -32,6 +35,8 @@ from modeling.uncertainty.parameter_draws import ParameterDraws, parameter_draws
 from modeling.uncertainty.violation import Violations, violations
 
 __all__ = [
+    "Arrivals",
+    "Bursts",
     "Calibrated",
     "Checkpoints",
     "Container",
@@ -62,6 +67,7 @@ __all__ = [
     "RescaleEstimate",
     "RescaleModel",
     "ScaleEfficiency",
+    "ServiceShape",
     "Site",
     "Stream",
     "Targets",
@@ -73,6 +79,7 @@ __all__ = [
     "calibrated_profiles",
     "change_of",
     "declared_rescale",
+    "dispersion_of",
     "drifts",
     "estimate_intervals",
     "evaluate",

@@ -51,15 +51,14 @@ class StationBatches:
 class Station:
     """One operator as a place to wait and be served: what decides the wait of each kind of its instances.
 
-    per_s: tuples per second into all instances; streams_per_s: on each stream that enters, before it is dealt. weights:
-    part of them that all instances of a kind are given. service_s: mean seconds per tuple; kinds differ where their
+    per_s: tuples per second into all instances; parts: of them by stream, where any enters. weights: part of them that all instances of a kind are given. service_s: mean seconds per tuple; kinds differ where their
     nodes do, or what they are given by which stream. service_cv2: of single tuples, in all instances alike; shape: how
     these spread beyond it. batches: by which tuples come; batch: E[X²]/E[X] of all that come at any time. What is of
     kinds has the shape (kinds,). levels: between which the rate goes up and down, of single values.
     """
 
     per_s: float
-    streams_per_s: Mapping[str, float]
+    parts: Mapping[str, float]
     weights: Floats
     utilisation: Floats
     ca2: Floats
@@ -212,7 +211,7 @@ def stations(
         )
         found[flow.name] = Station(
             float(flow.entering_per_s[0, 0]),
-            {name: float(per_s[0, 0]) for name, per_s in flow.stream_per_s.items()},
+            {name: float(each[0, 0]) for name, each in loads.parts.items()},
             of_kinds(loads.weight),
             of_kinds(loads.busy),
             of_kinds(arriving.ca2(loads)),
@@ -249,7 +248,7 @@ def latency_distribution(
         station = operators[name]
         before = [
             (
-                station.streams_per_s[stream.name],
+                station.parts[stream.name],
                 [
                     _delayed(way, added.get(stream.name), step_s)
                     for way in _entering(reached[stream.upstream], operators[stream.upstream], station)

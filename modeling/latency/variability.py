@@ -65,10 +65,7 @@ class KindLoads:
             self.service_s = np.where(taken > 0, worked / np.where(taken > 0, taken, 1.0), idle_s)
         cv2 = _mixed_cv2(flow)
         self.cv2 = np.broadcast_to(cv2, (len(self.counts), cv2.shape[1]))[:, None]
-        given = np.stack(list(flow.stream_per_s.values()))
-        whole = given.sum(axis=0)
-        parts = np.where(whole > 0, given / np.where(whole > 0, whole, 1.0), 1 / len(given))
-        self._parts = dict(zip(flow.stream_per_s, parts, strict=True))
+        self.parts = _parts(flow)
 
     @property
     def parallelism(self) -> Floats:
@@ -80,7 +77,20 @@ class KindLoads:
 
     def part(self, stream: str) -> Floats:
         """Of all that enters, by rate, shape (plans or 1, scenarios)."""
-        return self.by_plan(self._parts[stream])
+        return self.by_plan(self.parts[stream])
+
+
+def _parts(flow: OperatorFlow) -> dict[str, Floats]:
+    """Of all that enters, by stream; of an ALL stream each copy is a tuple."""
+    names = dict.fromkeys(flow.streams)
+    if len(names) == 1:
+        return dict.fromkeys(names, np.ones((1, 1)))
+    copies, whole = flow.shares.sum(axis=2), flow.entering_per_s
+    entering = {name: np.zeros_like(whole) for name in names}
+    for at, name in enumerate(flow.streams):
+        entering[name] += flow.term_per_s[:, at] * copies[:, at, None]
+    some = np.where(whole > 0, whole, 1.0)
+    return {name: np.where(whole > 0, each / some, 1 / len(names)) for name, each in entering.items()}
 
     @cached_property
     def used(self) -> Floats:
@@ -112,10 +122,12 @@ def _mixed_cv2(flow: OperatorFlow) -> Floats:
     cv2 = flow.cv2[None]
     if not flow.profile.stream_service_s or len(flow.streams) < 2:
         return cv2
-    weight, each_s = flow.term_per_s, flow.service_s
+    weight, each_s = flow.term_per_s * flow.shares.sum(axis=2)[:, :, None], flow.service_s
     mean_s = (weight * each_s).sum(axis=1)
     squares = (weight * each_s**2).sum(axis=1) * weight.sum(axis=1)
-    return np.where(mean_s > 0, (1 + cv2) * squares / np.where(mean_s > 0, mean_s, 1.0) ** 2 - 1, cv2)
+    # Of services alike it is cv2, which rounding must not take below 0.
+    spread = np.maximum(squares / np.where(mean_s > 0, mean_s, 1.0) ** 2, 1.0)
+    return np.where(mean_s > 0, (1 + cv2) * spread - 1, cv2)
 
 
 @dataclass(frozen=True)

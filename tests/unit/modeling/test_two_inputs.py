@@ -14,7 +14,7 @@ from modeling.calibration.operator_sample import OperatorSample
 from modeling.evaluate import evaluate
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.physical_plan import PhysicalPlan
-from modeling.inputs.topology import Operator, Stream, Topology
+from modeling.inputs.topology import Grouping, Operator, Stream, Topology
 
 JOIN = Topology("join", tuple(Operator(n) for n in "abj"), (Stream("a", "j"), Stream("b", "j")))
 SOURCES = {name: OperatorProfile(name, 0.0) for name in "ab"}
@@ -133,3 +133,28 @@ def test_spread_between_parallelisms__is_none_of_single_tuples() -> None:
     assert profile.efficiency.exponent == pytest.approx(0.5, abs=0.01)
     # Means of 10 and 20 ms differ by a cv² of 1/9: of all samples in one it would be 2 · 250 / 15² - 1 = 1.22.
     assert profile.service_cv2 == pytest.approx(1.0, rel=0.01)
+
+
+def test_copies_of_a_stream_to_all__count_in_what_an_instance_serves() -> None:
+    topology = Topology(
+        "copies", tuple(Operator(n) for n in "abj"), (Stream("a", "j", Grouping.FIELDS), Stream("b", "j", Grouping.ALL))
+    )
+    of_j = OperatorProfile("j", 0.002, service_cv2=0.0, stream_service_s={"a->j": 0.001, "b->j": 0.02})
+    plan = PhysicalPlan("copies", {"a": 1, "b": 1, "j": 2})
+    one = evaluate(topology, {**SOURCES, "j": of_j}, plan, {"a": 300.0, "b": 20.0})
+    # Each of two is given 150 of a and all 20 of b: rho = .15 + .4, and by Pollaczek and Khinchine
+    # W = sum of rate x s² / 2 (1 - rho) = (150 x 1e-6 + 20 x 4e-4) / 0.9
+    assert one.operators["j"].wait_s == pytest.approx(8.15e-3 / 0.9)
+    # A tuple of j is one of 300 of a or of 40 copies of b.
+    mean_s = 8.15e-3 / 0.9 + (300 * 0.001 + 40 * 0.02) / 340
+    assert one.latency_s == pytest.approx(mean_s)
+
+
+@pytest.mark.parametrize("rate", [71.42857142857143, 100 / 3, 0.1, 123.456])
+def test_constant_services_of_streams_alike__do_not_vary_whatever_rounding_says(rate: float) -> None:
+    of_j = OperatorProfile("j", 0.001, service_cv2=0.0, stream_service_s={"a->j": 0.001})
+    one = evaluate(
+        JOIN, {**SOURCES, "j": of_j}, PhysicalPlan("join", dict.fromkeys("abj", 1)), {"a": rate, "b": rate / 7}
+    )
+    used = rate * 8 / 7 * 0.001
+    assert one.operators["j"].wait_s == pytest.approx(used / (1 - used) * 0.001 / 2)

@@ -84,7 +84,7 @@ class Capacity:
         (plans, scenarios). used: by these scenarios. Infinite where nothing comes.
 
         Use is linear in the load, but where outputs follow windows: then the first crossing of 1 is sought, upwards
-        from where nothing saturates.
+        from the load itself, or from the half, the quarter and so on that nothing exceeds.
         """
         if not self._windowed:
             first = used.argmax(axis=1)
@@ -137,8 +137,8 @@ class Capacity:
     def first_crossing(
         self, scenarios: Scenarios, of: Ints | None = None, among: slice = slice(None)
     ) -> tuple[Floats, Ints]:
-        """Of one plan: the scale of each load at which one of some limits is first reached, and which of them. of: the
-        limit of each scenario that is asked for, any where None.
+        """Of one plan: the scale of each load at which one of some limits is first reached, and which of them; 1 or
+        less where it is exceeded, more where not. of: the limit of each scenario that is asked for, any where None.
         """
         every = np.arange(scenarios.count)
 
@@ -149,8 +149,8 @@ class Capacity:
         def most(scales: Floats) -> Floats:
             return used(scales).max(axis=0) if of is None else used(scales)[of, every]
 
-        low = np.minimum(1.0, 0.5 / np.maximum(used(np.ones(scenarios.count)).max(axis=0), 0.5))
-        while (too_high := used(low).max(axis=0) >= 1).any():
+        low = np.ones(scenarios.count)
+        while (too_high := most(low) >= 1).any():
             low = np.where(too_high, low / 2, low)
         begun, high = low, low
         found = ~scenarios.loads_per_s.any(axis=1)

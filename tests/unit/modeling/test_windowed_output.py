@@ -88,6 +88,27 @@ def test_evaluate__finds_where_a_topology_with_windows_saturates() -> None:
     assert evaluate(topology, profiles, plan, {"in": 4000.0}).throughput_per_s["in"] == pytest.approx(2000)
 
 
+def test_more_load_than_a_reader_of_sessions_could_take_less_of__is_carried() -> None:
+    """One key: L a second end L e^-L sessions of a second's gap, at most 1/e at L = 1, and 0.193 at L = 2.6."""
+    topology = Topology("sessions", tuple(map(Operator, "swr")), (Stream("s", "w"), Stream("w", "r")))
+    sessions = {"w->r": WindowedOutput(WindowKind.SESSION, 1.0, 1)}
+    profiles = {
+        "s": OperatorProfile("s", 0.0),
+        "w": OperatorProfile("w", 0.0, windowed=sessions),
+        "r": OperatorProfile("r", 4.0),
+    }
+    plan = PhysicalPlan("sessions", dict.fromkeys("swr", 1))
+    one = evaluate(topology, profiles, plan, {"s": 2.6})
+    assert one.utilisation == pytest.approx(4 * 2.6 * np.exp(-2.6))
+    assert one.stable
+    assert one.excess_per_s == {"s": 0.0}
+    assert np.isfinite(one.latency_s)
+    # L e^-L = 1/4 has the roots 0.357 and 2.153: what is between them is too much.
+    over = evaluate(topology, profiles, plan, {"s": 1.0})
+    assert not over.stable
+    assert over.saturation_scale == pytest.approx(0.35740295)
+
+
 def test_many_at_once__find_the_same_as_one_by_one() -> None:
     topology, profiles, plan = windowed()
     wider = PhysicalPlan("t", {"in": 1, "count": 5, "sink": 1})

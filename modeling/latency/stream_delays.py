@@ -112,13 +112,14 @@ class StreamDelays:
 def plan_delays(
     topology: Topology, profiles: Profiles, plan: PhysicalPlan, load_per_s: Mapping[str, float], site: Site
 ) -> dict[str, Delay]:
-    """What the site adds to each stream, and before each source that polls, under one plan and load."""
+    """What the site adds to each stream, under one plan and load."""
     capacity = Capacity(topology, profiles, [plan], site)
     delays = StreamDelays(topology, capacity.placed, site, {})
     found: dict[str, Delay] = {}
 
     def visit(flow: OperatorFlow, crossings: Sequence[tuple[str, Crossing]]) -> None:
-        found.update({name: each.first() for name, each in delays.of(flow, crossings).items()})
+        if topology.inputs(flow.name):
+            found.update({name: each.first() for name, each in delays.of(flow, crossings).items()})
 
     capacity.used(Scenarios(np.array([[load_per_s[source] for source in topology.sources]])), visit)
     return found

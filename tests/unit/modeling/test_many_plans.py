@@ -15,6 +15,7 @@ from modeling.flow.scenarios import Parameters
 from modeling.inputs.key_histogram import KeyHistogram
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.physical_plan import Container, Instance, PhysicalPlan
+from modeling.inputs.polling import Polling
 from modeling.inputs.site import Site
 from modeling.inputs.targets import Targets
 from modeling.inputs.topology import Engine, Grouping, Operator, Stream, Topology
@@ -292,6 +293,16 @@ def test_excuse__of_a_latency_adds_what_helps_and_no_more() -> None:
     assert not hopeless.mendable
     assert "no parallelism helps" in str(hopeless)
     assert change_of([*found, hopeless]) == {}
+
+
+def test_excuse__of_a_source_that_polls_counts_its_wait_once() -> None:
+    topology, profiles, plan = wide()
+    profiles["in"] = OperatorProfile("in", 0.0, polling=Polling(0.02, 500))
+    load = {"in": 100.0}
+    told_p95_s = float(told(evaluate_many(topology, profiles, [plan], {"in": [100.0]}).latency).p95_s[0, 0])
+    assert excuses(topology, profiles, plan, load, Targets(max_latency_s=told_p95_s * 1.001)) == ()
+    (late,) = excuses(topology, profiles, plan, load, Targets(max_latency_s=told_p95_s * 0.999))
+    assert late.value == pytest.approx(told_p95_s)
 
 
 def test_excuse__of_skewed_keys_says_that_no_parallelism_helps() -> None:

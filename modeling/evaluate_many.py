@@ -151,7 +151,7 @@ def evaluate_scenarios(
         for early in range(0, scenarios.count, across):
             of = slice(early, min(scenarios.count, early + across))
             some = scenarios.part(of.start, of.stop)
-            used, moments = _loaded(capacity, topology, some, asked)
+            used, moments = loaded(capacity, topology, some, asked)
             utilisation[:, at, of] = used[:, : len(topology.order)].transpose(1, 0, 2)
             scale[at, of], first[at, of] = capacity.saturation(some, used)
             taken[at, of] = capacity.throughput_per_s(some, used)
@@ -167,7 +167,7 @@ def evaluate_scenarios(
     )
 
 
-def _loaded(
+def loaded(
     capacity: Capacity, topology: Topology, scenarios: Scenarios, asked: Asked
 ) -> tuple[Floats, Mapping[str, SinkTimes]]:
     """What the loads use of all limits, shape (plans, limits, scenarios), and when tuples come to the sinks."""

@@ -1,24 +1,29 @@
 """The least parallelism that carries a load: which counts of one operator do, and the plan with the fewest instances.
 
-Every answer is read off evaluate_many: what is found here holds there.
+Every answer is read off the core that evaluate_many stands on: what is found here holds there.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import inf
 
 import networkx as nx
 import numpy as np
 import numpy.typing as npt
 
-from modeling.evaluate_many import evaluate_many
+from modeling.evaluate_many import Asked, checked_loads, loaded
+from modeling.flow.rates import KnownDealing
 from modeling.flow.routing import POINTWISE
+from modeling.flow.scenarios import Scenarios
+from modeling.flow.throughput import Capacity
 from modeling.inputs.operator_profile import Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.scale_efficiency import LINEAR
 from modeling.inputs.topology import Grouping, Topology
 from modeling.inputs.windowed_output import WindowKind
 from modeling.latency.delay import Delay
+from modeling.latency.moments import ManyLatencies, SinkTimes
 from modeling.queueing.bursts import Arrivals
 
 Floats = npt.NDArray[np.float64]
@@ -55,23 +60,38 @@ class Question:
 
     def used(self, several: Sequence[Counts]) -> Floats:
         """Of the busiest instance of each operator, shape (parallelisms, operators)."""
-        plans = [PhysicalPlan(self.topology.name, dict(each)) for each in several]
-        loads = {source: [rate] for source, rate in self.load_per_s.items()}
-        return np.asarray(evaluate_many(self.topology, self.profiles, plans, loads, latency=False).utilisation[:, 0])
+        return self._loaded(several, latency=False)[0]
 
     def latency_s(self, several: Sequence[Counts], share: float | None) -> Floats:
         """End to end, the mean where share is None, shape (parallelisms,)."""
-        plans = [PhysicalPlan(self.topology.name, dict(each)) for each in several]
-        loads = {source: [rate] for source, rate in self.load_per_s.items()}
-        latency = evaluate_many(
-            self.topology, self.profiles, plans, loads, arrival_cv2=self.arrival_cv2, delays=self.delays
-        ).latency
-        assert latency is not None
-        return np.asarray((latency.mean_s if share is None else latency.quantile_s(share))[:, 0])
+        return _latency_s(*self._loaded(several), share)
 
-    def holds(self, several: Sequence[Counts]) -> Flags:
-        """Whether no operator is busier than it may be, shape (parallelisms,)."""
-        return np.asarray((self.used(several) <= self.max_utilisation * ROUNDING).all(axis=1))
+    def holds(self, several: Sequence[Counts], max_latency_s: float = inf, share: float | None = None) -> Flags:
+        """Whether no operator is busier than it may be, and the latency no longer, shape (parallelisms,)."""
+        used, sinks = self._loaded(several, latency=max_latency_s < inf)
+        held = np.asarray((used <= self.max_utilisation * ROUNDING).all(axis=1))
+        return held if max_latency_s == inf else held & (_latency_s(used, sinks, share) <= max_latency_s * ROUNDING)
+
+    def _loaded(self, several: Sequence[Counts], *, latency: bool = True) -> tuple[Floats, Mapping[str, SinkTimes]]:
+        plans = [PhysicalPlan(self.topology.name, dict(each)) for each in several]
+        capacity = Capacity(self.topology, self.profiles, plans, known=self._known)
+        asked = Asked(latency, self.arrival_cv2, self.delays or {})
+        used, sinks = loaded(capacity, self.topology, self._scenario, asked)
+        return used[:, :, 0], sinks
+
+    @cached_property
+    def _scenario(self) -> Scenarios:
+        return Scenarios(checked_loads(self.topology, self.profiles, self.load_per_s))
+
+    @cached_property
+    def _known(self) -> KnownDealing:
+        return KnownDealing(self.topology, self.profiles)
+
+
+def _latency_s(used: Floats, sinks: Mapping[str, SinkTimes], share: float | None) -> Floats:
+    stable = np.asarray((used < 1).all(axis=1, keepdims=True))
+    latency = ManyLatencies(sinks, stable, np.zeros_like(stable))
+    return np.asarray((latency.mean_s if share is None else latency.quantile_s(share))[:, 0])
 
 
 def least_count(question: Question, parallelism: Counts, operator: str, begin: int = 1) -> int | None:
@@ -107,10 +127,11 @@ def fewest_instances(question: Question) -> dict[str, int] | str:
     pointwise groupings deal by both numbers and each reader of an ALL stream gives out a copy more, are searched
     together, branch and bound; exact unless more than MAX_TRIED have to be tried.
     """
-    topology = question.topology
-    found = dict.fromkeys(topology.order, 1)
-    found |= {name: counts[0] for name in topology.order if len(counts := question.counts(name)) and counts[0] > 1}
-    for part in _coupled(topology):
+    allowed = {name: question.counts(name) for name in question.topology.order}
+    if none := [name for name, counts in allowed.items() if not counts]:
+        return none[0]
+    found = {name: counts[0] for name, counts in allowed.items()}
+    for part in _coupled(question.topology):
         if len(part) == 1:
             least = least_count(question, found, part[0])
             if least is None:
@@ -135,8 +156,7 @@ def fewest_within_latency(
     """
 
     def held(several: Sequence[Counts]) -> Flags:
-        fast = question.latency_s(several, share) <= max_latency_s * ROUNDING
-        return fast & question.holds(several)
+        return question.holds(several, max_latency_s, share)
 
     wide = _widened(question, dict(begun), max_latency_s, share, held)
     if wide is None:

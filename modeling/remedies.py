@@ -104,9 +104,10 @@ class _Search:
             if not missed:
                 continue
             bound = min(bound for _, bound in missed)
-            least = self._least(changed, name, bound)
+            question = replace(self._question, max_utilisation=bound)
+            least = least_count(question, changed, name, parallelism[name] + 1)
             if least is None:
-                remedy, change = self._beyond_parallelism(changed, name, bound), {}
+                remedy, change = beyond_parallelism(question, changed, name), {}
             else:
                 remedy, change = f"give {name} {least} instances instead of {parallelism[name]}", {name: least}
                 changed[name] = least
@@ -128,49 +129,6 @@ class _Search:
         if targets.max_latency_s is not None and used >= 1 and not missed:
             missed.append(("latency", _FULL))
         return missed
-
-    def _least(self, parallelism: Mapping[str, int], name: str, bound: float) -> int | None:
-        """Of one operator, the others as they are, so that its busiest instance keeps the bound."""
-        if parallelism[name] >= self._most[name]:
-            return None
-        return least_count(replace(self._question, max_utilisation=bound), parallelism, name, parallelism[name] + 1)
-
-    def _beyond_parallelism(self, parallelism: Mapping[str, int], name: str, bound: float) -> str:
-        if any(stream.grouping is Grouping.CUSTOM for stream in self._topology.inputs(name)):
-            return f"no parallelism helps, as the shares of its custom grouping are given: make {name} faster"
-        if grouped := self._by_grouping(parallelism, name, bound):
-            return f"no parallelism helps, as {grouped}: change the grouping, or make {name} faster"
-        at, most = self._topology.order.index(name), self._most[name]
-        used = float(self._question.used([{**parallelism, name: most}])[0, at])
-        evenly = even_count(replace(self._question, max_utilisation=bound), parallelism, name)
-        if self._profiles[name].efficiency != LINEAR:
-            return f"no parallelism up to {most} helps, as each instance slows the others: make {name} faster"
-        if evenly <= most:
-            return (
-                f"no parallelism helps, as its busiest instance is at {used:.3g} even with {most}: spread its heaviest "
-                f"key, or make {name} faster"
-            )
-        return f"not even {most} instances do: raise its max_parallelism to {ceil(evenly - 1e-9)} or more"
-
-    def _by_grouping(self, parallelism: Mapping[str, int], name: str, bound: float) -> str:
-        """What streams do that instances cannot share, where that is what keeps the operator from the bound."""
-        inputs = self._topology.inputs(name)
-        at_one = [stream for stream in inputs if stream.grouping is Grouping.GLOBAL]
-        at_all = [stream for stream in inputs if stream.grouping is Grouping.ALL]
-        unshared = {stream.name for stream in (*at_one, *at_all)}
-        if not unshared:
-            return ""
-        if len(unshared) < len(inputs):
-            streams = tuple(
-                replace(s, grouping=Grouping.SHUFFLE) if s.name in unshared else s for s in self._topology.streams
-            )
-            shared = replace(self._topology, streams=streams)
-            used = replace(self._question, topology=shared).used([{**parallelism, name: self._most[name]}])
-            if used[0, shared.order.index(name)] > bound * ROUNDING:
-                return ""
-        parts = [f"all tuples of {stream.name} go to one instance" for stream in at_one]
-        parts += [f"every instance gets every tuple of {stream.name}" for stream in at_all]
-        return " and ".join(parts)
 
     def _latency_excuse(self, before: Mapping[str, int], changed: dict[str, int], *, mendable: bool) -> list[Excuse]:
         bound = self._targets.max_latency_s
@@ -205,6 +163,44 @@ class _Search:
             question = replace(self._question, profiles={**self._profiles, name: quick})
             without.append(float(question.latency_s([parallelism], self._targets.latency_share)[0]))
         return self._topology.order[int(np.argmin(without))]
+
+
+def beyond_parallelism(question: Question, parallelism: Mapping[str, int], name: str) -> str:
+    """What would help where no number of instances of an operator keeps it to its utilisation, and why these do not."""
+    if any(stream.grouping is Grouping.CUSTOM for stream in question.topology.inputs(name)):
+        return f"no parallelism helps, as the shares of its custom grouping are given: make {name} faster"
+    most = question.counts(name)[-1]
+    if grouped := _by_grouping(question, {**parallelism, name: most}, name):
+        return f"no parallelism helps, as {grouped}: change the grouping, or make {name} faster"
+    if question.profiles[name].efficiency != LINEAR:
+        return f"no parallelism up to {most} helps, as each instance slows the others: make {name} faster"
+    evenly = even_count(question, parallelism, name)
+    if evenly <= most:
+        used = float(question.used([{**parallelism, name: most}])[0, question.topology.order.index(name)])
+        return (
+            f"no parallelism helps, as its busiest instance is at {used:.3g} even with {most}: spread its heaviest "
+            f"key, or make {name} faster"
+        )
+    return f"not even {most} instances do: raise its max_parallelism to {ceil(evenly - 1e-9)} or more"
+
+
+def _by_grouping(question: Question, parallelism: Mapping[str, int], name: str) -> str:
+    """What streams do that instances cannot share, where that is what keeps the operator from its utilisation."""
+    topology = question.topology
+    inputs = topology.inputs(name)
+    at_one = [stream for stream in inputs if stream.grouping is Grouping.GLOBAL]
+    at_all = [stream for stream in inputs if stream.grouping is Grouping.ALL]
+    unshared = {stream.name for stream in (*at_one, *at_all)}
+    if not unshared:
+        return ""
+    if len(unshared) < len(inputs):
+        streams = tuple(replace(s, grouping=Grouping.SHUFFLE) if s.name in unshared else s for s in topology.streams)
+        used = replace(question, topology=replace(topology, streams=streams)).used([parallelism])
+        if used[0, topology.order.index(name)] > question.max_utilisation * ROUNDING:
+            return ""
+    parts = [f"all tuples of {stream.name} go to one instance" for stream in at_one]
+    parts += [f"every instance gets every tuple of {stream.name}" for stream in at_all]
+    return " and ".join(parts)
 
 
 def _too_busy(

@@ -51,10 +51,11 @@ class StationBatches:
 class Station:
     """One operator as a place to wait and be served: what decides the wait of each kind of its instances.
 
-    per_s: tuples per second into all instances; parts: of them by stream, where any enters. weights: part of them that all instances of a kind are given. service_s: mean seconds per tuple; kinds differ where their
-    nodes do, or what they are given by which stream. service_cv2: of single tuples, in all instances alike; shape: how
-    these spread beyond it. batches: by which tuples come; batch: E[X²]/E[X] of all that come at any time. What is of
-    kinds has the shape (kinds,). levels: between which the rate goes up and down, of single values.
+    per_s: tuples per second into all instances; parts: of them by stream, where any enters. weights: part of them that
+    all instances of a kind are given. service_s: mean seconds per tuple; kinds differ where their nodes do, or what
+    they are given by which stream. service_cv2: of single tuples, in all instances alike; shape: how these spread
+    beyond it. batches: by which tuples come; batch: E[X²]/E[X] of all that come at any time. What is of kinds has the
+    shape (kinds,). levels: between which the rate goes up and down, of single values.
     """
 
     per_s: float

@@ -79,19 +79,6 @@ class KindLoads:
         """Of all that enters, by rate, shape (plans or 1, scenarios)."""
         return self.by_plan(self.parts[stream])
 
-
-def _parts(flow: OperatorFlow) -> dict[str, Floats]:
-    """Of all that enters, by stream; of an ALL stream each copy is a tuple."""
-    names = dict.fromkeys(flow.streams)
-    if len(names) == 1:
-        return dict.fromkeys(names, np.ones((1, 1)))
-    copies, whole = flow.shares.sum(axis=2), flow.entering_per_s
-    entering = {name: np.zeros_like(whole) for name in names}
-    for at, name in enumerate(flow.streams):
-        entering[name] += flow.term_per_s[:, at] * copies[:, at, None]
-    some = np.where(whole > 0, whole, 1.0)
-    return {name: np.where(whole > 0, each / some, 1 / len(names)) for name, each in entering.items()}
-
     @cached_property
     def used(self) -> Floats:
         """Utilisation that a tuple meets, shape (plans or 1, scenarios), at most 1."""
@@ -115,6 +102,19 @@ def _parts(flow: OperatorFlow) -> dict[str, Floats]:
         return self.by_plan(
             np.einsum("rkn,rkn,rkn->rn", self.weight, self.thin, np.broadcast_to(self.service_s, self.thin.shape))
         )
+
+
+def _parts(flow: OperatorFlow) -> dict[str, Floats]:
+    """Of all that enters, by stream; of an ALL stream each copy is a tuple."""
+    names = dict.fromkeys(flow.streams)
+    if len(names) == 1:
+        return dict.fromkeys(names, np.ones((1, 1)))
+    copies, whole = flow.shares.sum(axis=2), flow.entering_per_s
+    entering = {name: np.zeros_like(whole) for name in names}
+    for at, name in enumerate(flow.streams):
+        entering[name] += flow.term_per_s[:, at] * copies[:, at, None]
+    some = np.where(whole > 0, whole, 1.0)
+    return {name: np.where(whole > 0, each / some, 1 / len(names)) for name, each in entering.items()}
 
 
 def _mixed_cv2(flow: OperatorFlow) -> Floats:

@@ -1,15 +1,25 @@
 """The cheapest plan that carries a load within the limits: the fewest instances, and more where latency asks for it."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from modeling.errors import ModelError
+from modeling.estimate import Estimate
 from modeling.evaluate import evaluate
-from modeling.excuse import Excuse
+from modeling.excuse import Excuse, unfit
 from modeling.flow.rates import check_load
 from modeling.inputs.operator_profile import Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Topology
-from modeling.least_parallelism import Question, fewest_instances, fewest_within_latency, least_instances
+from modeling.least_parallelism import (
+    ROUNDING,
+    Question,
+    fewest_instances,
+    fewest_within_latency,
+    least_count,
+    least_instances,
+)
+from modeling.remedies import beyond_parallelism
 from planner.limits import Limits
 
 
@@ -25,7 +35,7 @@ def cheapest_plan(
     question = Question(topology, profiles, load_per_s, limits.max_utilisation, most)
     found = fewest_instances(question)
     if isinstance(found, str):
-        return _too_busy(question, found)
+        return _too_busy(question, found, limits)
     if sum(found.values()) > limits.max_instances:
         return _too_many(topology, found, limits)
     if limits.max_latency_s is not None:
@@ -72,18 +82,24 @@ def one_fewer(
         if count == 1:
             continue
         smaller = PhysicalPlan(topology.name, {**plan.parallelism, name: count - 1})
-        estimate = evaluate(topology, profiles, smaller, load_per_s)
-        # One instance less may make another operator busier, where instances deal to instances.
-        busiest = max(topology.order, key=lambda each: estimate.operators[each].utilisation)
-        remedy = f"give {name} {count} instances"
-        change = {name: count}
-        if estimate.utilisation > limits.max_utilisation:
-            busy = estimate.utilisation
-            excuses.append(_excuse(smaller, "utilisation", busiest, busy, limits.max_utilisation, remedy, change))
-        elif limits.max_latency_s is not None and estimate.latency_s > limits.max_latency_s:
-            late = estimate.latency_s
-            excuses.append(_excuse(smaller, "mean latency in s", "", late, limits.max_latency_s, remedy, change))
+        if misfit := unfit(topology, smaller):
+            excuses.append(misfit)
+        elif miss := missed(evaluate(topology, profiles, smaller, load_per_s), limits):
+            excuses.append(_excuse(smaller, *miss, f"give {name} {count} instances", {name: count}))
     return excuses
+
+
+def missed(estimate: Estimate, limits: Limits) -> tuple[str, str, float, float] | None:
+    """Which bound an estimate passes, of which operator ("" for all together), by its value and the bound; None where
+    it holds the limits but for rounding.
+    """
+    # One instance less of an operator may make another one busier, where instances deal to instances.
+    busiest = max(estimate.operators.values(), key=lambda each: each.utilisation)
+    if busiest.utilisation > limits.max_utilisation * ROUNDING:
+        return "utilisation", busiest.operator, busiest.utilisation, limits.max_utilisation
+    if limits.max_latency_s is not None and estimate.latency_s > limits.max_latency_s * ROUNDING:
+        return "mean latency in s", "", estimate.latency_s, limits.max_latency_s
+    return None
 
 
 def _excuse(
@@ -101,19 +117,28 @@ def _excuse(
     )
 
 
-def _too_busy(question: Question, operator: str) -> Excuse:
-    allowed = question.counts(operator)
-    if not allowed:
-        given = next(len(s.shares) for s in question.topology.inputs(operator) if s.shares)
+def _too_busy(question: Question, operator: str, limits: Limits) -> Excuse:
+    topology, allowed = question.topology, {name: question.counts(name) for name in question.topology.order}
+    if not allowed[operator]:
+        given = max((len(s.shares) for s in topology.inputs(operator)), default=0) or 1
         most = question.most[operator]
-        plan = PhysicalPlan(question.topology.name, {operator: most})
-        return _excuse(plan, "instances", operator, given, most, f"allow {given} instances, as its shares are given")
-    parallelism = {name: max(1, len(question.counts(name))) for name in question.topology.order}
-    plan = PhysicalPlan(question.topology.name, {**parallelism, operator: allowed[-1]})
-    used = float(question.used([plan.parallelism])[0, question.topology.order.index(operator)])
-    remedy = "raise its max_parallelism and max_instances, or spread its heaviest key"
-    target = f"utilisation with {allowed[-1]} instances"
-    return _excuse(plan, target, operator, used, question.max_utilisation, remedy)
+        plan = PhysicalPlan(topology.name, {operator: given})
+        return _excuse(plan, "instances", operator, given, most, f"allow {given} instances of {operator}")
+    # Of plans that have all instances that are allowed, or fewer of this operator: the least busy one.
+    many = {name: counts[-1] for name, counts in allowed.items()}
+    several = [{**many, operator: count} for count in allowed[operator]]
+    used = question.used(several)
+    least = int(used.max(axis=1).argmin())
+    busiest = topology.order[int(used[least].argmax())]
+    plan = PhysicalPlan(topology.name, several[least])
+    unlimited = replace(question, most={})
+    if enough := least_count(unlimited, plan.parallelism, busiest, plan.parallelism[busiest]):
+        bound = "max_instances" if limits.max_instances == question.most[busiest] else f"max_parallelism of {busiest}"
+        remedy = f"raise {bound} to {enough} or more"
+    else:
+        remedy = beyond_parallelism(unlimited, plan.parallelism, busiest)
+    target = f"utilisation with {plan.parallelism[busiest]} instances"
+    return _excuse(plan, target, busiest, float(used[least].max()), question.max_utilisation, remedy)
 
 
 def _too_many(topology: Topology, found: Mapping[str, int], limits: Limits) -> Excuse:

@@ -97,3 +97,32 @@ def test_one_fewer__tells_why_not(pair: Topology, pair_profiles: Profiles) -> No
     # 8.5 / 9 = 0.944
     assert excuse.value == pytest.approx(8.5 / 9)
     assert str(excuse) == "utilisation 0.944 of work is beyond 0.85; give work 10 instances"
+
+
+def shares_given(*shares: float) -> Topology:
+    return Topology("t", (Operator("a", 4), Operator("b", 4)), (Stream("a", "b", Grouping.CUSTOM, shares=shares),))
+
+
+def test_one_fewer__of_instances_whose_shares_are_given_is_no_plan() -> None:
+    topology = shares_given(0.5, 0.25, 0.25)
+    profiles = {"a": OperatorProfile("a", 0.1), "b": OperatorProfile("b", 0.1)}
+    plan = cheapest_plan(topology, profiles, {"a": 16.0}, Limits())
+    assert isinstance(plan, PhysicalPlan)
+    # a: 16 · 0.1 = 1.6, 2 at 0.8; b: three shares, the largest of 8 a second at 0.8
+    assert plan.parallelism == {"a": 2, "b": 3}
+    of_a, of_b = one_fewer(topology, profiles, plan, {"a": 16.0}, Limits())
+    assert (of_a.operator, of_a.target) == ("a", "utilisation")
+    assert str(of_b).endswith("gives 3 shares; the nearest plan that fits: give b 3")
+
+
+def test_excuse__beside_an_operator_whose_shares_are_given_tells_its_utilisation() -> None:
+    topology = shares_given(0.5, 0.25, 0.25)
+    profiles = {"a": OperatorProfile("a", 0.5), "b": OperatorProfile("b", 0.01)}
+    excuse = cheapest_plan(topology, profiles, {"a": 16.0}, Limits())
+    assert isinstance(excuse, Excuse)
+    # 16 · 0.5 = 8 busy instances: 2 each of four, and 10 at 0.85 of them
+    assert excuse.value == pytest.approx(2.0)
+    assert excuse.remedy == "not even 4 instances do: raise its max_parallelism to 10 or more"
+    few = cheapest_plan(topology, profiles, {"a": 1.0}, Limits(max_instances=2))
+    assert isinstance(few, Excuse)
+    assert str(few) == "instances 3 of b is beyond 2; allow 3 instances of b"

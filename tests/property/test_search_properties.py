@@ -1,0 +1,74 @@
+"""What the search returns holds in evaluate, and trying every plan finds none with fewer instances."""
+
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from model_cases import Case, cases
+
+from modeling.evaluate import evaluate
+from modeling.excuse import Excuse
+from modeling.inputs.operator_profile import OperatorProfile
+from modeling.inputs.physical_plan import PhysicalPlan
+from modeling.inputs.topology import Operator, Stream, Topology
+from planner.demand import Demand
+from planner.limits import Limits, RescaleTerms
+from planner.schedule import make_schedule
+from planner.search.cheapest_plan import cheapest_plan
+
+ROUNDING = 1 + 1e-9
+
+
+def check_cheapest(case: Case, limits: Limits) -> None:
+    """Against every plan, evaluated one by one."""
+    found = cheapest_plan(case.topology, case.profiles, case.load_per_s, limits)
+    holding = []
+    for plan in case.plans():
+        one = evaluate(case.topology, case.profiles, plan, case.load_per_s)
+        fast = limits.max_latency_s is None or one.latency_s <= limits.max_latency_s * ROUNDING
+        if plan.instances <= limits.max_instances and one.utilisation <= limits.max_utilisation * ROUNDING and fast:
+            holding.append(plan)
+    if isinstance(found, Excuse):
+        assert holding == []
+    else:
+        assert any(found.same_parallelism(plan) for plan in holding)
+        assert found.instances == min(plan.instances for plan in holding)
+
+
+@settings(max_examples=8)
+@given(cases(), st.sampled_from([0.5, 0.85]), st.sampled_from([3, 8, 64]))
+def test_cheapest_plan__is_the_cheapest_of_all(case: Case, bound: float, most: int) -> None:
+    check_cheapest(case, Limits(bound, None, most))
+
+
+@pytest.mark.slow
+@settings(max_examples=60)
+@given(cases(), st.sampled_from([0.5, 0.85]), st.sampled_from([3, 8, 64]), st.floats(0.001, 0.2))
+def test_cheapest_plan__is_the_cheapest_of_all_within_a_latency(
+    case: Case, bound: float, most: int, max_latency_s: float
+) -> None:
+    check_cheapest(case, Limits(bound, max_latency_s, most))
+
+
+def test_streams_of_different_service_times__are_planned_for_by_their_own() -> None:
+    """160 a second of 1 ms and 160 of 5 ms keep 0.96 of an instance busy, whatever the pooled 1.28 ms say."""
+    topology = Topology("join", tuple(map(Operator, "abj")), (Stream("a", "j"), Stream("b", "j")))
+    of_j = OperatorProfile("j", 0.00128, stream_service_s={"a->j": 0.001, "b->j": 0.005})
+    profiles = {"a": OperatorProfile("a", 0.0), "b": OperatorProfile("b", 0.0), "j": of_j}
+    plan = cheapest_plan(topology, profiles, {"a": 160.0, "b": 160.0}, Limits())
+    assert isinstance(plan, PhysicalPlan)
+    assert plan.parallelism["j"] == 2
+    start = datetime(2026, 3, 2, 20, 0, tzinfo=UTC)
+    schedule = make_schedule(
+        topology,
+        profiles,
+        Demand(start, 900, 0.95, {"a": np.full(16, 160.0), "b": np.full(16, 160.0)}),
+        PhysicalPlan("join", dict.fromkeys("abj", 1)),
+        made_at=start,
+        limits=Limits(),
+        rescale=RescaleTerms(),
+    )
+    assert [step.plan.parallelism["j"] for step in schedule.steps] == [2]
+    assert "carries the forecast" not in schedule.why

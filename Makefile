@@ -27,7 +27,7 @@ up: setup ## Airflow's and MLflow's web pages on loopback, with the demo's data
 	@.venv/bin/forescale up
 
 unit: setup ## unit tests, properties, contracts and doctests, without the slow ones: under a minute
-	@.venv/bin/pytest -q -n 2 --dist loadfile -m "not slow" $(UNIT)
+	@.venv/bin/pytest -q -n 2 --dist loadfile -m "not slow" --hypothesis-profile same-examples $(UNIT)
 
 test: setup ## every check and every test
 	@bash scripts/tools.sh jdk chromium kafka prometheus storm || [ "$$CI" != true ] # tests without their tool are skipped; in CI they fail

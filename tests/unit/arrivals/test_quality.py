@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from time import perf_counter
+from time import process_time
 
 import numpy as np
 import pytest
@@ -85,16 +85,16 @@ def test_quality_of_a_past_commit__stays_as_it_was(directory: Path) -> None:
     assert quality(directory, "calls", START, START + 4 * HOUR, before.snapshot) == before
 
 
-def test_a_day_of_many_sources__is_written_and_judged_in_well_under_a_second(tmp_path: Path) -> None:
+def test_a_day_of_many_sources__takes_well_under_a_second_to_be_written_and_judged(tmp_path: Path) -> None:
     rng = np.random.default_rng(3)
     sources = {f"s{number:03d}": SourceArrivals(rng.poisson(50, 1440), spans((0, 24))) for number in range(200)}
     told = Arrivals(START, START + 24 * HOUR, 60, Measures.OFFERED, sources)
     took_s = []
-    # The best of three: the first one also imports, and the machine may be busy.
+    # Processor time, which a busy machine does not take away; the best of three, as the first one also imports.
     for attempt in range(3):
-        began = perf_counter()
+        began_s = process_time()
         write_history(told, tmp_path / str(attempt), "calls", START, START + 24 * HOUR)
         found = quality(tmp_path / str(attempt), "calls", START, START + 24 * HOUR)
-        took_s.append(perf_counter() - began)
+        took_s.append(process_time() - began_s)
         assert found.total.observed == 200 * 1440
     assert min(took_s) < 1

@@ -22,7 +22,7 @@ time.sleep(600)
 
 
 def child_of(processes, name):
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while not (text := processes.log(name).read_text().strip()):
         assert time.monotonic() < deadline
         time.sleep(0.02)

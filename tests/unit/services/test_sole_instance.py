@@ -7,7 +7,7 @@ import pytest
 from forescale.local.errors import ServiceError
 from forescale.local.sole_instance import MARK, sole_instance
 
-pytest.importorskip("psutil")
+psutil = pytest.importorskip("psutil")
 
 SLEEP = [sys.executable, "-c", "import time; time.sleep(600)"]
 
@@ -24,8 +24,10 @@ def test_launcher__ends_what_a_killed_one_left_running_and_nothing_else(tmp_path
         subprocess.Popen(SLEEP, env={MARK: str(tmp_path)}) as left,
         subprocess.Popen(SLEEP, env={MARK: str(tmp_path / "another")}) as other,
     ):
-        time.sleep(0.3)  # until both have their own environment
+        # A process that was just forked still has our environment.
+        while not all(MARK in psutil.Process(each.pid).environ() for each in (left, other)):
+            time.sleep(0.01)
         with sole_instance(tmp_path):
-            assert left.wait(timeout=5) == -9
+            assert left.wait(timeout=60) == -9
             assert other.poll() is None
         other.kill()

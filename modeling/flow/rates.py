@@ -24,6 +24,7 @@ from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.placed import Placed, placed
 from modeling.inputs.site import NOWHERE, Site
 from modeling.inputs.topology import Grouping, Stream, Topology
+from modeling.inputs.windowed_output import WindowedOutput
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -269,18 +270,15 @@ def _outputs(
         return found
     parameters = scenarios.parameters
     for stream in outputs:
-        if stream.name in profile.windowed:
-            by_stream: dict[str, Floats] = {}
-            for at, of in enumerate(terms):
-                by_stream[of] = by_stream.get(of, np.zeros(1)) + entering[:, at]
-            whole = profile.windowed[stream.name].given_at_once_per_s(by_stream)
-            whole = whole * parameters.selectivity_factor.get(stream.name, 1.0)
-            taken = entering.sum(axis=1)
-            leaving = entering * (np.where(taken > 0, whole / np.where(taken > 0, taken, 1.0), 0.0))[:, None]
+        if stream.name in scenarios.leaving_per_s:
+            leaving = np.broadcast_to(scenarios.leaving_per_s[stream.name], entering.shape)
+        elif stream.name in profile.windowed:
+            leaving = left_by_window(profile.windowed[stream.name], terms, entering)
+            leaving = leaving * parameters.selectivity_factor.get(stream.name, 1.0)
         else:
             ratios = [parameters.output_ratio(profile, stream.name, of) for of in terms]
             leaving = entering * np.stack(np.broadcast_arrays(*ratios))
-            whole = leaving.sum(axis=1)
+        whole = leaving.sum(axis=1)
         _, rates, parts = _merged(list(terms), list(leaving.transpose(1, 0, 2)), list(senders.transpose(1, 0, 2)), True)
         if stream.grouping in POINTWISE:
             # What comes after depends on what instances give alone, however it came about.
@@ -292,6 +290,16 @@ def _outputs(
         else:
             found[stream.name] = Given(_deduped(row, whole), row, np.stack(rates, axis=1), np.stack(parts, axis=1))
     return found
+
+
+def left_by_window(window: WindowedOutput, streams: Sequence[str], entering_per_s: Floats) -> Floats:
+    """What leaves a window of each term that enters, by these streams; both of shape (rows, terms, scenarios)."""
+    by_stream: dict[str, Floats] = {}
+    for at, of in enumerate(streams):
+        by_stream[of] = by_stream.get(of, np.zeros(1)) + entering_per_s[:, at]
+    taken = entering_per_s.sum(axis=1)
+    ratio = np.where(taken > 0, window.given_at_once_per_s(by_stream) / np.where(taken > 0, taken, 1.0), 0.0)
+    return np.asarray(entering_per_s * ratio[:, None])
 
 
 def _merged(

@@ -1,7 +1,7 @@
 """Scenarios: loads, each with the parameters that the profiles would have under it."""
 
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import TypeVar
 
 import numpy as np
@@ -81,22 +81,29 @@ def _mapped(values: Mapping[Key, Floats], change: Callable[[Floats], Floats]) ->
 
 @dataclass(frozen=True)
 class Scenarios:
-    """loads_per_s: shape (scenarios, sources). Scenario n has load n and the n-th of all parameters."""
+    """loads_per_s: shape (scenarios, sources). Scenario n has load n and the n-th of all parameters. leaving_per_s: by
+    stream, what leaves of each term that enters, however much that is, shape (terms, scenarios).
+    """
 
     loads_per_s: Floats
     parameters: Parameters = AS_PROFILED
+    leaving_per_s: Mapping[str, Floats] = field(default_factory=dict)
 
     @property
     def count(self) -> int:
         return int(self.loads_per_s.shape[0])
 
     def with_loads(self, loads_per_s: Floats) -> "Scenarios":
-        """As many other loads under the same parameters."""
-        return Scenarios(loads_per_s, self.parameters)
+        """As many other loads, all else alike."""
+        return replace(self, loads_per_s=loads_per_s)
 
     def taken(self, numbers: npt.NDArray[np.int64]) -> "Scenarios":
         """These scenarios; a number may come several times."""
-        return Scenarios(self.loads_per_s[numbers], self.parameters.map(lambda each: each[numbers]))
+        return self._chosen(numbers)
 
     def part(self, begin: int, end: int) -> "Scenarios":
-        return Scenarios(self.loads_per_s[begin:end], self.parameters.map(lambda each: each[begin:end]))
+        return self._chosen(slice(begin, end))
+
+    def _chosen(self, which: npt.NDArray[np.int64] | slice) -> "Scenarios":
+        leaving_per_s = {stream: each[:, which] for stream, each in self.leaving_per_s.items()}
+        return Scenarios(self.loads_per_s[which], self.parameters.map(lambda each: each[which]), leaving_per_s)

@@ -23,8 +23,8 @@ Flags = npt.NDArray[np.bool_]
 LARGEST_SCALE = 1e6
 """What does not saturate at a million times the load has other limits."""
 SEARCH_STEP = 1.5
-
-_FULL = 1 - 1e-12
+FULL = 1 - 1e-12
+"""What a limit is full at, but for rounding."""
 _HALVINGS = 40
 
 Visit = Callable[[OperatorFlow, Sequence[tuple[str, Crossing]]], None]
@@ -112,7 +112,7 @@ class Capacity:
         loads = scenarios.loads_per_s
         taken = np.broadcast_to(loads, (used.shape[0], *loads.shape)).copy()
         most = used.max(axis=1)
-        over = most > 1 / _FULL
+        over = most > 1 / FULL
         if not over.any():
             return taken
         if self._windowed:
@@ -127,7 +127,7 @@ class Capacity:
             if used[:, part].shape[1]:
                 worst = used[:, part].argmax(axis=1)
                 spared = ~self._slows[:, part][np.arange(len(used))[:, None], worst] & (taken > 0)
-                unlike |= (used[:, part].max(axis=1) > 1 / _FULL) & spared.any(axis=2)
+                unlike |= (used[:, part].max(axis=1) > 1 / FULL) & spared.any(axis=2)
         np.divide(taken, most[:, :, None], out=taken, where=(over & ~unlike)[:, :, None])
         if unlike.any():
             at, where = np.nonzero(unlike)
@@ -221,10 +221,10 @@ class Capacity:
         for _ in parts:
             used = np.stack([np.einsum("cks,cs->ck", part, rates).max(axis=1) for part in parts], axis=1)
             # Containers and links only once no operator is exceeded.
-            used[:, operators:][used[:, :operators].max(axis=1) > 1 / _FULL] = 0.0
+            used[:, operators:][used[:, :operators].max(axis=1) > 1 / FULL] = 0.0
             worst = used.argmax(axis=1)
             most = np.take_along_axis(used, worst[:, None], 1)
-            over = most > 1 / _FULL
+            over = most > 1 / FULL
             if not over.any():
                 break
             rates = np.where(over & slows[plan_of, worst], rates / np.maximum(most, 1e-300), rates)
@@ -237,7 +237,7 @@ class Capacity:
             at = np.arange(scenarios.count)
             for _ in range(end - first):
                 scales, worst = self.first_crossing(scenarios.taken(at).with_loads(taken[at]), among=slice(first, end))
-                over = scales < _FULL
+                over = scales < FULL
                 if not over.any():
                     break
                 at, scales, worst = at[over], scales[over], worst[over]

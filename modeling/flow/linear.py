@@ -158,9 +158,10 @@ def linear_flows(topology: Topology, profiles: Profiles, plan: PhysicalPlan, sit
     windows = []
     for stream, begin in zip(opened, begins, strict=False):
         before = next(flow for flow in flows if flow.name == stream.upstream)
-        entering = before.term_per_s[0] * before.shares[0].sum(axis=1)[:, None]
+        entering = before.term_per_s[0] * before.copies[0][:, None]
         windows.append(WindowInputs(before.profile.windowed[stream.name], entering, before.streams, int(begin)))
-    rows = [*(_undominated(flow.busy()[0]) for flow in flows), *((tuple(row),) for row in use.used()[0].tolist())]
+    rows = [_undominated(flow.busy()[0]) for flow in flows]
+    rows += [(tuple(row),) for row in use.used()[0].tolist()] if use.count else []
     slows = np.concatenate([feeding_sources(topology), use.slows(feeding_sources(topology))[0]])
     return LinearFlows(tuple(flows), tuple(windows), tuple(rows), tuple(map(tuple, slows.tolist())))
 

@@ -1,91 +1,135 @@
 """Fluid queues with backpressure: the arithmetic of the cluster simulator, as pure functions of values.
 
-Tuples are a fluid. Every stream, and the outside of every source, is a channel that holds what was sent and not yet
-taken. In one step the operators work from the sinks to the sources: each takes from its channels what was there before
-the step, as much as its busiest instance manages and as the channels after it have room for. A channel holds what its
-reader manages in buffer_s seconds, so a slow operator fills the channel before it and stops whoever writes there
-(backpressure); only the channel outside a source has no bound, and what waits there is the backlog.
-A tuple moves one operator a step, so buffer_s must be at least the longest step.
+Tuples are a fluid. What sources take in flows through all operators within the step, at the rates, service times and
+outputs of the performance model (modeling/flow/linear.py); windows give out at once what they would in the long run.
+Where an operator is full, the sources that it slows take in less, and the rest waits outside: the backlog. So a steady
+load has the throughput, utilisation and bottleneck that `evaluate` tells, whatever the length of a step.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from operator import add, or_, sub
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from modeling.flow.routing import instance_shares
+from modeling.errors import ModelError
+from modeling.excuse import unfit
+from modeling.flow.linear import LinearFlows, dot, linear_flows
+from modeling.inputs.checked import check_site
 from modeling.inputs.operator_profile import Profiles
-from modeling.inputs.topology import Stream, Topology
-from planner.errors import PlanError
+from modeling.inputs.physical_plan import PhysicalPlan
+from modeling.inputs.site import NOWHERE, Site
+from modeling.inputs.topology import Topology
 
 Floats = npt.NDArray[np.float64]
 
-InstanceShares = Callable[[Stream, int], Sequence[float]]
-"""Share of a stream's tuples that each of so many instances of its reader receives; they add up to the copies made."""
+Rates = tuple[float, ...]
+"""Tuples a second at each source."""
+
+_ROUNDING = 1e-12
+"""Of what came to a source: less than this does not wait."""
+
+_REMEMBERED = 128
+"""Answers that are kept: arrivals are the same in all steps of a window."""
 
 
-def routed_shares(topology: Topology, profiles: Profiles) -> InstanceShares:
-    """Shares as the topology's engine deals them, by the key histograms of the profiles."""
+class Carried(NamedTuple):
+    """Tuples a second by each channel, and the busy part of each operator's busiest instance."""
 
-    def shares(stream: Stream, parallelism: int) -> Sequence[float]:
-        reader = topology.operator(stream.downstream)
-        dealt = instance_shares(
-            stream.grouping,
-            parallelism,
-            engine=topology.engine,
-            max_parallelism=reader.max_parallelism,
-            keys=profiles[reader.name].keys_of(stream.name),
-            shares=stream.shares or None,
-        )
-        return [float(share) for share in dealt]
-
-    return shares
+    channel_per_s: list[float]
+    busiest: list[float]
 
 
-@dataclass(frozen=True)
-class FluidOperator:
-    """One operator, compiled for stepping.
+class Limited(NamedTuple):
+    """What sources take in, the numbers of the limits that are full then, and which sources these slow."""
 
-    inlets: channels it reads. shares: shape (inlets, parallelism). heaviest: the largest share per inlet. copies: how
-    often a tuple of an inlet is taken (1, or the parallelism where every instance gets every tuple).
-    outlets: channels it writes, each with its selectivity.
-    """
+    taken_per_s: Rates
+    full: tuple[int, ...]
+    slowed: tuple[bool, ...]
 
-    name: str
-    service_s: float
-    inlets: tuple[int, ...]
-    shares: Floats
-    heaviest: tuple[float, ...]
-    copies: tuple[float, ...]
-    outlets: tuple[tuple[int, float], ...]
 
-    def busiest_s(self, taken: Sequence[float]) -> float:
-        """Busy seconds of the busiest instance for what is taken from each inlet."""
-        if len(taken) == 1:
-            return self.service_s * self.heaviest[0] * taken[0]
-        return self.service_s * float((np.asarray(taken) @ self.shares).max())
+class InstanceTotals(NamedTuple):
+    """Tuples and busy seconds of each instance of an operator, shape (instances,). given: by stream."""
 
-    def instance_records(self, taken: Sequence[float]) -> Floats:
-        """Tuples that each instance gets of what is taken from each inlet, shape (parallelism,)."""
-        received: Floats = np.asarray(taken, dtype=np.float64) @ self.shares
-        return received
+    operator: str
+    received: Floats
+    given: dict[str, Floats]
+    worked_s: Floats
+    worked_blocked_s: Floats
 
 
 @dataclass(frozen=True)
 class FluidNetwork:
-    """A topology under one parallelism. operators: sinks first. limit: most tuples a channel holds."""
+    """A topology under one plan. operators: sinks first. channels: the outside of each source, then every stream.
 
+    inlets: the channels that each operator reads. per_input: tuples a second by each channel for each input of
+    `linear`. waiting: positions of the operators that wait for room where a limit is full.
+    """
+
+    sources: tuple[str, ...]
+    operators: tuple[str, ...]
     channels: tuple[str, ...]
-    operators: tuple[FluidOperator, ...]
-    limit: tuple[float, ...]
-    source_channel: Mapping[str, int]
+    inlets: tuple[tuple[int, ...], ...]
+    per_input: tuple[tuple[float, ...], ...]
+    waiting: tuple[tuple[int, ...], ...]
+    linear: LinearFlows
+
+    @cached_property
+    def carried(self) -> Callable[[Rates], Carried]:
+        """Of what sources take in."""
+
+        def carried(taken_per_s: Rates) -> Carried:
+            inputs = self.linear.inputs_per_s(taken_per_s)
+            used = self.linear.used(inputs)
+            channel_per_s = [dot(weights, inputs) for weights in self.per_input]
+            return Carried(channel_per_s, used[len(self.operators) - 1 :: -1])
+
+        return lru_cache(_REMEMBERED)(carried)
+
+    @cached_property
+    def limited(self) -> Callable[[Rates, Rates], Limited]:
+        """Of a base that sources take in, and of more than that."""
+
+        def limited(base_per_s: Rates, more_per_s: Rates) -> Limited:
+            parts_per_s, full = self.linear.let_in(base_per_s, more_per_s)
+            taken_per_s = tuple(map(add, base_per_s, parts_per_s))
+            slowed = tuple(any(self.linear.slows[limit][at] for limit in full) for at in range(len(taken_per_s)))
+            return Limited(taken_per_s, tuple(full), slowed)
+
+        return lru_cache(_REMEMBERED)(limited)
+
+    def instances(
+        self, taken: Sequence[float], taken_blocked: Sequence[float], span_s: float
+    ) -> Iterator[InstanceTotals]:
+        """Of each operator, of tuples per channel in span_s seconds, and of those taken while the reader waited.
+
+        Instances that share the tuples of a stream in several ways do so as at the mean rates of the span.
+        """
+        inputs = np.array(self.linear.inputs_per_s([each / span_s for each in taken[: len(self.sources)]]))
+        mean_per_s = np.array(self.per_input) @ inputs
+        some = np.where(mean_per_s > 0, mean_per_s, 1.0)
+        for_s, blocked_s = np.array(taken) / some, np.array(taken_blocked) / some
+        at = {name: number for number, name in enumerate(self.channels)}
+        for flow in reversed(self.linear.flows):
+            inlets = [at[stream or f"->{flow.name}"] for stream in flow.streams]
+            term_per_s = flow.term_per_s[0] @ inputs
+            slowed_s = flow.slowed[0] * flow.service_s[0]
+            yield InstanceTotals(
+                flow.name,
+                (term_per_s * for_s[inlets]) @ flow.shares[0],
+                {name: (of.term_per_s[0] @ inputs) @ of.shares[0] * for_s[at[name]] for name, of in flow.given.items()},
+                (term_per_s * for_s[inlets]) @ slowed_s,
+                (term_per_s * blocked_s[inlets]) @ slowed_s,
+            )
 
 
 class Step(NamedTuple):
-    """What one step did. content, taken: tuples per channel. busiest_s: busy seconds of the busiest instance, and
-    blocked: whether it waited for room downstream, per operator in the network's order."""
+    """What one step did. content: tuples that wait outside each source after it. taken: tuples per channel. busiest_s:
+    busy seconds of the busiest instance, and blocked: whether it waited for room, per operator in the network's order.
+    """
 
     content: list[float]
     taken: list[float]
@@ -93,91 +137,59 @@ class Step(NamedTuple):
     blocked: list[bool]
 
 
-def fluid_network(
-    topology: Topology,
-    profiles: Profiles,
-    parallelism: Mapping[str, int],
-    *,
-    buffer_s: float,
-    shares_of: InstanceShares | None = None,
-) -> FluidNetwork:
-    """Compile a topology for stepping. A stream that no selectivity is known of has selectivity 1.
+def channels_of(topology: Topology) -> tuple[str, ...]:
+    return (*(f"->{source}" for source in topology.sources), *(stream.name for stream in topology.streams))
 
-    shares_of: how each stream falls on the instances of its reader; as the engine deals it where None.
 
-    Raises PlanError for an operator without a profile or with a service time of 0 (its buffer would have no bound), and
-    for shares that do not fit the parallelism.
-    """
+def fluid_network(topology: Topology, profiles: Profiles, plan: PhysicalPlan, site: Site = NOWHERE) -> FluidNetwork:
+    """Compile a plan for stepping. Raises ModelError for a plan, profiles or a site that do not fit the topology."""
+    check_site(topology, site, [plan])
+    if misfit := unfit(topology, plan, site):
+        raise ModelError(str(misfit))
+    linear = linear_flows(topology, profiles, plan, site)
+    channels, operators = channels_of(topology), topology.order[::-1]
+    by_channel = {of or f"->{flow.name}": each[0] for flow in linear.flows for of, each in flow.stream_per_s.items()}
+    inlets = {name: tuple(channels.index(stream.name) for stream in topology.inputs(name)) for name in operators}
+    inlets |= {source: (at,) for at, source in enumerate(topology.sources)}
+    before: dict[str, set[str]] = {}
     for name in topology.order:
-        if name not in profiles:
-            raise PlanError(f"simulator: operator {name!r} has no profile; give its service time")
-        if profiles[name].service_s <= 0:
-            raise PlanError(f"simulator: service time 0 s of operator {name!r}; give at least a microsecond")
-    dealt = shares_of or routed_shares(topology, profiles)
-    outside = {source: i for i, source in enumerate(topology.sources)}
-    inside = {stream.name: len(outside) + i for i, stream in enumerate(topology.streams)}
-    limit = [float("inf")] * (len(outside) + len(inside))
-    operators = []
-    for name in reversed(topology.order):
-        profile, count = profiles[name], parallelism[name]
-        if name in outside:
-            inlets: tuple[int, ...] = (outside[name],)
-            shares = np.full((1, count), 1.0 / count)
-        else:
-            streams = topology.inputs(name)
-            inlets = tuple(inside[stream.name] for stream in streams)
-            shares = np.array([_checked(dealt(stream, count), stream, count) for stream in streams])
-        heaviest = tuple(float(share) for share in shares.max(axis=1))
-        if name not in outside:
-            for inlet, share in zip(inlets, heaviest, strict=True):
-                limit[inlet] = buffer_s / (profile.service_s * share)
-        outlets = tuple((inside[s.name], profile.selectivity.get(s.name, 1.0)) for s in topology.outputs(name))
-        copies = tuple(float(total) for total in shares.sum(axis=1))
-        operators.append(FluidOperator(name, profile.service_s, inlets, shares, heaviest, copies, outlets))
-    channels = (*(f"->{source}" for source in outside), *inside)
-    return FluidNetwork(channels, tuple(operators), tuple(limit), outside)
-
-
-def _checked(shares: Sequence[float], stream: Stream, parallelism: int) -> Floats:
-    numbers = np.asarray(shares, dtype=np.float64)
-    if numbers.shape != (parallelism,) or not np.isfinite(numbers).all() or (numbers < 0).any() or numbers.max() <= 0:
-        raise PlanError(
-            f"simulator: shares {list(shares)} of stream {stream.name} for {parallelism} instances; give one number "
-            "not below 0 for each instance, at least one of them positive"
-        )
-    return numbers
+        senders = [stream.upstream for stream in topology.inputs(name)]
+        before[name] = set(senders).union(*(before[sender] for sender in senders))
+    waiting = []
+    for limit, slows in enumerate(linear.slows):
+        slowed = {source for source, slow in zip(topology.sources, slows, strict=True) if slow}
+        full = topology.order[limit : limit + 1]
+        waits = slowed.union(*(before[name] for name in full)).difference(full)
+        waiting.append(tuple(operators.index(name) for name in waits))
+    per_input = tuple(tuple(by_channel[name].tolist()) for name in channels)
+    sinks_first = tuple(inlets[name] for name in operators)
+    return FluidNetwork(topology.sources, operators, channels, sinks_first, per_input, tuple(waiting), linear)
 
 
 def step(network: FluidNetwork, content: Sequence[float], arrivals: Sequence[float], up_s: float) -> Step:
-    """One step: arrivals come to the sources, then every operator works for up_s seconds (0 while the job is down).
+    """One step: arrivals come to the sources, then all operators work for up_s seconds (0 while the job is down).
 
-    content: tuples per channel before; arrivals: tuples per source. Nothing is lost: per channel, content before plus
-    what was sent there equals what was taken plus content after.
+    content: tuples that wait outside each source before; arrivals: tuples per source. Nothing is lost: content before
+    and arrivals are what was taken and content after.
     """
-    after = list(content)
-    for source, arrived in enumerate(arrivals):
-        after[source] += arrived
-    taken = [0.0] * len(after)
-    busiest_s = [0.0] * len(network.operators)
-    blocked = [False] * len(network.operators)
     if up_s <= 0:
-        return Step(after, taken, busiest_s, blocked)
-    for position, operator in enumerate(network.operators):
-        waiting = [after[inlet] for inlet in operator.inlets]
-        work_s = operator.busiest_s(waiting)
-        if work_s <= 0:
-            continue
-        fraction = min(1.0, up_s / work_s)
-        processed = sum([w * copies for w, copies in zip(waiting, operator.copies, strict=True)])
-        for outlet, selectivity in operator.outlets:
-            room = max(0.0, network.limit[outlet] - after[outlet])
-            if fraction * processed * selectivity > room:
-                fraction = room / (processed * selectivity)
-                blocked[position] = True
-        for inlet, amount in zip(operator.inlets, waiting, strict=True):
-            taken[inlet] = fraction * amount
-            after[inlet] = amount - taken[inlet]
-        for outlet, selectivity in operator.outlets:
-            after[outlet] += fraction * processed * selectivity
-        busiest_s[position] = fraction * work_s
-    return Step(after, taken, busiest_s, blocked)
+        idle = [0.0] * len(network.operators)
+        return Step(list(map(add, content, arrivals)), [0.0] * len(network.channels), idle, [False] * len(idle))
+    # What arrives comes first. What waits gets what is left, but at sources that are slowed already.
+    taken_per_s, full, slowed = network.limited((0.0,) * len(content), tuple([came / up_s for came in arrivals]))
+    if any(content):
+        spare = tuple([0.0 if slow else waits / up_s for waits, slow in zip(content, slowed, strict=True)])
+        taken_per_s, more, slower = network.limited(taken_per_s, spare)
+        full, slowed = full + more, tuple(map(or_, slowed, slower))
+    here, after = list(map(add, content, arrivals)), [0.0] * len(content)
+    for source, slow in enumerate(slowed):
+        if slow and (rest := here[source] - taken_per_s[source] * up_s) > _ROUNDING * here[source]:
+            after[source] = rest
+    carried = network.carried(taken_per_s)
+    taken = [rate * up_s for rate in carried.channel_per_s]
+    taken[: len(here)] = map(sub, here, after)
+    blocked = [False] * len(network.operators)
+    for limit in full:
+        for position in network.waiting[limit]:
+            blocked[position] = True
+    return Step(after, taken, [part * up_s for part in carried.busiest], blocked)

@@ -15,14 +15,14 @@ import numpy as np
 import numpy.typing as npt
 
 from modeling.calibration.operator_sample import OperatorSample
-from modeling.errors import ModelError
+from modeling.excuse import unfit
 from modeling.inputs.operator_profile import Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Topology
 from planner.clock import Clock
 from planner.clusters.arrival_trace import ArrivalTrace, TrueArrivals, arrival_traces
 from planner.clusters.cluster import Accepted, ClusterState, Failed, Pending, Refusal, Status, Verified
-from planner.clusters.fluid_queues import FluidNetwork, InstanceShares, fluid_network
+from planner.clusters.fluid_queues import FluidNetwork, channels_of, fluid_network
 from planner.clusters.simulator_record import SimulatorRecord, record_of
 from planner.clusters.simulator_state import STEP_S, SimulatorState, Totals, advanced, rescaled, started
 from planner.clusters.simulator_store import SimulatorStore, SimulatorTransaction
@@ -44,7 +44,6 @@ class SimulatedCluster:
     profiles: the simulator's own truth about the operators. slots: most instances. downtime_s: of each rescale, while
     nothing is processed and what arrives waits at the sources. truth: the arrivals it replays; missing windows, and the
     time before and after them, bring nothing. folder: holds its state.
-    shares_of: how streams fall on instances; as the engine deals them where None.
     """
 
     def __init__(
@@ -57,10 +56,7 @@ class SimulatedCluster:
         truth: TrueArrivals,
         clock: Clock,
         folder: Path,
-        *,
-        shares_of: InstanceShares | None = None,
     ) -> None:
-        initial.check(topology)
         self._topology = topology
         self._profiles = profiles
         self._initial = initial
@@ -69,7 +65,8 @@ class SimulatedCluster:
         self._truth = truth
         self._clock = clock
         self._store = SimulatorStore(folder / "simulator.db")
-        self._shares_of = shares_of
+        self._networks: dict[tuple[int, ...], FluidNetwork] = {}
+        self._network(initial.parallelism)
 
     def topology(self) -> Topology:
         return self._topology
@@ -202,10 +199,8 @@ class SimulatedCluster:
         if self._down(moment):
             until = _datetime(moment.state.down_until_s)
             return f"the simulator is rescaling until {until}, one change at a time; ask again after that"
-        try:
-            plan.check(self._topology)
-        except ModelError as error:
-            return str(error)
+        if misfit := unfit(self._topology, plan):
+            return str(misfit)
         if plan.instances > self._slots:
             return (
                 f"the plan needs {plan.instances} instances > {self._slots} slots; lower a parallelism by "
@@ -220,11 +215,16 @@ class SimulatedCluster:
         return PhysicalPlan(self._topology.name, {name: parallelism[name] for name in self._topology.order})
 
     def _network(self, parallelism: Mapping[str, int]) -> FluidNetwork:
-        return fluid_network(self._topology, self._profiles, parallelism, buffer_s=STEP_S, shares_of=self._shares_of)
+        """Of one parallelism, compiled once. Raises ModelError for one that does not fit."""
+        plan = self._plan(parallelism)
+        counts = tuple(plan.parallelism.values())
+        if counts not in self._networks:
+            self._networks[counts] = fluid_network(self._topology, self._profiles, plan)
+        return self._networks[counts]
 
     @cached_property
     def _identity(self) -> dict[str, object]:
-        return {"topology": self._topology.name, "channels": list(self._network(self._initial.parallelism).channels)}
+        return {"topology": self._topology.name, "channels": list(channels_of(self._topology))}
 
     @cached_property
     def _traces(self) -> dict[str, ArrivalTrace]:
@@ -232,25 +232,21 @@ class SimulatedCluster:
 
     def _samples(self, network: FluidNetwork, totals: Totals, span_s: float) -> list[OperatorSample]:
         samples = []
-        for position, operator in enumerate(network.operators):
-            records = operator.instance_records([totals.taken[inlet] for inlet in operator.inlets])
-            in_blocked = operator.instance_records([totals.taken_blocked[inlet] for inlet in operator.inlets])
-            for index, (received, received_blocked) in enumerate(zip(records, in_blocked, strict=True)):
-                waited_s = totals.blocked_s[position] - operator.service_s * received_blocked
-                samples.append(
-                    OperatorSample(
-                        operator=operator.name,
-                        index=index,
-                        span_s=span_s,
-                        busy_s=float(operator.service_s * received),
-                        backpressured_s=max(0.0, float(waited_s)),
-                        records_in=float(received),
-                        records_out={
-                            network.channels[outlet]: float(received * selectivity)
-                            for outlet, selectivity in operator.outlets
-                        },
-                    )
+        counters = network.instances(totals.taken, totals.taken_blocked, span_s)
+        for of, blocked_s in zip(counters, totals.blocked_s, strict=True):
+            waited_s = np.maximum(blocked_s - of.worked_blocked_s, 0.0)
+            samples += [
+                OperatorSample(
+                    operator=of.operator,
+                    index=index,
+                    span_s=span_s,
+                    busy_s=float(of.worked_s[index]),
+                    backpressured_s=float(waited_s[index]),
+                    records_in=float(received),
+                    records_out={stream: float(given[index]) for stream, given in of.given.items()},
                 )
+                for index, received in enumerate(of.received)
+            ]
         return samples
 
 

@@ -1,7 +1,9 @@
 """The state of the cluster simulator as a value, and how it moves through time. No clock and no files here."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
+from operator import sub
+from typing import Any
 
 from planner.clusters.arrival_trace import ArrivalTrace
 from planner.clusters.fluid_queues import FluidNetwork, step
@@ -30,11 +32,8 @@ class Totals:
         return Totals((0.0,) * channels, (0.0,) * channels, (0.0,) * operators)
 
     def since(self, earlier: "Totals") -> "Totals":
-        return Totals(
-            tuple(now - then for now, then in zip(self.taken, earlier.taken, strict=True)),
-            tuple(now - then for now, then in zip(self.taken_blocked, earlier.taken_blocked, strict=True)),
-            tuple(now - then for now, then in zip(self.blocked_s, earlier.blocked_s, strict=True)),
-        )
+        pairs = zip(astuple(self), astuple(earlier), strict=True)
+        return Totals(*(tuple(map(sub, now, then)) for now, then in pairs))
 
 
 @dataclass(frozen=True)
@@ -54,7 +53,7 @@ class OpenMinute:
 
     @staticmethod
     def empty(network: FluidNetwork) -> "OpenMinute":
-        sources = (0.0,) * len(network.source_channel)
+        sources = (0.0,) * len(network.sources)
         return OpenMinute(sources, sources, (0.0,) * len(network.operators))
 
 
@@ -63,7 +62,7 @@ class SimulatorState:
     """Everything the simulator is at one moment; times in epoch seconds.
 
     change: how many rescales it has seen. parallelism: asked for last. replaced: what ran before that. down_from_s,
-    down_until_s: the last downtime (both the start when there was none). content: tuples per channel, sources first.
+    down_until_s: the last downtime (both the start when there was none). content: tuples that wait at each source.
     """
 
     at_s: float
@@ -123,20 +122,10 @@ class _Run:
 
     @staticmethod
     def of(state: SimulatorState) -> "_Run":
-        totals, minute = state.totals, state.minute
-        return _Run(
-            state.at_s,
-            list(state.content),
-            list(totals.taken),
-            list(totals.taken_blocked),
-            list(totals.blocked_s),
-            list(minute.offered),
-            list(minute.processed),
-            list(minute.busiest_s),
-            minute.max_lag_s,
-            minute.down_s,
-            minute.unknown_s,
-        )
+        offered, processed, busiest_s, *rest = astuple(state.minute)
+        sums = (state.content, *astuple(state.totals), offered, processed, busiest_s)
+        lists: list[Any] = [list(each) for each in sums]
+        return _Run(state.at_s, *lists, *rest)
 
     def totals(self) -> Totals:
         return Totals(tuple(self.taken), tuple(self.taken_blocked), tuple(self.blocked_s))
@@ -148,7 +137,7 @@ class _Run:
 
 def started(network: FluidNetwork, parallelism: Mapping[str, int], at_s: float) -> SimulatorState:
     """An empty job that has just begun to run, with no downtime behind it."""
-    nothing = (0.0,) * len(network.channels)
+    nothing = (0.0,) * len(network.sources)
     totals, minute = Totals.zero(network), OpenMinute.empty(network)
     return SimulatorState(at_s, at_s, 0, parallelism, parallelism, at_s, at_s, nothing, totals, minute)
 
@@ -167,7 +156,7 @@ def advanced(
     the moments at which something is done to the simulator.
     """
     run = _Run.of(state)
-    sources = [(channel, traces[name]) for name, channel in network.source_channel.items()]
+    sources = [traces[name] for name in network.sources]
     while run.at_s < to_s:
         end_s = (run.at_s // STEP_S + 1) * STEP_S
         if run.at_s < state.down_until_s < end_s:
@@ -198,42 +187,40 @@ def rescaled(
     )
 
 
-def _step(run: _Run, network: FluidNetwork, sources: list[tuple[int, ArrivalTrace]], end_s: float, *, up: bool) -> None:
+def _step(run: _Run, network: FluidNetwork, sources: list[ArrivalTrace], end_s: float, *, up: bool) -> None:
     span_s = end_s - run.at_s
-    arrivals = [trace.arrived(run.at_s, end_s) for _, trace in sources]
+    arrivals = [trace.arrived(run.at_s, end_s) for trace in sources]
     done = step(network, run.content, arrivals, span_s if up else 0.0)
     for channel, taken in enumerate(done.taken):
         run.taken[channel] += taken
-    for position, operator in enumerate(network.operators):
+    for position, inlets in enumerate(network.inlets):
         run.busiest_s[position] += done.busiest_s[position]
         if done.blocked[position]:
             run.blocked_s[position] += span_s
-            for inlet in operator.inlets:
+            for inlet in inlets:
                 run.taken_blocked[inlet] += done.taken[inlet]
-    for channel, trace in sources:
-        run.offered[channel] += arrivals[channel]
-        run.processed[channel] += done.taken[channel]
-        if done.content[channel] > 0:
-            run.max_lag_s = max(run.max_lag_s, trace.age_s(end_s, done.content[channel]))
+    for source, trace in enumerate(sources):
+        run.offered[source] += arrivals[source]
+        run.processed[source] += done.taken[source]
+        if done.content[source] > 0:
+            run.max_lag_s = max(run.max_lag_s, trace.age_s(end_s, done.content[source]))
     if not up:
         run.down_s += span_s
-    if not all(trace.known(run.at_s, end_s) for _, trace in sources):
+    if not all(trace.known(run.at_s, end_s) for trace in sources):
         run.unknown_s += span_s
     run.content = done.content
     run.at_s = end_s
 
 
 def _close_minute(run: _Run, network: FluidNetwork, state: SimulatorState) -> None:
-    names = list(network.source_channel)
-    operators = [operator.name for operator in network.operators]
     run.minutes.append(
         Minute(
             start_s=run.at_s - MINUTE_S,
-            offered=dict(zip(names, run.offered, strict=True)),
-            processed=dict(zip(names, run.processed, strict=True)),
-            backlog={name: run.content[channel] for name, channel in network.source_channel.items()},
+            offered=dict(zip(network.sources, run.offered, strict=True)),
+            processed=dict(zip(network.sources, run.processed, strict=True)),
+            backlog=dict(zip(network.sources, run.content, strict=True)),
             lag_s=run.max_lag_s,
-            busiest_s=dict(zip(operators, run.busiest_s, strict=True)),
+            busiest_s=dict(zip(network.operators, run.busiest_s, strict=True)),
             parallelism=dict(state.parallelism),
             down_s=run.down_s,
             known=run.unknown_s == 0,

@@ -88,8 +88,10 @@ def _totals(body: Mapping[str, Any]) -> Totals:
 
 def _state(body: dict[str, Any]) -> SimulatorState:
     minute: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in body["minute"].items()}
-    parts: dict[str, Any] = {"totals": _totals(body["totals"]), "minute": OpenMinute(**minute)}
-    return SimulatorState(**body | parts | {"content": tuple(body["content"])})
+    # Older files say after the sources what was under way between operators, a few seconds' work: that is done by now.
+    waiting = tuple(body["content"][: len(minute["offered"])])
+    parts: dict[str, Any] = {"totals": _totals(body["totals"]), "minute": OpenMinute(**minute), "content": waiting}
+    return SimulatorState(**body | parts)
 
 
 def _minute(body: dict[str, Any]) -> Minute:

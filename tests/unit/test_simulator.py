@@ -1,5 +1,9 @@
 """The simulator against hand arithmetic: downtime, backlog, catch-up, counters, violations, and what it refuses."""
 
+import json
+import sqlite3
+from contextlib import closing
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -9,7 +13,7 @@ import pytest
 from forecasting.arrivals.history import ArrivalHistory, ArrivalSeries
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.physical_plan import PhysicalPlan
-from modeling.inputs.topology import Operator, Stream, Topology
+from modeling.inputs.topology import Grouping, Operator, Stream, Topology
 from planner.clock import TraceClock
 from planner.clusters.cluster import Accepted, Failed, Pending, Refusal, Status, Verified
 from planner.clusters.simulator import SimulatedCluster
@@ -32,12 +36,18 @@ def _calls_per_s(*rates_per_s: float) -> ArrivalHistory:
 
 
 def _simulator(
-    folder: Path, truth: ArrivalHistory, *, transcribe: int = 3, downtime_s: float = 30.0
+    folder: Path,
+    truth: ArrivalHistory,
+    *,
+    transcribe: int = 3,
+    downtime_s: float = 30.0,
+    topology: Topology = CALLS,
 ) -> tuple[SimulatedCluster, TraceClock]:
     """Started at START, with 3 instances that manage 15 calls a second."""
     clock = TraceClock(folder / "clock")
     clock.start_at(START)
-    simulator = SimulatedCluster(CALLS, PROFILES, _plan(transcribe), 8, downtime_s, truth, clock, folder / "simulator")
+    plan = _plan(transcribe)
+    simulator = SimulatedCluster(topology, PROFILES, plan, 8, downtime_s, truth, clock, folder / "simulator")
     simulator.state()
     return simulator, clock
 
@@ -164,6 +174,23 @@ def test_state__is_shared_by_all_who_use_the_folder(tmp_path: Path) -> None:
     assert other.state().running_since == START + timedelta(seconds=90)
 
 
+def test_state__is_read_from_files_that_tell_what_was_under_way_between_operators(tmp_path: Path) -> None:
+    simulator, clock = _simulator(tmp_path, _calls_per_s(25.0))
+    clock.advance_to(_minute(10))
+    simulator.state()
+    # Until then the state had a number for every channel, the sources first: 50 calls were before the transcribers.
+    with closing(sqlite3.connect(tmp_path / "simulator" / "simulator.db")) as connection:
+        body = json.loads(connection.execute("SELECT body FROM simulator").fetchone()[0])
+        body["content"].append(50.0)
+        connection.execute("UPDATE simulator SET body = ?", (json.dumps(body),))
+        connection.commit()
+    clock.advance_to(_minute(20))
+    record = simulator.record(_minute(0), _minute(20))
+    assert record.backlog["ingest"] == pytest.approx(600.0 * np.arange(1, 21))
+    taken = [s.records_in for s in simulator.operator_samples(600) if s.operator == "transcribe"]
+    assert taken == pytest.approx([3000.0] * 3)
+
+
 def test_progress__is_pending_while_down_then_tells_the_downtime(tmp_path: Path) -> None:
     simulator, clock = _simulator(tmp_path, _calls_per_s(10.0))
     accepted = simulator.apply(_plan(4), expected=_plan(3))
@@ -209,6 +236,16 @@ def test_apply__refuses_a_parallelism_beyond_the_operators_bound(tmp_path: Path)
     refusal = simulator.apply(_plan(129), expected=_plan(3))
     assert isinstance(refusal, Refusal)
     assert "129 of operator 'transcribe' > its max_parallelism 128" in refusal.reason
+
+
+def test_apply__refuses_a_parallelism_that_custom_shares_do_not_fit(tmp_path: Path) -> None:
+    calls = replace(CALLS, streams=(Stream("ingest", "transcribe", Grouping.CUSTOM, shares=(0.5, 0.3, 0.2)),))
+    simulator, clock = _simulator(tmp_path, _calls_per_s(10.0), topology=calls)
+    refusal = simulator.apply(_plan(4), expected=_plan(3))
+    assert isinstance(refusal, Refusal)
+    assert "4 of operator 'transcribe', to whose instances stream ingest->transcribe gives 3 shares" in refusal.reason
+    clock.wait(60)
+    assert simulator.state().plan == _plan(3)
 
 
 def test_undo__of_a_change_under_way_starts_the_downtime_anew(tmp_path: Path) -> None:

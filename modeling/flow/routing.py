@@ -79,31 +79,6 @@ def dealing(
             return Dealing(_given(downstream, shares))
 
 
-def instance_shares(
-    grouping: Grouping,
-    parallelism: int,
-    *,
-    engine: Engine = Engine.FLINK,
-    max_parallelism: int = 128,
-    keys: KeyHistogram | None = None,
-    shares: Sequence[float] | None = None,
-) -> Floats:
-    """Share of the stream per instance that reads it, shape (parallelism,), where every upstream instance gives alike.
-
-    See dealing; with as many instances upstream.
-    """
-    dealt = dealing(
-        grouping,
-        parallelism,
-        parallelism,
-        engine=engine,
-        max_parallelism=max_parallelism,
-        keys=keys,
-        shares=shares,
-    )
-    return dealt.shares if dealt.shares.ndim == 1 else np.asarray(dealt.shares.mean(axis=0))
-
-
 def _pointwise(upstream: int, downstream: int) -> Floats:
     """Each instance gives to its own part of the others in turn; one to one where there are as many.
 

@@ -5,7 +5,7 @@ import pytest
 
 from modeling.errors import ModelError
 from modeling.flow.key_assignment import flink_instance_of_key
-from modeling.flow.routing import dealing, instance_shares
+from modeling.flow.routing import dealing
 from modeling.inputs.key_histogram import KeyHistogram
 from modeling.inputs.topology import Engine, Grouping
 
@@ -20,40 +20,40 @@ def test_flink_keys__go_where_flink_sends_them(key: str, parallelism: int, insta
 
 
 def test_all__gives_every_instance_the_whole_stream() -> None:
-    assert instance_shares(Grouping.ALL, 3).tolist() == [1, 1, 1]
+    assert dealing(Grouping.ALL, 2, 3).shares.tolist() == [1, 1, 1]
 
 
 def test_global__gives_the_first_instance_everything() -> None:
-    assert instance_shares(Grouping.GLOBAL, 3).tolist() == [1, 0, 0]
+    assert dealing(Grouping.GLOBAL, 2, 3).shares.tolist() == [1, 0, 0]
 
 
 def test_fields__without_a_histogram_is_uneven_where_parallelism_does_not_divide_key_groups() -> None:
     # 128 key groups over 12 instances: some hold ⌈128/12⌉ = 11 groups
-    assert instance_shares(Grouping.FIELDS, 12).max() == pytest.approx(11 / 128)
+    assert dealing(Grouping.FIELDS, 2, 12).shares.max() == pytest.approx(11 / 128)
 
 
 def test_fields__puts_a_heavy_key_on_the_instance_that_flink_gives_it_to() -> None:
-    shares = instance_shares(Grouping.FIELDS, 4, keys=KeyHistogram({"storm": 0.5}))
+    shares = dealing(Grouping.FIELDS, 2, 4, keys=KeyHistogram({"storm": 0.5})).shares
     # half the tuples on instance 1, the other half even over 4 × 32 groups
     assert shares.tolist() == pytest.approx([0.125, 0.625, 0.125, 0.125])
 
 
 def test_fields__of_an_engine_without_known_assignment_is_an_upper_bound() -> None:
-    shares = instance_shares(Grouping.FIELDS, 4, engine=Engine.HERON, keys=KeyHistogram({"storm": 0.5}))
+    shares = dealing(Grouping.FIELDS, 2, 4, engine=Engine.HERON, keys=KeyHistogram({"storm": 0.5})).shares
     assert shares.max() == pytest.approx(0.5 + 0.5 / 4)
 
 
 @pytest.mark.parametrize("grouping", [Grouping.SHUFFLE, Grouping.FIELDS, Grouping.GLOBAL, Grouping.FORWARD])
 @pytest.mark.parametrize("parallelism", [1, 7, 12, 128])
 def test_shares__add_up_to_one_idle_instances_included(grouping: Grouping, parallelism: int) -> None:
-    shares = instance_shares(grouping, parallelism)
-    assert shares.shape == (parallelism,)
-    assert np.sum(shares) == pytest.approx(1)
+    shares = dealing(grouping, parallelism, parallelism).shares
+    assert shares.shape[-1] == parallelism
+    assert shares.sum(axis=-1) == pytest.approx(1)
 
 
 def test_shares__refuse_more_instances_than_key_groups() -> None:
     with pytest.raises(ModelError, match="129 is not between 1 and max_parallelism 128"):
-        instance_shares(Grouping.FIELDS, 129)
+        dealing(Grouping.FIELDS, 2, 129)
 
 
 def test_key_histogram__refuses_more_than_the_whole() -> None:
@@ -106,7 +106,7 @@ def test_words_of_the_engines__mean_the_same(word: str, grouping: Grouping) -> N
 def test_storm__gives_keys_to_tasks_and_tasks_to_executors() -> None:
     # "a".hashCode() = 97, "b" 98; the list's hash is 31 + that: 128 and 129, of 10 tasks 8 and 9.
     keys = KeyHistogram({"a": 0.6, "b": 0.4})
-    shares = instance_shares(Grouping.FIELDS, 3, engine=Engine.STORM, max_parallelism=10, keys=keys)
+    shares = dealing(Grouping.FIELDS, 1, 3, engine=Engine.STORM, max_parallelism=10, keys=keys).shares
     # Tasks 0 to 3, 4 to 6 and 7 to 9.
     assert shares.tolist() == pytest.approx([0, 0, 1])
     assert dealing(Grouping.FIELDS, 1, 3, engine=Engine.STORM, max_parallelism=10, keys=keys).exact

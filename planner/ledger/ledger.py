@@ -23,7 +23,6 @@ from planner.ledger.entries import (
     step_entry,
     step_event,
 )
-from planner.ledger.migrate import upgrade_database
 from planner.ledger.schedule_rows import schedule_digest, schedule_row, step_rows
 from planner.ledger.step_state import WAITING, StepState
 from planner.ledger.tables import (
@@ -47,6 +46,8 @@ class Ledger:
     """
 
     def __init__(self, url: str) -> None:
+        from planner.ledger.migrate import upgrade_database  # Alembic, which most commands do without
+
         self._database = Database(url)
         upgrade_database(self._database)
 

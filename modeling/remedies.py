@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from modeling.excuse import Excuse, unfit
+from modeling.inputs.checked import check_site
 from modeling.inputs.operator_profile import Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.placed import placed
@@ -44,6 +45,7 @@ def excuses(
     it can be left out, though another one may be smaller. A packing is not kept: every instance of an operator is taken
     to be as slow as the slowest that it has now (site), which may ask for more than is needed.
     """
+    check_site(topology, site, [plan])
     if (misfit := unfit(topology, plan, site)) is not None:
         return (misfit,)
     slowed = _on_the_slowest_node(profiles, plan, site)

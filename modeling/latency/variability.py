@@ -240,7 +240,7 @@ class Arriving:
         scenarios or 1).
         """
         thin, busy = loads.by_plan(loads.thin), loads.by_plan(np.minimum(loads.busy, 1.0))
-        return 1 + self.at(slice(None), thin, (1 - busy) ** 2)
+        return np.maximum(1 + self.at(slice(None), thin, (1 - busy) ** 2), 0.0)
 
 
 @dataclass(frozen=True)
@@ -427,7 +427,9 @@ class _Comes:
     def waiting(self, apart_s: Floats) -> Batches:
         """As far as they wait for each other where instances take so long for a tuple, all at work together."""
         after = self.train.sizes.of_tuple - self.at_once.of_tuple
-        lasting = np.clip(1 - self.train.apart_s / np.where(apart_s > 0, apart_s, np.inf), 0.0, 1.0)
+        # Of two numbers next to 0 too.
+        sooner = np.minimum(self.train.apart_s, apart_s)
+        lasting = np.where(apart_s > 0, 1 - sooner / np.where(apart_s > 0, apart_s, 1.0), 1.0)
         more = self.at_once.of_tuple - 1 + after * lasting
         part = more / np.maximum(self.train.sizes.of_tuple - 1, 1e-12)
         return Batches.between(1 + (self.train.sizes.mean - 1) * part, 1 + more)

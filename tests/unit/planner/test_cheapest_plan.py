@@ -6,9 +6,12 @@ import pytest
 
 from modeling.evaluate import evaluate
 from modeling.excuse import Excuse
+from modeling.flow.key_assignment import flink_instance_of_key
+from modeling.inputs.key_histogram import KeyHistogram
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Grouping, Operator, Stream, Topology
+from modeling.inputs.windowed_output import WindowedOutput, WindowKind
 from planner.limits import Limits
 from planner.search.cheapest_plan import cheapest_plan, one_fewer, strongest_plan
 
@@ -126,3 +129,39 @@ def test_excuse__beside_an_operator_whose_shares_are_given_tells_its_utilisation
     few = cheapest_plan(topology, profiles, {"a": 1.0}, Limits(max_instances=2))
     assert isinstance(few, Excuse)
     assert str(few) == "instances 3 of b is beyond 2; allow 3 instances of b"
+
+
+def test_a_windowed_operator__gets_no_more_instances_than_its_output_asks_for() -> None:
+    # A minute's window of 100 keys gives at most 100 / 60 = 1.7 a second on, however many come; 60 ms each keep one
+    # instance a tenth busy.
+    topology = Topology(
+        "t", (Operator("in"), Operator("count"), Operator("out")), (Stream("in", "count"), Stream("count", "out"))
+    )
+    minute = WindowedOutput(WindowKind.TUMBLING, 60.0, 100)
+    profiles = {
+        "in": OperatorProfile("in", 0.0),
+        "count": OperatorProfile("count", 0.0001, windowed={"count->out": minute}),
+        "out": OperatorProfile("out", 0.06),
+    }
+    plan = cheapest_plan(topology, profiles, {"in": 1000.0}, Limits())
+    assert isinstance(plan, PhysicalPlan)
+    assert plan.parallelism == {"in": 1, "count": 1, "out": 1}
+
+
+def test_a_latency_that_one_instance_more_does_not_lower__is_met_by_several() -> None:
+    # Two keys that Flink puts on one instance until there are 8: nothing is faster before.
+    topology = Topology("t", (Operator("a"), Operator("b", 16)), (Stream("a", "b", Grouping.FIELDS),))
+    apart = next(
+        (one, other)
+        for one, other in itertools.combinations([f"key {at}" for at in range(200)], 2)
+        if all(flink_instance_of_key(one, p, 16) == flink_instance_of_key(other, p, 16) for p in range(1, 8))
+        and flink_instance_of_key(one, 8, 16) != flink_instance_of_key(other, 8, 16)
+    )
+    keys = KeyHistogram(dict.fromkeys(apart, 0.5))
+    profiles = {"a": OperatorProfile("a", 0.0), "b": OperatorProfile("b", 0.02, keys=keys)}
+    # 40 a second of 20 ms: M/M/1 at .8 takes 100 ms, two of them at .4 take 20 / .6 = 33.3 ms
+    plan = cheapest_plan(topology, profiles, {"a": 40.0}, Limits(max_latency_s=0.04))
+    assert isinstance(plan, PhysicalPlan)
+    assert plan.parallelism == {"a": 1, "b": 8}
+    refused = cheapest_plan(topology, profiles, {"a": 40.0}, Limits(max_latency_s=0.03))
+    assert isinstance(refused, Excuse)

@@ -6,6 +6,7 @@ recursion (modeling/flow/rates.py) in which each of these inputs gives a tuple a
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from operator import mul
 
 import numpy as np
@@ -26,8 +27,8 @@ from modeling.inputs.windowed_output import WindowedOutput
 Floats = npt.NDArray[np.float64]
 Weights = tuple[float, ...]
 
-_CUTS, _ROUNDS = 64, 7
-"""A crossing is sought among so many points of what is left, so often: down to 2^-42 of it."""
+_CUTS, _ROUNDS = 2**8, 5
+"""A crossing is sought among so many points of what is left, so often: down to 2^-40 of it."""
 
 
 @dataclass(frozen=True)
@@ -101,8 +102,8 @@ class LinearFlows:
         base, more = np.array(base_per_s)[:, None], np.array(more_per_s)[:, None]
 
         def used(parts: Floats) -> Floats:
-            inputs = self._inputs_per_s(base + more * parts)
-            return np.stack([(np.array(self.use[limit]) @ inputs).max(axis=0) for limit in among])
+            every = self._rows @ self._inputs_per_s(base + more * parts)
+            return np.asarray(np.maximum.reduceat(every, self._first_row)[among.start : among.stop])
 
         before, after = used(np.array([0.0, 1.0])).T
         free, over = before < FULL, after > 1 / FULL
@@ -110,9 +111,8 @@ class LinearFlows:
             return 0.0, among[int(stuck.argmax())]
         if not (over & free).any():
             return 1.0, -1
-        low = 0.5
-        while used(np.array([low]))[free].max() >= 1:
-            low /= 2
+        halves: Floats = 0.5 ** np.arange(1.0, 60.0)
+        low = halves[(used(halves)[free].max(axis=0) < 1).argmax()]
         points = low * SEARCH_STEP ** np.arange(np.ceil(np.log(1 / low) / np.log(SEARCH_STEP)) + 1)
         for _ in range(_ROUNDS):
             above = used(points)[free].max(axis=0) >= 1
@@ -122,6 +122,16 @@ class LinearFlows:
             points = np.linspace(points[first - 1], points[first], _CUTS + 1)
         at = np.where(free, used(points[-1:])[:, 0], -np.inf)
         return float(points[-1]), among[int(at.argmax())]
+
+    @cached_property
+    def _rows(self) -> Floats:
+        """Of all limits, one after another, shape (rows, inputs)."""
+        return np.array([row for rows in self.use for row in rows])
+
+    @cached_property
+    def _first_row(self) -> npt.NDArray[np.int64]:
+        """Of each limit."""
+        return np.cumsum([0, *map(len, self.use[:-1])])
 
     def _inputs_per_s(self, taken_per_s: Floats) -> Floats:
         """Shape (inputs, cases), of (sources, cases)."""

@@ -8,6 +8,7 @@ Arrivals of each key are taken as Poisson and independent of each other: bursts 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -75,7 +76,7 @@ class WindowedOutput:
 
     def given_at_once_per_s(self, entering_per_s: Mapping[str, Floats]) -> Floats:
         """given_per_s of many cases at once: what enters by each stream, and what goes out, have the same shape."""
-        shares, counts = self._shares()
+        shares, counts = self._shares
         if self.kind is WindowKind.JOIN:
             if len(entering_per_s) != 2:
                 raise ModelError(f"a windowed join of {len(entering_per_s)} inputs; it has two")
@@ -97,11 +98,12 @@ class WindowedOutput:
         rate = sum(entering_per_s.values())
         if self.kind is WindowKind.JOIN:
             return float(rate * self.window_s)
-        shares, counts = self._shares()
+        shares, counts = self._shares
         per_key = shares * rate
         open_windows = 1.0 if self.slide_s is None else self.window_s / self.slide_s
         return float((counts * -np.expm1(-per_key * self.window_s)).sum() * open_windows)
 
+    @cached_property
     def _shares(self) -> tuple[Floats, Floats]:
         """Shares of the stream, and how many keys have each."""
         heavy = np.array(list(self.keys.shares.values()) if self.keys else [], dtype=np.float64)

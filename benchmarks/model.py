@@ -23,7 +23,7 @@ import numpy as np
 
 from modeling.evaluate import evaluate
 from modeling.evaluate_many import evaluate_many
-from modeling.flow.rates import arrival_rates, plan_flows
+from modeling.flow.plan_rates import arrival_rates, plan_flows
 from modeling.inputs.key_histogram import KeyHistogram
 from modeling.inputs.network import MeasuredLink, measured_network
 from modeling.inputs.operator_profile import OperatorProfile

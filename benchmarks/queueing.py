@@ -34,7 +34,7 @@ sys.path.pop(0)
 
 from modeling.evaluate import evaluate
 from modeling.evaluate_many import evaluate_many
-from modeling.flow.rates import plan_flows
+from modeling.flow.plan_rates import plan_flows
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Operator, Stream, Topology

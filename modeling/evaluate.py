@@ -10,7 +10,8 @@ from modeling.evaluate_many import checked_loads
 from modeling.excuse import unfit
 from modeling.flow.crossing import Crossing
 from modeling.flow.limits import ContainerLimit, Limit, LinkLimit, SiteLimit
-from modeling.flow.rates import OperatorFlow, rates_of
+from modeling.flow.plan_rates import rates_of
+from modeling.flow.rates import OperatorFlow
 from modeling.flow.resources import resources
 from modeling.flow.scenarios import Scenarios
 from modeling.flow.throughput import Capacity

@@ -15,7 +15,8 @@ from modeling.errors import ModelError
 from modeling.excuse import Excuse, unfit
 from modeling.flow.crossing import Crossing
 from modeling.flow.limits import Limit
-from modeling.flow.rates import KnownDealing, OperatorFlow, check_load
+from modeling.flow.plan_rates import check_load
+from modeling.flow.rates import KnownDealing, OperatorFlow
 from modeling.flow.scenarios import Scenarios
 from modeling.flow.throughput import Capacity
 from modeling.inputs.checked import check_site

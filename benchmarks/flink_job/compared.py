@@ -11,7 +11,7 @@ from rescales import Rescale
 from simulated import simulated_p95_s
 
 from modeling.evaluate import evaluate
-from modeling.flow.rates import plan_flows, rates_of
+from modeling.flow.plan_rates import plan_flows, rates_of
 from modeling.inputs.operator_profile import OperatorProfile, Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.latency.distribution import stations

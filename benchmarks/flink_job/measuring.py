@@ -12,7 +12,7 @@ from forescale.local.demo.flink_measurement import bring_to, measured_bottleneck
 from forescale.local.flink.local_cluster import LocalFlink
 from modeling.calibration import calibrated
 from modeling.calibration.operator_sample import OperatorSample
-from modeling.flow.rates import arrival_rates
+from modeling.flow.plan_rates import arrival_rates
 from modeling.inputs.operator_profile import Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
 from planner.clock import RealClock

@@ -14,7 +14,8 @@ import numpy.typing as npt
 
 from modeling.flow.crossing import crossing
 from modeling.flow.limits import SiteUse, feeding_sources
-from modeling.flow.rates import Given, KnownDealing, OperatorFlow, left_by_window, operator_flows, plan_flows
+from modeling.flow.plan_rates import plan_flows
+from modeling.flow.rates import Given, KnownDealing, OperatorFlow, left_by_window, operator_flows
 from modeling.flow.scenarios import Scenarios
 from modeling.flow.throughput import FULL, SEARCH_STEP
 from modeling.inputs.operator_profile import Profiles

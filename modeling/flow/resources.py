@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from modeling.errors import ModelError
 from modeling.flow.key_assignment import key_shares
-from modeling.flow.rates import Rates
+from modeling.flow.plan_rates import Rates
 from modeling.inputs.operator_profile import Profiles
 from modeling.inputs.physical_plan import Container, Instance, PhysicalPlan
 from modeling.inputs.site import ContainerSize, Site

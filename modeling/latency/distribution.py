@@ -16,7 +16,8 @@ from modeling.flow.kinds import EXACTLY
 from modeling.flow.rates import OperatorFlow
 from modeling.inputs.topology import Topology
 from modeling.latency.delay import Delay
-from modeling.latency.variability import KindLoads, Variability
+from modeling.latency.kind_loads import KindLoads
+from modeling.latency.variability import Variability
 from modeling.queueing.batches import Batches, as_customers, firing_waits
 from modeling.queueing.bursts import Arrivals, BurstWaits, Levels, burst_waits
 from modeling.queueing.exact_wait import exact_wait

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from modeling.errors import ModelError
 from modeling.evaluate_many import Asked, ManyEstimates, evaluate_scenarios
-from modeling.flow.rates import check_load
+from modeling.flow.plan_rates import check_load
 from modeling.flow.scenarios import Scenarios
 from modeling.inputs.operator_profile import Profiles
 from modeling.inputs.physical_plan import PhysicalPlan

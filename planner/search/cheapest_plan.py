@@ -7,7 +7,7 @@ from modeling.errors import ModelError
 from modeling.estimate import Estimate
 from modeling.evaluate import evaluate
 from modeling.excuse import Excuse, unfit
-from modeling.flow.rates import check_load
+from modeling.flow.plan_rates import check_load
 from modeling.inputs.operator_profile import Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Topology

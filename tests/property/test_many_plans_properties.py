@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from modeling.evaluate import evaluate
 from modeling.evaluate_many import evaluate_many
-from modeling.flow.rates import plan_flows
+from modeling.flow.plan_rates import plan_flows
 from modeling.inputs.key_histogram import KeyHistogram
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.physical_plan import PhysicalPlan

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from modeling.evaluate import evaluate
-from modeling.flow.rates import arrival_rates
+from modeling.flow.plan_rates import arrival_rates
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.physical_plan import Container, Instance, PhysicalPlan
 from modeling.inputs.site import ContainerSize, Site

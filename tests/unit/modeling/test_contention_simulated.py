@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from modeling.flow.rates import arrival_rates
+from modeling.flow.plan_rates import arrival_rates
 from modeling.flow.resources import resources
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.physical_plan import Container, Instance, PhysicalPlan

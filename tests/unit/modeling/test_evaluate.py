@@ -9,7 +9,7 @@ import pytest
 from modeling.errors import ModelError
 from modeling.evaluate import evaluate
 from modeling.flow.limits import ContainerLimit, OperatorLimit
-from modeling.flow.rates import arrival_rates
+from modeling.flow.plan_rates import arrival_rates
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.physical_plan import Container, Instance, PhysicalPlan
 from modeling.inputs.polling import Polling

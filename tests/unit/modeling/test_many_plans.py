@@ -10,7 +10,7 @@ from modeling.errors import ModelError
 from modeling.evaluate import evaluate
 from modeling.evaluate_many import evaluate_many
 from modeling.excuse import unfit
-from modeling.flow.rates import plan_flows
+from modeling.flow.plan_rates import plan_flows
 from modeling.flow.scenarios import Parameters
 from modeling.inputs.key_histogram import KeyHistogram
 from modeling.inputs.operator_profile import OperatorProfile

@@ -12,7 +12,7 @@ from modeling.calibration.offered_load import offered_load
 from modeling.calibration.operator_sample import OperatorSample
 from modeling.errors import ModelError
 from modeling.evaluate import evaluate
-from modeling.flow.rates import arrival_rates
+from modeling.flow.plan_rates import arrival_rates
 from modeling.inputs.key_histogram import KeyHistogram
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.physical_plan import PhysicalPlan

@@ -6,7 +6,7 @@ import pytest
 from scipy.optimize import brentq
 
 from modeling.errors import ModelError
-from modeling.flow.rates import plan_flows
+from modeling.flow.plan_rates import plan_flows
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Operator, Stream, Topology

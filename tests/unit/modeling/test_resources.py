@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from modeling.errors import ModelError
-from modeling.flow.rates import Rates, arrival_rates
+from modeling.flow.plan_rates import Rates, arrival_rates
 from modeling.flow.resources import Resource, Resources, resources
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.physical_plan import Container, Instance, PhysicalPlan

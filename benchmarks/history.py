@@ -19,6 +19,7 @@ import sys
 import tempfile
 import threading
 import time
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -26,6 +27,7 @@ import psutil
 
 sys.path.insert(0, str(Path(__file__).parent))
 from history_job.raw_events import FIRST_DAY, ROWS_PER_DAY, write_events
+from rivals.rivals_environment import rivals_python
 
 PROJECT = Path(__file__).resolve().parents[1]
 JOBS = Path(__file__).with_name("history_job")
@@ -55,29 +57,18 @@ class Measured:
         return self.rows / self.warm_s
 
 
-def rivals_python() -> str:
-    python = RIVALS / "bin" / "python"
-    if not (RIVALS / ".ready").exists():
-        uv = Path(sys.executable).with_name("uv")
-        subprocess.run([uv, "venv", "--quiet", "--clear", "--python", sys.executable, RIVALS], check=True)
-        lock = JOBS / "rivals.lock"
-        subprocess.run([uv, "pip", "sync", "--quiet", "--require-hashes", "--python", python, lock], check=True)
-        (RIVALS / ".ready").touch()
-    return str(python)
-
-
 def command(engine: str, job: str, runs: int, events: Path, days: int) -> list[str]:
     out = events / f"out-{engine.replace(' ', '-')}"
+    folder = events / f"first-{days}-days"
     if engine == "forescale":
-        folder = events / f"first-{days}-days"
         return [sys.executable, str(JOBS / "ours.py"), job, str(runs), str(out), str(folder), str(days)]
     if engine == "spark sql":
-        folder = events / f"first-{days}-days"
         return [sys.executable, str(JOBS / "spark_sql.py"), job, str(runs), str(out), str(folder)]
     files = [
         str(path) for day in range(days) for path in sorted((events / f"date={FIRST_DAY + day}").glob("*.parquet"))
     ]
-    return [rivals_python(), str(JOBS / "rivals.py"), engine, job, str(runs), str(out), *files]
+    python = rivals_python(RIVALS, JOBS / "rivals.lock", "--engines forescale")
+    return [str(python), str(JOBS / "rivals.py"), engine, job, str(runs), str(out), *files]
 
 
 def measured(engine: str, job: str, runs: int, events: Path, days: int) -> Measured:
@@ -115,14 +106,10 @@ class Peak:
     def _watch(self, process: psutil.Process) -> None:
         while not self._over.wait(0.25):
             held = 0
-            try:
+            with suppress(psutil.Error):
                 for one in [process, *process.children(recursive=True)]:
-                    try:
+                    with suppress(psutil.Error):
                         held += one.memory_full_info().pss
-                    except psutil.Error:
-                        continue
-            except psutil.Error:
-                continue
             self.mib = max(self.mib, held / 2**20)
 
 

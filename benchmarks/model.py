@@ -13,7 +13,7 @@ with operators and plans. With --accuracy, random networks tell how far its late
 import argparse
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from math import inf
@@ -107,6 +107,12 @@ def packed(plans: Sequence[PhysicalPlan]) -> list[PhysicalPlan]:
     return found
 
 
+def cpu_s(work: Callable[[], object]) -> float:
+    began = time.process_time()
+    work()
+    return time.process_time() - began
+
+
 def timed_many(operators: int, plans: int, loads: int, *, latency: bool = True, site: bool = False) -> Timed:
     topology = topology_of(operators)
     profiles, several = profiles_of(topology), plans_of(topology, plans)
@@ -120,11 +126,7 @@ def timed_many(operators: int, plans: int, loads: int, *, latency: bool = True, 
             _ = told.mean_s, told.p50_s, told.p95_s, told.p99_s
 
     evaluated()
-    spent = inf
-    for _ in range(3):
-        began = time.process_time()
-        evaluated()
-        spent = min(spent, time.process_time() - began)
+    spent = min(cpu_s(evaluated) for _ in range(3))
     what = "evaluate_many" + ("" if latency else " without latency") + (", packed on a site" if site else "")
     return Timed(what, operators, plans, loads, spent, spent / plans / loads * 1e6)
 
@@ -138,19 +140,15 @@ def timed_draws(operators: int, plans: int, loads: int, count: int) -> Timed:
     }
     rates = {source: np.linspace(1, HIGHEST_PER_S, loads) for source in topology.sources}
     draws = parameter_draws(profiles, np.random.default_rng(1), count)
-    began = time.process_time()
-    evaluate_draws(topology, profiles, several, rates, draws)
-    spent = time.process_time() - began
+    spent = cpu_s(lambda: evaluate_draws(topology, profiles, several, rates, draws))
     return Timed(f"evaluate_draws, {count} draws", operators, plans, loads, spent, spent / plans / loads / count * 1e6)
 
 
 def timed_one_by_one(operators: int, plans: int) -> Timed:
     topology = topology_of(operators)
     profiles, several = profiles_of(topology), plans_of(topology, plans)
-    began = time.process_time()
-    for plan in several:
-        evaluate(topology, profiles, plan, dict.fromkeys(topology.sources, LOAD_PER_S))
-    spent = time.process_time() - began
+    load = dict.fromkeys(topology.sources, LOAD_PER_S)
+    spent = cpu_s(lambda: [evaluate(topology, profiles, plan, load) for plan in several])
     return Timed("evaluate, one at a time (mean latency)", operators, plans, 1, spent, spent / plans * 1e6)
 
 

@@ -4,7 +4,7 @@ import os
 
 from airflow.sdk import dag, task
 
-from forescale.orchestration.hand_off import ARRIVAL_HISTORY, ONE_TOPOLOGY, RETRIES
+from forescale.orchestration.hand_off import ARRIVAL_HISTORY, ONE_TOPOLOGY, RETRIES, topologies
 
 CRON = os.environ.get("FORESCALE_SCHEDULE", "5 * * * *")  # a few minutes late, for events that are; "none": by hand
 
@@ -20,13 +20,6 @@ CRON = os.environ.get("FORESCALE_SCHEDULE", "5 * * * *")  # a few minutes late, 
     doc_md=__doc__,
 )
 def aggregate_dag():
-    @task
-    def topologies(params):
-        from forescale.orchestration.hand_off import topologies_to_do
-        from forescale.settings import Settings
-
-        return topologies_to_do(params["topology"], {}, Settings().topologies)
-
     # One at a time: each Spark session takes about 650 MB.
     @task(pool="spark", outlets=[ARRIVAL_HISTORY], map_index_template="{{ task.op_kwargs['topology'] }}")
     def aggregate(topology, outlet_events):

@@ -2,7 +2,7 @@
 
 from airflow.sdk import dag, task
 
-from forescale.orchestration.hand_off import ARRIVAL_HISTORY, FORECASTS, ONE_TOPOLOGY, RETRIES
+from forescale.orchestration.hand_off import ARRIVAL_HISTORY, FORECASTS, ONE_TOPOLOGY, RETRIES, topologies
 
 
 @dag(
@@ -15,13 +15,6 @@ from forescale.orchestration.hand_off import ARRIVAL_HISTORY, FORECASTS, ONE_TOP
     doc_md=__doc__,
 )
 def forecast_dag():
-    @task
-    def topologies(params, triggering_asset_events):
-        from forescale.orchestration.hand_off import topologies_to_do
-        from forescale.settings import Settings
-
-        return topologies_to_do(params["topology"], triggering_asset_events, Settings().topologies)
-
     @task(outlets=[FORECASTS], map_index_template="{{ task.op_kwargs['topology'] }}")
     def forecast(topology, outlet_events):
         from forescale.codec import handed_over

@@ -2,7 +2,7 @@
 
 from airflow.sdk import dag, task, task_group
 
-from forescale.orchestration.hand_off import FORECASTS, ONE_TOPOLOGY, RETRIES, SCHEDULES
+from forescale.orchestration.hand_off import FORECASTS, ONE_TOPOLOGY, RETRIES, SCHEDULES, topologies
 from forescale.orchestration.review_operator import ReviewSchedule
 
 
@@ -16,13 +16,6 @@ from forescale.orchestration.review_operator import ReviewSchedule
     doc_md=__doc__,
 )
 def plan_dag():
-    @task
-    def topologies(params, triggering_asset_events):
-        from forescale.orchestration.hand_off import topologies_to_do
-        from forescale.settings import Settings
-
-        return topologies_to_do(params["topology"], triggering_asset_events, Settings().topologies)
-
     @task_group
     def each(topology):
         @task(outlets=[SCHEDULES], map_index_template="{{ task.op_kwargs['topology'] }}")

@@ -5,12 +5,11 @@ A minute is a bucket of 60 s, stamped with its start in seconds since the epoch,
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import httpx
-from pydantic import SecretStr
 
-from engines.rest import Failure, JsonServer
+from engines.rest import Connection, Failure, JsonServer
 
 MINUTE_S = 60
 KEPT_S = 180 * MINUTE_S
@@ -28,7 +27,7 @@ Timeline = dict[str, dict[str, dict[int, float]]]
 """Metric, instance, stamp in seconds: value."""
 
 
-class TrackedTopology:
+class TrackedTopology(JsonServer):
     """One topology, as its tracker tells. role: where the tracker needs it."""
 
     def __init__(
@@ -40,23 +39,12 @@ class TrackedTopology:
         environ: str,
         topology: str,
         role: str | None = None,
-        timeout_s: float = 10.0,
-        headers: Mapping[str, SecretStr] | None = None,
-        transport: httpx.BaseTransport | None = None,
+        **connection: Unpack[Connection],
     ) -> None:
         named = "/".join(name for name in (cluster, role, environ, topology) if name is not None)
-        self._server = JsonServer(
-            "Heron Tracker",
-            url,
-            failure,
-            part=f"topology {named}",
-            timeout_s=timeout_s,
-            headers=headers,
-            transport=transport,
-        )
+        super().__init__("Heron Tracker", url, failure, part=f"topology {named}", **connection)
         self._topology = {"cluster": cluster, "environ": environ, "topology": topology}
         self._topology |= {} if role is None else {"role": role}
-        self.place = self._server.place
 
     def plans(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """The physical and the logical plan, as the tracker has them."""
@@ -64,7 +52,7 @@ class TrackedTopology:
 
     def strange_plans(self, *plans: object) -> Exception:
         """The error for plans of another shape than documented."""
-        return self._server.surprise("/topologies/physicalplan and logicalplan", list(plans))
+        return self.surprise("/topologies/physicalplan and logicalplan", list(plans))
 
     def timeline(self, component: str, metrics: Sequence[str], since_s: int, until_s: int) -> Timeline:
         """What instances of a component reported; numbers that are not finite are left out."""
@@ -79,29 +67,27 @@ class TrackedTopology:
                         finite = {stamp: value for stamp, value in numbers.items() if math.isfinite(value)}
                         timeline.setdefault(str(metric), {})[str(instance)] = finite
             except (TypeError, ValueError, AttributeError):
-                raise self._server.surprise(_TIMELINE, answer) from None
+                raise self.surprise(_TIMELINE, answer) from None
         for metric, by_instance in timeline.items():
             counted = metric.startswith((*COUNTED, PRESSURE))
             if counted and any(value < 0 for values in by_instance.values() for value in values.values()):
-                raise self._server.failure(
-                    f"{self.place} tells of a negative count of {component}; see the log of its tracker"
-                )
+                raise self.failure(f"{self.place} tells of a negative count of {component}; see the log of its tracker")
         return timeline
 
     def _result(self, path: str, asked: Mapping[str, str | list[str]]) -> dict[str, Any]:
         """The answer itself, which old trackers wrap in a result."""
-        status, body = self._server.get(path, {**self._topology, **asked})
+        status, body = self.get(path, {**self._topology, **asked})
         if path == _TIMELINE and _refusal(status, body) is not None:
-            legacy_status, legacy_body = self._server.get(_LEGACY_TIMELINE, {**self._topology, **asked})
+            legacy_status, legacy_body = self.get(_LEGACY_TIMELINE, {**self._topology, **asked})
             if legacy_status != httpx.codes.NOT_FOUND:
                 status, body = legacy_status, legacy_body
         if (reason := _refusal(status, body)) is not None:
-            raise self._server.failure(
+            raise self.failure(
                 f"{self.place} refuses {path}: {reason}; check cluster, role, environ and topology, and whether it runs"
             )
         result = body["result"] if isinstance(body, dict) and "result" in body and "status" in body else body
         if not isinstance(result, dict):
-            raise self._server.surprise(path, body)
+            raise self.surprise(path, body)
         return result
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from typing import TypedDict, Unpack
 from urllib.parse import urlsplit
 
 import httpx
@@ -16,6 +17,14 @@ tls = cache(httpx.create_ssl_context)
 Parameters = Mapping[str, str | int | Sequence[str]]
 
 
+class Connection(TypedDict, total=False):
+    """headers: sent with every request, never shown. transport: replaces the network in tests of rare answers."""
+
+    timeout_s: float
+    headers: Mapping[str, SecretStr] | None
+    transport: httpx.BaseTransport | None
+
+
 def rest_client(
     name: str,
     url: str,
@@ -28,8 +37,7 @@ def rest_client(
 ) -> tuple[httpx.Client, str]:
     """A client, and its address as messages may show it: without name and password, which only the request carries.
 
-    name: what the server is, as people call it. headers: sent with every request, never shown. transport: replaces the
-    network in tests of rare answers. Raises a failure where the url is not an address of HTTP.
+    name: what the server is, as people call it. Raises a failure where the url is not an address of HTTP.
     """
     # Never show a URL that cannot be parsed: it may contain a password.
     wrong = failure(f"the address of {name} is not a URL; give it like {example}")
@@ -65,18 +73,10 @@ class JsonServer:
     """part: what of the server is read; other parameters as of rest_client. place: for messages."""
 
     def __init__(
-        self,
-        name: str,
-        url: str,
-        failure: Failure,
-        *,
-        part: str = "",
-        timeout_s: float = 10.0,
-        headers: Mapping[str, SecretStr] | None = None,
-        transport: httpx.BaseTransport | None = None,
+        self, name: str, url: str, failure: Failure, *, part: str = "", **connection: Unpack[Connection]
     ) -> None:
         self.failure = failure
-        self._client, shown = rest_client(name, url, failure, timeout_s=timeout_s, headers=headers, transport=transport)
+        self._client, shown = rest_client(name, url, failure, **connection)
         self.place = f"{name} at {shown}" + (f", {part}" if part else "")
 
     def get(self, path: str, parameters: Parameters | None = None) -> tuple[int, object]:

@@ -1,36 +1,21 @@
 """Storm's UI: pages of one topology, over one of the windows that Storm keeps."""
 
-from collections.abc import Mapping
-from typing import Any
+from typing import Any, Unpack
 from urllib.parse import quote
 
 import httpx
-from pydantic import SecretStr
 
-from engines.rest import Failure, JsonServer
+from engines.rest import Connection, Failure, JsonServer
 
 _SUMMARY = "/api/v1/topology/summary"
 
 
-class StormPages:
+class StormPages(JsonServer):
     """window: in seconds, or `:all-time`. part: what of the UI is read, for messages."""
 
-    def __init__(
-        self,
-        url: str,
-        failure: Failure,
-        *,
-        window: str,
-        part: str,
-        timeout_s: float = 10.0,
-        headers: Mapping[str, SecretStr] | None = None,
-        transport: httpx.BaseTransport | None = None,
-    ) -> None:
-        self._server = JsonServer(
-            "Storm UI", url, failure, part=part, timeout_s=timeout_s, headers=headers, transport=transport
-        )
+    def __init__(self, url: str, failure: Failure, *, window: str, part: str, **connection: Unpack[Connection]) -> None:
+        super().__init__("Storm UI", url, failure, part=part, **connection)
         self._window = window
-        self.place, self.surprise = self._server.place, self._server.surprise
 
     def topology_id(self, name: str) -> str:
         """Of the topology that runs under that name: it changes with every submission."""
@@ -41,18 +26,16 @@ class StormPages:
             raise self.surprise(_SUMMARY, summary) from None
         if name not in ids:
             known = ", ".join(sorted(ids)) or "none"
-            raise self._server.failure(f"{self.place} does not run; known are: {known}. Submit it, or correct its name")
+            raise self.failure(f"{self.place} does not run; known are: {known}. Submit it, or correct its name")
         return ids[name]
 
     def page(self, path: str) -> dict[str, Any]:
-        status, body = self._server.get(path, {"window": self._window})
+        status, body = self.get(path, {"window": self._window})
         if not isinstance(body, dict):
             raise self.surprise(path, body)
         if status >= httpx.codes.BAD_REQUEST or "error" in body:
             reason = " ".join(str(body.get("error") or f"HTTP {status}").split())[:200]
-            raise self._server.failure(
-                f"{self.place} fails {path}: {reason}; see the log of the UI and whether Nimbus runs"
-            )
+            raise self.failure(f"{self.place} fails {path}: {reason}; see the log of the UI and whether Nimbus runs")
         return body
 
 

@@ -79,20 +79,30 @@ def backtest(
 ) -> BacktestTable:
     """Quantiles of the peak that each forecaster gives at each origin, beside the peak that came."""
     at = backtest_origins(series, origins, max(horizons_s))
+    table = empty_table(series, forecasters, at, horizons_s, quantiles, {})
     horizon_steps = [horizon_s // series.window_s for horizon_s in horizons_s]
-    actual = known_peaks_per_s(series, at, horizon_steps)
-    shape = (len(at), len(horizons_s), len(quantiles))
-    said = {forecaster.name: np.full(shape, np.nan) for forecaster in forecasters}
-    refusals: dict[str, str] = {}
-    for row, given, _ in replayed(series, forecasters, at, max(horizon_steps), paths, seed, refusals, progress):
+    for row, given, _ in replayed(series, forecasters, at, max(horizon_steps), paths, seed, table.refusals, progress):
         for name, drawn in given.items():
-            said[name][row] = peak_quantiles_per_s(drawn, horizon_steps, quantiles)
+            table.peak_per_s[name][row] = peak_quantiles_per_s(drawn, horizon_steps, quantiles)
+    return table
+
+
+def empty_table(
+    series: ArrivalSeries,
+    forecasters: Sequence[Forecaster],
+    at: Sequence[int],
+    horizons_s: Sequence[int],
+    quantiles: Sequence[float],
+    refusals: dict[str, str],
+) -> BacktestTable:
+    """The peaks that came at these origins, and nothing said of them yet."""
+    shape = (len(at), len(horizons_s), len(quantiles))
     return BacktestTable(
         tuple(series.start + timedelta(seconds=series.window_s * origin) for origin in at),
         tuple(horizons_s),
         tuple(quantiles),
-        actual,
-        said,
+        known_peaks_per_s(series, at, [horizon_s // series.window_s for horizon_s in horizons_s]),
+        {forecaster.name: np.full(shape, np.nan) for forecaster in forecasters},
         frozenset(forecaster.name for forecaster in forecasters if forecaster.naive),
         refusals,
     )
@@ -114,10 +124,9 @@ def replayed(
     at: indices of the first windows to be forecast, ascending. refusals: takes why one could not. longest_s: how much
     history they are given, None for all.
     """
-    longest = series.counts.size if longest_s is None else int(longest_s // series.window_s)
     learnt: dict[str, tuple[FittedForecaster, datetime]] = {}
     for day in _days_of(at, series.window_s):
-        train = newest(oldest(series, at[day[0]]), longest)
+        train = recent_at(series, at[day[0]], longest_s)
         if progress is not None:
             progress(f"backtest: {len(day)} origins from {train.end:%Y-%m-%d %H:%M}")
         for forecaster in forecasters:

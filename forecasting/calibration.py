@@ -58,11 +58,8 @@ def calibration(
     was forecast say nothing of ratios and are left out.
     """
     floor = floor_per_s(actual_per_s) if floor is None else floor
-    horizons = actual_per_s.shape[1] if actual_per_s.ndim == 2 else 0
     levels = np.asarray(quantiles)
-    offsets = np.zeros((horizons, len(quantiles)))
-    if horizons == 0:
-        return Calibration(offsets, floor)
+    offsets = np.zeros((actual_per_s.shape[1], len(quantiles)))
     said = np.log(peaks_per_s + floor)
     ratios = np.log(actual_per_s[:, :, None] + floor) - said
     telling = np.isfinite(ratios).all(axis=2) & ((actual_per_s > 0) | (peaks_per_s.max(axis=2) > 0))

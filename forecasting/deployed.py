@@ -65,24 +65,14 @@ class DeployedForecaster:
         """The same with the naive forecaster standing in at these horizons."""
         turn = self.turn
         out = [horizon_s in horizons_s for horizon_s in self.horizons_s]
-        return replace(
-            self,
-            turn=replace(
-                turn,
-                weights=tuple(
-                    {naive: 1.0} if demote else weights
-                    for weights, naive, demote in zip(turn.weights, turn.naive, out, strict=True)
-                ),
-                held_back=tuple(held or demote for held, demote in zip(turn.held_back, out, strict=True)),
-            ),
-        )
+        choices = zip(turn.weights, turn.naive, out, strict=True)
+        weights = tuple({naive: 1.0} if demote else chosen for chosen, naive, demote in choices)
+        held_back = tuple(held or demote for held, demote in zip(turn.held_back, out, strict=True))
+        return replace(self, turn=replace(turn, weights=weights, held_back=held_back))
 
     def names(self) -> dict[int, str]:
         """What forecasts each horizon, the heaviest first, in words."""
-        return {
-            horizon_s: " + ".join(weights)
-            for horizon_s, weights in zip(self.horizons_s, self.turn.weights, strict=True)
-        }
+        return dict(zip(self.horizons_s, map(" + ".join, self.turn.weights), strict=True))
 
     def _reach(self, turn: Turn, name: str) -> int:
         used = [h for h, weights in zip(self.horizons_s, turn.weights, strict=True) if name in weights]

@@ -40,12 +40,6 @@ class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class _Arma(_Strict):
-    ar1: float
-    ar2: float
-    ma1: float
-
-
 class _Corrected(_Strict):
     """grid_start: of the level, where it is written down for a span; None for the same week over and over."""
 
@@ -55,7 +49,7 @@ class _Corrected(_Strict):
     grid_start: datetime | None
     errors_end: datetime
     highest_count: float
-    memory: _Arma | None
+    memory: ArmaMemory | None
 
 
 class _Naive(_Strict):
@@ -76,12 +70,12 @@ class _EventAware(_Strict):
     """outages: start and end of each."""
 
     kind: Literal["event_aware"] = "event_aware"
-    effects: list[_Effect]
-    outages: list[tuple[AwareDatetime, AwareDatetime]]
-    fitted: Annotated[_Corrected | _Naive, Field(discriminator="kind")]
+    effects: tuple[_Effect, ...]
+    outages: tuple[tuple[AwareDatetime, AwareDatetime], ...]
+    fitted: "_Fitted"
 
 
-_Fitted = _Corrected | _Naive | _EventAware
+_Fitted = Annotated[_Corrected | _Naive | _EventAware, Field(discriminator="kind")]
 
 
 class _Body(_Strict):
@@ -92,32 +86,32 @@ class _Body(_Strict):
     schema_version: Literal[2] = 2
     window_s: int
     steps: int
-    horizons_s: list[int]
-    quantiles: list[float]
-    weights: list[dict[str, float]]
-    naive: list[str]
-    held_back: list[bool]
+    horizons_s: tuple[int, ...]
+    quantiles: tuple[float, ...]
+    weights: tuple[dict[str, float], ...]
+    naive: tuple[str, ...]
+    held_back: tuple[bool, ...]
     floor_per_s: float
-    arrays: dict[str, list[int]]
+    arrays: dict[str, tuple[int, ...]]
     arrays_crc: int
-    fitted: dict[str, Annotated[_Fitted, Field(discriminator="kind")]]
+    fitted: dict[str, _Fitted]
 
 
 def write_deployed(deployed: DeployedForecaster, folder: Path) -> None:
     """Write the two files into a folder, which is made. Raises ForecastError for a forecaster it does not know."""
     arrays: dict[str, npt.NDArray[np.float64]] = {"log_offsets": deployed.turn.calibration.log_offsets}
-    entries = {name: _any_entry(name, fitted, arrays) for name, fitted in deployed.fitted.items()}
+    entries = {name: _entry(name, fitted, arrays) for name, fitted in deployed.fitted.items()}
     numbers = np.concatenate([array.reshape(-1) for array in arrays.values()])
     body = _Body(
         window_s=deployed.window_s,
         steps=deployed.steps,
-        horizons_s=list(deployed.horizons_s),
-        quantiles=list(deployed.quantiles),
-        weights=[dict(weights) for weights in deployed.turn.weights],
-        naive=list(deployed.turn.naive),
-        held_back=list(deployed.turn.held_back),
+        horizons_s=deployed.horizons_s,
+        quantiles=deployed.quantiles,
+        weights=tuple(dict(weights) for weights in deployed.turn.weights),
+        naive=deployed.turn.naive,
+        held_back=deployed.turn.held_back,
         floor_per_s=deployed.turn.calibration.floor_per_s,
-        arrays={name: list(array.shape) for name, array in arrays.items()},
+        arrays={name: array.shape for name, array in arrays.items()},
         arrays_crc=zlib.crc32(numbers.tobytes()),
         fitted=entries,
     )
@@ -132,14 +126,13 @@ def read_deployed(folder: Path) -> DeployedForecaster:
         body = _Body.model_validate_json((folder / JSON_FILE).read_bytes())
         # Outside files are never unpickled: an array of objects is refused.
         arrays = _arrays(np.load(folder / ARRAYS_FILE, allow_pickle=False), body)
-        fitted = {name: _any_fitted(name, entry, arrays) for name, entry in body.fitted.items()}
+        fitted = {name: _fitted(name, entry, arrays) for name, entry in body.fitted.items()}
         offsets = arrays["log_offsets"]
     except (OSError, EOFError, ValueError, KeyError) as error:
         problem = error.errors()[0] if isinstance(error, ValidationError) else error
         raise ForecastError(f"deployed forecaster in {folder} cannot be read: {problem}; train it again") from None
-    learnt = Calibration(offsets, body.floor_per_s)
-    turn = Turn(tuple(body.weights), tuple(body.naive), tuple(body.held_back), learnt)
-    return DeployedForecaster(body.window_s, body.steps, tuple(body.horizons_s), tuple(body.quantiles), turn, fitted)
+    turn = Turn(body.weights, body.naive, body.held_back, Calibration(offsets, body.floor_per_s))
+    return DeployedForecaster(body.window_s, body.steps, body.horizons_s, body.quantiles, turn, fitted)
 
 
 def _arrays(numbers: npt.NDArray[np.float64], body: _Body) -> Arrays:
@@ -153,23 +146,11 @@ def _arrays(numbers: npt.NDArray[np.float64], body: _Body) -> Arrays:
     return {name: part.reshape(shape) for (name, shape), part in zip(shapes.items(), parts, strict=True)}
 
 
-def _any_entry(name: str, fitted: FittedForecaster, arrays: dict[str, npt.NDArray[np.float64]]) -> _Fitted:
-    if not isinstance(fitted, EventAware):
-        return _entry(name, fitted, arrays)
-    effects = [_Effect(start=e.start, end=e.end, ratio=e.ratio) for e in fitted.effects.effects]
-    return _EventAware(
-        effects=effects, outages=list(fitted.effects.outages), fitted=_entry(name, fitted.fitted, arrays)
-    )
-
-
-def _any_fitted(name: str, entry: _Fitted, arrays: Arrays) -> FittedForecaster:
-    if not isinstance(entry, _EventAware):
-        return _fitted(name, entry, arrays)
-    effects = tuple(KnownEffect(e.start, e.end, e.ratio) for e in entry.effects)
-    return EventAware(_fitted(name, entry.fitted, arrays), EventEffects(effects, tuple(entry.outages)))
-
-
-def _entry(name: str, fitted: FittedForecaster, arrays: dict[str, npt.NDArray[np.float64]]) -> _Corrected | _Naive:
+def _entry(name: str, fitted: FittedForecaster, arrays: dict[str, npt.NDArray[np.float64]]) -> _Fitted:
+    if isinstance(fitted, EventAware):
+        effects = tuple(_Effect(**vars(effect)) for effect in fitted.effects.effects)
+        inner = _entry(name, fitted.fitted, arrays)
+        return _EventAware(effects=effects, outages=fitted.effects.outages, fitted=inner)
     if isinstance(fitted, NaivePaths) and isinstance(fitted.rule, LastMean):
         return _Naive(window_s=fitted.window_s, rule="last_mean", windows=fitted.rule.windows, lag=fitted.lag)
     if isinstance(fitted, NaivePaths) and isinstance(fitted.rule, SeasonAgo):
@@ -185,23 +166,24 @@ def _entry(name: str, fitted: FittedForecaster, arrays: dict[str, npt.NDArray[np
         f"{name}.errors": fitted.errors,
         f"{name}.weights": fitted.weights,
     }
-    memory = fitted.memory
     return _Corrected(
         window_s=fitted.window_s,
         transform=fitted.transform.name,
         grid_start=fitted.level.start if isinstance(fitted.level, GridLevel) else None,
         errors_end=fitted.errors_end,
         highest_count=fitted.highest_count,
-        memory=_Arma(ar1=memory.ar1, ar2=memory.ar2, ma1=memory.ma1) if memory is not None else None,
+        memory=fitted.memory,
     )
 
 
-def _fitted(name: str, entry: _Corrected | _Naive, arrays: Arrays) -> FittedForecaster:
+def _fitted(name: str, entry: _Fitted, arrays: Arrays) -> FittedForecaster:
+    if isinstance(entry, _EventAware):
+        effects = tuple(KnownEffect(effect.start, effect.end, effect.ratio) for effect in entry.effects)
+        return EventAware(_fitted(name, entry.fitted, arrays), EventEffects(effects, entry.outages))
     if isinstance(entry, _Naive):
         rule = LastMean(entry.windows) if entry.rule == "last_mean" else SeasonAgo(entry.windows)
         return NaivePaths(entry.window_s, rule, entry.lag)
     level = arrays[f"{name}.level"]
-    memory = entry.memory
     return CorrectedForecaster(
         entry.window_s,
         GridLevel(entry.grid_start, entry.window_s, level)
@@ -214,5 +196,5 @@ def _fitted(name: str, entry: _Corrected | _Naive, arrays: Arrays) -> FittedFore
         entry.errors_end,
         arrays[f"{name}.weights"],
         entry.highest_count,
-        ArmaMemory(memory.ar1, memory.ar2, memory.ma1) if memory is not None else None,
+        entry.memory,
     )

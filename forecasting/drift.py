@@ -108,17 +108,10 @@ def _drift(record: TrackRecord, horizon: int, score: TrackScore, backtest_per_s:
         else float("nan")
     )
     completed = np.flatnonzero(completed_windows(record, horizon))
-    reasons = [
-        told
-        for told in (
-            _uncovered(record, horizon, _tested(record, horizon, completed)),
-            _dearer(record, horizon, losses, backtest_per_s, _tested(record, horizon, compared)),
-        )
-        if told
-    ]
-    told = "; ".join(reasons) or (
-        "no worse than chance explains" if completed.size else "no span is over and known yet"
-    )
+    uncovered = _uncovered(record, horizon, _tested(record, horizon, completed))
+    dearer = _dearer(record, horizon, losses, backtest_per_s, _tested(record, horizon, compared))
+    reasons = "; ".join(filter(None, (uncovered, dearer)))
+    told = reasons or ("no worse than chance explains" if completed.size else "no span is over and known yet")
     return Drift(score.horizon_s, bool(reasons), told, score.coverage, score.ratio_to_naive, ratio, int(completed.size))
 
 

@@ -116,8 +116,8 @@ def _forecast(order: Order, progress: Callable[[str], None] | None) -> tuple[For
         learnt = read_trained(order.trained)
     if order.demoted:
         learnt = learnt.demoted(order.demoted)
-    made = issue(learnt, series, issued_at=order.issued_at, history_snapshot=order.history_snapshot)
-    forecast = replace(made.forecast, run_id=order.run_id, notes=(*made.forecast.notes, *order.notes))
+    issued = issue(learnt, series, issued_at=order.issued_at, history_snapshot=order.history_snapshot)
+    forecast = replace(issued, run_id=order.run_id, notes=(*issued.notes, *order.notes))
     if order.folder is not None:
         write_forecast(forecast, order.folder)
     without_paths = replace(forecast, paths_per_s=np.empty((0, forecast.rate_per_s.shape[0])))

@@ -1,7 +1,7 @@
 """A forecast as a value: quantiles of the rate per step, of the peak per horizon, and the sample paths behind them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import numpy as np
@@ -67,7 +67,7 @@ class Forecast:
     run_id: str = ""
     model_version: str = ""
     history_snapshot: str = ""
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         where = f"forecast of source {self.source!r} issued at {self.issued_at}"
@@ -77,15 +77,14 @@ class Forecast:
             raise ForecastError(
                 f"{where}: paths of shape {self.paths_per_s.shape} for {self.rate_per_s.shape[0]} steps"
             )
-        for name, values in [("rates", self.rate_per_s), ("paths", self.paths_per_s), *self._peaks()]:
+        peaks = {f"peaks within {horizon_s} s": peak for horizon_s, peak in self.peak_per_s.items()}
+        said = {"rates": self.rate_per_s} | peaks
+        for name, values in (*said.items(), ("paths", self.paths_per_s)):
             if not np.isfinite(values).all() or (values < 0).any():
                 raise ForecastError(f"{where}: {name} hold a negative or non-finite value")
-        for name, values in [("rates", self.rate_per_s), *self._peaks()]:
+        for name, values in said.items():
             if (np.diff(values, axis=-1) < 0).any():
                 raise ForecastError(f"{where}: quantiles of the {name} cross")
-
-    def _peaks(self) -> list[tuple[str, Floats]]:
-        return [(f"peaks within {horizon_s} s", peak) for horizon_s, peak in self.peak_per_s.items()]
 
     @property
     def end(self) -> datetime:

@@ -1,41 +1,36 @@
 """A forecast as files: `forecast.json` with all but the paths, `paths.parquet` with these. An exact round trip."""
 
 import hashlib
-import shutil
-import uuid
 from datetime import datetime
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, PlainSerializer, ValidationError
 
 from forecasting.errors import ForecastError
-from forecasting.folder import put_in_place
+from forecasting.folder import whole_folder
 from forecasting.forecast import BacktestScore, Forecast
 
 JSON_FILE, PATHS_FILE = "forecast.json", "paths.parquet"
 
 
-class _Strict(BaseModel):
+def _tolist(array: np.ndarray) -> object:
+    return array.tolist()
+
+
+_Quantiles = Annotated[list[float], AfterValidator(np.array), PlainSerializer(_tolist)]
+_Steps = Annotated[list[list[float]], AfterValidator(np.array), PlainSerializer(_tolist)]
+
+
+class _Body(BaseModel):
+    """The fields of a Forecast, but for the paths of which it has the number."""
+
     # JSON has no infinity: a loss against a perfect rival, and what could not be scored, are written as text.
     model_config = ConfigDict(extra="forbid", frozen=True, ser_json_inf_nan="strings")
 
-
-class _Score(_Strict):
-    forecaster: str
-    horizon_s: int
-    pinball_per_s: float
-    ratio: float
-    coverage: float
-    origins: int
-    allowed: bool
-    reason: str
-
-
-class _Body(_Strict):
     # Version 1 knew no snapshot; up to version 2 every path had a column of its own.
     schema_version: Literal[1, 2, 3] = 3
     issued_at: datetime
@@ -43,20 +38,23 @@ class _Body(_Strict):
     source: str
     start: datetime
     step_s: int
-    quantiles: list[float]
-    rate_per_s: list[list[float]]
-    peak_per_s: dict[int, list[float]]
+    quantiles: tuple[float, ...]
+    rate_per_s: _Steps
+    peak_per_s: dict[int, _Quantiles]
     paths: int
     forecaster: dict[int, str]
     trained_from: datetime
     trained_to: datetime
     history_digest: str
     seed: int
-    scores: list[_Score]
+    scores: tuple[BacktestScore, ...]
     run_id: str
     model_version: str
     history_snapshot: str = ""
-    notes: list[str]
+    notes: tuple[str, ...]
+
+
+_FIELDS = tuple(name for name in _Body.model_fields if name not in ("schema_version", "paths"))
 
 
 def write_forecast(forecast: Forecast, folder: Path) -> None:
@@ -64,17 +62,13 @@ def write_forecast(forecast: Forecast, folder: Path) -> None:
 
     Raises ForecastError naming the folder where it cannot be written.
     """
-    aside = folder.with_name(f".{folder.name}.{uuid.uuid4().hex}.new")
     try:
-        aside.mkdir(parents=True)
-        (aside / JSON_FILE).write_text(forecast_json(forecast), encoding="utf-8")
-        # A dictionary of rates, of which hardly two are alike, costs nine tenths of the time.
-        pq.write_table(_paths_table(forecast), aside / PATHS_FILE, use_dictionary=False)
-        put_in_place(aside, folder)
+        with whole_folder(folder) as aside:
+            (aside / JSON_FILE).write_text(forecast_json(forecast), encoding="utf-8")
+            # A dictionary of rates, of which hardly two are alike, costs nine tenths of the time.
+            pq.write_table(_paths_table(forecast), aside / PATHS_FILE, use_dictionary=False)
     except OSError as error:
         raise ForecastError(f"forecast cannot be written to {folder}: {error}; check the path and the space") from None
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)
 
 
 def read_forecast(folder: Path, *, with_paths: bool = True) -> Forecast:
@@ -101,7 +95,8 @@ def read_forecast(folder: Path, *, with_paths: bool = True) -> Forecast:
 
 def forecast_json(forecast: Forecast) -> str:
     """All but the paths, as it stands in `forecast.json`."""
-    return _body(forecast).model_dump_json(indent=1)
+    fields = {name: getattr(forecast, name) for name in _FIELDS}
+    return _Body.model_construct(paths=forecast.paths_per_s.shape[0], **fields).model_dump_json(indent=1)
 
 
 def forecast_of_json(text: str) -> Forecast:
@@ -122,42 +117,7 @@ def forecast_digest(forecast: Forecast) -> str:
 
 
 def _forecast(body: _Body, paths_per_s: np.ndarray) -> Forecast:
-    values = body.model_dump(exclude={"schema_version", "paths", "scores"})
-    return Forecast(
-        **{
-            **values,
-            "quantiles": tuple(body.quantiles),
-            "rate_per_s": np.asarray(body.rate_per_s, dtype=np.float64),
-            "peak_per_s": {horizon: np.asarray(peak, dtype=np.float64) for horizon, peak in body.peak_per_s.items()},
-            "paths_per_s": paths_per_s,
-            "scores": tuple(BacktestScore(**score.model_dump()) for score in body.scores),
-            "notes": tuple(body.notes),
-        }
-    )
-
-
-def _body(forecast: Forecast) -> _Body:
-    return _Body(
-        issued_at=forecast.issued_at,
-        topology=forecast.topology,
-        source=forecast.source,
-        start=forecast.start,
-        step_s=forecast.step_s,
-        quantiles=list(forecast.quantiles),
-        rate_per_s=forecast.rate_per_s.tolist(),
-        peak_per_s={horizon: peak.tolist() for horizon, peak in forecast.peak_per_s.items()},
-        paths=forecast.paths_per_s.shape[0],
-        forecaster=dict(forecast.forecaster),
-        trained_from=forecast.trained_from,
-        trained_to=forecast.trained_to,
-        history_digest=forecast.history_digest,
-        seed=forecast.seed,
-        scores=[_Score(**vars(score)) for score in forecast.scores],
-        run_id=forecast.run_id,
-        model_version=forecast.model_version,
-        history_snapshot=forecast.history_snapshot,
-        notes=list(forecast.notes),
-    )
+    return Forecast(**{name: getattr(body, name) for name in _FIELDS}, paths_per_s=paths_per_s)
 
 
 def _paths_table(forecast: Forecast) -> pa.Table:

@@ -16,14 +16,7 @@ def all_forecasters(calendar: EventCalendar | None = None) -> tuple[Forecaster, 
 
     calendar: events that all of them, the naive ones too, are to know of.
     """
-    forecasters = _bare_forecasters()
-    if calendar is None or not calendar.events:
-        return forecasters
-    return tuple(EventAwareForecaster(forecaster, calendar) for forecaster in forecasters)
-
-
-def _bare_forecasters() -> tuple[Forecaster, ...]:
-    return (
+    forecasters = (
         TimeOfWeekForecaster(),
         RidgeFourierForecaster(),
         ProphetForecaster(),
@@ -32,3 +25,6 @@ def _bare_forecasters() -> tuple[Forecaster, ...]:
         SeasonalNaiveForecaster(days=1),
         SeasonalNaiveForecaster(days=7),
     )
+    if calendar is None or not calendar.events:
+        return forecasters
+    return tuple(EventAwareForecaster(forecaster, calendar) for forecaster in forecasters)

@@ -5,7 +5,7 @@ from the newest counts, in milliseconds.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 import numpy as np
@@ -34,39 +34,6 @@ SURPRISE = (
 )
 
 Progress = Callable[[str], None]
-
-
-@dataclass(frozen=True)
-class MadeForecast:
-    """A forecast with what it came from: the history it saw, and what was trained, for it or before it."""
-
-    forecast: Forecast
-    history: ArrivalSeries
-    trained: Trained
-
-
-def make_forecast(
-    series: ArrivalSeries,
-    *,
-    issued_at: datetime,
-    terms: ForecastTerms,
-    history_snapshot: str = "",
-    forecasters: Sequence[Forecaster] | None = None,
-    progress: Progress | None = None,
-) -> MadeForecast:
-    """The forecast of one source, from what was known at issued_at, with all that is slow done for it.
-
-    Same arguments, same forecast. Raises ForecastError as train and issue do.
-    """
-    learnt = train(
-        series,
-        issued_at=issued_at,
-        terms=terms,
-        history_snapshot=history_snapshot,
-        forecasters=forecasters,
-        progress=progress,
-    )
-    return issue(learnt, series, issued_at=issued_at, history_snapshot=history_snapshot)
 
 
 def train(
@@ -118,7 +85,7 @@ def train(
     )
 
 
-def issue(trained: Trained, series: ArrivalSeries, *, issued_at: datetime, history_snapshot: str = "") -> MadeForecast:
+def issue(trained: Trained, series: ArrivalSeries, *, issued_at: datetime, history_snapshot: str = "") -> Forecast:
     """The fast part: what was trained, asked from the newest counts that were over at issued_at.
 
     Raises ForecastError where these are too old or too sparse: then hold the plan you have.
@@ -130,7 +97,7 @@ def issue(trained: Trained, series: ArrivalSeries, *, issued_at: datetime, histo
         deployed = replace(trained.deployed, turn=turn)
         drawn, peaks = deployed.drawn(history, terms.paths, terms.seed)
     left_behind = turn is not trained.deployed.turn
-    forecast = Forecast(
+    return Forecast(
         issued_at=issued_at,
         topology=series.topology,
         source=series.source,
@@ -150,7 +117,6 @@ def issue(trained: Trained, series: ArrivalSeries, *, issued_at: datetime, histo
         history_snapshot=history_snapshot,
         notes=(*_history_notes(history), *((SURPRISE,) if left_behind else ()), *trained.notes),
     )
-    return MadeForecast(forecast, history, trained)
 
 
 def _fitted(

@@ -6,13 +6,12 @@ was still to come when it was made, so that a whole trace costs hardly more than
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 
 import numpy as np
 import numpy.typing as npt
 
 from forecasting.arrivals.history import ArrivalSeries
-from forecasting.backtest import APART_S, BacktestTable, known_peaks_per_s, recent_at, replayed
+from forecasting.backtest import APART_S, empty_table, recent_at, replayed
 from forecasting.deployed import joint_forecast
 from forecasting.errors import ForecastError
 from forecasting.forecast import HORIZONS_S
@@ -106,16 +105,7 @@ def prequential(
     """
     at = origins.at
     horizon_steps = [horizon_s // series.window_s for horizon_s in horizons_s]
-    shape = (len(at), len(horizons_s), len(quantiles))
-    table = BacktestTable(
-        tuple(series.start + timedelta(seconds=series.window_s * origin) for origin in at),
-        tuple(horizons_s),
-        tuple(quantiles),
-        known_peaks_per_s(series, at, horizon_steps),
-        {forecaster.name: np.full(shape, np.nan) for forecaster in forecasters},
-        frozenset(forecaster.name for forecaster in forecasters if forecaster.naive),
-        {} if refusals is None else refusals,
-    )
+    table = empty_table(series, forecasters, at, horizons_s, quantiles, {} if refusals is None else refusals)
     turns = Turns(table)
     with one_thread():
         for row, given, fitted in replayed(

@@ -15,6 +15,7 @@ from forecasting.backtest import known_peaks_per_s
 from forecasting.models.time_grid import DAY_S, WEEK_S
 from forecasting.peaks import pinball
 from forecasting.prequential import Predicted
+from forecasting.scoring import loss_ratio
 
 Floats = npt.NDArray[np.float64]
 
@@ -74,7 +75,9 @@ def prequential_scores(
             # At origins that a naive cannot tell of it is no rival.
             usable = [bound for bound in bounds if np.isfinite(bound[known]).all()] if known.any() else []
             bound = min((bound[known].mean(axis=0) for bound in usable), key=lambda loss: loss[0], default=None)
-            ratios = (np.nan, np.nan) if bound is None else _ratios(own[known].mean(axis=0), bound)
+            ratios = [float("nan")] * 2
+            if bound is not None:
+                ratios = [loss_ratio(*pair) for pair in zip(own[known].mean(axis=0), bound, strict=True)]
             below = actual[known, horizon] <= said[name][known, horizon, columns[0]]
             scores.append(
                 PrequentialScore(
@@ -102,11 +105,6 @@ def _again(rates_per_s: Floats, origin: int, season: int, steps: int) -> Floats 
     if not np.isfinite(last).any():
         return None
     return np.resize(np.where(np.isfinite(last), last, np.nanmean(last)), steps)
-
-
-def _ratios(own: Floats, bound: Floats) -> Floats:
-    same = np.where(own == 0, 1.0, np.inf)
-    return np.where(bound > 0, own / np.where(bound > 0, bound, 1.0), same)
 
 
 def _wape(predicted: Sequence[Predicted], medians: Sequence[Floats | None], rates_per_s: Floats, steps: int) -> float:

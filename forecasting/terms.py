@@ -41,8 +41,3 @@ class ForecastTerms:
     @property
     def steps(self) -> int:
         return self.horizon_s // self.step_s
-
-    @property
-    def horizon_steps(self) -> tuple[int, ...]:
-        """Steps within each horizon."""
-        return tuple(horizon_s // self.step_s for horizon_s in self.horizons_s)

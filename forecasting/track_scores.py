@@ -54,8 +54,6 @@ def track_scores(record: TrackRecord) -> tuple[TrackScore, ...]:
 
 def completed_windows(record: TrackRecord, horizon: int) -> Bools:
     """Whether a window is over, its peak known, and its p95 was said; shape (forecasts,). horizon: its number."""
-    if COVERAGE_QUANTILE not in record.quantiles:
-        return np.zeros(len(record.issued), dtype=np.bool_)
     return np.isfinite(record.actual_per_s[:, horizon]) & np.isfinite(p95_per_s(record, horizon))
 
 

@@ -3,8 +3,6 @@
 An exact round trip: read back, it says the same of the same counts.
 """
 
-import shutil
-import uuid
 from datetime import datetime
 from pathlib import Path
 from typing import Literal
@@ -13,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from forecasting.deployed_file import read_deployed, write_deployed
 from forecasting.errors import ForecastError
-from forecasting.folder import put_in_place
+from forecasting.folder import whole_folder
 from forecasting.forecast import BacktestScore
 from forecasting.terms import ForecastTerms
 from forecasting.trained import Trained
@@ -37,18 +35,18 @@ class _Body(BaseModel):
     model_version: str
 
 
+_FIELDS = tuple(name for name in _Body.model_fields if name != "schema_version")
+
+
 def write_trained(trained: Trained, folder: Path) -> None:
     """Write the folder, whole or not at all; one that is there already is replaced. Raises ForecastError."""
-    aside = folder.with_name(f".{folder.name}.{uuid.uuid4().hex}.new")
     try:
-        write_deployed(trained.deployed, aside)
-        body = _Body(**{name: getattr(trained, name) for name in _Body.model_fields if name != "schema_version"})
-        (aside / JSON_FILE).write_text(body.model_dump_json(indent=1), encoding="utf-8")
-        put_in_place(aside, folder)
+        with whole_folder(folder) as aside:
+            write_deployed(trained.deployed, aside)
+            body = _Body.model_construct(**{name: getattr(trained, name) for name in _FIELDS})
+            (aside / JSON_FILE).write_text(body.model_dump_json(indent=1), encoding="utf-8")
     except OSError as error:
         raise ForecastError(f"what was trained cannot be written to {folder}: {error}; check the path") from None
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)
 
 
 def read_trained(folder: Path) -> Trained:
@@ -58,5 +56,4 @@ def read_trained(folder: Path) -> Trained:
     except (OSError, ValidationError) as error:
         problem = error.errors()[0]["msg"] if isinstance(error, ValidationError) else error
         raise ForecastError(f"{folder / JSON_FILE} cannot be read: {problem}; train it again") from None
-    given = {name: getattr(body, name) for name in _Body.model_fields if name != "schema_version"}
-    return Trained(deployed=read_deployed(folder), **given)
+    return Trained(deployed=read_deployed(folder), **{name: getattr(body, name) for name in _FIELDS})

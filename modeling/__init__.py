@@ -22,7 +22,7 @@ from modeling.inputs.targets import Targets
 from modeling.inputs.topology import Engine, Grouping, Operator, Stream, Topology
 from modeling.inputs.windowed_output import WindowedOutput, WindowKind
 from modeling.queueing.bursts import Arrivals, Bursts
-from modeling.queueing.dispersion import dispersion_of
+from modeling.queueing.dispersion import dispersion_of, dispersion_of_history
 from modeling.queueing.service_shape import ServiceShape
 from modeling.remedies import change_of, excuses
 from modeling.rescaling.checkpoints import Checkpoints
@@ -80,6 +80,7 @@ __all__ = [
     "change_of",
     "declared_rescale",
     "dispersion_of",
+    "dispersion_of_history",
     "drifts",
     "estimate_intervals",
     "evaluate",

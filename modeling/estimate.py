@@ -3,15 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-import numpy as np
-import numpy.typing as npt
-
+from modeling.arrays import Floats
 from modeling.flow.limits import Limit, SiteLimit
 from modeling.flow.resources import Resources
 from modeling.rescaling.plan_change import RescaleEstimate
 from modeling.rescaling.recovery import newest_wait_s, time_to_violation_s
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -59,8 +55,8 @@ class Estimate:
     mst / load. latency_s: mean end-to-end seconds from arrival to the last service at a sink, over the tuples at all of
     them, with what the site adds, as evaluate_many says it; UNSTABLE above saturation. latency: of whole distributions,
     with percentiles, where they were asked for. excess_per_s: per source, how fast its backlog grows (0 when stable).
-    bounds: keyed streams of which nobody knows the keys, or what the engine does with them: their busiest instance is
-    only bounded. resources: of instances and containers. other_limits: by what factor the load could grow until each
+    bounds: keyed streams of which not all keys are known, or not what the engine does with them: their busiest instance
+    is only bounded. resources: of instances and containers. other_limits: by what factor the load could grow until each
     container's cores, or the fullest link, are used up. rescale: what replacing the running plan costs, where that was
     given. notes: what is not in the numbers.
     """
@@ -95,34 +91,23 @@ class Estimate:
         backlog: tuples that wait at each source already.
         """
         waiting = backlog or {}
-        return min(
-            (
-                float(
-                    time_to_violation_s(
-                        self.load_per_s[source],
-                        self._capacity_per_s(source),
-                        max_lag_s,
-                        backlog=waiting.get(source, 0.0),
-                    )
-                )
-                for source in self.load_per_s
-                if self.load_per_s[source] > 0
-            ),
-            default=float("inf"),
-        )
+        times_s = [
+            float(time_to_violation_s(rate, self._capacity_per_s(source), max_lag_s, backlog=waiting.get(source, 0.0)))
+            for source, rate in self.load_per_s.items()
+            if rate > 0
+        ]
+        return min(times_s, default=float("inf"))
 
     def drain_wait_s(self, backlog: Mapping[str, float]) -> float:
         """What a tuple waits that comes now, behind that many at each source: the longest of them. It adds to the
         latency until the backlog is gone.
         """
-        return max(
-            (
-                float(newest_wait_s(backlog.get(source, 0.0), self._capacity_per_s(source)))
-                for source in self.load_per_s
-                if self.load_per_s[source] > 0
-            ),
-            default=0.0,
-        )
+        waits_s = [
+            float(newest_wait_s(backlog.get(source, 0.0), self._capacity_per_s(source)))
+            for source, rate in self.load_per_s.items()
+            if rate > 0
+        ]
+        return max(waits_s, default=0.0)
 
     def _capacity_per_s(self, source: str) -> float:
         # A source that is held back takes in what it does, whatever its own operators could; one that is not takes in

@@ -11,6 +11,7 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
+from modeling.arrays import Flags, Floats, Ints
 from modeling.errors import ModelError
 from modeling.excuse import Excuse, unfit
 from modeling.flow.crossing import Crossing
@@ -28,10 +29,6 @@ from modeling.latency.delay import Delay
 from modeling.latency.moments import LatencyRecursion, ManyLatencies, SinkTimes
 from modeling.latency.stream_delays import StreamDelays
 from modeling.queueing.bursts import Arrivals
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
 
 CELLS = 2**15
 """Plans x scenarios that are worked on at once."""
@@ -151,7 +148,7 @@ def evaluate_scenarios(
             limits[number] = partial(capacity.limits, part)
         for early in range(0, scenarios.count, across):
             of = slice(early, min(scenarios.count, early + across))
-            some = scenarios.part(of.start, of.stop)
+            some = scenarios.part(of)
             used, moments = loaded(capacity, topology, some, asked)
             utilisation[:, at, of] = used[:, : len(topology.order)].transpose(1, 0, 2)
             scale[at, of], first[at, of] = capacity.saturation(some, used)

@@ -62,19 +62,12 @@ def unfit(topology: Topology, plan: PhysicalPlan, site: Site = NOWHERE) -> Excus
     for name, count in plan.parallelism.items():
         if name not in known:
             change[name] = 0
-            found.append(
-                (
-                    name,
-                    count,
-                    0,
-                    f"plan names the unknown operator {name!r}; topology {topology.name!r} has {', '.join(known)}",
-                )
-            )
+            reason = f"plan names the unknown operator {name!r}; topology {topology.name!r} has {', '.join(known)}"
+            found.append((name, count, 0, reason))
         elif count > (most := known[name]):
             change[name] = most
-            found.append(
-                (name, count, most, f"plan: parallelism {count} of operator {name!r} > its max_parallelism {most}")
-            )
+            reason = f"plan: parallelism {count} of operator {name!r} > its max_parallelism {most}"
+            found.append((name, count, most, reason))
     for name in known:
         if name not in plan.parallelism:
             change[name] = 1

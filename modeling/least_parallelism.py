@@ -6,12 +6,13 @@ Every answer is read off the core that evaluate_many stands on: what is found he
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import islice
 from math import inf
 
 import networkx as nx
 import numpy as np
-import numpy.typing as npt
 
+from modeling.arrays import Flags, Floats
 from modeling.evaluate_many import Asked, checked_loads, loaded
 from modeling.flow.rates import KnownDealing
 from modeling.flow.routing import POINTWISE
@@ -26,8 +27,6 @@ from modeling.latency.delay import Delay
 from modeling.latency.moments import ManyLatencies, SinkTimes
 from modeling.queueing.bursts import Arrivals
 
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 Counts = Mapping[str, int]
 
 ROUNDING = 1 + 1e-9
@@ -41,7 +40,8 @@ MAX_TRIED = 4096
 class Question:
     """What plans are held to: one load, and the utilisation that the busiest instance of each operator may have.
 
-    most: of each operator, beside its own max_parallelism. delays: see evaluate_many.
+    most: of each operator, beside its own max_parallelism. delays: see evaluate_many. sink: where percentiles of the
+    latency are asked for, None for all sinks together.
     """
 
     topology: Topology
@@ -51,6 +51,7 @@ class Question:
     most: Mapping[str, int]
     arrival_cv2: float | Arrivals = 1.0
     delays: Mapping[str, Delay] | None = None
+    sink: str | None = None
 
     def counts(self, operator: str) -> range:
         """Parallelisms that the operator can have; a custom grouping leaves one alone."""
@@ -64,13 +65,15 @@ class Question:
 
     def latency_s(self, several: Sequence[Counts], share: float | None) -> Floats:
         """End to end, the mean where share is None, shape (parallelisms,)."""
-        return _latency_s(*self._loaded(several), share)
+        return self._latency_s(*self._loaded(several), share)
 
     def holds(self, several: Sequence[Counts], max_latency_s: float = inf, share: float | None = None) -> Flags:
         """Whether no operator is busier than it may be, and the latency no longer, shape (parallelisms,)."""
         used, sinks = self._loaded(several, latency=max_latency_s < inf)
         held = np.asarray((used <= self.max_utilisation * ROUNDING).all(axis=1))
-        return held if max_latency_s == inf else held & (_latency_s(used, sinks, share) <= max_latency_s * ROUNDING)
+        return (
+            held if max_latency_s == inf else held & (self._latency_s(used, sinks, share) <= max_latency_s * ROUNDING)
+        )
 
     def _loaded(self, several: Sequence[Counts], *, latency: bool = True) -> tuple[Floats, Mapping[str, SinkTimes]]:
         plans = [PhysicalPlan(self.topology.name, dict(each)) for each in several]
@@ -79,6 +82,11 @@ class Question:
         used, sinks = loaded(capacity, self.topology, self._scenario, asked)
         return used[:, :, 0], sinks
 
+    def _latency_s(self, used: Floats, sinks: Mapping[str, SinkTimes], share: float | None) -> Floats:
+        stable = np.asarray((used < 1).all(axis=1, keepdims=True))
+        latency = ManyLatencies(sinks, stable, np.zeros_like(stable))
+        return np.asarray((latency.mean_s if share is None else latency.quantile_s(share, self.sink))[:, 0])
+
     @cached_property
     def _scenario(self) -> Scenarios:
         return Scenarios(checked_loads(self.topology, self.profiles, self.load_per_s))
@@ -86,12 +94,6 @@ class Question:
     @cached_property
     def _known(self) -> KnownDealing:
         return KnownDealing(self.topology, self.profiles)
-
-
-def _latency_s(used: Floats, sinks: Mapping[str, SinkTimes], share: float | None) -> Floats:
-    stable = np.asarray((used < 1).all(axis=1, keepdims=True))
-    latency = ManyLatencies(sinks, stable, np.zeros_like(stable))
-    return np.asarray((latency.mean_s if share is None else latency.quantile_s(share))[:, 0])
 
 
 def least_count(question: Question, parallelism: Counts, operator: str, begin: int = 1) -> int | None:
@@ -162,7 +164,8 @@ def fewest_within_latency(
     if wide is None:
         return None
     wide = _narrowed(wide, least or begun, held)
-    for some in _batches(_cheaper(question, least or begun, sum(wide.values())), 256):
+    cheaper = _cheaper(question, least or begun, sum(wide.values()))
+    while some := list(islice(cheaper, 256)):
         if (fits := np.flatnonzero(held(some))).size:
             return dict(some[int(fits[0])])
     return wide
@@ -179,14 +182,11 @@ def _widened(
     now = float(question.latency_s([parallelism], share)[0])
     step = 1
     while not held([parallelism])[0]:
-        wider = [
-            {**parallelism, name: min(most[name], count + step * max(1, count // 16))}
-            for name, count in parallelism.items()
-            if count < most[name]
-        ]
+        more = {name: min(most[name], count + step * max(1, count // 16)) for name, count in parallelism.items()}
+        wider = [{**parallelism, name: count} for name, count in more.items() if parallelism[name] < most[name]]
         if not wider:
             return None
-        wider.append({name: min(most[name], count + step * max(1, count // 16)) for name, count in parallelism.items()})
+        wider.append(more)
         latencies_s = np.where(question.holds(wider), question.latency_s(wider, share), inf)
         best = int(latencies_s[:-1].argmin())
         best = best if latencies_s[best] < now * (1 - 1e-9) else len(wider) - 1
@@ -349,12 +349,13 @@ def _coupled(topology: Topology) -> list[list[str]]:
     """Parts of the topology that have to be searched together, and each of them, in topological order."""
     together: nx.Graph[str] = nx.Graph()
     together.add_nodes_from(topology.order)
-    graph: nx.DiGraph[str] = nx.DiGraph([(s.upstream, s.downstream) for s in topology.streams])
     for stream in topology.streams:
         if _by_both(topology, stream.grouping):
             together.add_edge(stream.upstream, stream.downstream)
         if stream.grouping is Grouping.ALL:
-            together.add_edges_from((stream.downstream, after) for after in nx.descendants(graph, stream.downstream))
+            together.add_edges_from(
+                (stream.downstream, after) for after in nx.descendants(topology.graph, stream.downstream)
+            )
     at = {name: number for number, name in enumerate(topology.order)}
     parts = [sorted(part, key=at.__getitem__) for part in nx.connected_components(together)]
     return sorted(parts, key=lambda part: at[part[0]])
@@ -366,14 +367,3 @@ def _doubling(counts: Sequence[int]) -> Iterator[list[int]]:
     while begin < len(counts):
         yield list(counts[begin : begin + size])
         begin, size = begin + size, min(256, size * 2)
-
-
-def _batches(several: Iterator[dict[str, int]], size: int) -> Iterator[list[dict[str, int]]]:
-    batch: list[dict[str, int]] = []
-    for each in several:
-        batch.append(each)
-        if len(batch) == size:
-            yield batch
-            batch = []
-    if batch:
-        yield batch

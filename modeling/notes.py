@@ -11,7 +11,7 @@ from modeling.inputs.site import Site
 from modeling.inputs.topology import Topology
 from modeling.latency.stream_delays import BUFFER_BYTES
 from modeling.queueing.bursts import Arrivals
-from modeling.queueing.full_line import full_line_throughput
+from modeling.queueing.queues import full_line_throughput
 
 BURSTY_CV2 = 2.0
 """Gaps that vary more come in bursts, and how long these last decides what waits."""
@@ -40,10 +40,11 @@ def notes(
     """flows: of the plan under its load, in topological order."""
     by_name = {flow.name: flow for flow in flows}
     found = [*_of_site(topology, plan, site)]
-    if arrivals.bursts is None and arrivals.cv2 > BURSTY_CV2:
+    varying = [each for each in map(arrivals.at, topology.sources) if each.bursts is None and each.cv2 > BURSTY_CV2]
+    if varying:
         found.append(
-            f"a cv² of arrivals of {arrivals.cv2:g} does not tell how long bursts last: the latency may be many times "
-            "too long, or too short; give bursts"
+            f"a cv² of arrivals of {varying[0].cv2:g} does not tell how long bursts last: the latency may be many "
+            "times too long, or too short; give bursts"
         )
     for name in topology.order:
         profile = profiles[name]

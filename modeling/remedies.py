@@ -2,11 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from math import ceil, inf
 
 import numpy as np
-import numpy.typing as npt
 
+from modeling.arrays import Floats
+from modeling.evaluate_many import evaluate_many
 from modeling.excuse import Excuse, unfit
 from modeling.inputs.checked import check_site
 from modeling.inputs.operator_profile import Profiles
@@ -20,9 +22,6 @@ from modeling.latency.delay import Delay
 from modeling.latency.stream_delays import plan_delays
 from modeling.least_parallelism import ROUNDING, Question, even_count, fewest_within_latency, least_count
 from modeling.queueing.bursts import Arrivals
-
-Floats = npt.NDArray[np.float64]
-
 
 _FULL = 1 - 1e-6
 """An instance that is busy all the time does not carry its load: exactly 1 is too much, whatever rounding says."""
@@ -40,18 +39,29 @@ def excuses(
 ) -> tuple[Excuse, ...]:
     """Why the plan will not do in a steady state; none where it holds the targets. `change_of` is what mends them all.
 
-    Each change is the least for its operator alone, the others as they are but for changes before it in the topology.
-    That for the latency adds instances one by one where they help most, and then takes back what is not needed: none of
-    it can be left out, though another one may be smaller. A packing is not kept: every instance of an operator is taken
-    to be as slow as the slowest that it has now (site), which may ask for more than is needed.
+    Each change is the least for its operator alone, the others as they are but for changes before it in the
+    topology: more instances, or fewer where only these help, as each slows the others. That for the latency adds
+    instances one by one where they help most, and then takes back what is not needed: none of it can be left out,
+    though another one may be smaller. No change keeps a packing: every instance of an operator is taken to be as
+    slow as the slowest that it has now (site), which may ask for more than is needed.
     """
     check_site(topology, site, [plan])
     if (misfit := unfit(topology, plan, site)) is not None:
         return (misfit,)
     slowed = _on_the_slowest_node(profiles, plan, site)
     delays = plan_delays(topology, profiles, plan, load_per_s, site)
+    bounds_s = targets.latency_bounds_s
+    told = evaluate_many(
+        topology, profiles, [plan], load_per_s, latency=bool(bounds_s), arrival_cv2=arrival_cv2, site=site
+    )
+    used = told.utilisation[0, 0]
+    latency_s = {}
+    if told.latency is not None:
+        # What a container or a link cannot take is told elsewhere.
+        latency = replace(told.latency, stable=np.array([[used.max() < 1]]))
+        latency_s = {sink: float(latency.quantile_s(targets.latency_share, sink)[0, 0]) for sink in bounds_s}
     search = _Search(plan, slowed, topology, load_per_s, arrival_cv2, delays, targets)
-    return tuple(search.excuses(dict(plan.parallelism)))
+    return tuple(search.excuses(dict(plan.parallelism), used, latency_s))
 
 
 def _on_the_slowest_node(profiles: Profiles, plan: PhysicalPlan, site: Site) -> Profiles:
@@ -96,18 +106,23 @@ class _Search:
         self._most = {name: self._question.counts(name)[-1] for name in topology.order}
         self._targets = targets
 
-    def excuses(self, parallelism: dict[str, int]) -> list[Excuse]:
+    def excuses(
+        self, parallelism: dict[str, int], first: Floats, latency_s: Mapping[str | None, float]
+    ) -> list[Excuse]:
+        """first, latency_s: what each operator uses, and the latency by sink, as the plan runs now."""
         found: list[Excuse] = []
         changed = dict(parallelism)
-        first = self._question.used([parallelism])[0]
         for number, name in enumerate(self._topology.order):
-            used = float(max(first[number], self._question.used([changed])[0, number]))
+            # Changes before it may make it busier.
+            before, after = self._question.used([parallelism, changed])[:, number]
+            used = float(max(first[number], after) if after > before else first[number])
             missed = self._missed(used)
             if not missed:
                 continue
             bound = min(bound for _, bound in missed)
             question = replace(self._question, max_utilisation=bound)
-            least = least_count(question, changed, name, parallelism[name] + 1)
+            fewer = replace(question, most={name: parallelism[name] - 1})
+            least = least_count(question, changed, name, parallelism[name] + 1) or least_count(fewer, changed, name)
             if least is None:
                 remedy, change = beyond_parallelism(question, changed, name), {}
             else:
@@ -115,8 +130,12 @@ class _Search:
                 changed[name] = least
             for target, of in missed:
                 found.append(_too_busy(self._plan, target, name, used, of, remedy, change))
-        if self._targets.max_latency_s is not None:
-            found += self._latency_excuse(parallelism, changed, mendable=all(each.mendable for each in found))
+        mendable = all(each.mendable for each in found)
+        for sink, bound in self._targets.latency_bounds_s.items():
+            if latency_s[sink] > bound:
+                found.append(
+                    self._latency_excuse(parallelism, changed, sink, latency_s[sink], bound, mendable=mendable)
+                )
         return found
 
     def _missed(self, used: float) -> list[tuple[str, float]]:
@@ -128,42 +147,47 @@ class _Search:
             missed.append(("lag", 1.0))
         if targets.max_utilisation is not None and used > targets.max_utilisation * (1 + 1e-9):
             missed.append(("utilisation", targets.max_utilisation))
-        if targets.max_latency_s is not None and used >= 1 and not missed:
+        if targets.latency_bounds_s and used >= 1 and not missed:
             missed.append(("latency", _FULL))
         return missed
 
-    def _latency_excuse(self, before: Mapping[str, int], changed: dict[str, int], *, mendable: bool) -> list[Excuse]:
-        bound = self._targets.max_latency_s
-        assert bound is not None
-        share = self._targets.latency_share
-        now = float(self._question.latency_s([before], share)[0])
-        if now <= bound:
-            return []
-        reason = f"latency p{share * 100:g} {now:.3g} s > {bound:.3g} s"
-        slowest = self._slowest(changed)
+    def _latency_excuse(
+        self,
+        before: Mapping[str, int],
+        changed: dict[str, int],
+        sink: str | None,
+        now: float,
+        bound: float,
+        *,
+        mendable: bool,
+    ) -> Excuse:
+        share, question = self._targets.latency_share, replace(self._question, sink=sink)
+        target = "latency" if sink is None else f"latency at {sink}"
+        slowest = self._slowest(question, changed)
+        why = partial(
+            Excuse, self._plan, target, slowest, now, bound, f"{target} p{share * 100:g} {now:.3g} s > {bound:.3g} s"
+        )
         if not mendable:
-            remedy = "no parallelism helps until what is full is mended otherwise"
-            return [Excuse(self._plan, "latency", slowest, now, bound, reason, remedy)]
-        wider = fewest_within_latency(replace(self._question, max_utilisation=_FULL), changed, bound, share)
+            return why("no parallelism helps until what is full is mended otherwise")
+        wider = fewest_within_latency(replace(question, max_utilisation=_FULL), changed, bound, share)
         if wider is None:
             # What is left is service, delays, and waits behind keys that cannot be spread.
-            least = float(self._question.latency_s([self._most], share)[0])
-            remedy = (
+            least = float(question.latency_s([self._most], share)[0])
+            return why(
                 f"no parallelism helps, as it is {least:.3g} s even with the most: make {slowest} faster, or allow more"
             )
-            return [Excuse(self._plan, "latency", slowest, now, bound, reason, remedy)]
         change = {name: count for name, count in wider.items() if count != before[name]}
         parts = ", ".join(f"{name} {count} instead of {before[name]}" for name, count in change.items())
-        return [Excuse(self._plan, "latency", slowest, now, bound, reason, f"give {parts} instances", change)]
+        return why(f"give {parts} instances", change)
 
-    def _slowest(self, parallelism: Mapping[str, int]) -> str:
+    def _slowest(self, question: Question, parallelism: Mapping[str, int]) -> str:
         """The operator whose service and wait would be missed most: without it, the latency is least."""
         without: list[float] = []
         for name in self._topology.order:
             profile = self._profiles[name]
             quick = replace(profile, service_s=0.0, stream_service_s={}, efficiency=LINEAR)
-            question = replace(self._question, profiles={**self._profiles, name: quick})
-            without.append(float(question.latency_s([parallelism], self._targets.latency_share)[0]))
+            quickened = replace(question, profiles={**self._profiles, name: quick})
+            without.append(float(quickened.latency_s([parallelism], self._targets.latency_share)[0]))
         return self._topology.order[int(np.argmin(without))]
 
 

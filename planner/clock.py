@@ -2,6 +2,7 @@
 
 import fcntl
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Protocol
@@ -66,7 +67,7 @@ class TraceClock:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self._write(moment)
 
-    def _move(self, moved: "_Move") -> None:
+    def _move(self, moved: Callable[[datetime], datetime]) -> None:
         with self.path.with_suffix(".lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             self._write(moved(self.now()))
@@ -75,7 +76,3 @@ class TraceClock:
         temporary = self.path.with_suffix(".new")
         temporary.write_text(moment.astimezone(UTC).isoformat())
         temporary.replace(self.path)
-
-
-class _Move(Protocol):
-    def __call__(self, now: datetime, /) -> datetime: ...

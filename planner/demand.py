@@ -1,13 +1,14 @@
 """Demand: the one place where forecast meets model. What load each slot of the horizon must be planned for."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 import numpy as np
 import numpy.typing as npt
 
 from forecasting.forecast import Forecast
+from modeling.queueing.bursts import Arrivals
 from planner.errors import PlanError
 
 Floats = npt.NDArray[np.float64]
@@ -17,13 +18,15 @@ Floats = npt.NDArray[np.float64]
 class Demand:
     """The load to plan for per slot of slot_s seconds, from start on.
 
-    quantile: of the peak within each slot. rate_per_s: per source, shape (slots,), events per second.
+    quantile: of the peak within each slot. rate_per_s: per source, shape (slots,), events per second. arrival_cv2:
+    how arrivals vary within a slot, as `evaluate` takes it.
     """
 
     start: datetime
     slot_s: int
     quantile: float
     rate_per_s: Mapping[str, Floats]
+    arrival_cv2: float | Arrivals = 1.0
 
     @property
     def slots(self) -> int:
@@ -48,10 +51,12 @@ class Demand:
                 f"it is {now}, and the forecast ended at {self.end}; forecast anew and hold the plan till then"
             )
         rates = {source: values[over:] for source, values in self.rate_per_s.items()}
-        return Demand(self.slot_start(over), self.slot_s, self.quantile, rates)
+        return replace(self, start=self.slot_start(over), rate_per_s=rates)
 
 
-def demand(forecasts: Mapping[str, Forecast], *, slot_s: int, quantile: float) -> Demand:
+def demand(
+    forecasts: Mapping[str, Forecast], *, slot_s: int, quantile: float, arrival_cv2: float | Arrivals = 1.0
+) -> Demand:
     """Per slot the quantile of its peak, read off the joint paths.
 
     Pointwise quantiles would not do: the largest of several steps is above the quantile of each. What backtests taught
@@ -72,7 +77,7 @@ def demand(forecasts: Mapping[str, Forecast], *, slot_s: int, quantile: float) -
     for source, forecast in forecasts.items():
         peaks = forecast.paths_per_s[:, : slots * per_slot].reshape(-1, slots, per_slot).max(axis=2)
         rates[source] = np.quantile(peaks, quantile, axis=0)
-    return Demand(start, slot_s, quantile, rates)
+    return Demand(start, slot_s, quantile, rates, arrival_cv2)
 
 
 def demand_paths(forecasts: Mapping[str, Forecast], within_s: int | None = None) -> dict[str, Floats]:

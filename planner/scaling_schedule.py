@@ -12,10 +12,12 @@ from modeling.inputs.physical_plan import PhysicalPlan
 class ScheduledStep:
     """One plan and when to deploy it.
 
-    deploy_at: when to ask for it. in_place_at: when it runs and has caught up, by the model. needed_from, needed_until:
-    the span of load it is planned for. load_per_s: the demand per source it was chosen to carry (the largest in the
-    span). cost_instance_hours: instances × hours of the span. catch_up_s: seconds from running to an empty backlog.
-    utilisation: of the bottleneck under load_per_s. saturation_scale: maximum sustainable throughput over load_per_s.
+    deploy_at: when to ask for it. in_place_at: when it runs and has caught up, by the model. needed_from,
+    needed_until: the span of load it is planned for. load_per_s: the demand per source it was chosen to carry, the
+    largest in the span; where these are too much for it together, that of the slot in which it is busiest.
+    cost_instance_hours: instances × hours of the span. catch_up_s: seconds from running to an empty backlog, at
+    most the longest acceptable (short_s of the schedule counts what is beyond). utilisation: of the bottleneck
+    under load_per_s. saturation_scale: maximum sustainable throughput over load_per_s.
     """
 
     deploy_at: datetime
@@ -54,7 +56,7 @@ class ScalingSchedule:
 
     quantile: the quantile of the peak that was planned for. current: the plan that ran when the schedule was made; an
     empty `steps` means to hold it, and `why` says why. short_s: seconds of the horizon in which the target would be
-    missed at the planned quantile.
+    missed at the planned quantile, each counted once.
     """
 
     topology: str
@@ -70,14 +72,6 @@ class ScalingSchedule:
     alternatives: tuple[Alternative, ...] = ()
     excuses: tuple[Excuse, ...] = ()
     derived_from: Mapping[str, str] = field(default_factory=dict)
-
-    def plan_at(self, moment: datetime) -> PhysicalPlan:
-        """The plan asked for at a moment."""
-        plan = self.current
-        for step in self.steps:
-            if step.deploy_at <= moment:
-                plan = step.plan
-        return plan
 
     def plans_in_place(self) -> list[tuple[PhysicalPlan, datetime, datetime]]:
         """Which plan carries the load from when to when, over the horizon: each once it has caught up, by the model."""

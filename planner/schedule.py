@@ -1,13 +1,13 @@
 """make_schedule(): which plan from when. Dynamic programming over where to rescale; exact for its objective."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cache
-from itertools import accumulate
-from math import ceil, isfinite
+from math import ceil, inf, isfinite
 
 import numpy as np
+import numpy.typing as npt
 
 from modeling.evaluate import evaluate
 from modeling.evaluate_many import evaluate_many
@@ -15,11 +15,12 @@ from modeling.excuse import Excuse
 from modeling.inputs.operator_profile import Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Topology
+from modeling.least_parallelism import ROUNDING
 from modeling.rescaling.recovery import catch_up_s
 from planner.demand import Demand
 from planner.limits import Limits, RescaleTerms
 from planner.scaling_schedule import Alternative, ScalingSchedule, ScheduledStep
-from planner.search.cheapest_plan import cheapest_plan, one_fewer, strongest_plan
+from planner.search.cheapest_plan import cheapest_plan, missed, one_fewer, strongest_plan
 
 
 @dataclass(frozen=True)
@@ -35,131 +36,158 @@ class _Cost:
     instance_hours: float
 
     def __add__(self, other: "_Cost") -> "_Cost":
-        return _Cost(
-            self.short_s + other.short_s,
-            self.excess_s + other.excess_s,
-            self.instance_hours + other.instance_hours,
-        )
+        hours = self.instance_hours + other.instance_hours
+        return _Cost(self.short_s + other.short_s, self.excess_s + other.excess_s, hours)
 
+    @property
     def ordered(self) -> tuple[float, float, float]:
         return round(self.short_s, 3), round(self.excess_s, 3), round(self.instance_hours, 6)
 
-    def __lt__(self, other: "_Cost") -> bool:
-        return self.ordered() < other.ordered()
 
+@dataclass(frozen=True)
+class _Slots:
+    """One plan in every slot: utilisation, whether it misses the target, and how long a downtime's backlog drains."""
 
-_NOTHING = _Cost(0.0, 0.0, 0.0)
+    used: npt.NDArray[np.float64]
+    missed: npt.NDArray[np.bool_]
+    drain_s: list[float]
 
 
 @dataclass(frozen=True)
-class _Segment:
-    """Slots [first, last) under one plan."""
-
-    first: int
-    last: int
-    plan: PhysicalPlan
-
-
-@dataclass(frozen=True)
-class _Lead:
-    """drain_s: catch-up after the downtime. lead_s: how much earlier to deploy; slots: how many slots that reaches
-    back.
+class _Change:
+    """A plan, by its number, that takes another's place: needed from slot `first` on. Seconds count from the demand's
+    start; drain_s is catch-up after the downtime.
     """
 
+    plan: int
+    first: int
+    deploy_s: float
+    in_place_s: float
     drain_s: float
-    lead_s: float
-    slots: int
+    cost: _Cost
 
 
+@dataclass(frozen=True)
+class _Way:
+    """Changes that cover the slots so far; plan: the one that runs then. free_s: the next is deployed after that."""
+
+    plan: int
+    cost: _Cost
+    changes: tuple[_Change, ...] = ()
+    free_s: float = -inf
+
+
+@dataclass(eq=False)
 class _Terms:
-    """Everything that the search asks of demand and model, each question answered once."""
+    """Everything that the search asks of demand and model, each question answered once. Plans are numbered, the running
+    one is 0.
+    """
 
-    def __init__(
-        self, topology: Topology, profiles: Profiles, demand: Demand, limits: Limits, rescale: RescaleTerms
-    ) -> None:
-        self.topology, self.profiles, self.demand = topology, profiles, demand
-        self.limits, self.rescale = limits, rescale
-        self.slot_h = demand.slot_s / 3600
-        self.plan_for = cache(self._plan_for)
-        self.over_slots = cache(self._over_slots)
+    topology: Topology
+    profiles: Profiles
+    demand: Demand
+    current: PhysicalPlan
+    limits: Limits
+    rescale: RescaleTerms
+    made_at: datetime
 
-    def _plan_for(self, peak: tuple[tuple[str, float], ...]) -> PhysicalPlan:
-        return strongest_plan(self.topology, self.profiles, dict(peak), self.limits)[0]
+    def __post_init__(self) -> None:
+        self.slot_h, self.cv2 = self.demand.slot_s / 3600, self.demand.arrival_cv2
+        self.plans = [replace(self.current, packing=())]
+        self.plan_for, self.over_slots = cache(self._plan_for), cache(self._over_slots)
+        self.running, self.change = cache(self._running), cache(self._change)
 
-    def plan_over(self, first: int, last: int) -> PhysicalPlan:
+    def _plan_for(self, peak: tuple[tuple[str, float], ...]) -> int:
+        plan = strongest_plan(self.topology, self.profiles, dict(peak), self.limits, self.cv2)[0]
+        for number, known in enumerate(self.plans):
+            if plan.same_parallelism(known):
+                return number
+        self.plans.append(plan)
+        return len(self.plans) - 1
+
+    def plan_over(self, first: int, last: int) -> int:
         """The cheapest plan for all slots of [first, last)."""
-        return self.plan_for(tuple(sorted(self.demand.peak_per_s(first, last).items())))
+        return self.plan_for(tuple(self.demand.peak_per_s(first, last).items()))
 
-    def running(self, plan: PhysicalPlan, first: int, last: int) -> _Cost:
-        short_s, excess_s, _ = self.over_slots(tuple(sorted(plan.parallelism.items())))
-        hours = plan.instances * (last - first) * self.slot_h
-        return _Cost(short_s[last] - short_s[first], excess_s[last] - excess_s[first], hours)
+    def _running(self, plan: int, first: int, last: int) -> _Cost:
+        over, slot_s = self.over_slots(plan), float(self.demand.slot_s)
+        beyond = over.used[first:last] / self.limits.max_utilisation
+        return _Cost(
+            slot_s * int(np.count_nonzero(over.missed[first:last])),
+            slot_s * float((beyond[beyond > ROUNDING] - 1).sum()),
+            self.plans[plan].instances * (last - first) * self.slot_h,
+        )
 
-    def catch_up(self, plan: PhysicalPlan, slot: int) -> float:
-        """Seconds to drain the backlog of a downtime at the load of the slot; the source that takes longest counts."""
-        return self.over_slots(tuple(sorted(plan.parallelism.items())))[2][slot]
-
-    def _over_slots(self, parallelism: tuple[tuple[str, int], ...]) -> tuple[list[float], list[float], list[float]]:
-        """Of one plan: seconds in which it misses the target (all or none of a slot) and its excess_s, summed over the
-        slots before each, so that a span is one difference; and the seconds that a downtime's backlog takes to drain in
-        each slot.
-        """
-        plan, slot_s = PhysicalPlan(self.topology.name, dict(parallelism)), float(self.demand.slot_s)
-        rates, slow = self.demand.rate_per_s, self.limits.max_latency_s
-        many = evaluate_many(self.topology, self.profiles, [plan], rates, latency=slow is not None)
-        beyond = many.utilisation[0].max(axis=1) / self.limits.max_utilisation - 1
-        missed = beyond > 1e-9
-        excess_s = np.where(missed, slot_s * beyond, 0.0)
+    def _over_slots(self, number: int) -> _Slots:
+        slow, plans, rates = self.limits.max_latency_s, [self.plans[number]], self.demand.rate_per_s
+        asked = self.topology, self.profiles, plans, rates
+        many = evaluate_many(*asked, latency=slow is not None, arrival_cv2=self.cv2)
+        used = many.utilisation[0].max(axis=1)
+        short = used > self.limits.max_utilisation * ROUNDING
         if slow is not None and many.latency is not None:
-            missed = missed | (many.latency.mean_s[0] > slow)
+            short |= many.latency.mean_s[0] > slow * ROUNDING
+        # The source that takes longest counts.
         drain_s = [
-            max(
-                float(catch_up_s(rate, rate * scale if rate else 0.0, self.rescale.downtime_s))
-                for rate in self.demand.peak_per_s(slot, slot + 1).values()
+            max(catch_up_s(rate, rate * scale if rate else 0.0, self.rescale.downtime_s) for rate in slot)
+            for *slot, scale in zip(
+                *(each.tolist() for each in rates.values()), many.saturation_scale[0].tolist(), strict=True
             )
-            for slot, scale in enumerate(many.saturation_scale[0].tolist())
         ]
-        short_s = accumulate(np.where(missed, slot_s, 0.0).tolist(), initial=0.0)
-        return list(short_s), list(accumulate(excess_s.tolist(), initial=0.0)), drain_s
+        return _Slots(used, short, drain_s)
 
-    def lead(self, before: PhysicalPlan, after: PhysicalPlan, first: int) -> _Lead:
-        """How long before its first slot a plan is deployed: not at all when it only takes instances away."""
-        if not _grows(before, after):
-            return _Lead(self.catch_up(after, first), 0.0, 0)
-        back, drain_s = 1, self.catch_up(after, max(0, first - 1))
-        while True:
-            spent_s = min(drain_s, self.rescale.max_catch_up_s)
-            lead_s = self.rescale.downtime_s + spent_s + self.rescale.safety_s
-            if ceil(lead_s / self.demand.slot_s) <= back or back >= first:
-                return _Lead(drain_s, lead_s, min(back, first))
-            back += 1
-            drain_s = max(drain_s, self.catch_up(after, first - back))
-
-    def in_order(self, before: _Segment, plan: PhysicalPlan, first: int) -> bool:
-        """Whether the plan would be deployed only once the load of the one it replaces has begun.
-
-        A lead longer than the segment before would have it deployed first, in place of a plan that does not run yet.
+    def _change(self, before: int, plan: int, first: int) -> _Change:
+        """When a plan is deployed that is needed from slot `first` on, and what that costs beside running it from there
+        on: early enough to be in place safety_s before its load, or at once; with its load when it only takes instances
+        away.
         """
-        if before.plan.same_parallelism(plan):
-            return True
-        lead_s = self.lead(before.plan, plan, first).lead_s
-        return first * self.demand.slot_s - lead_s > before.first * self.demand.slot_s
+        slot_s, terms, over = self.demand.slot_s, self.rescale, self.over_slots(plan)
+        needed_s, drain_s = float(first * slot_s), over.drain_s[first]
 
-    def rescaling(self, before: PhysicalPlan, after: PhysicalPlan, first: int) -> _Cost:
-        """What changing to a plan that is needed from slot `first` on costs, beside running it from there on."""
-        if before.same_parallelism(after):
-            return _NOTHING
-        lead = self.lead(before, after, first)
-        # A drain that never ends belongs to a plan that is too small: that is counted where it runs, not here.
-        short_s = max(0.0, lead.drain_s - self.rescale.max_catch_up_s) if isfinite(lead.drain_s) else 0.0
-        short_s += max(0.0, self.rescale.downtime_s - self.rescale.max_lag_s)
-        # A plan that grows here and shrinks there runs already while its lead passes, and must carry that load too.
-        short_s += self.running(after, first - lead.slots, first).short_s
-        return _Cost(short_s, 0.0, self.rescale.cost_instance_hours)
+        def in_place_after_s() -> float:
+            return terms.downtime_s + min(drain_s, terms.max_catch_up_s)
 
+        deploy_s, few = needed_s, self.plans[before].parallelism
+        if any(count > few[name] for name, count in self.plans[plan].parallelism.items()):
+            slot = max(0, first - 1)
+            drain_s = over.drain_s[slot]
+            while (deploy_s := needed_s - in_place_after_s() - terms.safety_s) < slot * slot_s and slot > 0:
+                slot -= 1
+                drain_s = max(drain_s, over.drain_s[slot])
+        deploy_s = max((self.made_at - self.demand.start).total_seconds(), deploy_s)
+        if deploy_s + in_place_after_s() > needed_s:
+            drain_s = max(drain_s, over.drain_s[first])
+        in_place_s = deploy_s + in_place_after_s()
+        # A plan that grows here and shrinks there runs already while its lead passes, and must carry that load too. A
+        # drain that never ends belongs to a plan that is too small: that is counted where it runs, not here.
+        begin = min(first, max(0, int(deploy_s // slot_s)))
+        ended_s = deploy_s + terms.downtime_s + drain_s if isfinite(drain_s) else in_place_s
+        end = min(self.demand.slots, max(first, ceil(ended_s / slot_s)))
+        early, late = over.missed[begin:first], over.missed[first:end]
+        already = self.over_slots(before).missed[begin:first]
+        beyond_s = max(0.0, terms.downtime_s - terms.max_lag_s) + max(0.0, ended_s - in_place_s)
+        carried = np.count_nonzero(~(early | already)) + np.count_nonzero(~late)
+        short_s = slot_s * np.count_nonzero(early & ~already) + min(beyond_s, float(slot_s * carried))
+        return _Change(plan, first, deploy_s, in_place_s, drain_s, _Cost(short_s, 0.0, terms.cost_instance_hours))
 
-def _grows(before: PhysicalPlan, after: PhysicalPlan) -> bool:
-    return any(after.parallelism[name] > count for name, count in before.parallelism.items())
+    def followed(self, way: _Way, plan: int, first: int, last: int) -> _Way | None:
+        """With a plan for the slots [first, last) after it; None where that would have to be deployed before the plan
+        that it replaces is in place, or before the load of that has begun.
+        """
+        cost = way.cost + self.running(plan, first, last)
+        if plan == way.plan:
+            return replace(way, cost=cost)
+        change = self.change(way.plan, plan, first)
+        if change.deploy_s <= way.free_s:
+            return None
+        free_s = max(change.in_place_s, float(first * self.demand.slot_s))
+        return _Way(plan, cost + change.cost, (*way.changes, change), free_s)
+
+    def held(self, last: int) -> _Way:
+        """The running plan over the slots [0, last)."""
+        return _Way(0, self.running(0, 0, last))
+
+    def hours(self, way: _Way) -> float:
+        return way.cost.instance_hours - self.rescale.cost_instance_hours * len(way.changes)
 
 
 def make_schedule(
@@ -184,10 +212,17 @@ def make_schedule(
     Raises PlanError or ModelError for inputs that do not fit together.
     """
     current.check(topology)
-    terms = _Terms(topology, profiles, demand, limits, rescale)
-    segments = _best_segments(terms, current, _earliest_change(terms, current, running_since))
-    steps = _steps(terms, current, segments, made_at)
-    total = _cost(terms, current, segments)
+    terms = _Terms(topology, profiles, demand, current, limits, rescale, made_at)
+    earliest = _earliest_change(terms, running_since)
+    best = _best_way(terms, earliest)
+    ends = [*(change.first for change in best.changes), demand.slots][1:]
+    befores = [current, *(terms.plans[change.plan] for change in best.changes)]
+    steps = tuple(_step(terms, *each) for each in zip(befores, best.changes, ends, strict=False))
+    others = {"hold the running plan": terms.held(demand.slots)}
+    if earliest < demand.slots:
+        peak = terms.plan_over(earliest, demand.slots)
+        static = terms.followed(terms.held(earliest), peak, earliest, demand.slots)
+        others |= {"static plan for the peak": static} if static else {}
     return ScalingSchedule(
         topology=topology.name,
         made_at=made_at,
@@ -196,151 +231,109 @@ def make_schedule(
         quantile=demand.quantile,
         current=current,
         steps=steps,
-        cost_instance_hours=sum(s.plan.instances * (s.last - s.first) * terms.slot_h for s in segments),
-        why=_why(terms, steps, total),
-        short_s=total.short_s,
-        alternatives=_alternatives(terms, current, total),
+        cost_instance_hours=terms.hours(best),
+        why=_why(terms, best),
+        short_s=best.cost.short_s,
+        alternatives=tuple(_alternative(terms, name, way, best.cost) for name, way in others.items()),
         excuses=_excuses(terms, steps),
         derived_from=dict(derived_from or {}),
     )
 
 
-def _best_segments(terms: _Terms, current: PhysicalPlan, earliest_change: int) -> list[_Segment]:
+def _best_way(terms: _Terms, earliest_change: int) -> _Way:
     """The cheapest way to cover all slots.
 
-    best[j] holds, per plan that may run at the end of slots [0, j), the cheapest way to get there: what comes later
-    depends on the past through that plan alone, so nothing better is lost.
+    best[j] holds, per plan that may run at the end of slots [0, j), the cheapest way to get there, and dearer ones that
+    are ready for another change earlier: what comes later depends on the past through these two alone.
     """
     slots = terms.demand.slots
     dwell = max(1, ceil(terms.rescale.min_dwell_s / terms.demand.slot_s))
-    held = current.plan_id
-    best: list[dict[str, tuple[_Cost, list[_Segment]]]] = [{held: (_NOTHING, [])}]
+    best = [[terms.held(0)]]
     for last in range(1, slots + 1):
-        ways = {held: (terms.running(current, 0, last), [_Segment(0, last, current)])}
+        ways = [terms.held(last)]
         for first in range(earliest_change, last):
-            if last - first < dwell and last < slots:
-                continue
-            plan = terms.plan_over(first, last)
-            running = terms.running(plan, first, last)
-            for cost, before in best[first].values():
-                replaced = before[-1].plan if before else current
-                deployed = before[-1] if before and not before[-1].plan.same_parallelism(current) else None
-                if deployed and not terms.in_order(deployed, plan, first):
-                    continue
-                way = cost + terms.rescaling(replaced, plan, first) + running
-                if plan.plan_id not in ways or way < ways[plan.plan_id][0]:
-                    ways[plan.plan_id] = (way, [*before, _Segment(first, last, plan)])
-        best.append(ways)
-    return _merged(min(best[-1].values(), key=lambda way: way[0].ordered())[1])
+            if last - first >= dwell or last == slots:
+                plan = terms.plan_over(first, last)
+                ways += [way for before in best[first] if (way := terms.followed(before, plan, first, last))]
+        kept: dict[int, list[_Way]] = {}
+        for way in sorted(ways, key=lambda way: (way.cost.ordered, way.free_s)):
+            alike = kept.setdefault(way.plan, [])
+            if not alike or way.free_s < alike[-1].free_s:
+                alike.append(way)
+        best.append([way for alike in kept.values() for way in alike])
+    return min(best[-1], key=lambda way: way.cost.ordered)
 
 
-def _earliest_change(terms: _Terms, current: PhysicalPlan, running_since: datetime | None) -> int:
+def _earliest_change(terms: _Terms, running_since: datetime | None) -> int:
     """The first slot at which the running plan has dwelt long enough; at once where holding it misses the target."""
     if running_since is None:
         return 0
     free_at = running_since + timedelta(seconds=terms.rescale.min_dwell_s)
     slots = ceil((free_at - terms.demand.start).total_seconds() / terms.demand.slot_s)
     dwelling = min(max(0, slots), terms.demand.slots)
-    return 0 if terms.running(current, 0, dwelling).short_s > 0 else dwelling
+    return 0 if terms.running(0, 0, dwelling).short_s > 0 else dwelling
 
 
-def _merged(segments: list[_Segment]) -> list[_Segment]:
-    merged: list[_Segment] = []
-    for segment in segments:
-        if merged and merged[-1].plan.same_parallelism(segment.plan):
-            merged[-1] = _Segment(merged[-1].first, segment.last, merged[-1].plan)
-        else:
-            merged.append(segment)
-    return merged
-
-
-def _cost(terms: _Terms, current: PhysicalPlan, segments: list[_Segment]) -> _Cost:
-    total, before = _NOTHING, current
-    for segment in segments:
-        total = total + terms.rescaling(before, segment.plan, segment.first)
-        total = total + terms.running(segment.plan, segment.first, segment.last)
-        before = segment.plan
-    return total
-
-
-def _steps(
-    terms: _Terms, current: PhysicalPlan, segments: list[_Segment], made_at: datetime
-) -> tuple[ScheduledStep, ...]:
-    steps: list[ScheduledStep] = []
-    before = current
-    for segment in segments:
-        if before.same_parallelism(segment.plan):
-            continue
-        steps.append(_step(terms, before, segment, made_at))
-        before = segment.plan
-    return tuple(steps)
-
-
-def _step(terms: _Terms, before: PhysicalPlan, segment: _Segment, made_at: datetime) -> ScheduledStep:
-    lead = terms.lead(before, segment.plan, segment.first)
-    drain_s = min(lead.drain_s, terms.rescale.max_catch_up_s)
-    needed_from, needed_until = terms.demand.slot_start(segment.first), terms.demand.slot_start(segment.last)
-    deploy_at = max(made_at, needed_from - timedelta(seconds=lead.lead_s))
-    recovery = timedelta(seconds=terms.rescale.downtime_s + drain_s)
-    load = terms.demand.peak_per_s(segment.first, segment.last)
-    estimate = evaluate(terms.topology, terms.profiles, segment.plan, load)
+def _step(terms: _Terms, before: PhysicalPlan, change: _Change, last: int) -> ScheduledStep:
+    plan, demand = terms.plans[change.plan], terms.demand
+    needed_from, needed_until = demand.slot_start(change.first), demand.slot_start(last)
+    load = demand.peak_per_s(change.first, last)
     demanded = ", ".join(f"{rate:.3g}/s at {source}" for source, rate in load.items())
-    quantile = f"p{terms.demand.quantile * 100:g}"
+    estimate = evaluate(terms.topology, terms.profiles, plan, load, arrival_cv2=terms.cv2)
+    if missed(estimate, terms.limits):
+        # Parts of the span were planned for one by one: peaks of several sources need not come together.
+        busiest = change.first + int(terms.over_slots(change.plan).used[change.first : last].argmax())
+        load = demand.peak_per_s(busiest, busiest + 1)
+        estimate = evaluate(terms.topology, terms.profiles, plan, load, arrival_cv2=terms.cv2)
     return ScheduledStep(
-        deploy_at=deploy_at,
-        in_place_at=deploy_at + recovery,
+        deploy_at=demand.start + timedelta(seconds=change.deploy_s),
+        in_place_at=demand.start + timedelta(seconds=change.in_place_s),
         needed_from=needed_from,
         needed_until=needed_until,
-        plan=segment.plan,
+        plan=plan,
         replaces=before,
         load_per_s=load,
         bottleneck=str(estimate.bottleneck),
         utilisation=estimate.utilisation,
         saturation_scale=estimate.saturation_scale,
         downtime_s=terms.rescale.downtime_s,
-        catch_up_s=drain_s,
-        cost_instance_hours=segment.plan.instances * (segment.last - segment.first) * terms.slot_h,
-        why=f"{quantile} of the peak is {demanded} from {needed_from:%a %H:%M} to {needed_until:%a %H:%M}",
+        catch_up_s=min(change.drain_s, terms.rescale.max_catch_up_s),
+        cost_instance_hours=plan.instances * (last - change.first) * terms.slot_h,
+        why=f"p{demand.quantile * 100:g} of the peak is {demanded} from {needed_from:%a %H:%M} to "
+        f"{needed_until:%a %H:%M}",
     )
 
 
-def _why(terms: _Terms, steps: tuple[ScheduledStep, ...], total: _Cost) -> str:
-    short = f"; {total.short_s / 60:.0f} min cannot be carried within the limits" if total.short_s >= 1 else ""
-    if not steps and short:
-        return f"no plan within the limits does better than the running one: hold it{short}"
-    if not steps:
-        return "the running plan carries the forecast, and no change is worth its rescale: hold it"
-    return f"{len(steps)} rescales follow the forecast over {terms.demand.slots * terms.slot_h:.3g} h{short}"
+def _why(terms: _Terms, way: _Way) -> str:
+    short = f"; {way.cost.short_s / 60:.0f} min cannot be carried within the limits" if way.cost.short_s >= 1 else ""
+    if way.changes:
+        return f"{len(way.changes)} rescales follow the forecast over {terms.demand.slots * terms.slot_h:.3g} h{short}"
+    if short:
+        return f"no change within the limits does better than the running plan: hold it{short}"
+    return "the running plan carries the forecast, and no change is worth its rescale: hold it"
 
 
-def _alternatives(terms: _Terms, current: PhysicalPlan, chosen: _Cost) -> tuple[Alternative, ...]:
-    """What else was costed over the same demand: holding the plan, and a static plan for the peak."""
-    slots = terms.demand.slots
-    static = terms.plan_over(0, slots)
-    found = []
-    for name, plan in (("hold the running plan", current), ("static plan for the peak", static)):
-        segments = [_Segment(0, slots, plan)]
-        cost = _cost(terms, current, segments)
-        hours = plan.instances * slots * terms.slot_h
-        if cost.short_s > chosen.short_s + 1e-3:
-            excuse = f"misses the target for {cost.short_s / 60:.0f} min ({plan.brief()})"
-        elif chosen < cost:
-            excuse = f"costs {cost.instance_hours - chosen.instance_hours:.3g} instance-hours more ({plan.brief()})"
-        else:
-            excuse = f"as good as what was chosen ({plan.brief()})"
-        rescales = 0 if plan.same_parallelism(current) else 1
-        found.append(Alternative(name, hours, rescales, cost.short_s, excuse))
-    return tuple(found)
+def _alternative(terms: _Terms, name: str, way: _Way, chosen: _Cost) -> Alternative:
+    """What else was costed over the same demand. It is never better: the search has tried it too."""
+    if way.cost.short_s > chosen.short_s + 1e-3:
+        excuse = f"misses the target for {way.cost.short_s / 60:.0f} min"
+    elif way.cost.ordered == chosen.ordered:
+        excuse = "as good as what was chosen"
+    elif way.cost.ordered[:2] > chosen.ordered[:2]:
+        excuse = "misses the target as long, and by more"
+    else:
+        excuse = f"costs {way.cost.instance_hours - chosen.instance_hours:.3g} instance-hours more"
+    brief = terms.plans[way.plan].brief()
+    return Alternative(name, terms.hours(way), len(way.changes), way.cost.short_s, f"{excuse} ({brief})")
 
 
 def _excuses(terms: _Terms, steps: tuple[ScheduledStep, ...]) -> tuple[Excuse, ...]:
     """Per distinct plan: why not one instance fewer; and where a load is beyond all plans, why."""
     excuses: dict[tuple[str, str], Excuse] = {}
+    model = terms.topology, terms.profiles
     for step in steps:
-        found = cheapest_plan(terms.topology, terms.profiles, step.load_per_s, terms.limits)
-        if isinstance(found, Excuse):
-            excuses[found.plan_id, found.operator] = found
-            continue
-        for excuse in one_fewer(terms.topology, terms.profiles, step.plan, step.load_per_s, terms.limits):
-            excuses[excuse.plan_id, excuse.operator] = excuse
+        found = cheapest_plan(*model, step.load_per_s, terms.limits, terms.cv2)
+        beyond = [found] if isinstance(found, Excuse) else []
+        why = beyond or one_fewer(*model, step.plan, step.load_per_s, terms.limits, terms.cv2)
+        excuses |= {(each.plan_id, each.operator): each for each in why}
     return tuple(excuses.values())

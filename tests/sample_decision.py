@@ -6,7 +6,7 @@ import numpy as np
 
 from forecasting.arrivals.history import ArrivalHistory, ArrivalSeries
 from forecasting.forecast import BacktestScore, Forecast
-from forescale.report.decision.decision import CapacityStep, Decision, DecisionOutcome, StepOutcome
+from forescale.report.decision.decision import CapacityStep, Decision, DecisionOutcome
 from modeling.estimate import Estimate, OperatorEstimate
 from modeling.excuse import Excuse
 from modeling.flow.limits import OperatorLimit
@@ -15,6 +15,7 @@ from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.queueing.queues import UNSTABLE
 from planner.lag_record import LagRecord
+from planner.ledger.entries import Outcome
 from planner.scaling_schedule import Alternative, ScalingSchedule, ScheduledStep
 
 TOPOLOGY, SOURCE = "call-analytics", "ingest"
@@ -228,10 +229,14 @@ def profiles() -> dict[str, OperatorProfile]:
     }
 
 
+def declared() -> dict[str, OperatorProfile]:
+    services_s = {"ingest": 0.005, "transcribe": 8.0, "classify": 0.25, "count": 0.01}
+    return {name: OperatorProfile(name, service_s) for name, service_s in services_s.items()}
+
+
 def sample_decision(source: str = SOURCE) -> Decision:
     """Four rescales, ready for review."""
     steps = _steps(source)
-    declared = {"ingest": 0.005, "transcribe": 8.0, "classify": 0.25, "count": 0.01}
     return Decision(
         schedule_id="s-5d41402abc4b",
         schedule=schedule(steps),
@@ -243,7 +248,7 @@ def sample_decision(source: str = SOURCE) -> Decision:
         max_lag_s=180,
         now_estimate=estimate(CURRENT, 2.21, source),
         then_estimate=estimate(plan(22, 3), 2.21, source),
-        declared={name: OperatorProfile(name, service_s) for name, service_s in declared.items()},
+        declared=declared(),
         links={source: "http://127.0.0.1:5000/#/experiments/1/runs/4be1c0ffee5d4a7e9b60c2c1a7f3d9e8"},
         states={0: "approved"},
     )
@@ -261,21 +266,7 @@ def hold_decision() -> Decision:
         max_utilisation=MAX_UTILISATION,
         max_lag_s=180,
         now_estimate=estimate(CURRENT, 0.97),
-    )
-
-
-def refused_decision() -> Decision:
-    """No forecast, therefore no schedule."""
-    return Decision(
-        schedule_id="s-69691c7bdcc3",
-        schedule=schedule((), "there is no forecast of ingest to plan for"),
-        history=history(),
-        forecasts={},
-        capacity=(),
-        profiles=profiles(),
-        max_utilisation=MAX_UTILISATION,
-        max_lag_s=180,
-        refusals={SOURCE: "1.2 days of history, at least 2 are needed; wait until Fri 24 Oct 16:00 UTC"},
+        declared=declared(),
     )
 
 
@@ -288,8 +279,8 @@ def outcome() -> DecisionOutcome:
         arrivals=ArrivalHistory(TOPOLOGY, {SOURCE: series(NOW, END, np.random.default_rng(11))}),
         lag=LagRecord(NOW, 60, lag_s),
         steps={
-            0: StepOutcome(NOW + timedelta(minutes=11), 24.0),
-            1: StepOutcome(NOW + timedelta(hours=9, minutes=20), 71.0, "downtime 41 s above the declared 30 s"),
-            2: StepOutcome(NOW + timedelta(hours=10, minutes=31), 25.0),
+            0: Outcome("0", NOW + timedelta(minutes=11), 24.0),
+            1: Outcome("1", NOW + timedelta(hours=9, minutes=20), 71.0),
+            2: Outcome("2", NOW + timedelta(hours=10, minutes=31), 25.0),
         },
     )

@@ -44,8 +44,11 @@ def _plans(topology: Topology, *counts: tuple[int, ...]) -> tuple[PhysicalPlan, 
     return tuple(PhysicalPlan(topology.name, dict(zip(names, each, strict=True))) for each in counts)
 
 
-def _topology(name: str, operators: str, *streams: Stream) -> Topology:
-    return Topology(name, tuple(Operator(each) for each in operators.split()), streams)
+def _topology(name: str, operators: str, streams: str, *, keyed: str = "") -> Topology:
+    """streams: `from->to` each. keyed: the operator whose inputs are dealt by key, all others' are shuffled."""
+    ends = (each.split("->") for each in streams.split())
+    edges = (Stream(a, b, Grouping.FIELDS if b == keyed else Grouping.SHUFFLE) for a, b in ends)
+    return Topology(name, tuple(map(Operator, operators.split())), tuple(edges))
 
 
 def _source(name: str, stream: str) -> OperatorProfile:
@@ -54,13 +57,7 @@ def _source(name: str, stream: str) -> OperatorProfile:
 
 def chain() -> Case:
     """Four operators in a row, shuffled between all of them."""
-    topology = _topology(
-        "chain",
-        "arrivals parse enrich store",
-        Stream("arrivals", "parse"),
-        Stream("parse", "enrich"),
-        Stream("enrich", "store"),
-    )
+    topology = _topology("chain", "arrivals parse enrich store", "arrivals->parse parse->enrich enrich->store")
     truth = {
         "arrivals": _source("arrivals", "arrivals->parse"),
         "parse": OperatorProfile("parse", 0.0045, {"parse->enrich": 1.0}, service_cv2=1.0),
@@ -78,12 +75,8 @@ def diamond() -> Case:
     topology = _topology(
         "diamond",
         "orders clicks validate price risk settle",
-        Stream("orders", "validate"),
-        Stream("validate", "price"),
-        Stream("validate", "risk"),
-        Stream("price", "settle", Grouping.FIELDS),
-        Stream("risk", "settle", Grouping.FIELDS),
-        Stream("clicks", "settle", Grouping.FIELDS),
+        "orders->validate validate->price validate->risk price->settle risk->settle clicks->settle",
+        keyed="settle",
     )
     settled_s = {"price->settle": 0.006, "risk->settle": 0.003, "clicks->settle": 0.009}
     truth = {
@@ -107,13 +100,7 @@ def diamond() -> Case:
 
 def skew() -> Case:
     """Two items of each, counted by keys after Zipf's law, half of them passed on: the hottest instance decides."""
-    topology = _topology(
-        "skew",
-        "lines split count alert",
-        Stream("lines", "split"),
-        Stream("split", "count", Grouping.FIELDS),
-        Stream("count", "alert"),
-    )
+    topology = _topology("skew", "lines split count alert", "lines->split split->count count->alert", keyed="count")
     truth = {
         "lines": _source("lines", "lines->split"),
         "split": OperatorProfile("split", 0.004, {"split->count": 2.0}, service_cv2=1.0),
@@ -133,6 +120,6 @@ CASES = {"chain": chain, "diamond": diamond, "skew": skew}
 def state_job(mib: float) -> ModeledJob:
     """Holds so much keyed state, and does little else: what is measured of it are rescales."""
     name = f"state-{mib:g}"
-    topology = _topology(name, "arrivals hold", Stream("arrivals", "hold", Grouping.FIELDS))
+    topology = _topology(name, "arrivals hold", "arrivals->hold", keyed="hold")
     truth = {"arrivals": _source("arrivals", "arrivals->hold"), "hold": OperatorProfile("hold", 0.001)}
     return ModeledJob(topology, truth, keys=256, state_mib={"hold": mib}, checkpoint_interval_s=2.0)

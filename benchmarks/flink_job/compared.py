@@ -1,7 +1,7 @@
 """What the model said of a plan beside what the cluster did, and how far they are apart."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -88,10 +88,8 @@ def calibration(case: Case, profiles: Profiles) -> Calibration:
     return Calibration(
         topology=case.name,
         found={
-            name: Found(
-                each.service_s, each.service_cv2, each.selectivity, each.stream_service_s, each.input_selectivity
-            )
-            for name, each in profiles.items()
+            name: Found(**{each.name: getattr(profile, each.name) for each in fields(Found)})
+            for name, profile in profiles.items()
         },
         true={
             name: Found(
@@ -151,9 +149,9 @@ class Row:
             f"{1000 * self.measured.p95_s:.0f} ms, told {1000 * self.told.p95_s:.0f} ms"
         )
 
-    def utilisation_points(self, of: Callable[["Row"], Predicted] = lambda row: row.told) -> tuple[str, float]:
+    def utilisation_points(self) -> tuple[str, float]:
         """The operator whose utilisation was predicted worst, and by how many percentage points."""
-        points = {name: 100 * (used - self.measured.utilisation[name]) for name, used in of(self).utilisation.items()}
+        points = {name: 100 * (used - self.measured.utilisation[name]) for name, used in self.told.utilisation.items()}
         worst = max(points, key=lambda name: abs(points[name]))
         return worst, points[worst]
 

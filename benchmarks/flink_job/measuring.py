@@ -23,9 +23,7 @@ WARM_S = 4.0
 SETTLED_S = 8.0
 """After the load has become too much, until all queues are full."""
 CALIBRATION_SPANS = 4
-"""Parts in which calibration is measured: their spread is what its intervals rest on."""
-CALIBRATION_LENGTH = 1.6
-"""Of all parts together, in spans of a plan."""
+"""Calibration is measured so many times, as long as a plan each: their spread is what its intervals rest on."""
 LATE_S = 1.0
 """Items due that shortly before the end of a span may still be on their way."""
 
@@ -73,11 +71,7 @@ class Bench:
         """Measure service times and selectivities, of which nothing was declared, at one plan under a moderate load."""
         bring_to(self._cluster, self.case.calibrated_at, self._clock)
         self._clock.wait(3 * WARM_S)  # Java gets to know the job
-        samples = [
-            sample
-            for _ in range(CALIBRATION_SPANS)
-            for sample in self._cluster.operator_samples(CALIBRATION_LENGTH * self._span_s / CALIBRATION_SPANS)
-        ]
+        samples = [sample for _ in range(CALIBRATION_SPANS) for sample in self._cluster.operator_samples(self._span_s)]
         self.profiles = calibrated(self.case.topology, samples, self.profiles, warm_s=WARM_S).profiles
 
     def bring(self, plan: PhysicalPlan, load_share: float) -> Step:

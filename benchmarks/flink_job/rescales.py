@@ -9,7 +9,7 @@ import httpx
 from cases import state_job
 
 from forescale.local.demo.flink_measurement import bring_to
-from forescale.local.flink.errors import LocalFlinkError
+from forescale.local.errors import LocalFlinkError
 from forescale.local.flink.local_cluster import LocalFlink
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.rescaling.rescale_fit import MeasuredRescale, fitted_rescale

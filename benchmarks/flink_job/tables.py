@@ -1,6 +1,7 @@
 """The results as Markdown, ready for docs/modeling.md."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 from compared import Calibration, Row, spread_between
@@ -91,6 +92,26 @@ def calibration_table(calibrations: Sequence[Calibration]) -> str:
                 f"| {one.topology} | {name} | {1000 * true.service_s:.2f} | {1000 * found.service_s:.2f} | "
                 f"{per_cent(found.service_s / true.service_s - 1)} | {true.service_cv2:.2f} | {found.service_cv2:.2f} |"
             )
+    return "\n".join(lines)
+
+
+def waking_table(rows: Sequence[Row], calibrations: Sequence[Calibration]) -> str:
+    """By how busy instances were: for how long more than its service time each tuple kept them busy."""
+    true = {one.topology: one.true for one in calibrations}
+    seen = [
+        (used, row.measured.utilisation[name] - used, used / true[row.topology][name].service_s)
+        for row in rows
+        for name, used in row.known.utilisation.items()
+        if used > 0
+    ]
+    lines = ["| busy | measured | longer by ms |", "|---|---|---|"]
+    for low, high in pairwise((0.0, 0.3, 0.45, 0.55, 0.65, 1.0)):
+        some = np.array([(more, tuples) for used, more, tuples in seen if low <= used < high])
+        if len(some) > 1:
+            each_s, weights = some[:, 0] / some[:, 1], some[:, 1] / some[:, 1].sum()
+            mean_s = float(weights @ each_s)
+            error_s = float(np.sqrt((weights**2) @ (each_s - mean_s) ** 2))
+            lines.append(f"| {low:.0%} to {high:.0%} | {len(some)} | {1000 * mean_s:.3f} ± {1960 * error_s:.3f} |")
     return "\n".join(lines)
 
 

@@ -1,8 +1,9 @@
 """The rivals' side of the forecasting benchmark, run with their own interpreter: `rival_forecasts.py FOLDER`.
 
-FOLDER holds job.json (see Job) and counts.parquet (window_start, count; null where missing). At each origin the rival
-is fitted on the windows before it and says what comes; the predictions go to predictions.parquet, in the columns that
-`forescale backtest --out` writes, and what each forecast cost, or why there is none, to told.json.
+FOLDER holds job.json (see Job) and counts.npy (NaN where missing). At each origin the rival is fitted on the windows
+before it and says what comes. What it says goes to said.npz: origins, and at each of them in events per second peaks,
+shape (horizons, quantiles), and rates, shape (steps, quantiles). What each forecast cost, or why there is none, goes to
+told.json.
 
 Each forecast runs in a process of its own, so that one that does not end can be ended. Rates are not negative: what a
 rival puts below zero is zero.
@@ -26,23 +27,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 DAY_S = 86400
-MOMENT = pa.timestamp("us", tz="UTC")
-SCHEMA = pa.schema(
-    [
-        pa.field("origin", MOMENT),
-        pa.field("horizon_s", pa.int32()),
-        pa.field("kind", pa.dictionary(pa.int8(), pa.string())),
-        pa.field("target_time", MOMENT),
-        pa.field("quantile", pa.float64()),
-        pa.field("value", pa.float64()),
-        pa.field("candidate", pa.dictionary(pa.int8(), pa.string())),
-    ]
-)
-"""As in forecasting/prediction_file.py, which cannot be imported here; a test holds the two together."""
 
 
 @dataclass(frozen=True)
@@ -226,24 +212,6 @@ def apart(work: Callable[[], Any], limit_cpu_s: int) -> tuple[Any, str, float]:
     return value, why, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def rows(job: Job, origin: int, peaks_per_s: np.ndarray, rates_per_s: np.ndarray) -> pa.Table:
-    first = datetime.fromisoformat(job.start) + timedelta(seconds=origin * job.window_s)
-    table: dict[str, list[Any]] = {name: [] for name in SCHEMA.names}
-    for number, horizon_s in enumerate(job.horizons_s):
-        steps = horizon_s // job.window_s
-        values = np.concatenate([peaks_per_s[number], rates_per_s[:steps].reshape(-1)])
-        targets = [first + timedelta(seconds=horizon_s)]
-        targets += [first + timedelta(seconds=step * job.window_s) for step in range(steps)]
-        table["origin"] += [first] * values.size
-        table["horizon_s"] += [horizon_s] * values.size
-        table["kind"] += ["peak"] * len(job.quantiles) + ["path"] * (steps * len(job.quantiles))
-        table["target_time"] += [target for target in targets for _ in job.quantiles]
-        table["quantile"] += job.quantiles * (steps + 1)
-        table["value"] += values.tolist()
-        table["candidate"] += [job.candidate] * values.size
-    return pa.table(table, schema=SCHEMA)
-
-
 def forecast_at(job: Job, counts: np.ndarray, origin: int) -> tuple[np.ndarray, np.ndarray]:
     """Quantiles in events per second: of the peaks, and of each window."""
     before = history_before(counts, origin, job.history_s // job.window_s)
@@ -258,19 +226,21 @@ def forecast_at(job: Job, counts: np.ndarray, origin: int) -> tuple[np.ndarray, 
 
 def run(folder: Path) -> None:
     job = Job(**json.loads((folder / "job.json").read_text()))
-    counts = pq.read_table(folder / "counts.parquet")["count"].to_numpy().astype(np.float64)
+    counts = np.load(folder / "counts.npy")
     libraries = RIVALS[job.rival][1]
     for library in libraries:
         __import__(library)  # once, and not in each forecast
-    fits = []
-    with pq.ParquetWriter(folder / "predictions.parquet", SCHEMA) as writer:
-        for number, origin in enumerate(job.origins):
-            said, why, cpu_s = apart(lambda at=origin: forecast_at(job, counts, at), job.limit_cpu_s)
-            if said is not None:
-                writer.write_table(rows(job, origin, *said))
-            fits.append({"origin": origin, "cpu_s": cpu_s, "why_not": why})
-            outcome = f"{cpu_s:.1f} CPU s{', ' if why else ''}{why}"
-            print(f"{job.candidate}, origin {number + 1} of {len(job.origins)}: {outcome}", flush=True)
+    fits, spoke, peaks, rates = [], [], [], []
+    for number, origin in enumerate(job.origins):
+        said, why, cpu_s = apart(lambda at=origin: forecast_at(job, counts, at), job.limit_cpu_s)
+        if said is not None:
+            spoke.append(origin)
+            peaks.append(said[0])
+            rates.append(said[1])
+        fits.append({"origin": origin, "cpu_s": cpu_s, "why_not": why})
+        outcome = f"{cpu_s:.1f} CPU s{', ' if why else ''}{why}"
+        print(f"{job.candidate}, origin {number + 1} of {len(job.origins)}: {outcome}", flush=True)
+    np.savez(folder / "said.npz", origins=np.array(spoke, int), peaks=peaks, rates=rates)
     told = {"fits": fits, "versions": {library: version(library) for library in libraries}}
     (folder / "told.json").write_text(json.dumps(told))
 

@@ -1,7 +1,6 @@
 """Our side of the rivals: their environment, what they are asked, what was asked before, and their answers.
 
-A rival answers in an interpreter of its own (rival_forecasts.py), in the columns that forecasting/prediction_file.py
-writes, and is scored as ours is.
+A rival answers in an interpreter of its own (rival_forecasts.py), and is scored as ours is.
 """
 
 import hashlib
@@ -12,17 +11,14 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.forecast import QUANTILES
-from forecasting.prediction_file import read_predictions
 from forecasting.prequential import LONGEST_HISTORY_S, Predicted
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -72,26 +68,6 @@ class RivalRun:
     versions: dict[str, str]
 
 
-def rivals_python() -> Path:
-    """The interpreter of the rivals' environment, which is made where it is not there, or not what the lock names."""
-    python, ready = ENVIRONMENT / "bin" / "python", ENVIRONMENT / ".ready"
-    locked = hashlib.sha256(LOCK.read_bytes()).hexdigest()
-    if not ready.exists() or ready.read_text() != locked:
-        uv = Path(sys.executable).with_name("uv")
-        print(f"installing the rivals into {ENVIRONMENT}", file=sys.stderr, flush=True)
-        try:
-            subprocess.run([uv, "venv", "--quiet", "--clear", "--python", sys.executable, ENVIRONMENT], check=True)
-            sync = [uv, "pip", "sync", "--quiet", "--require-hashes", "--compile-bytecode", "--python", python, LOCK]
-            subprocess.run(sync, check=True)
-        except (OSError, subprocess.CalledProcessError) as error:
-            raise SystemExit(
-                f"the rivals cannot be installed from {LOCK}: {error}; run `make setup` first, or measure without "
-                "them: --rivals none"
-            ) from None
-        ready.write_text(locked)
-    return python
-
-
 def rival_run(
     rival: Rival,
     series: ArrivalSeries,
@@ -129,10 +105,17 @@ def rival_run(
                     raise SystemExit(f"{rival.candidate} ended with {done.returncode}:\n{errors.read()[-4000:]}")
             if answer.exists():
                 shutil.rmtree(answer)
-            shutil.copytree(asked, answer, ignore=shutil.ignore_patterns("counts.parquet"))
+            shutil.copytree(asked, answer, ignore=shutil.ignore_patterns("counts.npy"))
     told = json.loads((answer / "told.json").read_text())
-    predicted = read_predictions(answer / "predictions.parquet", series, horizons_s, QUANTILES)
-    return RivalRun(rival.candidate, predicted, [Fit(**fit) for fit in told["fits"]], told["versions"])
+    return RivalRun(
+        rival.candidate, said(answer, rival.candidate), [Fit(**fit) for fit in told["fits"]], told["versions"]
+    )
+
+
+def said(answer: Path, candidate: str) -> list[Predicted]:
+    with np.load(answer / "said.npz") as arrays:
+        each = zip(arrays["origins"].tolist(), arrays["peaks"], arrays["rates"], strict=True)
+        return [Predicted(origin, {candidate: peaks}, {candidate: rates}, ()) for origin, peaks, rates in each]
 
 
 def job_key(series: ArrivalSeries, job: dict[str, object]) -> str:
@@ -144,38 +127,21 @@ def job_key(series: ArrivalSeries, job: dict[str, object]) -> str:
 
 
 def write_job(folder: Path, series: ArrivalSeries, job: dict[str, object]) -> None:
-    starts_us = (int(series.start.timestamp()) + np.arange(series.counts.size) * series.window_s) * 1_000_000
-    counts = pa.table(
-        {
-            "window_start": pa.array(starts_us).cast(pa.timestamp("us", tz="UTC")),
-            "count": pa.array(series.counts, from_pandas=True),
-        }
-    )
-    pq.write_table(counts, folder / "counts.parquet")
+    np.save(folder / "counts.npy", series.counts)
     (folder / "job.json").write_text(json.dumps(job))
 
 
 def joined(ours: Sequence[Predicted], rivals: Sequence[Predicted]) -> list[Predicted]:
     """Ours, and at the same origins what the rivals said there."""
-    by_origin: dict[int, list[Predicted]] = {}
+    together = {one.origin: one for one in ours}
     for one in rivals:
-        by_origin.setdefault(one.origin, []).append(one)
-    together = []
-    for one in ours:
-        peaks, rates = dict(one.peak_per_s), dict(one.rate_per_s)
-        for other in by_origin.get(one.origin, []):
-            peaks |= other.peak_per_s
-            rates |= other.rate_per_s
-        together.append(Predicted(one.origin, peaks, rates, one.chosen))
-    return together
+        if own := together.get(one.origin):
+            peaks, rates = own.peak_per_s | one.peak_per_s, own.rate_per_s | one.rate_per_s
+            together[one.origin] = replace(own, peak_per_s=peaks, rate_per_s=rates)
+    return list(together.values())
 
 
 def spread(origins: Sequence[int], count: int) -> list[int]:
     """So many of them, evenly, the first and the last among them."""
-    if count >= len(origins):
-        return list(origins)
-    return [origins[round(number * (len(origins) - 1) / max(1, count - 1))] for number in range(count)]
-
-
-def fits_json(run: RivalRun) -> dict[str, object]:
-    return {"versions": run.versions, "fits": [asdict(fit) for fit in run.fits]}
+    numbers = np.linspace(0, len(origins) - 1, min(count, len(origins))).round().astype(int)
+    return [origins[number] for number in numbers]

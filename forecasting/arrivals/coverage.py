@@ -75,12 +75,15 @@ def spans_between_events(first_us: Int64s, last_us: Int64s, max_silence_us: int)
     first_us, last_us: shape (bins,), first and last event of each bin that holds any, in order of time. Bins must be no
     longer than max_silence_us, so that no longer silence hides within one.
     """
+    return spans_but_for(first_us[1:] - last_us[:-1] > max_silence_us, first_us, last_us)
+
+
+def spans_but_for(breaks: npt.NDArray[np.bool_], first_us: Int64s, last_us: Int64s) -> Int64s:
+    """Spans from the first to the last of consecutive bins, shape (bins,) each, cut where one breaks from the next."""
     if first_us.size == 0:
         return np.empty((0, 2), dtype=np.int64)
-    breaks = np.flatnonzero(first_us[1:] - last_us[:-1] > max_silence_us)
-    begins = first_us[np.concatenate([[0], breaks + 1])]
-    ends = last_us[np.concatenate([breaks, [last_us.size - 1]])]
-    return np.column_stack([begins, ends]).astype(np.int64)
+    begins, ends = np.concatenate([[True], breaks]), np.concatenate([breaks, [True]])
+    return np.column_stack([first_us[begins], last_us[ends]]).astype(np.int64)
 
 
 def covered_us(spans: Int64s, edges_us: Int64s) -> Int64s:
@@ -95,21 +98,15 @@ def covered_us(spans: Int64s, edges_us: Int64s) -> Int64s:
     return np.diff(np.where(latest < 0, 0, before[latest] + within))
 
 
-def window_status(
+def status_codes(
     spans: Int64s, edges_us: Int64s, counts: Int64s, held_back: Int64s | None = None
-) -> npt.NDArray[np.str_]:
-    """Status of each window, shape (windows,): observed if wholly alive, missing if not at all, else partial.
+) -> npt.NDArray[np.int8]:
+    """Place in STATUSES of each window's status, shape (windows,): observed if wholly alive, missing if not at all,
+    else partial.
 
     held_back: spans in which something held the source back: a window wholly alive that one of them touches is
     throttled. A window that holds events is never missing, whatever the coverage says: what came is not thrown away.
     """
-    return np.array(STATUSES)[status_codes(spans, edges_us, counts, held_back)]
-
-
-def status_codes(
-    spans: Int64s, edges_us: Int64s, counts: Int64s, held_back: Int64s | None = None
-) -> npt.NDArray[np.int8]:
-    """The same as numbers: places in STATUSES."""
     observed, partial, throttled, missing = (np.int8(code) for code in range(len(STATUSES)))
     covered = covered_us(spans, edges_us)
     codes = np.where((covered > 0) | (counts > 0), partial, missing)

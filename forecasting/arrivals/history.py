@@ -5,7 +5,7 @@ This module knows no Spark: forecasters, reports and the command line read histo
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -23,9 +23,9 @@ COLUMNS = ("topology", "source", "window_start", "window_s", "count", "status")
 Floats = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ArrivalSeries:
-    """Counts of one source on a regular grid of windows, oldest first.
+    """Counts of one source on a regular grid of windows, oldest first. Equal where a forecaster sees no difference.
 
     start: start of the first window (UTC); window_s: width of a window in seconds.
     counts: shape (windows,); NaN where the window is missing, partial or throttled, never zero in its place.
@@ -55,6 +55,12 @@ class ArrivalSeries:
                 "counts are finite and not negative, a missing window is NaN"
             )
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ArrivalSeries) and self.digest() == other.digest()
+
+    def __hash__(self) -> int:
+        return hash(self.digest())
+
     @property
     def end(self) -> datetime:
         """End of the last window (exclusive)."""
@@ -82,13 +88,8 @@ class ArrivalSeries:
                 f"arrival history of source {self.source!r} has no window between {start} and {end}; "
                 f"it covers {self.start} to {self.end}"
             )
-        return ArrivalSeries(
-            self.topology,
-            self.source,
-            self.start + timedelta(seconds=first * self.window_s),
-            self.window_s,
-            self.counts[first:last],
-        )
+        start = self.start + timedelta(seconds=first * self.window_s)
+        return replace(self, start=start, counts=self.counts[first:last])
 
     def resampled(self, step_s: int) -> "ArrivalSeries":
         """The same history in steps of step_s, aligned to the epoch; a step with a missing window is missing.
@@ -106,7 +107,7 @@ class ArrivalSeries:
         if steps == 0:
             raise HistoryError(f"{body.size} windows of {self.window_s} s do not fill one step of {step_s} s")
         summed = body[: steps * per_step].reshape(steps, per_step).sum(axis=1)
-        return ArrivalSeries(self.topology, self.source, self.start + timedelta(seconds=offset_s), step_s, summed)
+        return replace(self, start=self.start + timedelta(seconds=offset_s), window_s=step_s, counts=summed)
 
     def digest(self) -> str:
         """SHA-256 over what a forecast sees: names, grid and counts."""

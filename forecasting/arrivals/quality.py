@@ -1,7 +1,7 @@
 """How far a stretch of the history can be trusted: what became of the rows it was made from, and which windows hold."""
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -132,14 +132,8 @@ def _of_source(
 
 def _added_up(sources: Iterable[SourceQuality]) -> SourceQuality:
     every = list(sources)
+    names = [each.name for each in fields(SourceQuality) if each.name != "quarantined"]
     return SourceQuality(
-        rows_read=sum(one.rows_read for one in every),
-        kept=sum(one.kept for one in every),
-        duplicates=sum(one.duplicates for one in every),
-        late=sum(one.late for one in every),
+        **{name: sum(getattr(one, name) for one in every) for name in names},
         quarantined={reason: sum(one.quarantined[reason] for one in every) for reason in QUARANTINED},
-        observed=sum(one.observed for one in every),
-        partial=sum(one.partial for one in every),
-        throttled=sum(one.throttled for one in every),
-        missing=sum(one.missing for one in every),
     )

@@ -5,6 +5,7 @@ It starts its own driver, on any master, or goes into the one that spark-submit 
 
 import logging
 import os
+import re
 import shutil
 import socket
 import sys
@@ -102,7 +103,7 @@ def spark_session(
         _clear_away()
         remedy = _JAVA_REMEDY if master.startswith("local") else _CLUSTER_REMEDY
         raise HistoryError(
-            f"Spark does not start on master {master!r} with {java}: {_one_line(error)}; {remedy}"
+            f"Spark does not start on master {master!r} with {java}: {one_line(error)}; {remedy}"
         ) from error
 
 
@@ -153,13 +154,19 @@ def _clear_away() -> None:
         left.stop()
 
 
-def _one_line(error: Exception) -> str:
-    """What Spark says and the innermost reason, without the traces that it puts below them."""
-    messages, java = [str(error)], getattr(error, "java_exception", None)
-    if java is not None:
-        messages = []
+def one_line(error: Exception) -> str:
+    """What Spark says and the innermost reason, without the traces below them and Spark's own names of the error."""
+    messages, java = [], getattr(error, "java_exception", None)
     while java is not None:
-        messages.append(java.getMessage() or java.toString())
+        messages.append(_first_line(java.getMessage() or java.toString()))
         java = java.getCause()
-    lines = [message.strip().splitlines()[0].rstrip(". ") for message in messages]
-    return lines[0] if lines[-1] in lines[0] else f"{lines[0]}: {lines[-1]}"
+    # That of a result which was waited for says nothing else.
+    messages = (
+        [message for message in messages if "awaitResult" not in message] or messages or [_first_line(str(error))]
+    )
+    outer, inner = messages[0], messages[-1]
+    return outer if inner in outer else f"{outer}: {inner}"
+
+
+def _first_line(message: str) -> str:
+    return re.sub(r"^\[[A-Z_.]+\] |\s*SQLSTATE: \w+", "", message.strip().splitlines()[0]).rstrip(". ")

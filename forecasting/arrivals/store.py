@@ -133,21 +133,6 @@ def read_history(
     return ArrivalHistory(topology, series, manifest.snapshot)
 
 
-def read_rows(
-    directory: Path,
-    topology: str,
-    start: datetime | None,
-    end: datetime | None,
-    sources: Collection[str] | None = None,
-    snapshot: str | None = None,
-) -> pa.Table:
-    """The rows of the windows that lie wholly in [start, end), in rows.SCHEMA, by date, source and time.
-
-    sources: None for all; of those that hold no row there is none. Raises HistoryError as read_history.
-    """
-    return read_commit(directory, topology, snapshot, partial(rows_between, start=start, end=end, sources=sources))[1]
-
-
 def built_until(directory: Path, topology: str) -> datetime | None:
     """End of the latest interval that was ever written, None before the first: where to go on from."""
     folder = topology_folder(directory, topology)

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from enum import StrEnum
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -88,14 +88,9 @@ class EventCalendar:
 
     def digest(self) -> str:
         """SHA-256 over every event: another calendar, another digest."""
-        told = [[str(value) for value in astuple(_in_utc(event))] for event in self.events]
+        in_utc = [replace(e, start=e.start.astimezone(UTC), end=e.end.astimezone(UTC)) for e in self.events]
+        told = [[str(value) for value in astuple(event)] for event in in_utc]
         return hashlib.sha256(json.dumps(told).encode()).hexdigest()
-
-
-def _in_utc(event: Event) -> Event:
-    return Event(
-        event.kind, event.label, event.start.astimezone(UTC), event.end.astimezone(UTC), event.sources, event.ratio
-    )
 
 
 def zone(name: str) -> ZoneInfo:

@@ -10,7 +10,7 @@ of what happened once or twice. An event that was seen keeps its own ratio, as f
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 import numpy as np
@@ -78,7 +78,7 @@ class EventEffects:
             )
         ratios = self.ratios(series.start, series.window_s, counts.size)
         counts = np.where(ratios < NEAR_NOTHING, np.nan, counts / np.maximum(ratios, NEAR_NOTHING))
-        return ArrivalSeries(series.topology, series.source, series.start, series.window_s, counts)
+        return replace(series, counts=counts)
 
 
 @dataclass(frozen=True)
@@ -154,19 +154,13 @@ def _occurrences(series: ArrivalSeries, past: Sequence[Event]) -> dict[Event, _O
     crowd = np.zeros(size)
     for event in past:
         crowd += covered_shares(series.start, window_s, size, event.start, event.end) > 0
-    calm = ArrivalSeries(
-        series.topology, series.source, series.start, window_s, np.where(crowd > 0, np.nan, series.counts)
-    )
+    calm = replace(series, counts=np.where(crowd > 0, np.nan, series.counts))
     if np.isfinite(calm.counts).sum() < windows_per_day(window_s):
         return {}
     hours = learn_open_hours(calm)
     level = weekly_profile(calm, SQRT, hours).level
-    seen = {}
-    for event in past:
-        occurrence = _occurrence(event, series, calm, crowd, level, hours)
-        if occurrence is not None:
-            seen[event] = occurrence
-    return seen
+    found = {event: _occurrence(event, series, calm, crowd, level, hours) for event in past}
+    return {event: occurrence for event, occurrence in found.items() if occurrence is not None}
 
 
 def _occurrence(

@@ -33,11 +33,7 @@ def public_holidays(
     """
     where = zone(time_zone)
     days: dict[date, str] = dict(_place(country, subdivision, years))
-    events = []
-    for day, label in days.items():
-        start, end = local_days(day, day, where)
-        events.append(Event(EventKind.HOLIDAY, label, start, end, sources))
-    return tuple(events)
+    return tuple(Event(EventKind.HOLIDAY, label, *local_days(day, day, where), sources) for day, label in days.items())
 
 
 def refuse_unknown_place(country: str, subdivision: str | None) -> None:

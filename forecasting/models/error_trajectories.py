@@ -66,15 +66,16 @@ def fill_along(trajectories: Floats) -> Floats:
     """Missing errors take the value before them in their trajectory, at its head the one after, else 0."""
     if np.isfinite(trajectories).all():
         return trajectories
-    filled = _forward_filled(trajectories)
-    filled = _forward_filled(filled[:, ::-1])[:, ::-1]
-    return np.nan_to_num(filled, nan=0.0)
+    return np.nan_to_num(filled_both_ways(trajectories), nan=0.0)
 
 
-def _forward_filled(rows: Floats) -> Floats:
-    position = np.where(np.isfinite(rows), np.arange(rows.shape[1]), 0)
-    np.maximum.accumulate(position, axis=1, out=position)
-    return np.take_along_axis(rows, position, axis=1)
+def filled_both_ways(rows: Floats) -> Floats:
+    """Each row filled forwards, then backwards; a row with nothing known stays missing."""
+    for _ in range(2):
+        position = np.where(np.isfinite(rows), np.arange(rows.shape[1]), 0)
+        np.maximum.accumulate(position, axis=1, out=position)
+        rows = np.take_along_axis(rows, position, axis=1)[:, ::-1]
+    return rows
 
 
 def most_complete(trajectories: Floats, needed: Mask, share: float = COMPLETE) -> Ints:

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.errors import ForecastError
-from forecasting.models.error_trajectories import alike_origins, drawn, fill_along, run_round
+from forecasting.models.error_trajectories import alike_origins, drawn, fill_along, filled_both_ways, run_round
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -59,18 +59,9 @@ def without_gaps(counts: Floats, lag: int) -> Floats:
     rows = -(-counts.size // lag)
     padded = np.full(rows * lag, np.nan)
     padded[padded.size - counts.size :] = counts
-    by_lag = fill_rows(padded.reshape(rows, lag))
+    by_lag = filled_both_ways(padded.reshape(rows, lag).T).T
     filled = by_lag.reshape(-1)[padded.size - counts.size :]
     still = ~np.isfinite(filled)
     if still.any():
         filled = np.where(still, np.interp(np.arange(filled.size), np.flatnonzero(~still), filled[~still]), filled)
     return filled
-
-
-def fill_rows(grid: Floats) -> Floats:
-    """Each column filled downwards, then upwards; a column with nothing known stays missing."""
-    for _ in range(2):
-        position = np.where(np.isfinite(grid), np.arange(grid.shape[0])[:, None], 0)
-        np.maximum.accumulate(position, axis=0, out=position)
-        grid = np.take_along_axis(grid, position, axis=0)[::-1]
-    return grid

@@ -8,7 +8,6 @@ import numpy.typing as npt
 
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.models.open_hours import OpenHours, learn_open_hours
-from forecasting.models.series_key import SeriesKey
 from forecasting.models.transform import Transform
 from forecasting.models.transform_choice import chosen_transform
 from forecasting.models.weekly_profile import WeeklyProfile, weekly_profile
@@ -24,14 +23,9 @@ class Prepared:
     profile: WeeklyProfile
 
 
+@lru_cache(maxsize=4)
 def prepared(series: ArrivalSeries) -> Prepared:
     """The preparation of a series, worked out once for all forecasters that are fitted to it one after another."""
-    return _prepared(SeriesKey(series))
-
-
-@lru_cache(maxsize=4)
-def _prepared(key: SeriesKey) -> Prepared:
-    series = key.series
     transform, hours = chosen_transform(series), learn_open_hours(series)
     is_open = hours.open_mask(series.start, series.counts.size)
     return Prepared(transform, hours, is_open, weekly_profile(series, transform, hours))

@@ -2,8 +2,6 @@
 milliseconds and does with little history, as its penalty grows with the frequency of a wave.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
@@ -15,7 +13,7 @@ from forecasting.models.preparation import prepared
 from forecasting.models.residual_correction import corrected
 from forecasting.models.slow_level import WeeklyLevel
 from forecasting.models.time_grid import DAY_S, WEEK_S, week_slots
-from forecasting.models.weekly_profile import HALF_LIFE_WEEKS, drawn_in
+from forecasting.models.weekly_profile import HALF_LIFE_WEEKS, WeeklyProfile, drawn_in
 
 Floats = npt.NDArray[np.float64]
 
@@ -40,24 +38,18 @@ class RidgeFourierForecaster:
         refuse_unless(self.name, self.why_not(series))
         known = prepared(series)
         values = np.where(known.is_open, known.transform.forward(series.counts), np.nan)
-        level = _ridge_level(series, values)
-        return corrected(series, level.level, known.transform, known.hours, self_influence=level.self_influence)
+        profile = _ridge_profile(series, values)
+        return corrected(series, profile.level, known.transform, known.hours, self_influence=profile.self_influence)
 
 
-@dataclass(frozen=True)
-class _RidgeLevel:
-    level: WeeklyLevel
-    self_influence: Floats
-
-
-def _ridge_level(series: ArrivalSeries, values: Floats) -> _RidgeLevel:
-    """The level, and the share of each window's own value in it (the leverage), shape (windows,)."""
+def _ridge_profile(series: ArrivalSeries, values: Floats) -> WeeklyProfile:
+    """self_influence is the leverage."""
     window_s = series.window_s
     slots = week_slots(series.start, window_s, values.size)
     terms = fourier_terms(window_s, DAILY_ORDER, WEEKLY_ORDER)
     known = np.isfinite(values)
     if not known.any():
-        return _RidgeLevel(WeeklyLevel(window_s, np.zeros(terms.shape[0])), np.zeros(values.size))
+        return WeeklyProfile(WeeklyLevel(window_s, np.zeros(terms.shape[0])), np.zeros(values.size))
     drawn = drawn_in(values, slots, window_s)
     age_weeks = np.arange(values.size)[::-1] * window_s / WEEK_S
     weights = np.where(known, 0.5 ** (age_weeks / HALF_LIFE_WEEKS), 0.0)
@@ -73,7 +65,7 @@ def _ridge_level(series: ArrivalSeries, values: Floats) -> _RidgeLevel:
     inverse = np.linalg.inv(gram)
     level = mean + design @ (inverse @ (design.T @ total))
     leverage = np.einsum("ij,jk,ik->i", design, inverse, design, optimize=True)
-    return _RidgeLevel(WeeklyLevel(window_s, level), weights * leverage[slots])
+    return WeeklyProfile(WeeklyLevel(window_s, level), weights * leverage[slots])
 
 
 def _wave_penalties(terms: int) -> Floats:

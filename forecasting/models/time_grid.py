@@ -1,5 +1,6 @@
 """Where a window lies in its day and its week (UTC): what seasonal forecasters index by."""
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 import numpy as np
@@ -37,20 +38,11 @@ def weekend_slots(window_s: int) -> npt.NDArray[np.bool_]:
 
 def newest(series: ArrivalSeries, windows: int) -> ArrivalSeries:
     """The last `windows` windows, or all where there are fewer."""
-    if series.counts.size <= windows:
-        return series
-    dropped = series.counts.size - windows
-    return ArrivalSeries(
-        series.topology,
-        series.source,
-        series.start + timedelta(seconds=dropped * series.window_s),
-        series.window_s,
-        series.counts[dropped:],
-    )
+    dropped = max(0, series.counts.size - windows)
+    start = series.start + timedelta(seconds=dropped * series.window_s)
+    return replace(series, start=start, counts=series.counts[dropped:])
 
 
 def oldest(series: ArrivalSeries, windows: int) -> ArrivalSeries:
     """The first `windows` windows, at least one."""
-    return ArrivalSeries(
-        series.topology, series.source, series.start, series.window_s, series.counts[: max(1, windows)]
-    )
+    return replace(series, counts=series.counts[: max(1, windows)])

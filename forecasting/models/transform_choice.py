@@ -7,7 +7,6 @@ import numpy as np
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.models.open_hours import learn_open_hours
 from forecasting.models.residual_correction import corrected
-from forecasting.models.series_key import SeriesKey
 from forecasting.models.time_grid import oldest, week_slots, windows_per_day
 from forecasting.models.transform import LOG, SQRT, Transform
 from forecasting.models.weekly_profile import weekly_profile
@@ -29,12 +28,11 @@ def chosen_transform(series: ArrivalSeries) -> Transform:
     into_week = int(week_slots(series.end, series.window_s, 1)[0])
     if series.counts.size - into_week >= slots:
         series = oldest(series, series.counts.size - into_week)
-    return _chosen(SeriesKey(series))
+    return _chosen(series)
 
 
 @lru_cache(maxsize=4)
-def _chosen(key: SeriesKey) -> Transform:
-    series = key.series
+def _chosen(series: ArrivalSeries) -> Transform:
     per_day = windows_per_day(series.window_s)
     held_out = min(3 * per_day, series.counts.size // 4)
     ahead = per_day // 4

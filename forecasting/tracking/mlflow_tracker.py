@@ -5,8 +5,8 @@ MLflow is imported when it is first used.
 
 import json
 import shutil
-from collections.abc import Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -40,7 +40,9 @@ TRAINED = f"{MODEL}/artifacts/trained"
 
 
 class MlflowTracker:
-    """A Tracker on any MLflow store.
+    """Keeps batches of forecasts with what they came from, and links them to what was decided on them, in any store.
+
+    Every method raises TrackingError where the store cannot be reached or refuses.
 
     tracking_uri: `sqlite:////abs/mlflow.db`, a database or a server. artifact_root: URI below which a local store keeps
     artifacts, None where a server decides. ui_url: where people look at runs.
@@ -55,8 +57,7 @@ class MlflowTracker:
     def begin(self, head: BatchHead) -> Batch:
         from mlflow.entities import Param
 
-        client = self._connected()
-        with self._errors(f"beginning a batch of forecasts of {head.topology!r}"):
+        with self._store(f"beginning a batch of forecasts of {head.topology!r}") as client:
             experiment = self._experiment(client, head.topology)
             name = f"{head.topology} {head.issued_at:%Y-%m-%d %H:%M}"
             run_id = client.create_run(experiment, tags=batch_tags(head), run_name=name).info.run_id
@@ -70,8 +71,7 @@ class MlflowTracker:
 
     def finish(self, batch: Batch, content: BatchContent) -> None:
         """The run gets metrics, tables, pictures of a few forecasts, and the model, which becomes the champion."""
-        client = self._connected()
-        with self._errors(f"recording the forecasts of {batch.head.topology!r}"):
+        with self._store(f"recording the forecasts of {batch.head.topology!r}") as client:
             log_metrics(client, batch.run_id, batch_metrics(content))
             for key, value in content_tags(content).items():
                 client.set_tag(batch.run_id, key, value)
@@ -97,8 +97,7 @@ class MlflowTracker:
             client.set_terminated(batch.run_id, "FINISHED" if content.forecasts else "FAILED")
 
     def abandon(self, batch: Batch, reason: str) -> None:
-        client = self._connected()
-        with self._errors(f"marking run {batch.run_id} as failed"):
+        with self._store(f"marking run {batch.run_id} as failed") as client:
             try:
                 client.set_tag(batch.run_id, "failure", reason[:MAX_TAG])
             finally:
@@ -110,8 +109,7 @@ class MlflowTracker:
         """The version that is the champion, as `name/number`; empty where there is none yet."""
         from mlflow.exceptions import MlflowException
 
-        client = self._connected()
-        with self._errors(f"looking up the champion of {topology!r}"):
+        with self._store(f"looking up the champion of {topology!r}") as client:
             try:
                 found = client.get_model_version_by_alias(model_name(topology), CHAMPION)
             except MlflowException:
@@ -121,8 +119,7 @@ class MlflowTracker:
     def fetch_trained(self, model_version: str, folder: Path) -> dict[str, Path]:
         """The folders of what a version was trained to, by source, below a folder. Raises TrackingError."""
         name, _, number = model_version.rpartition("/")
-        client = self._connected()
-        with self._errors(f"fetching model version {model_version}"):
+        with self._store(f"fetching model version {model_version}") as client:
             run_id = client.get_model_version(name, number).run_id
             folder.mkdir(parents=True, exist_ok=True)
             fetched = Path(client.download_artifacts(run_id, TRAINED, str(folder)))
@@ -130,47 +127,43 @@ class MlflowTracker:
 
     def fetch_request(self, run_id: str) -> dict[str, Any]:
         """What it takes to make the batch of a run again. Raises TrackingError."""
-        client = self._connected()
-        with self._errors(f"fetching the request of run {run_id}"), TemporaryDirectory(prefix="forescale-") as folder:
+        with (
+            self._store(f"fetching the request of run {run_id}") as client,
+            TemporaryDirectory(prefix="forescale-") as folder,
+        ):
             path = client.download_artifacts(run_id, f"{FORECASTS}/{REQUEST_FILE}", folder)
             request: dict[str, Any] = json.loads(Path(path).read_text(encoding="utf-8"))
         return request
 
     def revision(self, run_id: str) -> str:
         """The git revision of the code that made a run. Raises TrackingError."""
-        client = self._connected()
-        with self._errors(f"looking up run {run_id}"):
+        with self._store(f"looking up run {run_id}") as client:
             return str(client.get_run(run_id).data.tags.get("git_revision", ""))
 
     def demote(self, model_version: str, reasons: Mapping[str, str]) -> None:
         """Tag a version with what it was demoted at, and why; reasons: by source and horizon."""
         name, _, number = model_version.rpartition("/")
-        client = self._connected()
-        with self._errors(f"tagging model version {model_version}"):
+        with self._store(f"tagging model version {model_version}") as client:
             for key, reason in reasons.items():
                 client.set_model_version_tag(name, number, f"demoted {key}", reason[:MAX_TAG])
 
     def link_decision(self, run_id: str, tags: Mapping[str, str]) -> None:
-        client = self._connected()
-        with self._errors(f"tagging run {run_id}"):
+        with self._store(f"tagging run {run_id}") as client:
             for key, value in tags.items():
                 client.set_tag(run_id, key, value[:MAX_TAG])
 
     def log_report(self, run_id: str, path: Path) -> None:
-        client = self._connected()
-        with self._errors(f"keeping report {path} in run {run_id}"):
+        with self._store(f"keeping report {path} in run {run_id}") as client:
             client.log_artifact(run_id, str(path), REPORTS)
 
     def run_url(self, run_id: str) -> str:
-        client = self._connected()
-        with self._errors(f"looking up run {run_id}"):
+        with self._store(f"looking up run {run_id}") as client:
             experiment = client.get_run(run_id).info.experiment_id
         return f"{self.ui_url}/#/experiments/{experiment}/runs/{run_id}"
 
     def experiment_id(self, topology: str) -> str:
         """The experiment of a topology, made where it does not exist yet."""
-        client = self._connected()
-        with self._errors(f"opening the experiment of topology {topology!r}"):
+        with self._store(f"opening the experiment of topology {topology!r}") as client:
             return self._experiment(client, topology)
 
     def _take_back(self, client: "MlflowClient", batch: Batch) -> None:
@@ -202,13 +195,13 @@ class MlflowTracker:
             client.restore_experiment(found.experiment_id)
         return str(found.experiment_id)
 
-    def _connected(self) -> "MlflowClient":
+    @contextmanager
+    def _store(self, doing: str) -> Iterator["MlflowClient"]:
+        """The client; whatever the store refuses within is a TrackingError that says what was being done."""
         if self._client is None:
             self._client = connected_client(self.tracking_uri)
-        return self._client
-
-    def _errors(self, doing: str) -> AbstractContextManager[None]:
-        return store_errors(self.tracking_uri, doing)
+        with store_errors(self.tracking_uri, doing):
+            yield self._client
 
 
 def model_name(topology: str) -> str:

@@ -19,6 +19,7 @@ from forecasting.selection import DEPLOYED
 from forecasting.trace_file import read_trace
 from forescale.cli.forecast import horizon_text
 from forescale.cli.output import AsJson, check_page, console, plain, say_json, table
+from forescale.files.atomic import write_whole
 from forescale.files.events import read_events_file
 from forescale.files.events_section import event_calendar
 
@@ -71,9 +72,11 @@ def backtest(
     refusals = {name: reason for name, reason in refusals.items() if name not in spoke}
     scores = prequential_scores(told, series, horizons_s, QUANTILES)
     if plot is not None:
-        from forescale.report.forecasts.backtest_page import ReplayedTrace, write_backtest_page
+        from forescale.report.forecasts.backtest_page import ReplayedTrace, render_backtest_page
 
-        write_backtest_page(ReplayedTrace(str(trace), series, horizons_s, QUANTILES, told, scores, refusals), plot)
+        write_whole(
+            render_backtest_page(ReplayedTrace(str(trace), series, horizons_s, QUANTILES, told, scores, refusals)), plot
+        )
     if as_json:
         say_json(
             {

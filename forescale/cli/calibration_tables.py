@@ -1,5 +1,6 @@
 """A calibration as tables and lines for people."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 from forescale.cli.output import console, plain, table
@@ -64,10 +65,9 @@ def _show_more(operator: CalibratedOperator) -> None:
         scale = profile.efficiency
         grows = f"exponent {scale.exponent:.3g}, {scale.coordination_s:.3g} s more for each further instance"
         plain(f"{name}: service time at {scale.measured_at} instances; {grows}")
-    for why in sorted({one.why for one in operator.dropped}):
-        plain(f"{name}: dropped {sum(one.why == why for one in operator.dropped)}: {why}")
-    for why in sorted({one.why for one in operator.censored}):
-        plain(f"{name}: censored {sum(one.why == why for one in operator.censored)}: {why}")
+    for what, marked in (("dropped", operator.dropped), ("censored", operator.censored)):
+        for why, count in sorted(Counter(one.why for one in marked).items()):
+            plain(f"{name}: {what} {count}: {why}")
     for note in operator.notes:
         plain(f"{name}: {note}")
 

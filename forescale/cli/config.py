@@ -1,14 +1,14 @@
 """`forescale config`: whether settings and topology files can be used, and what files of ours look like."""
 
-from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from forescale.cli.installation import settings_of
 from forescale.cli.output import AsJson, console, plain, say_json, table
+from forescale.files.file_error import FileError
 from forescale.files.schemas import file_schema
-from forescale.files.topology import TopologyFileError, find_topology_file, read_topology_file
+from forescale.files.topology import find_topology_file, read_topology_file
 
 app = typer.Typer(help="Settings and topology files.", no_args_is_help=True)
 
@@ -23,14 +23,14 @@ def check(
     settings = settings_of(context)
     names = topologies or sorted(path.stem for path in settings.topologies.glob("*.yaml"))
     if not names:
-        raise TopologyFileError(
+        raise FileError(
             f"no topology file (*.yaml) in {settings.topologies}; add one, or set FORESCALE_TOPOLOGIES to their folder"
         )
     problems: dict[str, str] = {}
     for name in names:
         try:
             read_topology_file(find_topology_file(name, settings.topologies))
-        except TopologyFileError as error:
+        except FileError as error:
             problems[name] = str(error)
     if as_json:
         say_json({"settings": settings.shown(), "problems": problems, "checked": names})
@@ -42,14 +42,7 @@ def check(
         raise typer.Exit(1)
 
 
-class Kind(StrEnum):
-    """A kind of file."""
-
-    TOPOLOGY = "topology"
-    PLAN = "plan"
-    PROFILE = "profile"
-    SAMPLES = "samples"
-    SITE = "site"
+Kind = Literal["topology", "plan", "profile", "samples", "site"]
 
 
 @app.command()

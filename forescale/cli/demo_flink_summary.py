@@ -1,5 +1,7 @@
 """What `forescale demo-flink` ends with: the deployed schedule, and prediction against measurement."""
 
+from dataclasses import asdict
+
 from forescale.cli.output import console, plain, say_json, table
 from forescale.local.demo.flink_run import FlinkDemoResult
 
@@ -16,18 +18,7 @@ def show_flink(result: FlinkDemoResult, *, as_json: bool) -> None:
                 ],
                 "calibrated_at": measured.calibrated_at.brief(),
                 "service_s": {name: p.service_s for name, p in measured.profiles.items()},
-                "measured": [
-                    {
-                        "plan": row.plan.brief(),
-                        "predicted_per_s": row.predicted_per_s,
-                        "measured_per_s": row.measured_per_s,
-                        "error": row.error,
-                        "predicted_bottleneck": row.predicted_bottleneck,
-                        "measured_bottleneck": row.measured_bottleneck,
-                        "downtime_s": row.downtime_s,
-                    }
-                    for row in measured.rows
-                ],
+                "measured": [{**asdict(row), "plan": row.plan.brief(), "error": row.error} for row in measured.rows],
                 "median_error": measured.median_error,
                 "bottlenecks_right": measured.bottlenecks_right,
                 "report": str(result.report),

@@ -9,6 +9,7 @@ import typer
 
 from forescale.cli.installation import settings_of
 from forescale.cli.output import AsJson, console, plain, say_json, table
+from forescale.files.file_error import FileError
 from forescale.files.shown import shown
 from forescale.settings import Settings
 from forescale.wiring.parts import ledger_of, topology_config
@@ -125,7 +126,7 @@ def _deployed(settings: Settings, step_id: str, *, as_json: bool) -> None:
 
 
 def _parallelism(settings: Settings, topology: str, file: Path | None, given: list[str]) -> dict[str, int]:
-    from forescale.files.plan import PlanFileError, read_plan_file
+    from forescale.files.plan import read_plan_file
 
     asked: dict[str, int] = {}
     if file is not None:
@@ -133,8 +134,8 @@ def _parallelism(settings: Settings, topology: str, file: Path | None, given: li
     for text in given:
         operator, _, count = text.partition("=")
         if not (operator and count.isdecimal()):
-            raise PlanFileError(f"--set {shown(text)} is not OPERATOR=INSTANCES; give it like --set 'count=2'")
+            raise FileError(f"--set {shown(text)} is not OPERATOR=INSTANCES; give it like --set 'count=2'")
         asked[operator] = int(count)
     if not asked:
-        raise PlanFileError("nothing to deploy; give --file, or --set OPERATOR=INSTANCES")
+        raise FileError("nothing to deploy; give --file, or --set OPERATOR=INSTANCES")
     return asked

@@ -12,6 +12,7 @@ from forescale.cli.evaluation_tables import show_comparison, show_evaluation
 from forescale.cli.installation import settings_of
 from forescale.cli.output import AsJson, check_page, console, plain, say_json
 from forescale.cli.source_options import MAX_PER_S, asked_load, sources_numbers
+from forescale.files.atomic import write_whole
 from forescale.files.plan import read_plan_file
 from forescale.files.profile import read_profile_file
 from forescale.files.site import no_site, read_site_file
@@ -49,8 +50,12 @@ def evaluate(
         Path | None, typer.Option("--from", help="Plan that runs now: tells downtime and recovery of the change.")
     ] = None,
     arrival_cv2: Annotated[
-        float, typer.Option(help="Squared coefficient of variation of the gaps between arrivals; 1: Poisson.")
-    ] = 1.0,
+        float | None,
+        typer.Option(
+            help="Squared coefficient of variation of the gaps between arrivals; 1: Poisson. If absent, that of the "
+            "topology file, else what the history tells of a forecast's arrivals."
+        ),
+    ] = None,
     quantile: Annotated[float, typer.Option(help="Of a forecast's peak.")] = 0.95,
     within_s: Annotated[
         int | None, typer.Option("--within", help="Seconds within which the forecast's peak is; its longest if absent.")
@@ -71,7 +76,7 @@ def evaluate(
     check_page(plot, ModelError)
     if repeated := sorted({str(path) for path in plan if plan.count(path) > 1}):
         raise ModelError(f"--plan {repeated[0]} is given twice; give each plan once")
-    if not 0 <= arrival_cv2 <= MOST_CV2:
+    if arrival_cv2 is not None and not 0 <= arrival_cv2 <= MOST_CV2:
         raise ModelError(f"--arrival-cv2 {arrival_cv2:g} is out of bounds; give 0 to {MOST_CV2:g}")
     settings = settings_of(context)
     config = topology_config(topology, settings)
@@ -88,7 +93,7 @@ def evaluate(
         _check_nodes(path, each, where.site)
     placed = [*plans.values(), *([running] if running else [])]
     terms = Terms(
-        load=evaluated_load(settings, config, asked_load(load, quantile, within_s)),
+        load=evaluated_load(settings, config, asked_load(load, quantile, within_s, arrival_cv2)),
         where=replace(where, site=site_of_plans(shape, where.site, placed)),
         targets=Targets(
             max_utilisation=planning.max_utilisation,
@@ -97,7 +102,6 @@ def evaluate(
         ),
         running=running,
         backlog=waiting,
-        arrival_cv2=arrival_cv2,
         draws=draws,
         seed=seed,
     )
@@ -165,28 +169,26 @@ def _draw(
     terms: Terms,
     path: Path,
 ) -> None:
-    from forescale.report.whatif.page import write_whatif_page
+    from forescale.report.whatif.page import render_whatif_page
     from forescale.report.whatif.whatif import WhatIf
 
     shown = shown_names([Path(name) for name in plans])
-    write_whatif_page(
-        WhatIf(
-            topology=topology,
-            profiles=profiles,
-            plans={shown[name]: each for name, each in plans.items()},
-            estimates={shown[name]: each.estimate for name, each in found.items()},
-            load_per_s=terms.load.rate_per_s,
-            origin=_origin(terms.load),
-            site=terms.where.site,
-            arrival_cv2=terms.arrival_cv2,
-            peak_per_s=terms.load.peak_per_s,
-            max_lag_s=terms.targets.max_lag_s,
-            backlog=terms.backlog,
-            violation={
-                shown[name]: {target: one.probability for target, one in each.missed.items()}
-                for name, each in found.items()
-            },
-            enough={shown[name]: each.enough for name, each in found.items()},
-        ),
-        path,
+    whatif = WhatIf(
+        topology=topology,
+        profiles=profiles,
+        plans={shown[name]: each for name, each in plans.items()},
+        estimates={shown[name]: each.estimate for name, each in found.items()},
+        load_per_s=terms.load.rate_per_s,
+        origin=_origin(terms.load),
+        site=terms.where.site,
+        arrival_cv2=terms.load.arrival_cv2,
+        peak_per_s=terms.load.peak_per_s,
+        max_lag_s=terms.targets.max_lag_s,
+        backlog=terms.backlog,
+        violation={
+            shown[name]: {target: one.probability for target, one in each.missed.items()}
+            for name, each in found.items()
+        },
+        enough={shown[name]: each.enough for name, each in found.items()},
     )
+    write_whole(render_whatif_page(whatif), path)

@@ -1,11 +1,13 @@
 """An evaluated plan as plain fields for JSON: every number of it, infinite ones as they are."""
 
 from dataclasses import asdict, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from forescale.jobs.evaluation import Evaluation
 from modeling.estimate import Estimate
-from modeling.excuse import Excuse
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 
 def evaluation_fields(evaluation: Evaluation) -> dict[str, Any]:
@@ -19,13 +21,15 @@ def evaluation_fields(evaluation: Evaluation) -> dict[str, Any]:
             "horizon_s": evaluation.horizon_s,
             "targets": {target: asdict(missed) for target, missed in evaluation.missed.items()},
         },
-        "excuses": [_excuse_fields(excuse) for excuse in evaluation.excuses],
+        "excuses": [
+            {"plan_id": excuse.plan_id, **_fields(excuse, but="plan"), "change": dict(excuse.change)}
+            for excuse in evaluation.excuses
+        ],
     }
 
 
-def _excuse_fields(excuse: Excuse) -> dict[str, Any]:
-    named = {field.name: getattr(excuse, field.name) for field in fields(excuse) if field.name != "plan"}
-    return {"plan_id": excuse.plan_id} | named | {"change": dict(excuse.change)}
+def _fields(value: "DataclassInstance", but: str) -> dict[str, Any]:
+    return {field.name: getattr(value, field.name) for field in fields(value) if field.name not in but.split()}
 
 
 def estimate_fields(estimate: Estimate) -> dict[str, Any]:
@@ -49,12 +53,9 @@ def estimate_fields(estimate: Estimate) -> dict[str, Any]:
         "bounds": list(estimate.bounds),
         "operators": {
             name: {
-                "parallelism": operator.parallelism,
-                "arrival_rate_per_s": operator.arrival_rate_per_s,
+                **_fields(operator, but="operator"),
                 "utilisation": operator.utilisation,
                 "instance_utilisation": operator.instance_utilisation.tolist(),
-                "wait_s": operator.wait_s,
-                "saturation_scale": operator.saturation_scale,
                 "instance_cores": needs.cores[name].tolist(),
                 "instance_memory_mib": None if (memory := needs.memory_mib[name]) is None else memory.tolist(),
             }
@@ -63,21 +64,10 @@ def estimate_fields(estimate: Estimate) -> dict[str, Any]:
         "cores": needs.total_cores,
         "memory_mib": needs.total_memory_mib,
         "containers": {
-            str(id): {
-                "node": container.node,
-                "cores": container.cores,
-                "cores_error": container.cores_error,
-                "cores_limit": container.cores_limit,
-                "memory_mib": container.memory_mib,
-                "memory_limit_mib": container.memory_limit_mib,
-                "saturation_scale": container.saturation_scale,
-            }
+            str(id): _fields(container, but="id over") | {"saturation_scale": container.saturation_scale}
             for id, container in needs.containers.items()
         },
-        "over": [
-            {"where": one.where, "resource": one.resource, "needed": one.needed, "limit": one.limit, "text": one.text}
-            for one in needs.over
-        ],
+        "over": [asdict(one) for one in needs.over],
         "rescale": None
         if estimate.rescale is None
         else asdict(estimate.rescale) | {"recovery_s": estimate.rescale.recovery_s},

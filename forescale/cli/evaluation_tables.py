@@ -104,7 +104,7 @@ def _show_uncertainty(evaluation: Evaluation) -> None:
     if any(widths):
         share = f"{known.share:.0%}"
         told = [f"at most {_interval(ends)}/s of {source}" for source, ends in known.mst_per_s.items()]
-        late = _interval_s(known.latency_p95_s)
+        late = " to ".join(map(seconds, known.latency_p95_s))
         plain(f"by the errors of the profiles ({share}): {', '.join(told)}, latency p95 {late}")
     within = f"{evaluation.horizon_s / 3600:g} h"
     parts = [f"{target} {missed.probability:.1%}" for target, missed in evaluation.missed.items()]
@@ -122,10 +122,6 @@ def _show_lag(evaluation: Evaluation) -> None:
 
 def _interval(ends: Interval) -> str:
     return " to ".join(f"{end:.4g}" if math.isfinite(end) else "no bound" for end in ends)
-
-
-def _interval_s(ends: Interval) -> str:
-    return f"{seconds(ends[0])} to {seconds(ends[1])}"
 
 
 def seconds(value_s: float) -> str:

@@ -1,14 +1,10 @@
 """What can be wrong with the world; any other exception is a defect and shows its traceback."""
 
 from forecasting.errors import ForecastError, HistoryError, TrackingError
-from forescale.files.plan import PlanFileError
-from forescale.files.profile import ProfileFileError
-from forescale.files.samples import SampleFileError
-from forescale.files.topology import TopologyFileError
+from forescale.files.file_error import FileError
 from forescale.jobs.deploy import DeploymentFailed
-from forescale.local.errors import ServiceError
-from forescale.local.flink.errors import LocalFlinkError
-from forescale.report.decision.decision import ReportError
+from forescale.local.errors import LocalFlinkError, ServiceError
+from forescale.report.kit.error import ReportError
 from modeling.errors import ModelError
 from planner.errors import ClusterError, LedgerError, PlanError
 
@@ -21,11 +17,8 @@ EXPECTED = (
     LedgerError,
     ModelError,
     PlanError,
-    PlanFileError,
-    ProfileFileError,
+    FileError,
     ReportError,
-    SampleFileError,
     ServiceError,
-    TopologyFileError,
     TrackingError,
 )

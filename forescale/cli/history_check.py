@@ -40,14 +40,13 @@ def check(
     found = quality(directory, config.topology, span.start, span.end, span.snapshot, sources)
     checks = quality_checks(found, config.arrivals.quality)
     good = all(one.holds for one in checks)
+    measures = sorted(rows["measures"].unique().to_pylist())
     if as_json:
         body = {
-            "topology": found.topology,
-            "snapshot": found.snapshot,
+            **asdict(found),
             "start": found.start.isoformat(),
             "end": found.end.isoformat(),
-            "window_s": found.window_s,
-            "measures": sorted(rows["measures"].unique().to_pylist()),
+            "measures": measures,
             "sources": {name: _body(of_source) for name, of_source in found.sources.items()},
             "total": _body(found.total),
             "checks": [asdict(one) for one in checks],
@@ -55,7 +54,6 @@ def check(
         }
         say_json(body)
     else:
-        measures = sorted(rows["measures"].unique().to_pylist())
         listed = [*((visible(name), of_source) for name, of_source in found.sources.items()), ("in total", found.total)]
         _say_rows(found.topology, listed, measures)
         _say_windows(listed)
@@ -118,4 +116,4 @@ def _share(share: float) -> str:
 
 
 def _body(found: SourceQuality) -> dict[str, Any]:
-    return {**asdict(found), "quarantined": dict(found.quarantined), "share_observed": found.complete}
+    return {**asdict(found), "share_observed": found.complete}

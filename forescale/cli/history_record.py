@@ -4,9 +4,7 @@ import math
 import signal
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from types import FrameType
+from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
@@ -18,6 +16,7 @@ from forescale.cli.installation import settings_of
 from forescale.cli.output import AsJson, plain, say_json
 from forescale.jobs.record import Readings, record_steadily
 from forescale.jobs.record import record as record_once
+from forescale.local.processes import signals_handled
 
 NOTHING_TO_RECORD = (
     "nothing has to be recorded: its source keeps what came, and `forescale history build` reads it there"
@@ -49,7 +48,8 @@ def record(
         elif not as_json:
             plain(what.line)
 
-    with _set_by_signals() as stop:
+    stop = threading.Event()
+    with signals_handled(stop.set, signal.SIGINT, signal.SIGTERM):
         readings = record_steadily(settings, topology, every, math.inf if for_s is None else for_s, stop, tell)
         stopped = stop.is_set()
     if as_json:
@@ -65,28 +65,4 @@ def record(
 def _body(topology: str, readings: Readings | None) -> dict[str, Any]:
     """steady: whether the source is one that has to be recorded."""
     told = readings or Readings(0, 0)
-    return {
-        "topology": topology,
-        "steady": readings is not None,
-        "recorded": told.recorded,
-        "failed": told.failed,
-    }
-
-
-@contextmanager
-def _set_by_signals() -> Iterator[threading.Event]:
-    """An event that Ctrl-C and SIGTERM set; what was there before is put back."""
-    stop = threading.Event()
-
-    def set_it(number: int, frame: FrameType | None) -> None:
-        stop.set()
-
-    if threading.current_thread() is not threading.main_thread():
-        yield stop
-        return
-    before = {number: signal.signal(number, set_it) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield stop
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    return {"topology": topology, "steady": readings is not None, **asdict(told)}

@@ -1,6 +1,7 @@
 """`forescale history show`: any span of the history, as tables, as a line of blocks, and as a page."""
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,6 +18,7 @@ from forescale.cli.block_line import LEGEND, block_line
 from forescale.cli.history_options import Days, From, Name, SnapshotId, To
 from forescale.cli.installation import settings_of
 from forescale.cli.output import AsJson, check_page, console, plain, say_json, table
+from forescale.files.atomic import write_whole
 from forescale.history.binned_windows import BinnedWindows, bin_starts, binned_history, readable_width_s
 from forescale.history.span import history_span
 from forescale.report.kit.wording import count_of, duration, number, percent, shortened, visible
@@ -55,9 +57,9 @@ def show(
         every = read_key_histograms(directory, config.topology, span.start, span.end, span.snapshot)
         histograms = [histogram for histogram in every if histogram.source in by_day]
     if plot is not None:
-        from forescale.report.history.history_page import write_history_page
+        from forescale.report.history.history_page import render_history_page
 
-        write_history_page(binned.by_width[2], span, binned.measures, plot)
+        write_whole(render_history_page(binned.by_width[2], span, binned.measures), plot)
     of_days = [row for bins in by_day.values() for row in _of_days(bins)]
     if as_json:
         body: dict[str, Any] = {
@@ -69,7 +71,7 @@ def show(
             "measures": [measure.value for measure in binned.measures],
             "days": of_days,
         }
-        body |= {"keys": [_key_body(histogram) for histogram in histograms]} if keys else {}
+        body |= {"keys": [asdict(histogram) for histogram in histograms]} if keys else {}
         say_json(body | ({"plot": str(plot)} if plot else {}))
         return
     measured = " and ".join(measure.value for measure in binned.measures)
@@ -125,25 +127,18 @@ def _cells(row: dict[str, Any]) -> tuple[str, ...]:
 
 def _say_lines(by_cell: Mapping[str, BinnedWindows], start: datetime) -> None:
     """One line per source: how its peaks went through the span."""
-    width = max(len(shortened(visible(name), 20)) for name in by_cell)
+    longest = max(len(shortened(visible(name), 20)) for name in by_cell)
     for name, bins in by_cell.items():
         line = block_line(bins)
         line.pad_left(1)
-        console.print(_padded(shortened(visible(name), 20), width), line, sep="", soft_wrap=True, markup=False)
-    bins = next(iter(by_cell.values()))
+        console.print(shortened(visible(name), 20).ljust(longest), line, sep="", soft_wrap=True, markup=False)
+    edges_us = next(iter(by_cell.values())).edges_us
+    width = duration(float(edges_us[1] - edges_us[0]) / 1e6)
     console.print(
-        f"from {start:%Y-%m-%d %H:%M} on, {_width_told(bins)} a column, each source up to its own peak; {LEGEND}",
+        f"from {start:%Y-%m-%d %H:%M} on, {width} a column, each source up to its own peak; {LEGEND}",
         style="dim",
         soft_wrap=True,
     )
-
-
-def _padded(text: str, width: int) -> str:
-    return text + " " * (width - len(text))
-
-
-def _width_told(bins: BinnedWindows) -> str:
-    return duration(float(bins.edges_us[1] - bins.edges_us[0]) / 1e6)
 
 
 def _say_keys(histograms: list[KeyHistogram]) -> None:
@@ -169,14 +164,3 @@ def _say_keys(histograms: list[KeyHistogram]) -> None:
 def _key_row(histogram: KeyHistogram, key: str, events: int, total: int) -> tuple[str, ...]:
     share = percent(events / total) if total else "–"
     return (visible(histogram.source), histogram.day.isoformat(), key, f"{events:,}", share)
-
-
-def _key_body(histogram: KeyHistogram) -> dict[str, Any]:
-    return {
-        "source": histogram.source,
-        "day": histogram.day.isoformat(),
-        "heavy": dict(histogram.heavy),
-        "residual": histogram.residual,
-        "max_error": histogram.max_error,
-        "distinct_keys": histogram.distinct_keys,
-    }

@@ -14,7 +14,7 @@ MIN_PER_S, MAX_PER_S = 1e-9, 1e12
 """Bounds of a rate that is not 0: one event in thirty years, and more than any source brings."""
 
 
-def asked_load(texts: Sequence[str], quantile: float, within_s: int | None) -> AskedLoad:
+def asked_load(texts: Sequence[str], quantile: float, within_s: int | None, arrival_cv2: float | None) -> AskedLoad:
     """Of `SOURCE=RATE` texts, folders of forecasts, and the word `forecast`. Raises ModelError for what is none."""
     if not 0 < quantile < 1:
         raise ModelError(f"--quantile {quantile:g} is no quantile; give a number between 0 and 1, such as 0.95")
@@ -22,9 +22,8 @@ def asked_load(texts: Sequence[str], quantile: float, within_s: int | None) -> A
     folders = [Path(text) for text in others if (Path(text) / JSON_FILE).exists()]
     rates = [text for text in others if Path(text) not in folders]
     expected = f", a folder of a forecast or {NEWEST!r}"
-    return AskedLoad(
-        sources_numbers("--load", rates, MIN_PER_S, MAX_PER_S, expected), folders, NEWEST in texts, quantile, within_s
-    )
+    rates_per_s = sources_numbers("--load", rates, MIN_PER_S, MAX_PER_S, expected)
+    return AskedLoad(rates_per_s, folders, NEWEST in texts, quantile, within_s, arrival_cv2)
 
 
 def sources_numbers(

@@ -16,6 +16,7 @@ from pydantic import (
 )
 
 from forecasting.arrivals.arrival_source import Measures
+from forecasting.arrivals.counting.event_files import EventColumns
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
@@ -46,18 +47,9 @@ class _Arrivals(BaseModel):
     lateness_s: NotNegative = 3600
     quality: QualityEntry = QualityEntry()
 
-
-class EventColumnsEntry(BaseModel):
-    """Which columns of the raw events hold what. source may instead be given once, as arrivals.source."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    time: str
-    source: str | None = None
-    key: str | None = None
-    id: str | None = None
-    weight: str | None = None
-    arrived: str | None = None
+    def of_the_source(self) -> dict[str, Any]:
+        """What the source that is read over a network takes, under the same names; the rest is of the history."""
+        return self.model_dump(exclude={"kind", "window_s", "lateness_s", "quality", "password_env"})
 
 
 class EventsEntry(_Arrivals):
@@ -71,7 +63,7 @@ class EventsEntry(_Arrivals):
     kind: Literal["events"] = "events"
     path: str
     format: Literal["parquet", "csv", "jsonl"] = "parquet"
-    columns: EventColumnsEntry
+    columns: EventColumns
     source: str | None = None
     timezone: str = "UTC"
     coverage: str | None = None
@@ -127,12 +119,13 @@ class _OverHttp(_Arrivals):
             raise ValueError("headers_env gives Authorization, and so does token_env; leave one of them out")
         return self
 
-    def headers(self) -> dict[str, SecretStr]:
-        """Sent with every request. Raises ValueError where the environment lacks one."""
-        given = {name: _secret(variable) for name, variable in self.headers_env.items()}
-        if self.token_env is not None:
-            given["Authorization"] = SecretStr(f"Bearer {_secret(self.token_env).get_secret_value()}")
-        return given
+    def of_the_source(self) -> dict[str, Any]:
+        """With the headers of every request. Raises ValueError where the environment lacks one."""
+        fields = super().of_the_source()
+        headers = {name: _secret(variable) for name, variable in fields.pop("headers_env").items()}
+        if (token_env := fields.pop("token_env")) is not None:
+            headers["Authorization"] = SecretStr(f"Bearer {_secret(token_env).get_secret_value()}")
+        return fields | {"headers": headers}
 
 
 class PrometheusEntry(_OverHttp):

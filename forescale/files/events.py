@@ -2,10 +2,11 @@
 
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
 from forescale.files.events_section import EventsSection
-from forescale.files.topology import TopologyFileError, sentence, yaml_fields
+from forescale.files.file_error import field_errors
+from forescale.files.topology import yaml_fields
 
 
 class _EventsFile(BaseModel):
@@ -15,9 +16,7 @@ class _EventsFile(BaseModel):
 
 
 def read_events_file(path: Path) -> EventsSection:
-    """The validated section. Raises TopologyFileError naming file, field, value and remedy."""
+    """The validated section. Raises FileError naming file, field, value and remedy."""
     body = yaml_fields(path, "events file", "see docs/topology-file.md for one")
-    try:
+    with field_errors(path):
         return _EventsFile.model_validate(body).events
-    except ValidationError as error:
-        raise TopologyFileError("\n".join(sentence(path, problem) for problem in error.errors())) from None

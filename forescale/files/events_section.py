@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from typing import Annotated, Any, Self
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
     Discriminator,
     Field,
     Tag,
-    field_validator,
     model_validator,
 )
 
@@ -56,9 +56,10 @@ def _is_a_zone(name: str) -> str:
     return name
 
 
-Day = Annotated[datetime.date, BeforeValidator(_is_written_out)]
-Moment = Annotated[datetime.datetime, BeforeValidator(_has_a_time), BeforeValidator(_is_written_out)]
-TimeZone = Annotated[str, Field(max_length=64)]
+InOurDays = AfterValidator(_is_in_our_days)
+Day = Annotated[datetime.date, BeforeValidator(_is_written_out), InOurDays]
+Moment = Annotated[datetime.datetime, BeforeValidator(_has_a_time), BeforeValidator(_is_written_out), InOurDays]
+TimeZone = Annotated[str, Field(max_length=64), AfterValidator(_is_a_zone)]
 
 
 class _Strict(BaseModel):
@@ -74,11 +75,6 @@ class HolidaysPlace(_Strict):
     subdivision: Name | None = None
     time_zone: TimeZone
     sources: Sources | None = None
-
-    @field_validator("time_zone")
-    @classmethod
-    def _is_known(cls, name: str) -> str:
-        return _is_a_zone(name)
 
     @model_validator(mode="after")
     def _is_a_place(self) -> Self:
@@ -123,16 +119,6 @@ class EventEntry(_Strict):
     time_zone: TimeZone | None = None
     ratio: Annotated[float, Field(ge=0, le=LARGEST_RATIO, allow_inf_nan=False)] | None = None
     sources: Sources | None = None
-
-    @field_validator("date", "start", "end")
-    @classmethod
-    def _is_in_our_days(cls, given: datetime.date | None) -> datetime.date | None:
-        return None if given is None else _is_in_our_days(given)
-
-    @field_validator("time_zone")
-    @classmethod
-    def _is_known(cls, name: str | None) -> str | None:
-        return None if name is None else _is_a_zone(name)
 
     @model_validator(mode="after")
     def _is_an_event(self) -> Self:

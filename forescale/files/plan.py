@@ -2,16 +2,14 @@
 
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, StrictInt, ValidationError
+from pydantic import BaseModel, ConfigDict, StrictInt
 
-from forescale.files.topology import TopologyFileError, sentence, yaml_fields
-from modeling.errors import ModelError
+from forescale.files.file_error import field_errors
+from forescale.files.topology import yaml_fields
 from modeling.inputs.physical_plan import Container, Instance, PhysicalPlan
 from modeling.inputs.topology import Topology
 
-
-class PlanFileError(ValueError):
-    """A plan file that cannot be used; names the file, the field, the value and the remedy."""
+_DOCUMENTED = "see docs/topology-file.md for one"
 
 
 class _ContainerEntry(BaseModel):
@@ -33,21 +31,11 @@ class PlanEntry(BaseModel):
 
 
 def read_plan_file(path: Path, topology: Topology) -> PhysicalPlan:
-    """The plan, checked against its topology. Raises PlanFileError naming file, field, value and remedy."""
-    try:
-        entry = PlanEntry.model_validate(yaml_fields(path, "plan file", "see docs/topology-file.md for one"))
-        plan = PhysicalPlan(
-            entry.topology,
-            entry.parallelism,
-            tuple(
-                Container(c.id, tuple(Instance(name, i) for name, i in c.instances), c.node) for c in entry.containers
-            ),
-        )
+    """The plan, checked against its topology. Raises FileError naming file, field, value and remedy."""
+    body = yaml_fields(path, "plan file", _DOCUMENTED)
+    with field_errors(path, f"; {_DOCUMENTED}"):
+        entry = PlanEntry.model_validate(body)
+        packing = tuple(Container(c.id, tuple(Instance(*one) for one in c.instances), c.node) for c in entry.containers)
+        plan = PhysicalPlan(entry.topology, entry.parallelism, packing)
         plan.check(topology)
-    except TopologyFileError as error:
-        raise PlanFileError(str(error)) from None
-    except ValidationError as error:
-        raise PlanFileError(f"{sentence(path, error.errors()[0])}; see docs/topology-file.md") from None
-    except ModelError as error:
-        raise PlanFileError(f"{path}: {error}") from None
-    return plan
+        return plan

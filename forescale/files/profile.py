@@ -7,17 +7,14 @@ schema without more ado.
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, model_validator
 
 from forescale.files.atomic import write_whole
+from forescale.files.file_error import FileError, field_errors
 from modeling.errors import ModelError
 from modeling.inputs.checked import check_streams
 from modeling.inputs.operator_profile import OperatorProfile, Profiles
 from modeling.inputs.topology import Topology
-
-
-class ProfileFileError(ValueError):
-    """A profile file that cannot be used; names the file, the field, the value and the remedy."""
 
 
 class ProfilesEntry(BaseModel):
@@ -69,27 +66,22 @@ def _in_words_of_now(profile: dict[str, Any]) -> dict[str, Any]:
 def read_profile_file(
     path: Path, topology: Topology | None = None, called: str | None = None
 ) -> dict[str, OperatorProfile]:
-    """Profiles by operator. Raises ProfileFileError naming file, field, value and remedy.
+    """Profiles by operator. Raises FileError naming file, field, value and remedy.
 
     topology: what they must be of; unchecked where None. called: what messages call the file, if not by its path.
     """
     name = called or str(path)
     try:
-        entry = ProfilesEntry.model_validate_json(path.read_text(encoding="utf-8-sig"))
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise FileError(f"profile file {name} cannot be read: {error}; save it as UTF-8") from None
+    except OSError as error:
+        raise FileError(f"profile file {name} cannot be read: {error}; check the path") from None
+    with field_errors(name, "; see docs/topology-file.md"):
+        entry = ProfilesEntry.model_validate_json(text)
         if topology is not None:
             _check(entry.topology, entry.operators, topology)
         return entry.operators
-    except UnicodeDecodeError as error:
-        raise ProfileFileError(f"profile file {name} cannot be read: {error}; save it as UTF-8") from None
-    except OSError as error:
-        raise ProfileFileError(f"profile file {name} cannot be read: {error}; check the path") from None
-    except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(str(part) for part in first["loc"]) or "(file)"
-        message = first["msg"].removeprefix("Value error, ")
-        raise ProfileFileError(f"{name}: {field}: {message}; see docs/topology-file.md") from None
-    except ModelError as error:
-        raise ProfileFileError(f"{name}: {error}") from None
 
 
 def _check(of: str, profiles: Profiles, topology: Topology) -> None:

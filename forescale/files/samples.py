@@ -9,9 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from forescale.files.atomic import write_whole
+from forescale.files.file_error import FileError, field_errors
 from modeling.calibration.operator_sample import OperatorSample
 from modeling.calibration.sifting import tuples_seen
 from modeling.errors import ModelError
@@ -26,27 +26,12 @@ MOST_BY_INPUT = 1.01
 MOST_INSTANCES = 2**31
 """More than any engine numbers."""
 
-REQUIRED = ("operator", "index", "span_s", "busy_s", "backpressured_s", "records_in")
-OPTIONAL = (
-    "began_s",
-    "age_s",
-    "service_second_moment_s2",
-    "parallelism",
-    "cpu_s",
-    "memory_mib",
-    "gc_s",
-    "state_gib",
-)
 PER_STREAM = {"records_out": "records_out", "records_in": "records_in_by", "busy_s": "busy_s_by"}
 """Columns of a CSV file that are followed by a colon and a stream, such as `records_out:a->b`, and their fields."""
 
 WHOLE = ("index", "parallelism")
 
 NotNegative = Annotated[float, Field(ge=0)]
-
-
-class SampleFileError(ValueError):
-    """A sample file that cannot be used; names the file, the line or entry, the field, the value and the remedy."""
 
 
 class _SampleEntry(BaseModel):
@@ -72,6 +57,11 @@ class _SampleEntry(BaseModel):
     state_gib: NotNegative | None = None
 
 
+REQUIRED = tuple(name for name, field in _SampleEntry.model_fields.items() if field.is_required())
+OPTIONAL = tuple(name for name, field in _SampleEntry.model_fields.items() if field.default is None)
+"""Columns of a CSV file; what is counted by stream has columns of its own."""
+
+
 class SamplesEntry(BaseModel):
     """Samples of the instances of a topology: seconds, counts of tuples per stream (`a->b`), MiB and GiB."""
 
@@ -83,45 +73,22 @@ class SamplesEntry(BaseModel):
 def read_sample_file(path: Path, topology: Topology) -> list[OperatorSample]:
     """Samples of a topology; what ends in .json is JSON, all else CSV.
 
-    Raises SampleFileError naming file, line (CSV) or entry (JSON), field, value and remedy.
+    Raises FileError naming file, line (CSV) or entry (JSON), field, value and remedy.
     """
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise SampleFileError(
+        raise FileError(
             f"{path}: byte {error.start} is not UTF-8; save the file as text in UTF-8 (compressed files unpacked)"
         ) from None
     except OSError as error:
-        raise SampleFileError(f"sample file {path} cannot be read: {error.strerror or error}; check the path") from None
+        raise FileError(f"sample file {path} cannot be read: {error.strerror or error}; check the path") from None
     if not text.strip():
-        raise SampleFileError(f"{path} is empty; give a sample of every instance")
+        raise FileError(f"{path} is empty; give a sample of every instance")
     placed = list(_of_json(path, text, topology) if path.suffix.lower() == ".json" else _of_csv(path, text))
     if not placed:
-        raise SampleFileError(f"{path} holds no samples; give one of every instance")
+        raise FileError(f"{path} holds no samples; give one of every instance")
     return _checked(path, placed, topology)
-
-
-def write_sample_file(path: Path, topology: str, samples: Iterable[OperatorSample]) -> None:
-    """As JSON; the file is the old one or the new one."""
-    entry = SamplesEntry(
-        topology=topology,
-        samples=[
-            _SampleEntry(
-                operator=one.operator,
-                index=one.index,
-                span_s=float(one.span_s),
-                busy_s=float(one.busy_s),
-                backpressured_s=float(one.backpressured_s),
-                records_in=float(one.records_in),
-                records_out={stream: float(count) for stream, count in one.records_out.items()},
-                records_in_by={stream: float(count) for stream, count in one.records_in_by.items()},
-                busy_s_by={stream: float(spent_s) for stream, spent_s in one.busy_s_by.items()},
-                **{name: getattr(one, name) for name in OPTIONAL},
-            )
-            for one in samples
-        ],
-    )
-    write_whole(entry.model_dump_json(indent=1, exclude_defaults=True), path)
 
 
 Placed = tuple[str, OperatorSample]
@@ -129,39 +96,24 @@ Placed = tuple[str, OperatorSample]
 
 
 def _of_json(path: Path, text: str, topology: Topology) -> Iterator[Placed]:
+    def refused(constant: str) -> float:
+        raise FileError(f"{path} holds {constant}, which is no number; drop the sample, or give a finite number")
+
     try:
         # Not by pydantic: it takes what is no JSON (NaN) for JSON, and does not say on which line an error is.
-        body = json.loads(text, parse_constant=_not_json)
-    except _NotANumberError as wrong:
-        raise SampleFileError(
-            f"{path} holds {wrong}, which is no number; drop the sample, or give a finite number"
-        ) from None
+        body = json.loads(text, parse_constant=refused)
+    except FileError:
+        raise
     except (ValueError, RecursionError) as error:
-        raise SampleFileError(
+        raise FileError(
             f"{path} is not JSON: {error}; a CSV file is told by a name that does not end in .json"
         ) from None
-    try:
+    with field_errors(path, "; see docs/topology-file.md"):
         entry = SamplesEntry.model_validate(body)
-    except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(str(part) for part in first["loc"]) or "(file)"
-        given = first["input"]
-        shown = f" (given: {given!r})" if isinstance(given, str | int | float | None) else ""
-        raise SampleFileError(f"{path}: {field}: {first['msg']}{shown}; see docs/topology-file.md") from None
     if entry.topology != topology.name:
-        raise SampleFileError(
-            f"{path}: topology: {entry.topology!r} is not {topology.name!r}; give samples of this topology"
-        )
+        raise FileError(f"{path}: topology: {entry.topology!r} is not {topology.name!r}; give samples of this topology")
     for number, sample in enumerate(entry.samples):
         yield f"samples.{number}", OperatorSample(**sample.model_dump())
-
-
-class _NotANumberError(Exception):
-    pass
-
-
-def _not_json(constant: str) -> float:
-    raise _NotANumberError(constant)
 
 
 def _of_csv(path: Path, text: str) -> Iterator[Placed]:
@@ -174,29 +126,27 @@ def _of_csv(path: Path, text: str) -> Iterator[Placed]:
             if not any(cell.strip() for cell in row):
                 continue
             if len(row) != len(header):
-                raise SampleFileError(
-                    f"{path}: {line}: {len(row)} cells under {len(header)} columns; fill or cut the row"
-                )
+                raise FileError(f"{path}: {line}: {len(row)} cells under {len(header)} columns; fill or cut the row")
             yield line, _of_row(f"{path}: {line}", dict(zip(header, (cell.strip() for cell in row), strict=True)))
     except csv.Error as error:
-        raise SampleFileError(f"{path}: line {reader.line_num} is not CSV: {error}; separate cells by commas") from None
+        raise FileError(f"{path}: line {reader.line_num} is not CSV: {error}; separate cells by commas") from None
 
 
 def _check_header(path: Path, header: Sequence[str]) -> None:
     if lacking := [name for name in REQUIRED if name not in header]:
-        raise SampleFileError(
+        raise FileError(
             f"{path}: line 1: column {lacking[0]} is missing (columns: {', '.join(header)[:200]}); add it, separated "
             "by commas"
         )
     for name in header:
         kind, colon, stream = name.partition(":")
         if name not in (*REQUIRED, *OPTIONAL) and not (colon and stream and kind in PER_STREAM):
-            raise SampleFileError(
+            raise FileError(
                 f"{path}: line 1: {name!r} is no column; known are {', '.join((*REQUIRED, *OPTIONAL))}, and for each "
                 f"stream {', '.join(f'{kind}:a->b' for kind in PER_STREAM)}"
             )
         if header.count(name) > 1:
-            raise SampleFileError(f"{path}: line 1: column {name} is given twice; keep one of them")
+            raise FileError(f"{path}: line 1: column {name} is given twice; keep one of them")
 
 
 def _of_row(where: str, cells: Mapping[str, str]) -> OperatorSample:
@@ -211,29 +161,27 @@ def _of_row(where: str, cells: Mapping[str, str]) -> OperatorSample:
             streams[PER_STREAM[kind]][stream] = number
         elif name in WHOLE:
             if not number.is_integer():
-                raise SampleFileError(f"{where}: {name}: {cell!r} is not a whole number; give one")
+                raise FileError(f"{where}: {name}: {cell!r} is not a whole number; give one")
             if number > MOST_INSTANCES:
-                raise SampleFileError(f"{where}: {name}: {cell} is above {MOST_INSTANCES}; correct it")
+                raise FileError(f"{where}: {name}: {cell} is above {MOST_INSTANCES}; correct it")
             numbers[name] = int(number)
         else:
             numbers[name] = number
     try:
         return OperatorSample(cells["operator"], **numbers, **streams)  # type: ignore[arg-type]
     except ModelError as error:
-        raise SampleFileError(f"{where}: {error}") from None
+        raise FileError(f"{where}: {error}") from None
 
 
 def _number(where: str, cell: str, *, signed: bool) -> float:
     try:
         number = float(cell)
     except ValueError:
-        raise SampleFileError(
-            f"{where}: {cell!r} is not a number; give one with a decimal point, and no unit"
-        ) from None
+        raise FileError(f"{where}: {cell!r} is not a number; give one with a decimal point, and no unit") from None
     if not math.isfinite(number):
-        raise SampleFileError(f"{where}: {cell!r} is not finite; drop the row, or give a finite number")
+        raise FileError(f"{where}: {cell!r} is not finite; drop the row, or give a finite number")
     if number < 0 and not signed:
-        raise SampleFileError(f"{where}: {cell} is below 0; drop the row, or correct it")
+        raise FileError(f"{where}: {cell} is below 0; drop the row, or correct it")
     return number
 
 
@@ -241,26 +189,23 @@ def _checked(path: Path, placed: Sequence[Placed], topology: Topology) -> list[O
     known = {operator.name for operator in topology.operators}
     streams = {stream.name for stream in topology.streams}
     most = {operator.name: operator.max_parallelism for operator in topology.operators}
-    seen: dict[tuple[str, int, float], str] = {}
-    seen_untimed: dict[tuple[object, ...], str] = {}
+    seen: dict[tuple[object, ...], str] = {}
     checked = []
     for place, sample in placed:
         where = f"{path}: {place}"
         if sample.operator not in known:
-            raise SampleFileError(
+            raise FileError(
                 f"{where}: operator: {sample.operator!r} is not in topology {topology.name!r}; known are "
                 f"{', '.join(sorted(known))}"
             )
-        ends = {
-            "records_out": {stream.name for stream in topology.outputs(sample.operator)},
-            "records_in_by": {stream.name for stream in topology.inputs(sample.operator)},
-            "busy_s_by": {stream.name for stream in topology.inputs(sample.operator)},
-        }
+        entering = {stream.name for stream in topology.inputs(sample.operator)}
+        leaving = {stream.name for stream in topology.outputs(sample.operator)}
+        ends = {"records_out": leaving, "records_in_by": entering, "busy_s_by": entering}
         for field, allowed in ends.items():
             for stream, number in getattr(sample, field).items():
                 # A CSV file has a column for all rows: nothing counted there is nothing said.
                 if stream not in streams or (stream not in allowed and number > 0):
-                    raise SampleFileError(
+                    raise FileError(
                         f"{where}: {field}: {stream!r} is no stream that "
                         f"{'leaves' if field == 'records_out' else 'enters'} {sample.operator!r}; those are "
                         f"{', '.join(sorted(allowed)) or 'none'}"
@@ -268,7 +213,7 @@ def _checked(path: Path, placed: Sequence[Placed], topology: Topology) -> list[O
         _check_instance(where, sample, most[sample.operator])
         spent_s = sample.busy_s + sample.backpressured_s
         if spent_s > MOST_BUSY * sample.span_s:
-            raise SampleFileError(
+            raise FileError(
                 f"{where}: busy_s + backpressured_s: {spent_s:g} s in a span of {sample.span_s:g} s; give seconds of "
                 "one instance"
             )
@@ -276,26 +221,21 @@ def _checked(path: Path, placed: Sequence[Placed], topology: Topology) -> list[O
         for field, parts in by_input.items():
             together, whole = sum(parts.values()), getattr(sample, field)
             if together > MOST_BY_INPUT * whole:
-                raise SampleFileError(
+                raise FileError(
                     f"{where}: {field}_by: {together:g} of all inputs together, more than {field} of {whole:g}; give "
                     f"parts of {field}"
                 )
-        if sample.began_s is None:
-            # An instance may well be idle twice.
-            if tuples_seen(sample) and (same := _all_of(sample)) in seen_untimed:
-                raise SampleFileError(
-                    f"{where}: instance {sample.index} of {sample.operator!r} is given twice with the same numbers "
-                    f"(before: {seen_untimed[same]}); keep one of them, or tell began_s of both"
-                )
-            seen_untimed[_all_of(sample)] = place
-        else:
-            span = (sample.operator, sample.index, sample.began_s)
-            if span in seen:
-                raise SampleFileError(
-                    f"{where}: instance {sample.index} of {sample.operator!r} is given twice for the span that began "
-                    f"at {sample.began_s:g} s (before: {seen[span]}); keep one of them"
-                )
-            seen[span] = place
+        timed = sample.began_s is not None
+        same = (sample.operator, sample.index, sample.began_s) if timed else _all_of(sample)
+        # An instance may well be idle twice.
+        if same in seen and (timed or tuples_seen(sample)):
+            which = f"for the span that began at {sample.began_s:g} s" if timed else "with the same numbers"
+            more = "" if timed else ", or tell began_s of both"
+            raise FileError(
+                f"{where}: instance {sample.index} of {sample.operator!r} is given twice {which} "
+                f"(before: {seen[same]}); keep one of them{more}"
+            )
+        seen[same] = place
         checked.append(
             replace(sample, **{field: _of(getattr(sample, field), allowed) for field, allowed in ends.items()})  # type: ignore[arg-type]
         )
@@ -305,7 +245,7 @@ def _checked(path: Path, placed: Sequence[Placed], topology: Topology) -> list[O
 def _check_instance(where: str, sample: OperatorSample, most: int) -> None:
     """most: max_parallelism of the operator."""
     if sample.parallelism is not None and not 1 <= sample.parallelism <= most:
-        raise SampleFileError(
+        raise FileError(
             f"{where}: parallelism: {sample.parallelism} of {sample.operator!r}, which runs as 1 to {most} instances; "
             "correct it, or max_parallelism in the topology file"
         )
@@ -313,7 +253,7 @@ def _check_instance(where: str, sample: OperatorSample, most: int) -> None:
         with_so_many = (
             f"a max_parallelism of {most}" if sample.parallelism is None else f"a parallelism of {sample.parallelism}"
         )
-        raise SampleFileError(f"{where}: index: {sample.index} with {with_so_many}; count instances from 0")
+        raise FileError(f"{where}: index: {sample.index} with {with_so_many}; count instances from 0")
 
 
 def _all_of(sample: OperatorSample) -> tuple[object, ...]:

@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Annotated
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from forescale.files.topology import TopologyFileError, sentence, yaml_fields
-from modeling.errors import ModelError
+from forescale.files.file_error import field_errors
+from forescale.files.topology import yaml_fields
 from modeling.inputs.checked import check_site_streams
 from modeling.inputs.network import MeasuredLink, measured_network
 from modeling.inputs.site import ContainerSize, Site
@@ -110,16 +110,12 @@ class SiteFile:
 
 
 def read_site_file(path: Path, topology: Topology) -> SiteFile:
-    """The site, checked against a topology. Raises TopologyFileError naming file, field, value and remedy."""
+    """The site, checked against a topology. Raises FileError naming file, field, value and remedy."""
     body = yaml_fields(path, "site file", "see docs/topology-file.md for one", may_be_empty=True)
-    try:
+    with field_errors(path):
         found = site_of(SiteEntry.model_validate(body), topology.engine)
         check_site_streams(topology, found.site)
         return found
-    except ModelError as error:
-        raise TopologyFileError(f"{path}: {error}") from None
-    except ValidationError as error:
-        raise TopologyFileError("\n".join(sentence(path, problem) for problem in error.errors())) from None
 
 
 def no_site(engine: Engine) -> SiteFile:
@@ -129,12 +125,9 @@ def no_site(engine: Engine) -> SiteFile:
 
 def site_of(entry: SiteEntry, engine: Engine) -> SiteFile:
     """Raises ModelError where numbers do not fit together."""
-    links = [
-        MeasuredLink(link.first, link.second, link.delay_ms, link.jitter_ms, link.bandwidth_mbit_per_s)
-        for link in entry.links
-    ]
+    links = [MeasuredLink(**link.model_dump()) for link in entry.links]
     site = Site(
-        container=ContainerSize(entry.containers.cores, entry.containers.memory_mib),
+        container=ContainerSize(**entry.containers.model_dump()),
         service_factor={name: node.service_factor for name, node in entry.nodes.items()},
         network=measured_network(links, np.random.default_rng(entry.seed)) if links else None,
         bytes_per_tuple={
@@ -144,13 +137,8 @@ def site_of(entry: SiteEntry, engine: Engine) -> SiteFile:
         serialisation_s={name: stream.serialisation_s for name, stream in entry.streams.items()},
     )
     given = entry.rescale
-    declared = (
-        declared_for(engine)
-        if given.restart_s is None
-        else declared_rescale(
-            given.restart_s, save_s_per_gib=given.save_s_per_gib, restore_s_per_gib=given.restore_s_per_gib
-        )
-    )
-    measured = [MeasuredRescale(one.downtime_s, one.restored_gib, one.saved_gib) for one in given.measured]
+    speeds = {"save_s_per_gib": given.save_s_per_gib, "restore_s_per_gib": given.restore_s_per_gib}
+    declared = declared_for(engine) if given.restart_s is None else declared_rescale(given.restart_s, **speeds)
+    measured = [MeasuredRescale(**one.model_dump()) for one in given.measured]
     checkpoints = None if entry.checkpoints is None else Checkpoints(**entry.checkpoints.model_dump())
     return SiteFile(site, checkpoints, fitted_rescale(measured, declared), given.with_savepoint, given.restored)

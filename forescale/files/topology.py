@@ -8,20 +8,15 @@ from typing import Annotated, Any, Literal
 
 import httpx
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from forecasting.forecast import QUANTILES
 from forescale.files.arrivals_section import ArrivalsSection, NotNegative, Positive
 from forescale.files.events_section import EventsSection
-from forescale.files.shown import shown
-from modeling.errors import ModelError
+from forescale.files.file_error import FileError, field_errors
 from modeling.inputs.key_histogram import KeyHistogram
-from modeling.inputs.operator_profile import OperatorProfile
+from modeling.inputs.operator_profile import MOST_CV2, OperatorProfile
 from modeling.inputs.topology import Engine, Grouping, Operator, Stream, Topology
-
-
-class TopologyFileError(ValueError):
-    """A topology file that cannot be read; names the file, the field, the value and the remedy."""
 
 
 class _Strict(BaseModel):
@@ -90,7 +85,8 @@ class Planning(_Strict):
     quantile: of the peak of the demand to plan for. max_utilisation: headroom left to the busiest instance.
     max_lag_s: a minute with more seconds of backlog than this is a violation. downtime_s: of a rescale. safety_s: how
     much earlier than needed a plan is to be in place. rescale_cost_instance_hours: what one rescale is worth
-    avoiding. deploy_timeout_s: a plan that does not run by then is undone; hold_s: how long it must hold.
+    avoiding. arrival_cv2: of the gaps between arrivals, in place of what the history tells of them.
+    deploy_timeout_s: a plan that does not run by then is undone; hold_s: how long it must hold.
     """
 
     quantile: float = 0.95
@@ -105,6 +101,7 @@ class Planning(_Strict):
     max_instances: Annotated[int, Field(ge=1)] = 64
     max_parallelism: dict[str, Annotated[int, Field(ge=1)]] = {}
     rescale_cost_instance_hours: NotNegative = 1.0
+    arrival_cv2: Annotated[float, Field(ge=0, le=MOST_CV2)] | None = None
     deploy_timeout_s: Positive = 300
     hold_s: NotNegative = 30
 
@@ -175,55 +172,50 @@ class TopologyConfig(_Strict):
 
     @property
     def arrivals(self) -> ArrivalsSection:
-        """Raises TopologyFileError where the file has none."""
+        """Raises FileError where the file has none."""
         if self.arrivals_section is None:
-            raise TopologyFileError(f"{self.topology}: section arrivals is missing; add it to read history")
+            raise FileError(f"{self.topology}: section arrivals is missing; add it to read history")
         return self.arrivals_section
 
     @property
     def cluster(self) -> SimulatorEntry | FlinkEntry:
-        """Raises TopologyFileError where the file has none."""
+        """Raises FileError where the file has none."""
         if self.cluster_section is None:
-            raise TopologyFileError(
-                f"{self.topology}: section cluster is missing; add it to say where the topology runs"
-            )
+            raise FileError(f"{self.topology}: section cluster is missing; add it to say where the topology runs")
         return self.cluster_section
 
     @model_validator(mode="after")
     def _names_hang_together(self) -> "TopologyConfig":
         self.as_topology()
         self.declared_profiles()
-        known = ", ".join(self.operators)
-        if unknown := sorted(set(self.planning.max_parallelism) - set(self.operators)):
-            raise ValueError(f"planning.max_parallelism names the unknown operator {unknown[0]!r}; known are {known}")
-        if isinstance(self.cluster_section, FlinkEntry) and (
-            unknown := sorted(set(self.cluster_section.operators) - set(self.operators))
-        ):
-            raise ValueError(f"cluster.operators names the unknown operator {unknown[0]!r}; known are {known}")
+        cluster = self.cluster_section
+        placed = {"planning.max_parallelism": set(self.planning.max_parallelism)}
+        if isinstance(cluster, FlinkEntry):
+            placed["cluster.operators"] = set(cluster.operators)
+        if isinstance(cluster, SimulatorEntry):
+            if lacking := [name for name in self.operators if name not in cluster.parallelism]:
+                raise ValueError(f"cluster.parallelism gives nothing for operator {lacking[0]!r}; name every operator")
+            placed |= {"cluster.parallelism": set(cluster.parallelism), "cluster.service_s": set(cluster.service_s)}
+        for field, names in placed.items():
+            if unknown := sorted(names - set(self.operators)):
+                known = ", ".join(self.operators)
+                raise ValueError(f"{field} names the unknown operator {unknown[0]!r}; known are {known}")
         sources = self.as_topology().sources
-        for field in ("topics", "queries", "spouts"):
-            if unknown := sorted(set(getattr(self.arrivals_section, field, {})) - set(sources)):
+        fed = {
+            f"arrivals.{field}": set(getattr(self.arrivals_section, field, {}))
+            for field in ("topics", "queries", "spouts")
+        }
+        fed |= {f"events.{number}": set(event.concerned or ()) for number, event in enumerate(self.events)}
+        for field, names in fed.items():
+            if unknown := sorted(names - set(sources)):
                 raise ValueError(
-                    f"arrivals.{field} names {unknown[0]!r}, which is no source of the topology; they are "
-                    f"{', '.join(sources)}"
-                )
-        for number, event in enumerate(self.events):
-            if unknown := sorted(set(event.concerned or ()) - set(sources)):
-                raise ValueError(
-                    f"events.{number} names {unknown[0]!r}, which is no source of the topology; they are "
-                    f"{', '.join(sources)}"
+                    f"{field} names {unknown[0]!r}, which is no source of the topology; they are {', '.join(sources)}"
                 )
         if self.planning.slot_s % self.forecast.step_s:
             raise ValueError(
                 f"planning.slot_s {self.planning.slot_s} is no multiple of forecast.step_s {self.forecast.step_s}; "
                 "a slot is made of whole steps"
             )
-        if isinstance(self.cluster_section, SimulatorEntry):
-            for name in self.operators:
-                if name not in self.cluster_section.parallelism:
-                    raise ValueError(f"cluster.parallelism gives nothing for operator {name!r}; name every operator")
-            for name in {*self.cluster_section.parallelism, *self.cluster_section.service_s} - set(self.operators):
-                raise ValueError(f"cluster names the unknown operator {name!r}; known are {', '.join(self.operators)}")
         return self
 
     def as_topology(self) -> Topology:
@@ -253,42 +245,38 @@ class TopologyConfig(_Strict):
 
 
 def read_topology_file(path: Path) -> TopologyConfig:
-    """The validated file. Raises TopologyFileError naming file, field, value and remedy."""
+    """The validated file. Raises FileError naming file, field, value and remedy."""
     body = yaml_fields(path, "topology file", "see examples/topologies for one")
-    try:
+    with field_errors(path):
         return TopologyConfig.model_validate(body)
-    except ModelError as error:
-        raise TopologyFileError(f"{path}: {error}") from None
-    except ValidationError as error:
-        raise TopologyFileError("\n".join(sentence(path, problem) for problem in error.errors())) from None
 
 
 def yaml_fields(path: Path, what: str, example: str, *, may_be_empty: bool = False) -> dict[str, Any]:
-    """The fields of a YAML file, not validated. Raises TopologyFileError where there are none, or one is given twice.
+    """The fields of a YAML file, not validated. Raises FileError where there are none, or one is given twice.
 
     what: how messages call the file; example: where they send those who have none.
     """
     try:
         body = yaml.load(path.read_text(encoding="utf-8-sig"), _UniqueKeysLoader)  # noqa: S506 - a safe loader
     except FileNotFoundError:
-        raise TopologyFileError(f"{what} {path} does not exist; {example}") from None
+        raise FileError(f"{what} {path} does not exist; {example}") from None
     except UnicodeDecodeError as error:
-        raise TopologyFileError(f"{what} {path} cannot be read: {error}; save it as UTF-8") from None
+        raise FileError(f"{what} {path} cannot be read: {error}; save it as UTF-8") from None
     except OSError as error:
-        raise TopologyFileError(f"{what} {path} cannot be read: {error}; check the path") from None
+        raise FileError(f"{what} {path} cannot be read: {error}; check the path") from None
     except RecursionError:
-        raise TopologyFileError(f"{what} {path} is nested too deeply; {example}") from None
+        raise FileError(f"{what} {path} is nested too deeply; {example}") from None
     except _TwiceError as error:
-        raise TopologyFileError(f"{what} {path}: {error}") from None
+        raise FileError(f"{what} {path}: {error}") from None
     # A date that no calendar has, such as 2026-02-30, is a ValueError of its own.
     except (yaml.YAMLError, ValueError) as error:
-        raise TopologyFileError(f"{what} {path} is not YAML: {error}; correct it there".replace("\n", " ")) from None
+        raise FileError(f"{what} {path} is not YAML: {error}; correct it there".replace("\n", " ")) from None
     if body is None and may_be_empty:
         return {}
     if body is None:
-        raise TopologyFileError(f"{what} {path} is empty; {example}")
+        raise FileError(f"{what} {path} is empty; {example}")
     if not isinstance(body, dict):
-        raise TopologyFileError(f"{what} {path} holds {type(body).__name__}, not fields; see docs/topology-file.md")
+        raise FileError(f"{what} {path} holds {type(body).__name__}, not fields; see docs/topology-file.md")
     return body
 
 
@@ -314,28 +302,6 @@ class _UniqueKeysLoader(yaml.SafeLoader):
         return node
 
 
-def sentence(path: Path, problem: object) -> str:
-    """What pydantic found, with the file and the field."""
-    assert isinstance(problem, dict)
-    place = [str(part) for part in problem["loc"]]
-    if place[:1] == ["arrivals"]:
-        # Between the section and its field stands the kind of source that it was taken for.
-        del place[1:2]
-    if place[:1] == ["events"]:
-        # As with arrivals, behind the number of the entry.
-        del place[2:3]
-    field = ".".join(place) or "(file)"
-    if problem["type"] == "missing":
-        return f"{path}: {field} is missing; add it"
-    if problem["type"] == "extra_forbidden":
-        return f"{path}: {field} is not a known field; remove it or correct its name"
-    message = problem["msg"].removeprefix("Value error, ")
-    given = problem["input"]
-    # Only what stands alone is repeated: a whole section may hold an address with a password.
-    alone = isinstance(given, str | int | float) and problem["type"] != "value_error"
-    return f"{path}: {field}: {message}" + (f" (given: {shown(given)})" if alone else "")
-
-
 def find_topology_file(name: str, folder: Path) -> Path:
     """The file of a topology, by its path or by its name in the folder of topology files."""
     if name.endswith((".yaml", ".yml")):
@@ -343,5 +309,5 @@ def find_topology_file(name: str, folder: Path) -> Path:
     candidate = folder / f"{name}.yaml"
     if not candidate.exists():
         known = ", ".join(sorted(p.stem for p in folder.glob("*.yaml"))) or "none"
-        raise TopologyFileError(f"no topology {name!r} in {folder}; known are: {known}")
+        raise FileError(f"no topology {name!r} in {folder}; known are: {known}")
     return candidate

@@ -6,6 +6,7 @@ Nothing hides in a bin: the largest count of each status is kept, and how many w
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from math import ceil
 from pathlib import Path
 
@@ -52,10 +53,7 @@ class BinnedWindows:
     def peak_per_s(self, *statuses: str) -> Floats:
         """The largest rate of a window with one of the statuses, shape (bins,); NaN where there is none."""
         counts = self.largest[[STATUSES.index(status) for status in statuses]]
-        known = ~np.isnan(counts).all(axis=0)
-        peak = np.full(counts.shape[1], np.nan)
-        peak[known] = np.nanmax(counts[:, known], axis=0) / self.window_s
-        return peak
+        return np.asarray(np.fmax.reduce(counts, axis=0) / self.window_s)
 
     def mean_per_s(self) -> Floats:
         """The mean rate of the observed windows, shape (bins,); NaN where none is."""
@@ -76,7 +74,6 @@ class BinnedWindows:
 class BinnedHistory:
     """by_width: for each width of bins that was asked for, in that order, the bins by source. measures: of the rows."""
 
-    span: HistorySpan
     measures: tuple[Measures, ...]
     by_width: tuple[Mapping[str, BinnedWindows], ...]
 
@@ -89,10 +86,7 @@ def binned_history(
     sources: that are missing throughout where they have no row; to them come all that have one. only: of these, where
     not empty. Raises HistoryError for a source that is neither, and a span without a row.
     """
-
-    def read(folder: Path, manifest: Manifest) -> BinnedHistory:
-        return _binned(folder, manifest, span, sources, only, widths_s)
-
+    read = partial(_binned, span=span, sources=sources, only=only, widths_s=widths_s)
     return read_commit(directory, span.topology, span.snapshot, read)[1]
 
 
@@ -150,7 +144,7 @@ def _binned(
         )
     chosen = [name for name in names if name in only or not only]
     by_width = tuple({name: one.of(name, span.window_s) for name in chosen} for one in sums)
-    return BinnedHistory(span, tuple(Measures(one) for one in sorted(measures)), by_width)
+    return BinnedHistory(tuple(Measures(one) for one in sorted(measures)), by_width)
 
 
 class _Sums:
@@ -163,9 +157,7 @@ class _Sums:
         self._edges_us = (self._begin + np.arange(bins + 1, dtype=np.int64)) * width_us
         self._bounds_us = (first_us, last_us)
         self._shape = (len(STATUSES), bins)
-        self._windows: dict[str, Int64s] = {}
-        self._events: dict[str, Int64s] = {}
-        self._largest: dict[str, Int64s] = {}
+        self._sums: dict[str, tuple[Int64s, Int64s, Int64s]] = {}
 
     def add(self, rows: pa.Table) -> None:
         codes, names = source_codes(rows)
@@ -176,25 +168,24 @@ class _Sums:
         # A partial window may hold no count.
         counts = rows["count"].fill_null(-1).to_numpy()
         for code, name in enumerate(names):
-            if name not in self._windows:
-                self._windows[name] = np.zeros(self._shape, dtype=np.int64)
-                self._events[name] = np.zeros(self._shape, dtype=np.int64)
-                self._largest[name] = np.full(self._shape, -1, dtype=np.int64)
+            windows, events, largest = self._sums.setdefault(name, self._nothing())
             at = codes == code
             where = (statuses[at], bins[at])
-            np.add.at(self._windows[name], where, 1)
-            np.add.at(self._events[name], where, np.maximum(counts[at], 0))
-            np.maximum.at(self._largest[name], where, counts[at])
+            np.add.at(windows, where, 1)
+            np.add.at(events, where, np.maximum(counts[at], 0))
+            np.maximum.at(largest, where, counts[at])
 
     def of(self, source: str, window_s: int) -> BinnedWindows:
-        none = np.zeros(self._shape, dtype=np.int64)
-        windows = self._windows.get(source, none).copy()
+        windows, events, counts = self._sums.get(source, self._nothing())
         missing = STATUSES.index(MISSING)
         windows[missing] += self._expected(window_s * SECOND_US) - windows.sum(axis=0)
-        largest = self._largest.get(source, none - 1).astype(np.float64)
-        largest[largest < 0] = np.nan
+        largest = np.where(counts < 0, np.nan, counts)
         largest[missing] = np.nan
-        return BinnedWindows(source, window_s, self._edges_us, windows, self._events.get(source, none), largest)
+        return BinnedWindows(source, window_s, self._edges_us, windows, events, largest)
+
+    def _nothing(self) -> tuple[Int64s, Int64s, Int64s]:
+        """No windows, no events, and a largest count that any other exceeds."""
+        return np.zeros(self._shape, np.int64), np.zeros(self._shape, np.int64), np.full(self._shape, -1, np.int64)
 
     def _expected(self, window_us: int) -> Int64s:
         """How many windows of the span start in each bin."""

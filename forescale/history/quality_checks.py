@@ -34,14 +34,14 @@ def _checked(bound: str, source: str, found: SourceQuality, limit: float) -> Qua
 
 
 def _value(bound: str, found: SourceQuality) -> float:
-    if bound == "min_observed":
-        return found.complete
-    number = {
+    counts = {
         "max_quarantined": sum(found.quarantined.values()),
         "max_late": found.late,
         "max_duplicates": found.duplicates,
-    }[bound]
-    return number / found.rows_read if found.rows_read else float(number > 0)
+    }
+    if bound not in counts:
+        return found.complete
+    return counts[bound] / found.rows_read if found.rows_read else float(counts[bound] > 0)
 
 
 def _remedy(bound: str, found: SourceQuality) -> str:

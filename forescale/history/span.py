@@ -1,6 +1,6 @@
 """Which stretch of a history a command is asked about, resolved against one commit of it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -11,6 +11,7 @@ from forecasting.arrivals.storage.reading import read_commit, rows_between
 from forecasting.arrivals.storage.staging import last_window_end
 from forecasting.errors import HistoryError
 
+USUAL_DAYS = 7.0
 MAX_DAYS = 36_525
 """A century: more is a mistake."""
 
@@ -38,9 +39,7 @@ class HistorySpan:
                 f"topology {self.topology!r} has no arrival history from {_told(self.start)} to {_told(self.end)}; "
                 f"it covers {_told(self.history_start)} to {_told(self.history_end)}: ask for a span within"
             )
-        return HistorySpan(
-            self.topology, self.snapshot, self.window_s, start, end, self.history_start, self.history_end
-        )
+        return replace(self, start=start, end=end)
 
 
 def history_span(
@@ -51,7 +50,6 @@ def history_span(
     end: str | None,
     days: float | None,
     snapshot: str | None,
-    usual_days: float = 7.0,
 ) -> HistorySpan:
     """The span that was asked for; of start, end and days at most two. By default the last days of the history.
 
@@ -65,7 +63,7 @@ def history_span(
     asked_start = None if start is None else moment(start, "--from")
     asked_end = None if end is None else moment(end, "--to")
     manifest, (first, last) = read_commit(directory, topology, snapshot, _bounds)
-    width = timedelta(days=usual_days if days is None else days)
+    width = timedelta(days=USUAL_DAYS if days is None else days)
     try:
         if asked_start is not None:
             begins = asked_start

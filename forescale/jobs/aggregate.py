@@ -47,7 +47,7 @@ def aggregate(
 ) -> BuiltHistory:
     """Make the interval [start, end) of the history anew; by default from where it ends, up to now.
 
-    progress: called with each stretch that is about to be read. Idempotent. Raises HistoryError or TopologyFileError.
+    progress: called with each stretch that is about to be read. Idempotent. Raises HistoryError or FileError.
     """
     config = topology_config(topology, settings)
     now = clock_of(settings).now()

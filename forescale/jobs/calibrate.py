@@ -10,7 +10,7 @@ from pathlib import Path
 from forecasting.errors import TrackingError
 from forescale.files.profile import read_profile_file, write_profile_file
 from forescale.files.topology import FlinkEntry, TopologyConfig
-from forescale.jobs.known_profiles import kept_profiles, known_profiles, profile_path
+from forescale.jobs.known_profiles import kept_profiles, known_profiles, last_profiles, profile_path
 from forescale.jobs.measured_samples import SIMULATED_SPAN_S, SampleSource, measured_samples
 from forescale.settings import Settings
 from forescale.wiring.parts import clock_of, topology_config
@@ -52,11 +52,16 @@ def calibrate(
     """Measure on top of the last calibration and write a profile file, by default that of the planner.
 
     against: profile file to build on and compare with; afresh: build on what the topology file declares alone.
-    Raises ModelError where no sample is of use; SampleFileError, ProfileFileError or ClusterError.
+    Raises ModelError where no sample is of use; FileError or ClusterError.
     """
     config = topology_config(topology, settings)
     path = out or profile_path(config, settings)
-    earlier = {} if afresh else _earlier(config, settings, against)
+    earlier: dict[str, OperatorProfile] = {}
+    if against is not None and not afresh:
+        earlier = read_profile_file(against, config.as_topology())
+    elif not afresh:
+        # What the planner wrote before an operator was renamed goes on without it.
+        earlier = last_profiles(config, settings)
     samples = measured_samples(source, config, settings)
     known = known_profiles(config, earlier)
     made = calibrated(config.as_topology(), samples, known, warm_s=warm_s)
@@ -67,14 +72,6 @@ def calibrate(
     now = clock_of(settings).now()
     write_profile_file(path, config.topology, made.profiles, now.isoformat())
     return CalibratedTopology(config, path, made, tuple(drifts(known, made.profiles)), now, source.brief)
-
-
-def _earlier(config: TopologyConfig, settings: Settings, against: Path | None) -> dict[str, OperatorProfile]:
-    if against is not None:
-        return read_profile_file(against, config.as_topology())
-    # What the planner wrote before an operator was renamed goes on without it.
-    path = profile_path(config, settings)
-    return read_profile_file(path) if path.exists() else {}
 
 
 def _reasons(made: Calibrated) -> list[str]:

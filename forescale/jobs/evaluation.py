@@ -15,6 +15,7 @@ from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.site import Site
 from modeling.inputs.targets import Targets
 from modeling.inputs.topology import Topology
+from modeling.queueing.bursts import Arrivals
 from modeling.remedies import change_of, excuses
 from modeling.rescaling.plan_change import PlanChange
 from modeling.uncertainty.estimate_intervals import EstimateIntervals, estimate_intervals
@@ -63,7 +64,6 @@ class Terms:
     targets: Targets
     running: PhysicalPlan | None = None
     backlog: Mapping[str, float] = field(default_factory=dict)
-    arrival_cv2: float = 1.0
     draws: int = 400
     seed: int = 7
 
@@ -71,6 +71,7 @@ class Terms:
 def evaluation(topology: Topology, profiles: Profiles, plan: PhysicalPlan, terms: Terms) -> Evaluation:
     """Of one plan. Raises ModelError where plan, load or profiles do not fit the topology."""
     load, where = terms.load, terms.where
+    rates_per_s, site, cv2 = load.rate_per_s, where.site, load.arrival_cv2
     max_lag_s = float("inf") if terms.targets.max_lag_s is None else terms.targets.max_lag_s
     change = (
         None
@@ -81,15 +82,15 @@ def evaluation(topology: Topology, profiles: Profiles, plan: PhysicalPlan, terms
         topology,
         profiles,
         plan,
-        load.rate_per_s,
-        arrival_cv2=terms.arrival_cv2,
-        site=where.site,
+        rates_per_s,
+        arrival_cv2=cv2,
+        site=site,
         change=change,
         backlog=terms.backlog,
         percentiles=True,
     )
     rng = np.random.default_rng(terms.seed)
-    paths = load.paths_per_s or {source: np.array([[rate]]) for source, rate in load.rate_per_s.items()}
+    paths = load.paths_per_s or {source: np.array([[rate]]) for source, rate in rates_per_s.items()}
     step_s = load.step_s or STEADY_S
     found = violations(
         topology,
@@ -101,42 +102,24 @@ def evaluation(topology: Topology, profiles: Profiles, plan: PhysicalPlan, terms
         replace(terms.targets, max_utilisation=None),
         downtime_s=0.0 if told.rescale is None else told.rescale.downtime_s,
         backlog_s=_waiting_s(told, terms.backlog),
-        arrival_cv2=terms.arrival_cv2,
-        site=where.site,
+        arrival_cv2=cv2,
+        site=site,
     )
+    intervals = estimate_intervals(topology, profiles, plan, rates_per_s, rng, terms.draws, arrival_cv2=cv2, site=site)
+    short = excuses(topology, profiles, plan, rates_per_s, terms.targets, arrival_cv2=cv2, site=site)
     return Evaluation(
-        estimate=told,
-        intervals=estimate_intervals(
-            topology,
-            profiles,
-            plan,
-            load.rate_per_s,
-            rng,
-            terms.draws,
-            arrival_cv2=terms.arrival_cv2,
-            site=where.site,
-        ),
+        estimate=replace(told, notes=(*told.notes, *load.notes)),
+        intervals=intervals,
         missed={
             target: Missed(*(float(each[target][0]) for each in (found.probability, found.error, found.seconds)))
             for target in found.probability
         },
         horizon_s=step_s * next(iter(paths.values())).shape[1],
-        excuses=excuses(
-            topology,
-            profiles,
-            plan,
-            load.rate_per_s,
-            terms.targets,
-            arrival_cv2=terms.arrival_cv2,
-            site=where.site,
-        )
-        + _crowded(plan, told),
+        excuses=short + _crowded(plan, told),
         max_lag_s=max_lag_s,
         time_to_violation_s=told.time_to_violation_s(max_lag_s, terms.backlog),
         drain_wait_s=told.drain_wait_s(terms.backlog),
-        enough={}
-        if told.stable
-        else enough_instances(topology, profiles, plan, load.rate_per_s, terms.arrival_cv2, where.site),
+        enough={} if told.stable else enough_instances(topology, profiles, plan, rates_per_s, cv2, site),
     )
 
 
@@ -145,7 +128,7 @@ def enough_instances(
     profiles: Profiles,
     plan: PhysicalPlan,
     load_per_s: Mapping[str, float],
-    arrival_cv2: float,
+    arrival_cv2: float | Arrivals,
     site: Site,
 ) -> Mapping[str, int] | Excuse:
     """The least change of parallelism with which the plan carries the load, without headroom; or why none does.

@@ -11,10 +11,12 @@ import numpy.typing as npt
 from forecasting.forecast import Forecast
 from forecasting.forecast_file import read_forecast
 from forescale.files.topology import TopologyConfig
+from forescale.jobs.measured_arrivals import measured_arrivals
 from forescale.jobs.plan import newest_forecasts
 from forescale.settings import Settings
 from forescale.wiring.parts import ledger_of
 from modeling.errors import ModelError
+from modeling.queueing.bursts import Arrivals
 from planner.demand import demand_paths
 
 Floats = npt.NDArray[np.float64]
@@ -27,7 +29,7 @@ SPREAD = (0.5, 0.95, 0.99)
 class AskedLoad:
     """rates_per_s: of sources, in the place of their forecasts. folders: of forecasts, in the place of the newest ones.
     newest: whether the others are as forecast last. quantile, within_s: of a forecast's peak, within its longest
-    horizon where None.
+    horizon where None. arrival_cv2: in place of the topology file's, or else of what the history tells.
     """
 
     rates_per_s: Mapping[str, float]
@@ -35,6 +37,7 @@ class AskedLoad:
     newest: bool
     quantile: float
     within_s: int | None
+    arrival_cv2: float | None
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,7 @@ class ForecastPeak:
 class EvaluatedLoad:
     """rate_per_s: per source. peak: where rates are of forecasts. paths_per_s: of these, per source, shape (paths,
     steps) of step_s seconds; empty where rates were given. peak_per_s: of a forecast, per quantile that tells of its
-    spread, the peaks of all sources added up.
+    spread, the peaks of all sources added up. notes: on arrival_cv2, how arrivals vary.
     """
 
     rate_per_s: Mapping[str, float]
@@ -58,6 +61,8 @@ class EvaluatedLoad:
     paths_per_s: Mapping[str, Floats] = field(default_factory=dict)
     step_s: float = 0.0
     peak_per_s: Mapping[float, float] = field(default_factory=dict)
+    arrival_cv2: float | Arrivals = 1.0
+    notes: tuple[str, ...] = ()
 
 
 def evaluated_load(settings: Settings, config: TopologyConfig, asked: AskedLoad) -> EvaluatedLoad:
@@ -83,8 +88,10 @@ def evaluated_load(settings: Settings, config: TopologyConfig, asked: AskedLoad)
         )
     # What is named stands in the place of the newest forecast.
     forecasts = {source: forecast for source, forecast in (newest | named).items() if source not in rates}
+    cv2 = config.planning.arrival_cv2 if asked.arrival_cv2 is None else asked.arrival_cv2
+    arrivals = measured_arrivals(settings, config.topology, forecasts, cv2)
     if not forecasts:
-        return EvaluatedLoad(rates)
+        return EvaluatedLoad(rates, arrival_cv2=arrivals.arrival_cv2)
     peaks = {
         source: forecast.peak_quantile_per_s(_within_s(forecast, within_s), asked.quantile)
         for source, forecast in forecasts.items()
@@ -104,6 +111,8 @@ def evaluated_load(settings: Settings, config: TopologyConfig, asked: AskedLoad)
         paths | {source: np.full(shape, rate) for source, rate in rates.items()},
         one.step_s,
         spread,
+        arrivals.arrival_cv2,
+        arrivals.notes,
     )
 
 

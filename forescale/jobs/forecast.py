@@ -21,7 +21,7 @@ from forecasting.drift import Drift, horizons_to_demote
 from forecasting.errors import ForecastError, HistoryError, TrackingError
 from forecasting.events.effects import without_outages
 from forecasting.fleet import Order, Outcome, forecast_each
-from forecasting.forecast import HORIZONS_S
+from forecasting.forecast import HORIZONS_S, Forecast
 from forecasting.forecast_file import PATHS_FILE, read_forecast
 from forecasting.pipeline import known_history
 from forecasting.terms import ForecastTerms
@@ -236,8 +236,7 @@ def _made(
         for one in wanted
     ]
     try:
-        with _forecaster(settings, len(orders), progress) as each:
-            outcomes = list(each(orders))
+        outcomes = list(_outcomes(settings, orders, progress))
         good = {outcome.source for outcome in outcomes if not outcome.failure}
         content = BatchContent(
             outcomes,
@@ -255,10 +254,9 @@ def _made(
             _prune(order.trained)
         if order.demoted and not order.train:
             _tell_demoted(tracker, order)
-    by_source = {one.order.source: one for one in wanted}
     entries = {
-        outcome.source: _entry(by_source[outcome.source], outcome)
-        for outcome in outcomes
+        outcome.source: _entry(one, outcome.forecast)
+        for one, outcome in zip(wanted, outcomes, strict=True)
         if outcome.forecast is not None
     }
     return entries, {outcome.source: outcome.failure for outcome in outcomes if outcome.failure}
@@ -300,18 +298,16 @@ def _held(drifts: Sequence[Drift]) -> tuple[str, ...]:
     )
 
 
-@contextmanager
-def _forecaster(
-    settings: Settings, sources: int, progress: Progress | None
-) -> Iterator[Callable[[Sequence[Order]], Iterator[Outcome]]]:
-    if sources < settings.fan_out_from:
-        yield lambda orders: forecast_each(orders, progress)
+def _outcomes(settings: Settings, orders: Sequence[Order], progress: Progress | None) -> Iterator[Outcome]:
+    """In the order of the orders."""
+    if len(orders) < settings.fan_out_from:
+        yield from forecast_each(orders, progress)
         return
     from forecasting.arrivals.spark_session import spark_session
     from forecasting.fleet_spark import ONE_THREAD, forecast_over_spark
 
     if progress is not None:
-        progress(f"{sources} sources over Spark")
+        progress(f"{len(orders)} sources over Spark")
     session = spark_session(
         settings.spark_master,
         "forescale forecast",
@@ -319,12 +315,10 @@ def _forecaster(
         settings=ONE_THREAD | settings.spark_settings,
     )
     with session:
-        yield lambda orders: forecast_over_spark(session, orders)
+        yield from forecast_over_spark(session, orders)
 
 
-def _entry(one: Wanted, outcome: Outcome) -> ForecastEntry:
-    made = outcome.forecast
-    assert made is not None
+def _entry(one: Wanted, made: Forecast) -> ForecastEntry:
     return ForecastEntry(
         id=one.identity,
         topology=made.topology,

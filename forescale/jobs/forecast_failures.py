@@ -1,23 +1,18 @@
 """Which sources of a topology could not be forecast the last time, and why: what the page on all forecasts tells."""
 
 import json
-import uuid
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
+
+from forescale.files.atomic import write_whole
 
 FILE = "failures.json"
 
 
 def write_failures(folder: Path, at: datetime, causes: Mapping[str, str]) -> None:
     """Put the causes by source in place of those of before. Raises OSError."""
-    folder.mkdir(parents=True, exist_ok=True)
-    aside = folder / f".{FILE}.{uuid.uuid4().hex}.new"
-    try:
-        aside.write_text(json.dumps({"at": at.isoformat(), "causes": dict(causes)}, indent=1), encoding="utf-8")
-        aside.replace(folder / FILE)
-    finally:
-        aside.unlink(missing_ok=True)
+    write_whole(json.dumps({"at": at.isoformat(), "causes": dict(causes)}, indent=1), folder / FILE)
 
 
 def read_failures(folder: Path) -> dict[str, str]:

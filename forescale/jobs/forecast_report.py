@@ -12,13 +12,16 @@ import numpy as np
 import numpy.typing as npt
 
 from forecasting.arrivals.history import ArrivalSeries
+from forecasting.drift import Drift
 from forecasting.errors import ForecastError, HistoryError, TrackingError
 from forecasting.forecast import Forecast
 from forecasting.forecast_file import read_forecast
 from forecasting.outlook import SeriesOutlook, by_risk
-from forecasting.tracking.tracker import Tracker
+from forecasting.tracking.mlflow_tracker import MlflowTracker
+from forescale.files.atomic import write_whole
+from forescale.files.file_error import FileError
 from forescale.files.safe_name import safe_name
-from forescale.files.topology import TopologyFileError, read_topology_file
+from forescale.files.topology import read_topology_file
 from forescale.jobs.past_forecasts import (
     MAX_OF_SOURCE,
     ForecastTopology,
@@ -26,10 +29,10 @@ from forescale.jobs.past_forecasts import (
     forecasts_of_source,
     past_forecasts,
 )
-from forescale.report.decision.decision import ReportError
-from forescale.report.forecasts.fleet_page import write_fleet_page
-from forescale.report.forecasts.forecast_page import write_forecast_page
-from forescale.report.forecasts.forecast_report import ForecastReport, forecast_report
+from forescale.report.forecasts.fleet_page import render_fleet_page
+from forescale.report.forecasts.forecast_page import render_forecast_page
+from forescale.report.forecasts.forecast_report import ForecastReport
+from forescale.report.kit.error import ReportError
 from forescale.report.kit.wording import moment
 from forescale.settings import Settings
 from forescale.wiring.parts import clock_of, ledger_of, topology_config, tracker_of
@@ -46,16 +49,6 @@ Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class PastAccuracy:
-    """How forecasts at one horizon did, as `forecasting.drift.Drift` has it; NaN where nothing tells."""
-
-    completed: int
-    coverage: float
-    ratio_to_naive: float
-    loss_ratio_to_backtest: float
-
-
-@dataclass(frozen=True)
 class SourcePage:
     """report: None where no page was written. cause: why the newest forecast is not what it should be, empty where it
     is. alarms: reasons by horizon; p95_per_s: of the peak, by horizon; growth: of the coming day over the last one.
@@ -66,7 +59,7 @@ class SourcePage:
     alarms: Mapping[int, str]
     p95_per_s: Mapping[int, float]
     growth: float
-    drifts: Mapping[int, PastAccuracy]
+    drifts: Mapping[int, Drift]
 
 
 @dataclass(frozen=True)
@@ -92,7 +85,7 @@ def forecast_reports(
     """Write the pages of these topologies, or of all, those of the riskiest sources, and the page of all series.
 
     topologies: files, or names in the folder of topology files. All are those that have a topology file or forecasts.
-    What has no forecast has a cause instead of a report; beyond max_pages sources have none. Raises TopologyFileError
+    What has no forecast has a cause instead of a report; beyond max_pages sources have none. Raises FileError
     for a topology that is named and has no file, OSError where a page cannot be written.
     """
     configs = [topology_config(topology, settings) for topology in topologies]
@@ -111,7 +104,9 @@ def forecast_reports(
     asked = {name: found[name] for name in named or found}
     written = _written([one for series in asked.values() for one in series.values()], max_pages, settings)
     rows = [one.row for series in found.values() for one in series.values()]
-    page = write_fleet_page([*rows, *broken], now, settings.reports_dir / FLEET_PAGE, _links(rows, settings))
+    page = write_whole(
+        render_fleet_page([*rows, *broken], now, _links(rows, settings)), settings.reports_dir / FLEET_PAGE
+    )
     pages = {
         name: {source: _source_page(one.row, written.get((name, source))) for source, one in sorted(series.items())}
         for name, series in asked.items()
@@ -139,7 +134,7 @@ def _known_topologies(settings: Settings, ledger: Ledger) -> tuple[dict[str, For
     for path in sorted(settings.topologies.glob("*.yaml")):
         try:
             config = read_topology_file(path)
-        except TopologyFileError as error:
+        except FileError as error:
             broken.append(SeriesOutlook(path.stem, "all sources", cause=str(error)))
         else:
             known[config.topology] = ForecastTopology.of(config)
@@ -159,7 +154,7 @@ def _series(topology: str, source: str, past: PastForecasts, now: datetime) -> _
         return _Series(SeriesOutlook(topology, source, issued_at, cause=past.error))
     newest = past.judged.newest
     try:
-        report = forecast_report(past.judged, failure=past.failure)
+        report = ForecastReport(**vars(past.judged), failure=past.failure)
     except ReportError as error:
         return _Series(SeriesOutlook(topology, source, issued_at, cause=str(error)))
     over = newest.end <= now
@@ -198,7 +193,7 @@ def _latest(history: ArrivalSeries | None, forecast: Forecast | None, now: datet
 class _RunLinks:
     """Where the MLflow runs are; no longer asked for once MLflow has refused a few times, as each takes its time."""
 
-    def __init__(self, tracker: Tracker) -> None:
+    def __init__(self, tracker: MlflowTracker) -> None:
         self._tracker = tracker
         self._refused = 0
 
@@ -224,12 +219,14 @@ def _written(series: Sequence[_Series], most: int, settings: Settings) -> dict[t
 
 def _page(series: _Series, links: _RunLinks, settings: Settings) -> Path:
     assert series.report is not None
-    forecast = series.report.forecast
+    forecast = series.report.newest
     # The paths, which only the page needs, are large.
     with suppress(ForecastError):
         forecast = read_forecast(series.folder)
-    report = replace(series.report, forecast=forecast, link=links.of(forecast))
-    return write_forecast_page(report, settings.reports_dir / forecast.topology / _file_name(forecast.source))
+    report = replace(series.report, newest=forecast, link=links.of(forecast))
+    return write_whole(
+        render_forecast_page(report), settings.reports_dir / forecast.topology / _file_name(forecast.source)
+    )
 
 
 def _links(rows: Sequence[SeriesOutlook], settings: Settings) -> dict[tuple[str, str], str]:
@@ -252,10 +249,5 @@ def _source_page(row: SeriesOutlook, report: Path | None) -> SourcePage:
         {drift.horizon_s: drift.reason for drift in row.alarms},
         {horizon_s: row.p95_per_s(horizon_s) for horizon_s in sorted(row.peak_per_s)},
         row.growth,
-        {
-            drift.horizon_s: PastAccuracy(
-                drift.completed, drift.coverage, drift.ratio_to_naive, drift.loss_ratio_to_backtest
-            )
-            for drift in row.drifts
-        },
+        {drift.horizon_s: drift for drift in row.drifts},
     )

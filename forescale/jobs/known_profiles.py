@@ -18,8 +18,13 @@ def profile_path(config: TopologyConfig, settings: Settings) -> Path:
 
 def kept_profiles(config: TopologyConfig, settings: Settings) -> dict[str, OperatorProfile]:
     """Of all operators, as the planner measured them last."""
+    return known_profiles(config, last_profiles(config, settings))
+
+
+def last_profiles(config: TopologyConfig, settings: Settings) -> dict[str, OperatorProfile]:
+    """Of the operators that the planner measured, by the names that they had then."""
     path = profile_path(config, settings)
-    return known_profiles(config, read_profile_file(path) if path.exists() else {})
+    return read_profile_file(path) if path.exists() else {}
 
 
 def known_profiles(config: TopologyConfig, earlier: Profiles) -> dict[str, OperatorProfile]:

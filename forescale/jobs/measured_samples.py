@@ -41,13 +41,7 @@ class SampleSource:
     spans: int = 3
 
     def __post_init__(self) -> None:
-        given = {
-            "--samples": self.file,
-            "--flink": self.flink,
-            "--heron-tracker": self.heron_tracker,
-            "--storm-ui": self.storm_ui,
-        }
-        named = [option for option, value in given.items() if value is not None]
+        named = self._named()
         if len(named) > 1:
             raise ClusterError(f"{' and '.join(named)} are given; samples come from one of them")
         self._check_span()
@@ -56,6 +50,11 @@ class SampleSource:
             raise ClusterError("--heron-tracker needs --cluster and --environ, as `heron submit` was given them")
         if self.flink is not None and self.name is None:
             raise ClusterError("--flink needs --job, the name of the running job")
+
+    def _named(self) -> list[str]:
+        sources = (self.file, self.flink, self.heron_tracker, self.storm_ui)
+        options = ("--samples", "--flink", "--heron-tracker", "--storm-ui")
+        return [option for option, source in zip(options, sources, strict=True) if source is not None]
 
     def _check_span(self) -> None:
         if self.span_s is None:
@@ -75,15 +74,13 @@ class SampleSource:
             "--component": self.components or None,
             "--span": self.span_s,
         }
-        read, used = "the cluster of the topology file", {"--span"}
-        if self.file is not None:
-            read, used = "--samples", set()
-        elif self.flink is not None:
-            read, used = "--flink", {"--job", "--component", "--span"}
-        elif self.storm_ui is not None:
-            read, used = "--storm-ui", {"--job", "--component", "--span"}
-        elif self.heron_tracker is not None:
-            read, used = "--heron-tracker", set(given)
+        read = next(iter(self._named()), "the cluster of the topology file")
+        used = {
+            "--samples": set(),
+            "--flink": {"--job", "--component", "--span"},
+            "--storm-ui": {"--job", "--component", "--span"},
+            "--heron-tracker": set(given),
+        }.get(read, {"--span"})
         if unused := [option for option, value in given.items() if value is not None and option not in used]:
             those = "it" if len(unused) == 1 else "them"
             raise ClusterError(f"{' and '.join(unused)} would change nothing of samples from {read}; leave {those} out")
@@ -93,12 +90,12 @@ class SampleSource:
         """In a few words, without addresses: they may hold passwords."""
         if self.file is not None:
             return self.file.name
-        kinds = {"Flink": self.flink, "Heron's tracker": self.heron_tracker, "Storm's UI": self.storm_ui}
-        return next((kind for kind, url in kinds.items() if url is not None), "the cluster of the topology file")
+        kinds = {"--flink": "Flink", "--heron-tracker": "Heron's tracker", "--storm-ui": "Storm's UI"}
+        return next((kinds[option] for option in self._named()), "the cluster of the topology file")
 
 
 def measured_samples(source: SampleSource, config: TopologyConfig, settings: Settings) -> Sequence[OperatorSample]:
-    """Samples of the topology. Raises SampleFileError or ClusterError."""
+    """Samples of the topology. Raises FileError or ClusterError."""
     topology = config.as_topology()
     name = source.name or config.topology
     if unknown := sorted(set(source.components) - set(topology.order)):

@@ -12,6 +12,7 @@ from forecasting.forecast_file import read_forecast
 from forescale.codec import Moment
 from forescale.files.topology import TopologyConfig
 from forescale.jobs.calibrate import PlanningProfiles, planning_profiles
+from forescale.jobs.measured_arrivals import MeasuredArrivals, measured_arrivals
 from forescale.jobs.report import write_schedule_report
 from forescale.report.decision.verdict import schedule_summary
 from forescale.settings import Settings
@@ -84,7 +85,13 @@ def plan(settings: Settings, topology: str) -> PlannedSchedule:
     earlier = _made_before(config.topology, derived_from, ledger)
     if earlier is None:
         calibration = planning_profiles(settings, config, cluster, now)
-        wanted = demand(forecasts, slot_s=config.planning.slot_s, quantile=config.planning.quantile)
+        arrivals = measured_arrivals(settings, config.topology, forecasts, config.planning.arrival_cv2)
+        wanted = demand(
+            forecasts,
+            slot_s=config.planning.slot_s,
+            quantile=config.planning.quantile,
+            arrival_cv2=arrivals.arrival_cv2,
+        )
         schedule = make_schedule(
             config.as_topology(),
             calibration.profiles,
@@ -94,7 +101,7 @@ def plan(settings: Settings, topology: str) -> PlannedSchedule:
             limits=limits_of(config.planning),
             rescale=rescale_terms_of(config.planning),
             running_since=state.running_since,
-            derived_from=derived_from | _note(calibration),
+            derived_from=derived_from | _notes(calibration, arrivals),
         )
         ids = [entry.id for entry in entries.values()]
         earlier = ledger.schedule(ledger.record_schedule(schedule, forecasts=ids))
@@ -129,8 +136,12 @@ def _made_before(topology: str, derived_from: Mapping[str, str], ledger: Ledger)
     return None
 
 
-def _note(calibration: PlanningProfiles) -> dict[str, str]:
-    told = {"calibration": calibration.note, "calibration version": calibration.model_version}
+def _notes(calibration: PlanningProfiles, arrivals: MeasuredArrivals) -> dict[str, str]:
+    told = {
+        "calibration": calibration.note,
+        "calibration version": calibration.model_version,
+        "arrivals": "; ".join(arrivals.notes),
+    }
     return {name: text for name, text in told.items() if text}
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from forecasting.arrivals.sources.steady import Recorded, SteadySource
 from forecasting.errors import HistoryError
-from forescale.files.topology import TopologyFileError
+from forescale.files.file_error import FileError
 from forescale.settings import Settings
 from forescale.wiring.arrivals import steady_source
 from forescale.wiring.parts import clock_of, topology_config
@@ -29,7 +29,7 @@ class Readings:
 def record(settings: Settings, topology: str) -> Recorded | None:
     """One reading; None for a source of which nothing has to be recorded.
 
-    Raises HistoryError where there is nothing to read, and TopologyFileError.
+    Raises HistoryError where there is nothing to read, and FileError.
     """
     source = steady_source(topology_config(topology, settings), settings)
     return None if source is None else _recorded(source, clock_of(settings), topology)
@@ -46,7 +46,7 @@ def record_steadily(
     """A reading now and every every_s seconds, until for_s seconds are over (inf: never) or stop is set.
 
     tell: called with each reading, and with each error: what fails is tried again at the next turn. None for a source
-    of which nothing has to be recorded. Raises HistoryError for times that cannot be, and TopologyFileError.
+    of which nothing has to be recorded. Raises HistoryError for times that cannot be, and FileError.
     """
     if not 0 < every_s < math.inf:
         raise HistoryError(f"--every {every_s:g}; give a positive number of seconds")
@@ -87,7 +87,7 @@ def steady_topologies(settings: Settings, names: Iterable[str]) -> list[str]:
 def _is_steady(name: str, settings: Settings) -> bool:
     try:
         return steady_source(topology_config(name, settings), settings) is not None
-    except (HistoryError, TopologyFileError):
+    except (HistoryError, FileError):
         return True
 
 

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from forecasting.arrivals.history import ArrivalHistory
@@ -10,18 +11,24 @@ from forecasting.arrivals.store import read_history
 from forecasting.errors import TrackingError
 from forecasting.forecast import Forecast
 from forecasting.forecast_file import read_forecast
+from forescale.files.atomic import write_whole
 from forescale.files.topology import SimulatorEntry, TopologyConfig
-from forescale.jobs.decision import decision_of
 from forescale.jobs.known_profiles import kept_profiles
-from forescale.report.decision.decision import DecisionOutcome, StepOutcome
-from forescale.report.decision.page import write_report
+from forescale.report.decision.decision import CapacityStep, Decision, DecisionOutcome
+from forescale.report.decision.page import render_report
 from forescale.settings import Settings
 from forescale.wiring.arrivals import below
 from forescale.wiring.parts import clock_of, ledger_of, simulator_of, topology_config, tracker_of
+from modeling.evaluate import evaluate
+from modeling.inputs.physical_plan import PhysicalPlan
+from planner.demand import demand
 from planner.ledger.entries import ScheduleEntry
 from planner.ledger.ledger import Ledger
+from planner.scaling_schedule import ScalingSchedule
 
 logger = logging.getLogger(__name__)
+
+RECENT = timedelta(days=2)
 
 
 def report(settings: Settings, schedule_id: str) -> Path:
@@ -53,21 +60,50 @@ def write_schedule_report(
     *,
     outcome: DecisionOutcome | None = None,
 ) -> Path:
-    steps = ledger.steps(schedule_id=made.id)
-    decision = decision_of(
-        config,
-        made.id,
-        made.schedule,
-        read_history(settings.history_dir, config.topology),
-        forecasts,
-        kept_profiles(config, settings),
+    """The page shows the last two days before the decision. outcome: what has come of it, once something has."""
+    topology, planning, schedule = config.as_topology(), config.planning, made.schedule
+    profiles = kept_profiles(config, settings)
+    peak = _planned_peak_per_s(config, schedule, forecasts)
+    largest = max((schedule.current, *(step.plan for step in schedule.steps)), key=lambda plan: plan.instances)
+    history = read_history(settings.history_dir, config.topology)
+    shown = {
+        source: series.between(max(series.start, schedule.made_at - RECENT), min(series.end, schedule.made_at))
+        for source, series in history.series.items()
+    }
+
+    def capacity(plan: PhysicalPlan, start: datetime, end: datetime) -> CapacityStep:
+        mst = evaluate(topology, profiles, plan, peak).mst_per_s
+        usable = {source: rate * planning.max_utilisation for source, rate in mst.items()}
+        return CapacityStep(start, end, plan, mst, usable)
+
+    decision = Decision(
+        schedule_id=made.id,
+        schedule=schedule,
+        history=ArrivalHistory(history.topology, shown),
+        forecasts=forecasts,
+        capacity=tuple(capacity(plan, start, end) for plan, start, end in schedule.plans_in_place()),
+        profiles=profiles,
+        max_utilisation=planning.max_utilisation,
+        max_lag_s=planning.max_lag_s,
+        now_estimate=evaluate(topology, profiles, schedule.current, peak),
+        then_estimate=evaluate(topology, profiles, largest, peak) if schedule.steps else None,
+        declared=config.declared_profiles(),
         links=_run_links(settings, forecasts),
-        states={number: str(step.state) for number, step in enumerate(steps)},
+        states={number: str(step.state) for number, step in enumerate(ledger.steps(schedule_id=made.id))},
         outcome=outcome,
     )
-    written = write_report(decision, settings.reports_dir / config.topology / f"{made.id}.html")
+    written = write_whole(render_report(decision), settings.reports_dir / config.topology / f"{made.id}.html")
     ledger.record_report(made.id, str(written))
     return written
+
+
+def _planned_peak_per_s(
+    config: TopologyConfig, schedule: ScalingSchedule, forecasts: Mapping[str, Forecast]
+) -> dict[str, float]:
+    """The largest demand of the schedule's horizon: what the plans were chosen to carry."""
+    planned = demand(forecasts, slot_s=config.planning.slot_s, quantile=schedule.quantile)
+    ahead = planned.still_to_come(schedule.made_at)
+    return ahead.peak_per_s(0, ahead.slots)
 
 
 def _run_links(settings: Settings, forecasts: Mapping[str, Forecast]) -> dict[str, str]:
@@ -90,17 +126,13 @@ def _outcome(config: TopologyConfig, settings: Settings, ledger: Ledger, made: S
     if not record.minute.size:
         return None
     truth = read_history(Path(below(settings.home, config.cluster.truth)), config.topology)
-    outcomes = {step.position - 1: ledger.outcome(step.id) for step in ledger.steps(schedule_id=made.id)}
+    steps = ledger.steps(schedule_id=made.id)
     return DecisionOutcome(
         arrivals=ArrivalHistory(
             config.topology, {name: series.between(schedule.made_at, end) for name, series in truth.series.items()}
         ),
         lag=record.lag,
-        steps={
-            position: StepOutcome(known.verified_at, known.downtime_s)
-            for position, known in outcomes.items()
-            if known is not None
-        },
+        steps={step.position - 1: known for step in steps if (known := ledger.outcome(step.id)) is not None},
     )
 
 

@@ -7,3 +7,7 @@ class ServiceError(RuntimeError):
 
 class AirflowError(ServiceError):
     """Airflow does not answer, refuses a request, or a run has failed; the message says which and why."""
+
+
+class LocalFlinkError(ServiceError):
+    """Flink cannot be fetched, started or given its job on this machine; the message names place, value and remedy."""

@@ -5,10 +5,10 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from types import FrameType, TracebackType
+from types import TracebackType
 
 from forescale.local.errors import ServiceError
 
@@ -100,24 +100,30 @@ class Processes:
         self.stop()
 
 
+def ended_by_signals() -> AbstractContextManager[None]:
+    """While it lasts, SIGTERM unwinds the stack as Ctrl-C does, so that contexts stop what they have started."""
+
+    def end() -> None:
+        raise KeyboardInterrupt
+
+    return signals_handled(end, signal.SIGTERM)
+
+
 @contextmanager
-def ended_by_signals() -> Iterator[None]:
-    """While it lasts, SIGTERM unwinds the stack as Ctrl-C does, so that contexts stop what they have started.
+def signals_handled(handle: Callable[[], None], *signals: signal.Signals) -> Iterator[None]:
+    """While it lasts; what handled them before is put back.
 
     Elsewhere than in the main thread, where Python lets nobody handle signals, it does nothing.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-
-    def end(number: int, frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, end)
+    before = {number: signal.signal(number, lambda *_: handle()) for number in signals}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _sessions(leaders: set[int]) -> list[int]:

@@ -31,14 +31,11 @@ def sole_instance(home: Path) -> Iterator[None]:
         yield
 
 
-def end_leftovers(home: Path) -> list[int]:
-    """Kill the services of this folder, whoever started them; returns their ids."""
+def end_leftovers(home: Path) -> None:
+    """Kill the services of this folder, whoever started them."""
     import psutil
 
-    ended = []
     for process in psutil.process_iter():
         with suppress(psutil.Error, ProcessLookupError, PermissionError):
             if process.pid != os.getpid() and process.environ().get(MARK) == str(home):
                 os.kill(process.pid, signal.SIGKILL)
-                ended.append(process.pid)
-    return ended

@@ -5,7 +5,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, Protocol
 
-from airflow.sdk import Asset, Param
+from airflow.sdk import Asset, Param, task
 
 ARRIVAL_HISTORY = Asset("arrival_history")
 FORECASTS = Asset("forecasts")
@@ -26,6 +26,14 @@ ONE_TOPOLOGY = Param(
     title="Topology",
     description="Name of one topology file, without .yaml. Empty: those handed over, or else all.",
 )
+
+
+@task
+def topologies(params: Mapping[str, Any], triggering_asset_events: Mapping[Any, Iterable["_Event"]]) -> list[str]:
+    """The task that a DAG expands its others over."""
+    from forescale.settings import Settings
+
+    return topologies_to_do(params["topology"], triggering_asset_events, Settings().topologies)
 
 
 class _Event(Protocol):

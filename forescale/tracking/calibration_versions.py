@@ -85,7 +85,7 @@ def log_calibration(made: MadeCalibration, settings: Settings) -> str:
 def profiles_of_version(name: str, settings: Settings, topology: Topology | None = None) -> dict[str, OperatorProfile]:
     """Profiles by operator of a version, `models:/calibration-TOPOLOGY/3` or `models:/calibration-TOPOLOGY@champion`.
 
-    Raises TrackingError where there is no such version, or the store does not answer, and ProfileFileError where it is
+    Raises TrackingError where there is no such version, or the store does not answer, and FileError where it is
     not of the topology, if one is given.
     """
     told = _VERSION.fullmatch(name)

@@ -16,7 +16,9 @@ OURS = (
     "__init__.py",
     "files/__init__.py",
     "files/atomic.py",
+    "files/file_error.py",
     "files/profile.py",
+    "files/shown.py",
     "tracking/__init__.py",
     "tracking/calibration_files.py",
 )

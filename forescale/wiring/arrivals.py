@@ -6,7 +6,7 @@ from datetime import datetime
 from pathlib import Path
 
 from forecasting.arrivals.arrival_source import ArrivalSource
-from forecasting.arrivals.counting.event_files import EventColumns, EventFiles
+from forecasting.arrivals.counting.event_files import EventFiles
 from forecasting.arrivals.sources.steady import SteadySource
 from forecasting.errors import HistoryError
 from forescale.files.arrivals_section import EventsEntry, HeronEntry, KafkaEntry, PrometheusEntry, StormEntry
@@ -43,23 +43,11 @@ def steady_source(config: TopologyConfig, settings: Settings) -> SteadySource | 
 
 
 def event_files(arrivals: EventsEntry, settings: Settings) -> EventFiles:
-    columns = arrivals.columns
-    optional = {} if arrivals.not_before is None else {"not_before": arrivals.not_before}
-    return EventFiles(
-        path=below(settings.home, arrivals.path),
-        columns=EventColumns(columns.time, columns.source, columns.key, columns.id, columns.weight, columns.arrived),
-        format=arrivals.format,
-        source=arrivals.source,
-        timezone=arrivals.timezone,
-        coverage=Path(below(settings.home, arrivals.coverage)) if arrivals.coverage else None,
-        max_silence_s=arrivals.max_silence_s,
-        max_copy_gap_s=arrivals.max_copy_gap_s,
-        lateness_s=arrivals.lateness_s,
-        max_ahead_s=arrivals.max_ahead_s,
-        span_s=arrivals.span_s,
-        measures=arrivals.measures,
-        **optional,
-    )
+    given = arrivals.model_dump(exclude={"kind", "window_s", "quality", "columns"}, exclude_none=True)
+    given["path"] = below(settings.home, arrivals.path)
+    if arrivals.coverage:
+        given["coverage"] = Path(below(settings.home, arrivals.coverage))
+    return EventFiles(**given, columns=arrivals.columns)
 
 
 def below(home: Path, path: str) -> str:
@@ -85,44 +73,18 @@ def _over_the_network(config: TopologyConfig, settings: Settings) -> ArrivalSour
             case KafkaEntry():
                 from forecasting.arrivals.sources.kafka_offsets import KafkaOffsets
 
-                password = arrivals.password()
-                secret = {} if password is None else {"sasl.password": password.get_secret_value()}
-                return KafkaOffsets(
-                    arrivals.servers,
-                    arrivals.topics,
-                    settings={**arrivals.settings, **secret},
-                    timeout_s=arrivals.timeout_s,
-                    settle_s=arrivals.settle_s,
-                )
+                given = arrivals.of_the_source()
+                if (password := arrivals.password()) is not None:
+                    given["settings"]["sasl.password"] = password.get_secret_value()
+                return KafkaOffsets(**given)
             case PrometheusEntry():
                 from forecasting.arrivals.sources.prometheus import Prometheus
 
-                return Prometheus(
-                    arrivals.url,
-                    arrivals.queries,
-                    measures=arrivals.measures,
-                    scrape_interval_s=arrivals.scrape_interval_s,
-                    max_gap_s=arrivals.max_gap_s,
-                    ended_after_s=arrivals.ended_after_s,
-                    held_back=arrivals.held_back,
-                    headers=arrivals.headers(),
-                    timeout_s=arrivals.timeout_s,
-                    since=arrivals.since,
-                )
+                return Prometheus(**arrivals.of_the_source())
             case HeronEntry():
                 from forecasting.arrivals.sources.heron_tracker import HeronTracker
 
-                return HeronTracker(
-                    arrivals.url,
-                    cluster=arrivals.cluster,
-                    environ=arrivals.environ,
-                    topology=config.topology,
-                    spouts=arrivals.spouts,
-                    role=arrivals.role,
-                    streams=arrivals.streams,
-                    timeout_s=arrivals.timeout_s,
-                    headers=arrivals.headers(),
-                )
+                return HeronTracker(**arrivals.of_the_source(), topology=config.topology)
             case StormEntry():
                 return _storm(config, arrivals, settings)
             case _:
@@ -132,14 +94,5 @@ def _over_the_network(config: TopologyConfig, settings: Settings) -> ArrivalSour
 def _storm(config: TopologyConfig, arrivals: StormEntry, settings: Settings) -> SteadySource:
     from forecasting.arrivals.sources.storm_ui import StormUi
 
-    return StormUi(
-        arrivals.url,
-        config.topology,
-        arrivals.spouts,
-        settings.home / "readings" / config.topology,
-        max_gap_s=arrivals.max_gap_s,
-        ended_after_s=arrivals.ended_after_s,
-        saturated_capacity=arrivals.saturated_capacity,
-        timeout_s=arrivals.timeout_s,
-        headers=arrivals.headers(),
-    )
+    log = settings.home / "readings" / config.topology
+    return StormUi(**arrivals.of_the_source(), topology=config.topology, log=log)

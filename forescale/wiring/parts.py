@@ -1,5 +1,6 @@
 """From settings and a topology file to the parts they name: the clock, the cluster, the limits."""
 
+from dataclasses import fields
 from pathlib import Path
 
 from forecasting.arrivals.store import read_history
@@ -18,7 +19,7 @@ from planner.limits import Limits, RescaleTerms
 
 
 def topology_config(name: str, settings: Settings) -> TopologyConfig:
-    """The topology file of that name (or path). Raises TopologyFileError."""
+    """The topology file of that name (or path). Raises FileError."""
     return read_topology_file(find_topology_file(name, settings.topologies))
 
 
@@ -58,17 +59,9 @@ def simulator_of(config: TopologyConfig, entry: SimulatorEntry, settings: Settin
 
 
 def limits_of(planning: Planning) -> Limits:
-    return Limits(
-        planning.max_utilisation, planning.max_latency_s, planning.max_instances, dict(planning.max_parallelism)
-    )
+    return Limits(**planning.model_dump(include={field.name for field in fields(Limits)}))
 
 
 def rescale_terms_of(planning: Planning) -> RescaleTerms:
-    return RescaleTerms(
-        downtime_s=planning.downtime_s,
-        max_lag_s=planning.max_lag_s,
-        max_catch_up_s=planning.max_catch_up_s,
-        safety_s=planning.safety_s,
-        min_dwell_s=planning.min_dwell_s,
-        cost_instance_hours=planning.rescale_cost_instance_hours,
-    )
+    given = planning.model_dump(include={field.name for field in fields(RescaleTerms)})
+    return RescaleTerms(**given, cost_instance_hours=planning.rescale_cost_instance_hours)

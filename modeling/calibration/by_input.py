@@ -9,13 +9,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.optimize import nnls
 from scipy.special import fdtrc
 
+from modeling.arrays import Floats
 from modeling.calibration.measured import LONE_ERROR, Measured, measured, measured_ratio
-
-Floats = npt.NDArray[np.float64]
 
 SIGNIFICANT = 0.05
 MOST_COLLINEAR = 30.0
@@ -57,7 +55,7 @@ def told_apart(counts_in: Mapping[str, Floats], amounts: Floats, known: Mapping[
         return ByInput({name: measured_ratio(amounts, counts, lone_error)})
     shape = {name: known[name] for name in active} if known and all(known.get(name) for name in active) else {}
     weight = 1 / np.sqrt(np.sum(list(active.values()), axis=0))
-    together = weight * _sum({name: shape.get(name, 1.0) for name in active}, active)
+    together = weight * np.sum([shape.get(name, 1.0) * counts for name, counts in active.items()], axis=0)
     factor = float(together @ (weight * amounts) / (together @ together))
     left_together = float(((weight * amounts - factor * together) ** 2).sum())
     as_known = _scaled(shape, factor, left_together, together, lone_error)
@@ -108,10 +106,6 @@ def in_proportion(known: Mapping[str, float], inputs: Sequence[str], was: float,
         for name, ratio in known.items()
         if name in inputs
     }
-
-
-def _sum(ratio: Mapping[str, float], counts: Mapping[str, Floats]) -> Floats:
-    return np.asarray(np.sum([ratio[name] * counts[name] for name in counts], axis=0))
 
 
 def _scaled(

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from modeling.arrays import Floats
 from modeling.calibration.measured import Measured
 from modeling.calibration.offered_load import OfferedLoad, lacking_note, offered_load
 from modeling.calibration.operator_sample import OperatorSample
@@ -19,8 +19,6 @@ from modeling.calibration.sifting import WARM_S, Marked, Sifted, sifted
 from modeling.errors import ModelError
 from modeling.inputs.operator_profile import OperatorProfile, Profiles
 from modeling.inputs.topology import Topology
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,9 @@
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import ndtri, stdtrit
 
-Floats = npt.NDArray[np.float64]
+from modeling.arrays import Floats
 
 LEVEL = 0.95
 LONE_ERROR = 0.05

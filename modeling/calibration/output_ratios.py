@@ -4,15 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from modeling.arrays import Floats
 from modeling.calibration.by_input import in_proportion, told_apart
 from modeling.calibration.measured import Measured, measured_ratio
 from modeling.calibration.operator_sample import OperatorSample
 from modeling.calibration.service_time import counts_by
 from modeling.inputs.operator_profile import OperatorProfile
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -4,16 +4,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import ndtri
 
+from modeling.arrays import Floats
 from modeling.calibration.line import fitted_line
 from modeling.calibration.measured import LEVEL, Measured, measured, measured_ratio, unbounded
 from modeling.calibration.operator_sample import OperatorSample
 from modeling.calibration.spans import spans
 from modeling.inputs.operator_profile import OperatorProfile
-
-Floats = npt.NDArray[np.float64]
 
 FEWEST_SAMPLES = 4
 LEAST_SPREAD = 0.05

@@ -4,15 +4,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import fdtrc
 
+from modeling.arrays import Floats, Ints
 from modeling.calibration.line import Line, fitted_line
 from modeling.calibration.measured import Measured, measured
 from modeling.inputs.scale_efficiency import ScaleEfficiency
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 SIGNIFICANT = 0.01
 """A wrong exponent is extrapolated to parallelisms that nobody measured: adopted by mistake once in a hundred times."""
@@ -33,14 +30,6 @@ class ScaleFit:
     found: Measured
     anchor_error: float
     p: float
-
-
-@dataclass(frozen=True)
-class _Shape:
-    """left: squares that it leaves of log service times."""
-
-    line: Line
-    left: float
 
 
 def fitted_scale(
@@ -70,25 +59,27 @@ def fitted_scale(
     if left_flat <= 1e-18 * busy_s.size:
         return None
     mean_s = float(expected_s.sum() / tuples.sum())
-    power, added = _power(relative, parallelism, weights), _added(relative, parallelism, weights)
+    # log s = a + slope · log p.
+    power = fitted_line(np.log(parallelism.astype(np.float64)), np.log(relative), weights)
+    added, left_added = _added(relative, parallelism, weights)
     freedom = busy_s.size - 2
-    chosen = power
+    line, left = power, power.left
     # Both have two parameters, so that penalties cancel and the criteria differ by n · log of what is left.
-    if added is not None and busy_s.size * np.log(max(added.left, 1e-300) / max(power.left, 1e-300)) < -CLEARLY_BETTER:
-        chosen = added
-    spread = chosen.left / freedom
-    p = float(fdtrc(1, freedom, max(left_flat - chosen.left, 0.0) / spread)) if spread > 1e-24 else 0.0
-    if p > SIGNIFICANT or left_flat <= chosen.left:
+    if busy_s.size * np.log(max(left_added, 1e-300) / max(power.left, 1e-300)) < -CLEARLY_BETTER:
+        line, left = added, left_added
+    spread = left / freedom
+    p = float(fdtrc(1, freedom, max(left_flat - left, 0.0) / spread)) if spread > 1e-24 else 0.0
+    if p > SIGNIFICANT or left_flat <= left:
         return None
-    slope, error = chosen.line.slope, chosen.line.slope_error
-    if chosen is power:
+    slope, error = line.slope, line.slope_error
+    if line is power:
         exponent = float(np.clip(1 - slope, LEAST_EXPONENT, LARGEST_EXPONENT))
         found = measured(exponent, error, freedom)
         efficiency = ScaleEfficiency(exponent, 0.0, anchor, error, 0.0)
-        return ScaleFit(efficiency, "efficiency.exponent", found, error * abs(np.log(anchor) - chosen.line.mean_x), p)
+        return ScaleFit(efficiency, "efficiency.exponent", found, error * abs(np.log(anchor) - line.mean_x), p)
     found = measured(slope * mean_s, error * mean_s, freedom)
     efficiency = ScaleEfficiency(1.0, found.value, anchor, 0.0, found.error)
-    return ScaleFit(efficiency, "efficiency.coordination_s", found, error * abs(anchor - chosen.line.mean_x), p)
+    return ScaleFit(efficiency, "efficiency.coordination_s", found, error * abs(anchor - line.mean_x), p)
 
 
 def anchor_of(tuples: Floats, parallelism: Ints) -> int:
@@ -97,17 +88,13 @@ def anchor_of(tuples: Floats, parallelism: Ints) -> int:
     return max(counts, key=lambda p: (counts[p], p))
 
 
-def _power(relative: Floats, parallelism: Ints, weights: Floats) -> _Shape:
-    """log s = a + slope · log p."""
-    line = fitted_line(np.log(parallelism.astype(np.float64)), np.log(relative), weights)
-    return _Shape(line, line.left)
-
-
-def _added(relative: Floats, parallelism: Ints, weights: Floats) -> _Shape | None:
-    """s = a + slope · p, weighed so that residuals count relative to s; None where it would fall with p."""
+def _added(relative: Floats, parallelism: Ints, weights: Floats) -> tuple[Line, float]:
+    """s = a + slope · p, weighed so that residuals count relative to s, and the squares that it leaves of log s;
+    infinite where it would fall with p.
+    """
     x = parallelism.astype(np.float64)
     line = fitted_line(x, relative, weights / relative**2)
     fitted = line.at(x)
     if line.slope <= 0 or (fitted <= 0).any():
-        return None
-    return _Shape(line, float((weights * (np.log(relative) - np.log(fitted)) ** 2).sum()))
+        return line, np.inf
+    return line, float((weights * (np.log(relative) - np.log(fitted)) ** 2).sum())

@@ -10,14 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import chdtri
 
+from modeling.arrays import Flags, Floats
 from modeling.calibration.measured import LEVEL, measured
 from modeling.calibration.operator_sample import OperatorSample
 from modeling.inputs.operator_profile import OperatorProfile
-
-Floats = npt.NDArray[np.float64]
 
 FEWEST_SPANS = 2
 """Samples from which on their spread says how well a second moment is known."""
@@ -42,7 +40,7 @@ class _Spans:
     busy_s: Floats
     means_s: Floats
     squares_s2: Floats
-    mixed: npt.NDArray[np.bool_]
+    mixed: Flags
 
 
 def service_spread(
@@ -98,9 +96,7 @@ def _spans(
     return _Spans(busy_s, service_s, np.where(mixed, counts @ each_s**2, tuples * known.service_s**2), mixed)
 
 
-def _from_moments(
-    spans: _Spans, moments: Floats, tuples: Floats, chosen: npt.NDArray[np.bool_]
-) -> ServiceSpread | None:
+def _from_moments(spans: _Spans, moments: Floats, tuples: Floats, chosen: Flags) -> ServiceSpread | None:
     """None for squares that no times can have. The interval is the wider of two: as of gamma values, and by the spread
     of what the samples say. A lone sample tells no spread: its interval is as of log-normal values, whose tails are
     heavy.

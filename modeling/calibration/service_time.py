@@ -4,16 +4,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
+from modeling.arrays import Floats, Ints
 from modeling.calibration.by_input import ByInput, in_proportion, told_apart
 from modeling.calibration.measured import Measured, measured, measured_ratio
 from modeling.calibration.operator_sample import OperatorSample
 from modeling.calibration.scale_fit import anchor_of, fitted_scale
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.scale_efficiency import LINEAR, ScaleEfficiency
-
-Floats = npt.NDArray[np.float64]
 
 FEWEST_TUPLES = 100
 """Fewer tuples say too little of a mean, whose error is then above 10 % for exponential service times."""
@@ -124,9 +122,7 @@ def _shape(profile: OperatorProfile, parallelism: int) -> float:
     return max(1e-6, profile.service_s_of("", parallelism) / profile.service_s)
 
 
-def _at_anchor(
-    busy_s: Floats, tuples: Floats, parallelism: npt.NDArray[np.int64], efficiency: ScaleEfficiency
-) -> float:
+def _at_anchor(busy_s: Floats, tuples: Floats, parallelism: Ints, efficiency: ScaleEfficiency) -> float:
     """The service time at the anchor that explains all busy seconds: it is in proportion to them but for what
     coordination adds.
     """

@@ -4,14 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from modeling.arrays import Floats, Ints
 from modeling.flow.rates import Given, KnownDealing, OperatorFlow
 from modeling.flow.routing import POINTWISE
 from modeling.inputs.placed import Placed
 from modeling.inputs.topology import Stream
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -66,7 +64,7 @@ def crossing(
     return Crossing(given, of[:, :, :, None] * to[:, None, None, :])
 
 
-def by_place(shares: Floats, place: npt.NDArray[np.int64], places: int) -> Floats:
+def by_place(shares: Floats, place: Ints, places: int) -> Floats:
     """Shares of instances, shape (plans, terms, instances), added up by where they sit: (plans, terms, places).
 
     place: shape (plans, instances), -1 for nowhere.

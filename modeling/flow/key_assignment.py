@@ -4,15 +4,11 @@ from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 
+from modeling.arrays import Floats, Ints
 from modeling.errors import ModelError
 from modeling.inputs.key_histogram import KeyHistogram
 from modeling.inputs.topology import Engine
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-
 
 THROWS = 1024
 """Times that light keys are thrown on instances: the mean of the busiest is then known to some tenths of a per cent."""

@@ -3,10 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from modeling.arrays import Floats, Ints
 
 ALIKE = 0.01
 """Instances that differ by so small a part of what the busiest is given count as one kind with their mean, where they

@@ -6,16 +6,13 @@ from typing import ClassVar
 
 import networkx as nx
 import numpy as np
-import numpy.typing as npt
 
+from modeling.arrays import Flags, Floats, Ints
 from modeling.flow.crossing import Crossing, by_place
 from modeling.flow.rates import OperatorFlow
 from modeling.inputs.placed import Placed
 from modeling.inputs.site import Site
 from modeling.inputs.topology import Engine, Grouping, Topology
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -118,13 +115,11 @@ class SiteUse:
         nodes = self._plans.nodes if self.links else ()
         return [*containers[: self._containers], *(LinkLimit(a, b) for a in nodes for b in nodes)]
 
-    def slows(self, fed: Flags) -> Flags:
-        """Which sources each limit slows when it is reached, shape (plans, limits, sources): a full container those
-        that feed its operators, a full link all of them; in Heron backpressure stops every source.
-
-        fed: shape (operators, sources).
+    def slows(self) -> Flags:
+        """Which sources each limit slows when it is full, shape (plans, operators and limits, sources): an operator
+        those that feed it, a container those that feed its operators, a link all; in Heron each of them all.
         """
-        plans = len(self._plans.plans)
+        fed, plans = feeding_sources(self._topology), len(self._plans.plans)
         # What is in no container is put in one more, which is left out.
         containers = np.zeros((plans, self._containers + 1, fed.shape[1]), dtype=bool)
         for slowed, name in zip(fed, self._topology.order, strict=True) if self._containers else ():
@@ -132,10 +127,11 @@ class SiteUse:
             there[np.arange(plans)[:, None], self._plans.container[name]] = True
             containers |= there[:, :, None] & slowed
         links = np.ones((plans, self.links, fed.shape[1]), dtype=bool)
-        return np.concatenate([containers[:, : self._containers], links], axis=1)
+        operators = np.broadcast_to(fed, (plans, *fed.shape))
+        return np.concatenate([operators, containers[:, : self._containers], links], axis=1)
 
 
-def _by_plan(of_rows: Floats, row: npt.NDArray[np.int64]) -> Floats:
+def _by_plan(of_rows: Floats, row: Ints) -> Floats:
     return of_rows if of_rows.shape[0] == 1 else np.asarray(of_rows[row])
 
 

@@ -1,147 +1,185 @@
-"""Linear flows: what one plan makes of any rates, worked out once. For simulations, which ask it every few seconds.
+"""Linear flows: what plans make of any rates, worked out once. For searches and simulations, which ask it many times.
 
 Rates are weighted sums of what sources take in and of what windows give out. The weights come from one pass of the
 recursion (modeling/flow/rates.py) in which each of these inputs gives a tuple a second alone, in a scenario of its own.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import mul
 
 import numpy as np
-import numpy.typing as npt
 
+from modeling.arrays import Flags, Floats, Ints
 from modeling.flow.crossing import crossing
-from modeling.flow.limits import SiteUse, feeding_sources
-from modeling.flow.plan_rates import plan_flows
+from modeling.flow.limits import SiteUse
 from modeling.flow.rates import Given, KnownDealing, OperatorFlow, left_by_window, operator_flows
 from modeling.flow.scenarios import Scenarios
-from modeling.flow.throughput import FULL, SEARCH_STEP
 from modeling.inputs.operator_profile import Profiles
-from modeling.inputs.physical_plan import PhysicalPlan
-from modeling.inputs.placed import placed
+from modeling.inputs.placed import Placed
 from modeling.inputs.site import NOWHERE, Site
 from modeling.inputs.topology import Topology
 from modeling.inputs.windowed_output import WindowedOutput
 
-Floats = npt.NDArray[np.float64]
 Weights = tuple[float, ...]
 
-_CUTS, _ROUNDS = 2**8, 5
-"""A crossing is sought among so many points of what is left, so often: down to 2^-40 of it."""
+FULL = 1 - 1e-12
+"""What a limit is full at, but for rounding."""
+
+_UPWARDS: Floats = 1.5 ** np.arange(36.0)
+"""Steps in which a crossing is sought; what does not saturate at a million times the load has other limits."""
+_DOWNWARDS: Floats = 0.5 ** np.arange(60.0)
+_CUTS, _ROUNDS = 8, 14
+"""Then it is sought among so many parts of what is left, so often: down to 2^-42 of it."""
 
 
 @dataclass(frozen=True)
 class WindowInputs:
-    """A window between inputs. entering: of each term, shape (terms, inputs). streams: of each term. first: number of
-    the input that is what leaves of the first term; the others follow.
+    """A window between inputs. entering: of each term, shape (draws, terms, inputs). streams: of each term. factor: of
+    what leaves, shape (draws or 1,). first: number of the input that is what leaves of the first term; the others
+    follow.
     """
 
     window: WindowedOutput
     entering: Floats
     streams: tuple[str, ...]
+    factor: Floats
     first: int
 
 
 @dataclass(frozen=True)
 class LinearFlows:
-    """Inputs are the sources, and then the terms of each stream that leaves a window, in topological order.
+    """One plan. Inputs are the sources, and then the terms of each stream that leaves a window, in topological order.
 
-    flows: of one plan, in topological order; scenario n is one tuple a second of input n alone. use: of each limit
-    (operators, containers, links) what each input uses of it, full at 1; of several instances, all that may be the
-    busiest. slows: which sources each limit slows when it is full.
+    rows: what each input uses of a limit (operators, containers, links), full at 1; of several instances, of all that
+    may be the busiest; shape (draws, rows, inputs), one draw of parameters for each case that is asked, or 1 for all.
+    first_row: of each limit. slows: which sources each limit slows when it is full, shape (limits, sources).
     """
 
-    flows: tuple[OperatorFlow, ...]
     windows: tuple[WindowInputs, ...]
-    use: tuple[tuple[Weights, ...], ...]
-    slows: tuple[tuple[bool, ...], ...]
+    rows: Floats
+    first_row: Ints
+    slows: Flags
+    operators: int
+
+    def taken(self, numbers: Ints) -> "LinearFlows":
+        """Of these cases."""
+        if len(self.rows) == 1:
+            return self
+        windows = [
+            replace(w, entering=w.entering[numbers], factor=w.factor[numbers] if len(w.factor) > 1 else w.factor)
+            for w in self.windows
+        ]
+        return replace(self, windows=tuple(windows), rows=self.rows[numbers])
 
     def inputs_per_s(self, taken_per_s: Sequence[float]) -> Sequence[float]:
-        """Of all inputs, of what each source takes in."""
+        """Of all inputs, of what each source takes in, in one case."""
         if not self.windows:
             return taken_per_s
-        return list(self._inputs_per_s(np.array(taken_per_s)[:, None])[:, 0].tolist())
+        return list(self._inputs_per_s(np.array(taken_per_s)[None, :, None])[0, :, 0].tolist())
 
     def used(self, inputs_per_s: Sequence[float]) -> list[float]:
-        """The part of each limit that is in use."""
-        return [max([dot(row, inputs_per_s) for row in rows]) for rows in self.use]
+        """The part of each limit that is in use, in one case."""
+        return [max([dot(row, inputs_per_s) for row in rows]) for rows in self._weights]
 
-    def let_in(self, base_per_s: Sequence[float], more_per_s: Sequence[float]) -> tuple[list[float], list[int]]:
-        """What of more than a base each source takes in, and the numbers of the limits that are full then. All of the
-        base is taken in.
+    def let_in(self, base_per_s: Floats, more_per_s: Floats) -> tuple[Floats, Flags]:
+        """What of more than a base each source takes in under backpressure, shape (cases, sources), and which limits
+        are full then, shape (cases, limits): the fixed point at which no limit is exceeded. The base is taken in whole.
 
-        As `Capacity.throughput_per_s`: the limit that is full first slows its sources in proportion, then the next one;
-        containers and links only once no operator is exceeded.
+        The limit that is full first slows its sources in proportion, then the next one, so there are at most as many
+        rounds as limits; containers and links only once no operator is exceeded, so that larger containers never lower
+        what a source takes in.
         """
-        more, full = list(more_per_s), list[int]()
-        for among in (range(len(self.flows)), range(len(self.flows), len(self.use))):
-            for _ in among:
-                part, limit = (self._first_crossing if self.windows else self._first_full)(base_per_s, more, among)
-                if part >= FULL:
+        more, full = more_per_s, np.zeros((len(more_per_s), len(self.first_row)), dtype=bool)
+        for among in (slice(0, self.operators), slice(self.operators, len(self.first_row))):
+            for _ in range(among.stop - among.start):
+                part, limit = (self._first_crossed if self.windows else self._first_full)(base_per_s, more, among)
+                over = np.flatnonzero(part < FULL)
+                if not over.size:
                     break
-                full.append(limit)
-                more = [each * part if slow else each for each, slow in zip(more, self.slows[limit], strict=True)]
+                full[over, limit[over]] = True
+                more = np.where((part < FULL)[:, None] & self.slows[limit], more * part[:, None], more)
         return more, full
 
-    def _first_full(self, base_per_s: Sequence[float], more_per_s: Sequence[float], among: range) -> tuple[float, int]:
-        """At what part of what is more the first of these limits is full, and its number; 1 where none is."""
-        first, limit = 1.0, -1
-        for number in among:
-            for row in self.use[number]:
-                more = dot(row, more_per_s)
-                base = dot(row, base_per_s)
-                if base + more > 1 / FULL and max(1 - base, 0.0) < first * more:
-                    first, limit = max(1 - base, 0.0) / more, number
-        return first, limit
-
-    def _first_crossing(
-        self, base_per_s: Sequence[float], more_per_s: Sequence[float], among: range
-    ) -> tuple[float, int]:
-        """_first_full where windows give less for more: as `Capacity.first_crossing`."""
-        base, more = np.array(base_per_s)[:, None], np.array(more_per_s)[:, None]
+    def first_crossing(self, base_per_s: Floats, more_per_s: Floats, asked: Flags | None = None) -> tuple[Floats, Ints]:
+        """The part of what is more at which one of the limits that are asked for is first full, and which, in each
+        case: sought upwards from the whole, or from the half, the quarter and so on that none exceeds. Infinite where
+        nothing is more. asked: shape (cases or 1, limits), all where None.
+        """
 
         def used(parts: Floats) -> Floats:
-            every = self._rows @ self._inputs_per_s(base + more * parts)
-            return np.asarray(np.maximum.reduceat(every, self._first_row)[among.start : among.stop])
+            every = self._used(base_per_s[:, :, None] + more_per_s[:, :, None] * parts[:, None])
+            return every if asked is None else np.where(asked[:, :, None], every, -np.inf)
 
-        before, after = used(np.array([0.0, 1.0])).T
-        free, over = before < FULL, after > 1 / FULL
-        if (stuck := over & ~free & (after > before)).any():
-            return 0.0, among[int(stuck.argmax())]
-        if not (over & free).any():
-            return 1.0, -1
-        halves: Floats = 0.5 ** np.arange(1.0, 60.0)
-        low = halves[(used(halves)[free].max(axis=0) < 1).argmax()]
-        points = low * SEARCH_STEP ** np.arange(np.ceil(np.log(1 / low) / np.log(SEARCH_STEP)) + 1)
-        for _ in range(_ROUNDS):
-            above = used(points)[free].max(axis=0) >= 1
-            if not above.any():
-                return 1.0, -1
-            first = max(1, int(above.argmax()))
-            points = np.linspace(points[first - 1], points[first], _CUTS + 1)
-        at = np.where(free, used(points[-1:])[:, 0], -np.inf)
-        return float(points[-1]), among[int(at.argmax())]
+        def at(points: Floats, number: Ints) -> Floats:
+            return np.take_along_axis(points, number[:, None], axis=1)
+
+        def is_full(parts: Floats) -> Flags:
+            return np.asarray(used(parts).max(axis=1) >= 1)
+
+        cases = len(more_per_s)
+        low = np.ones((cases, 1))
+        if is_full(low).any():
+            low = _DOWNWARDS[(~is_full(np.tile(_DOWNWARDS, (cases, 1)))).argmax(axis=1)][:, None]
+        points = low * _UPWARDS
+        above = is_full(points)
+        found = above.any(axis=1) & more_per_s.any(axis=1)
+        for _ in range(_ROUNDS if found.any() else 0):
+            first = np.where(above.any(axis=1), above.argmax(axis=1), points.shape[1] - 1).clip(1)
+            low, high = at(points, first - 1), at(points, first)
+            points = low + (high - low) * np.linspace(0, 1, _CUTS + 1)
+            above = is_full(points)
+        first = np.where(above.any(axis=1), above.argmax(axis=1), points.shape[1] - 1)
+        part = np.where(found, at(points, first)[:, 0], np.inf)
+        return part, used(np.where(found, part, 1.0)[:, None])[:, :, 0].argmax(axis=1)
+
+    def _first_full(self, base_per_s: Floats, more_per_s: Floats, among: slice) -> tuple[Floats, Ints]:
+        """At what part of what is more the first of these limits is full, and its number; 1 where none is."""
+        of = self._limit_of_row
+        rows = slice(*np.searchsorted(of, (among.start, among.stop)).tolist())
+        base, more = (np.einsum("cri,ci->cr", self.rows[:, rows], each) for each in (base_per_s, more_per_s))
+        over = base + more > 1 / FULL
+        parts = np.where(over, np.maximum(1 - base, 0) / np.where(over, more, 1), 1)
+        first = parts.argmin(axis=1)
+        return parts[np.arange(len(parts)), first], of[rows][first]
+
+    def _first_crossed(self, base_per_s: Floats, more_per_s: Floats, among: slice) -> tuple[Floats, Ints]:
+        """_first_full where windows give less for more."""
+        before, after = (self._used(each[:, :, None])[:, :, 0] for each in (base_per_s, base_per_s + more_per_s))
+        asked = np.zeros(before.shape, dtype=bool)
+        asked[:, among] = True
+        over = asked & (after > 1 / FULL)
+        stuck = over & (before >= FULL) & (after > before)
+        parts, limits = np.where(stuck.any(axis=1), 0.0, 1.0), stuck.argmax(axis=1)
+        sought = np.flatnonzero((over & (before < FULL)).any(axis=1) & ~stuck.any(axis=1))
+        if sought.size:
+            free = (asked & (before < FULL))[sought]
+            some = self.taken(sought)
+            parts[sought], limits[sought] = some.first_crossing(base_per_s[sought], more_per_s[sought], free)
+        return parts, limits
 
     @cached_property
-    def _rows(self) -> Floats:
-        """Of all limits, one after another, shape (rows, inputs)."""
-        return np.array([row for rows in self.use for row in rows])
+    def _limit_of_row(self) -> Ints:
+        return np.repeat(np.arange(len(self.first_row)), np.diff([*self.first_row, self.rows.shape[1]]))
 
     @cached_property
-    def _first_row(self) -> npt.NDArray[np.int64]:
-        """Of each limit."""
-        return np.cumsum([0, *map(len, self.use[:-1])])
+    def _weights(self) -> tuple[tuple[Weights, ...], ...]:
+        """Of each limit, in one case; plain numbers, which are quicker than arrays for the few that there are."""
+        return tuple(tuple(map(tuple, rows.tolist())) for rows in np.split(self.rows[0], self.first_row[1:]))
+
+    def _used(self, taken_per_s: Floats) -> Floats:
+        """The part of each limit that is in use, shape (cases, limits, points), of (cases, sources, points)."""
+        return np.maximum.reduceat(self.rows @ self._inputs_per_s(taken_per_s), self.first_row, axis=1)
 
     def _inputs_per_s(self, taken_per_s: Floats) -> Floats:
-        """Shape (inputs, cases), of (sources, cases)."""
-        sources = len(taken_per_s)
-        found = np.zeros((sources + sum(len(each.streams) for each in self.windows), taken_per_s.shape[1]))
-        found[:sources] = taken_per_s
+        """Shape (cases, inputs, points), of (cases, sources, points)."""
+        cases, sources, points = taken_per_s.shape
+        found = np.zeros((cases, self.rows.shape[2], points))
+        found[:, :sources] = taken_per_s
         for each in self.windows:
-            leaving = left_by_window(each.window, each.streams, (each.entering @ found)[None])[0]
-            found[each.first : each.first + len(leaving)] = leaving
+            leaving = left_by_window(each.window, each.streams, each.entering @ found) * each.factor[:, None, None]
+            found[:, each.first : each.first + leaving.shape[1]] = leaving
         return found
 
 
@@ -151,36 +189,85 @@ def dot(weights: Weights, inputs: Sequence[float]) -> float:
     return total
 
 
-def linear_flows(topology: Topology, profiles: Profiles, plan: PhysicalPlan, site: Site = NOWHERE) -> LinearFlows:
-    """Raises ModelError for a plan or profiles that do not fit the topology."""
-    sources, some = len(topology.sources), dict.fromkeys(topology.sources, 1.0)
-    terms = {flow.name: len(flow.streams) for flow in plan_flows(topology, profiles, plan, some, site)}
-    opened = [s for name in topology.order for s in topology.outputs(name) if s.name in profiles[name].windowed]
-    begins = np.cumsum([sources, *(terms[stream.upstream] for stream in opened)])
-    unit = np.eye(int(begins[-1]))
-    leaving = {s.name: unit[begin:end] for s, begin, end in zip(opened, begins, begins[1:], strict=False)}
-    plans, known = placed([plan], topology.order, site), KnownDealing(topology, profiles)
-    use, given, flows = SiteUse(topology, plans, site), dict[str, Given](), list[OperatorFlow]()
-    for flow in operator_flows(topology, profiles, plans, Scenarios(unit[:, :sources], leaving_per_s=leaving), known):
-        streams = topology.inputs(flow.name) if use.links else ()
-        use.take(flow, [(s.name, crossing(s, plans, given, flow, known)) for s in streams])
-        given |= flow.given
-        flows.append(flow)
-    windows = []
-    for stream, begin in zip(opened, begins, strict=False):
-        before = next(flow for flow in flows if flow.name == stream.upstream)
-        entering = before.term_per_s[0] * before.copies[0][:, None]
-        windows.append(WindowInputs(before.profile.windowed[stream.name], entering, before.streams, int(begin)))
-    rows = [_undominated(flow.busy()[0]) for flow in flows]
-    rows += [(tuple(row),) for row in use.used()[0].tolist()] if use.count else []
-    slows = np.concatenate([feeding_sources(topology), use.slows(feeding_sources(topology))[0]])
-    return LinearFlows(tuple(flows), tuple(windows), tuple(rows), tuple(map(tuple, slows.tolist())))
+class LinearPlans:
+    """Several plans under the same scenarios, of which the parameters alone matter.
+
+    flows: in topological order; scenario n is one tuple a second of input n alone, with the first parameters, then with
+    the next ones.
+    """
+
+    def __init__(
+        self,
+        topology: Topology,
+        profiles: Profiles,
+        plans: Placed,
+        site: Site = NOWHERE,
+        known: KnownDealing | None = None,
+        draws: Scenarios | None = None,
+    ) -> None:
+        known = known or KnownDealing(topology, profiles)
+        sources = len(topology.sources)
+        one = Scenarios(np.ones((1, sources)))
+        draws = draws or one
+        windows = [s for name in topology.order for s in topology.outputs(name) if s.name in profiles[name].windowed]
+        self._draws = draws.count
+        opened: dict[str, slice] = {}
+        inputs = sources
+        if windows:
+            terms = {flow.name: len(flow.streams) for flow in operator_flows(topology, profiles, plans, one, known)}
+            for stream in windows:
+                opened[stream.name] = slice(inputs, inputs := inputs + terms[stream.upstream])
+        unit = np.tile(np.eye(inputs), (1, draws.count))
+        units = Scenarios(
+            unit[:sources].T,
+            draws.parameters.map(lambda each: np.repeat(each, inputs)),
+            {name: unit[at] for name, at in opened.items()},
+        )
+        self._use = SiteUse(topology, plans, site)
+        self._slows = self._use.slows()
+        flows, given = list[OperatorFlow](), dict[str, Given]()
+        for flow in operator_flows(topology, profiles, plans, units, known):
+            streams = topology.inputs(flow.name) if self._use.links else ()
+            self._use.take(flow, [(s.name, crossing(s, plans, given, flow, known)) for s in streams])
+            given |= flow.given
+            flows.append(flow)
+        self.flows = tuple(flows)
+        self._windows = [(stream, next(f for f in flows if f.name == stream.upstream)) for stream in windows]
+        self._opened = opened
+        self._factor = draws.parameters.selectivity_factor
+        self._site_used = self._by_draw(self._use.used()) if self._use.count else None
+        self._busy = {flow.name: flow.busy() for flow in flows}
+        self._known_rows: dict[tuple[str, int], Floats] = {}
+
+    def of(self, plan: int) -> LinearFlows:
+        """Of the plan with this number."""
+        parts = [self._rows(flow, int(flow.row[plan])) for flow in self.flows]
+        if self._site_used is not None:
+            parts += np.split(self._site_used[plan].transpose(1, 0, 2), self._use.count, axis=1)
+        windows = []
+        for stream, flow in self._windows:
+            row = flow.row[plan]
+            entering = self._by_draw(flow.term_per_s[row] * flow.copies[row][:, None]).transpose(1, 0, 2)
+            window, factor = flow.profile.windowed[stream.name], self._factor.get(stream.name, np.ones(1))
+            windows.append(WindowInputs(window, entering, flow.streams, factor, self._opened[stream.name].start))
+        first_row = np.cumsum([0, *(part.shape[1] for part in parts[:-1])])
+        rows = np.concatenate(parts, axis=1)
+        return LinearFlows(tuple(windows), rows, first_row, self._slows[plan], len(self.flows))
+
+    def _rows(self, flow: OperatorFlow, row: int) -> Floats:
+        if (flow.name, row) not in self._known_rows:
+            rows = _undominated(self._busy[flow.name][row])
+            self._known_rows[flow.name, row] = self._by_draw(rows).transpose(1, 0, 2)
+        return self._known_rows[flow.name, row]
+
+    def _by_draw(self, of_units: Floats) -> Floats:
+        return of_units.reshape(*of_units.shape[:-1], self._draws, of_units.shape[-1] // self._draws)
 
 
-def _undominated(rows: Floats) -> tuple[Weights, ...]:
+def _undominated(rows: Floats) -> Floats:
     """Without those that others are never less than."""
     kept = np.empty((0, rows.shape[1]))
     for row in rows[np.argsort(-rows.sum(axis=1), kind="stable")]:
         if not (kept >= row * (1 - 1e-15)).all(axis=1).any():
             kept = np.append(kept, row[None], axis=0)
-    return tuple(map(tuple, kept.tolist()))
+    return kept

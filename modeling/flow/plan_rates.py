@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from modeling.arrays import Floats
 from modeling.errors import ModelError
 from modeling.flow.rates import KnownDealing, OperatorFlow, operator_flows
 from modeling.flow.scenarios import Scenarios
@@ -16,8 +16,6 @@ from modeling.inputs.placed import placed
 from modeling.inputs.site import NOWHERE, Site
 from modeling.inputs.topology import Topology
 
-Floats = npt.NDArray[np.float64]
-
 
 @dataclass(frozen=True)
 class Rates:
@@ -26,8 +24,8 @@ class Rates:
     stream_per_s: per stream name, before it is dealt (an ALL stream counts once). instance_per_s: per operator the
     tuples into each instance, shape (parallelism,), summed over all streams that enter it. busy: per operator the
     utilisation of each instance. service_s: seconds per tuple of each instance, over its streams and on its node.
-    cores: that each instance keeps in use. bounds: streams of which the busiest instance is only bounded, since their
-    keys, or what the engine does with them, are not known.
+    cores: that each instance keeps in use. bounds: streams of which the busiest instance is only bounded, since not
+    all of their keys are known, or not what the engine does with them.
     """
 
     stream_per_s: Mapping[str, float]

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from modeling.arrays import Floats, Ints
 from modeling.flow.kinds import Kinds, kinds_of
 from modeling.flow.routing import POINTWISE, Dealing, dealing
 from modeling.flow.scenarios import Scenarios
@@ -21,9 +21,6 @@ from modeling.inputs.operator_profile import OperatorProfile, Profiles
 from modeling.inputs.placed import Placed
 from modeling.inputs.topology import Grouping, Stream, Topology
 from modeling.inputs.windowed_output import WindowedOutput
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -64,7 +61,8 @@ class OperatorFlow:
     each instance's node, shape (rows, most instances); None where all are 1. cv2: of service times within a stream,
     shape (scenarios or 1,). cpu_s: CPU seconds per tuple, likewise, None where nobody measured it. poll_s: seconds of
     its time that a tuple takes up at least, at a source that polls. bounds: streams of which the busiest instance is
-    only bounded in some plan. given: per stream that leaves.
+    only bounded in some plan, since not all keys are known, or not what the engine does with them. given: per stream
+    that leaves.
     """
 
     profile: OperatorProfile
@@ -294,7 +292,7 @@ def left_by_window(window: WindowedOutput, streams: Sequence[str], entering_per_
     for at, of in enumerate(streams):
         by_stream[of] = by_stream.get(of, np.zeros(1)) + entering_per_s[:, at]
     taken = entering_per_s.sum(axis=1)
-    ratio = np.where(taken > 0, window.given_at_once_per_s(by_stream) / np.where(taken > 0, taken, 1.0), 0.0)
+    ratio = np.where(taken > 0, window.given_per_s(by_stream) / np.where(taken > 0, taken, 1.0), 0.0)
     return np.asarray(entering_per_s * ratio[:, None])
 
 
@@ -318,7 +316,7 @@ def _merged(
 
 
 class KnownDealing:
-    """How streams are dealt, worked out once for each parallelism; operators with the very same keys share."""
+    """How streams are dealt, worked out once for each parallelism; operators with the same keys share."""
 
     def __init__(self, topology: Topology, profiles: Profiles) -> None:
         self._topology = topology
@@ -347,7 +345,7 @@ class KnownDealing:
             stream.shares,
             down,
             reader.max_parallelism,
-            id(keys) if stream.grouping is Grouping.FIELDS else 0,
+            keys if stream.grouping is Grouping.FIELDS else None,
             up if pointwise else 0,
             None if containers is None else tuple(each.tobytes() for each in containers),
         )

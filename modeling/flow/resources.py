@@ -10,17 +10,15 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
-import numpy.typing as npt
 
+from modeling.arrays import Floats
 from modeling.errors import ModelError
 from modeling.flow.key_assignment import key_shares
 from modeling.flow.plan_rates import Rates
 from modeling.inputs.operator_profile import Profiles
-from modeling.inputs.physical_plan import Container, Instance, PhysicalPlan
+from modeling.inputs.physical_plan import Container, PhysicalPlan
 from modeling.inputs.site import ContainerSize, Site
 from modeling.inputs.topology import Topology
-
-Floats = npt.NDArray[np.float64]
 
 FULL_MEMORY = 0.85
 """Share of its memory above which a container has little room left between two garbage collections."""
@@ -249,10 +247,11 @@ def _remedy(
     unit: str,
 ) -> str:
     """Which instance to move: the smallest that is enough, else the largest; or to split one that fits nowhere."""
-    sizes = [(_need(needs, instance), instance) for instance in packing[number].instances]
+    known = [(needs[instance.operator], instance) for instance in packing[number].instances]
+    sizes = [(0.0 if each is None else float(each[instance.index]), instance) for each, instance in known]
     largest, of = max(sizes)
     if largest > bound:
-        return f"raise the parallelism of {of.operator!r} ({_named(of)} alone needs {largest:.4g} {unit})"
+        return f"raise the parallelism of {of.operator!r} ({of} alone needs {largest:.4g} {unit})"
     excess = float(used[number]) - bound
     size, moved = min((each for each in sizes if each[0] >= excess), default=(largest, of))
     room = np.delete(bound - used, number)
@@ -260,16 +259,7 @@ def _remedy(
     where = "elsewhere"
     if room.size and float(room.max()) >= size:
         where = f"to container {others[int(room.argmax())]}, which has {float(room.max()):.4g} left"
-    return f"move {_named(moved)} ({size:.4g} {unit}) {where}"
-
-
-def _need(needs: Mapping[str, Floats | None], instance: Instance) -> float:
-    needed = needs[instance.operator]
-    return 0.0 if needed is None else float(needed[instance.index])
-
-
-def _named(instance: Instance) -> str:
-    return f"{instance.operator}[{instance.index}]"
+    return f"move {moved} ({size:.4g} {unit}) {where}"
 
 
 def _fits_no_container(

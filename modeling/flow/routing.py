@@ -4,15 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from modeling.arrays import Floats
 from modeling.errors import ModelError
 from modeling.flow.key_assignment import key_shares, key_shares_are_exact
 from modeling.inputs.key_histogram import KeyHistogram
 from modeling.inputs.topology import Engine, Grouping
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 POINTWISE = (Grouping.FORWARD, Grouping.RESCALE, Grouping.LOCAL_OR_SHUFFLE)
 """Groupings under which what an instance gets depends on which instance gave it."""
@@ -28,15 +25,6 @@ class Dealing:
 
     shares: Floats
     exact: bool = True
-
-    def dealt_per_s(self, given_per_s: Floats) -> Floats:
-        """Tuples per second into each downstream instance, shape (…, downstream), of given_per_s, shape (…, upstream).
-
-        Nothing is lost: the sum stays, unless the stream is broadcast.
-        """
-        if self.shares.ndim == 1:
-            return np.asarray(given_per_s.sum(axis=-1, keepdims=True) * self.shares)
-        return np.asarray(given_per_s @ self.shares)
 
 
 def dealing(

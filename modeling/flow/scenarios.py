@@ -1,15 +1,14 @@
 """Scenarios: loads, each with the parameters that the profiles would have under it."""
 
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from typing import TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
+from modeling.arrays import Floats, Ints
 from modeling.inputs.operator_profile import OperatorProfile
 
-Floats = npt.NDArray[np.float64]
 Key = TypeVar("Key", bound=Hashable)
 
 
@@ -41,7 +40,7 @@ class Parameters:
         """Whether all is as profiled, but perhaps for variation."""
         return not any(getattr(self, each.name) for each in fields(self) if each.name != "service_cv2")
 
-    def service_s(self, profile: OperatorProfile, stream: str, parallelism: npt.NDArray[np.int64]) -> Floats:
+    def service_s(self, profile: OperatorProfile, stream: str, parallelism: Ints) -> Floats:
         """Mean busy seconds per tuple of one stream, shape (rows, scenarios or 1). parallelism: shape (rows,)."""
         name = profile.operator
         each = profile.efficiency.service_s(
@@ -93,17 +92,6 @@ class Scenarios:
     def count(self) -> int:
         return int(self.loads_per_s.shape[0])
 
-    def with_loads(self, loads_per_s: Floats) -> "Scenarios":
-        """As many other loads, all else alike."""
-        return replace(self, loads_per_s=loads_per_s)
-
-    def taken(self, numbers: npt.NDArray[np.int64]) -> "Scenarios":
-        """These scenarios; a number may come several times."""
-        return self._chosen(numbers)
-
-    def part(self, begin: int, end: int) -> "Scenarios":
-        return self._chosen(slice(begin, end))
-
-    def _chosen(self, which: npt.NDArray[np.int64] | slice) -> "Scenarios":
+    def part(self, which: slice) -> "Scenarios":
         leaving_per_s = {stream: each[:, which] for stream, each in self.leaving_per_s.items()}
         return Scenarios(self.loads_per_s[which], self.parameters.map(lambda each: each[which]), leaving_per_s)

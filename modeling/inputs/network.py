@@ -5,12 +5,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from modeling.arrays import Flags, Floats, Ints
 from modeling.errors import ModelError
-from modeling.inputs.vivaldi import MeasuredDelay, vivaldi_coordinates
-
-Floats = npt.NDArray[np.float64]
+from modeling.inputs.vivaldi import vivaldi_coordinates
 
 
 @dataclass(frozen=True)
@@ -28,8 +26,11 @@ class MeasuredLink:
     bandwidth_mbit_per_s: float | None = None
 
     def __post_init__(self) -> None:
-        MeasuredDelay(self.first, self.second, self.delay_ms)
         where = f"link between {self.first!r} and {self.second!r}"
+        if self.first == self.second:
+            raise ModelError(f"{where}: a node has no delay to itself; give two nodes")
+        if not np.isfinite(self.delay_ms) or self.delay_ms <= 0:
+            raise ModelError(f"{where}: delay_ms is {self.delay_ms}; give finite milliseconds above 0, or leave it out")
         if self.jitter_ms is not None and not (np.isfinite(self.jitter_ms) and self.jitter_ms >= 0):
             raise ModelError(f"{where}: jitter_ms is {self.jitter_ms}; give finite milliseconds, not below 0, or None")
         bandwidth = self.bandwidth_mbit_per_s
@@ -50,7 +51,7 @@ class Network:
     delay_ms: Floats
     jitter_ms: Floats
     bandwidth_mbit_per_s: Floats
-    estimated: npt.NDArray[np.bool_]
+    estimated: Flags
     estimate_error: float = 0.0
 
     def __post_init__(self) -> None:
@@ -70,7 +71,7 @@ class Network:
     def index(self) -> dict[str, int]:
         return {node: i for i, node in enumerate(self.nodes)}
 
-    def of(self, nodes: Sequence[str]) -> npt.NDArray[np.int64]:
+    def of(self, nodes: Sequence[str]) -> Ints:
         """Positions of nodes in the matrices. Raises ModelError for an unknown one."""
         if unknown := sorted(set(nodes) - set(self.nodes)):
             raise ModelError(
@@ -78,11 +79,6 @@ class Network:
                 "the node"
             )
         return np.array([self.index[node] for node in nodes], dtype=np.int64)
-
-    def largest_delay_ms(self, nodes: Sequence[str]) -> float:
-        """ND_max: the largest delay between any two of some nodes; 0 for a single one."""
-        chosen = self.of(nodes)
-        return float(self.delay_ms[np.ix_(chosen, chosen)].max()) if chosen.size else 0.0
 
 
 def measured_network(links: Sequence[MeasuredLink], rng: np.random.Generator) -> Network:
@@ -108,13 +104,7 @@ def measured_network(links: Sequence[MeasuredLink], rng: np.random.Generator) ->
     np.fill_diagonal(missing, False)
     error = 0.0
     if missing.any():
-        pairs = [
-            MeasuredDelay(nodes[i], nodes[j], float(delay[i, j]))
-            for i in range(size)
-            for j in range(i + 1, size)
-            if not missing[i, j]
-        ]
-        coordinates = vivaldi_coordinates(pairs, rng)
+        coordinates = vivaldi_coordinates(delay, rng)
         delay = np.where(missing, coordinates.delay_ms, delay)
         error = float(np.median(coordinates.held_out_error)) if coordinates.held_out_error.size else float("inf")
     usual_jitter = _per_node(jitter, np.median, worst=np.max, default=0.0)

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
 from modeling.errors import ModelError
 from modeling.inputs.key_histogram import KeyHistogram
@@ -13,8 +12,6 @@ from modeling.inputs.scale_efficiency import LINEAR, ScaleEfficiency
 from modeling.inputs.windowed_output import WindowedOutput
 from modeling.queueing.service_shape import ServiceShape
 
-Floats = npt.NDArray[np.float64]
-
 MOST_SERVICE_S = 1e6
 """Eleven days for one tuple: what is longer is a number gone wrong."""
 
@@ -22,6 +19,9 @@ MOST_CV2 = 1e6
 """A standard deviation of a thousand means."""
 
 _MOST = 1e12
+
+_SECONDS, _AMOUNTS = ("service_s_error", "cpu_s", "cpu_s_error"), ("memory_mib", "memory_mib_s", "state_gib")
+"""Fields that hold one number, not negative, None where nobody knows."""
 
 
 @dataclass(frozen=True)
@@ -92,30 +92,31 @@ class OperatorProfile:
 
     def __post_init__(self) -> None:
         where = f"profile of operator {self.operator!r}"
-        for name, service_s in {"": self.service_s, **self.stream_service_s}.items():
-            if not (np.isfinite(service_s) and 0 <= service_s <= MOST_SERVICE_S):
-                raise ModelError(
-                    f"{where}: service time {service_s} s{f' of stream {name}' if name else ''}; give a finite number "
-                    f"of seconds, not negative, at most {MOST_SERVICE_S:g}"
-                )
-        if not (np.isfinite(self.service_cv2) and 0 <= self.service_cv2 <= MOST_CV2):
-            raise ModelError(
-                f"{where}: service_cv2 {self.service_cv2}; give a finite number, not negative, at most {MOST_CV2:g}"
-            )
+        by_input = {
+            f"{out} per {entering}": r for out, of in self.input_selectivity.items() for entering, r in of.items()
+        }
+        one = {name: {"": getattr(self, name)} for name in ("service_cv2", *_SECONDS, *_AMOUNTS)}
+        for name, values, most in (
+            ("service time", {"": self.service_s, **self.stream_service_s}, MOST_SERVICE_S),
+            ("service_cv2", one["service_cv2"], MOST_CV2),
+            *((name, one[name], MOST_SERVICE_S) for name in _SECONDS),
+            *((name, one[name], _MOST) for name in _AMOUNTS),
+            ("selectivity", {**self.selectivity, **by_input}, _MOST),
+            ("selectivity_cv2", self.selectivity_cv2, MOST_CV2),
+            ("selectivity_error", self.selectivity_error, _MOST),
+        ):
+            for stream, value in values.items():
+                if value is not None and not 0 <= value <= most:
+                    place = f"{' s' if name == 'service time' else ''}{f' of stream {stream}' if stream else ''}"
+                    raise ModelError(
+                        f"{where}: {name} {value}{place}; give a finite number, not negative, at most {most:g}"
+                    )
         if self.service_cv2_interval is not None:
             low, high = self.service_cv2_interval
             if not 0 <= low <= high:
                 raise ModelError(
                     f"{where}: service_cv2_interval {low} to {high}; give two numbers, not negative, the lower first"
                 )
-        for names, most in (
-            (("service_s_error", "cpu_s", "cpu_s_error"), MOST_SERVICE_S),
-            (("memory_mib", "memory_mib_s", "state_gib"), _MOST),
-        ):
-            for name in names:
-                value = getattr(self, name)
-                if value is not None and not (np.isfinite(value) and 0 <= value <= most):
-                    raise ModelError(f"{where}: {name} {value}; give a finite number, not negative, at most {most:g}")
         if not 0 <= self.gc_share <= 1:
             raise ModelError(f"{where}: gc_share {self.gc_share}; give a share of the time, 0 to 1")
         if self.samples < 0:
@@ -124,27 +125,6 @@ class OperatorProfile:
             if not (np.isfinite(low) and np.isfinite(high) and low <= high):
                 raise ModelError(
                     f"{where}: interval {low} to {high} of {name}; give two finite numbers, the lower first"
-                )
-        by_input = {
-            f"{out} per {entering}": r for out, of in self.input_selectivity.items() for entering, r in of.items()
-        }
-        for stream, ratio in {**self.selectivity, **by_input}.items():
-            if not (np.isfinite(ratio) and 0 <= ratio <= _MOST):
-                raise ModelError(
-                    f"{where}: selectivity {ratio} of stream {stream}; give a finite number, not negative, at most "
-                    f"{_MOST:g}"
-                )
-        for stream, cv2 in self.selectivity_cv2.items():
-            if not (np.isfinite(cv2) and 0 <= cv2 <= MOST_CV2):
-                raise ModelError(
-                    f"{where}: selectivity_cv2 {cv2} of stream {stream}; give a finite number, not negative, at most "
-                    f"{MOST_CV2:g}"
-                )
-        for stream, error in self.selectivity_error.items():
-            if not (np.isfinite(error) and 0 <= error <= _MOST):
-                raise ModelError(
-                    f"{where}: selectivity_error {error} of stream {stream}; give a finite number, not negative, at "
-                    f"most {_MOST:g}"
                 )
 
 

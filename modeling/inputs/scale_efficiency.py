@@ -5,9 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from modeling.arrays import Floats
 from modeling.errors import ModelError
-
-Floats = npt.NDArray[np.float64]
 
 _MOST = 1e6
 

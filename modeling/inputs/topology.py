@@ -112,9 +112,8 @@ class Topology:
         if len({stream.name for stream in self.streams}) < len(self.streams):
             raise ModelError(f"{where}: a stream is given twice; merge them into one, or give each a label of its own")
         self._check_shares(where)
-        graph = nx.DiGraph([(stream.upstream, stream.downstream) for stream in self.streams])
         try:
-            cycle = nx.find_cycle(graph)
+            cycle = nx.find_cycle(self.graph)
         except nx.NetworkXNoCycle:
             return
         path = " -> ".join([edge[0] for edge in cycle] + [cycle[-1][1]])
@@ -138,12 +137,16 @@ class Topology:
                 )
 
     @cached_property
-    def order(self) -> tuple[str, ...]:
-        """Operators so that each comes after all that feed it."""
+    def graph(self) -> "nx.DiGraph[str]":
         graph: nx.DiGraph[str] = nx.DiGraph()
         graph.add_nodes_from(operator.name for operator in self.operators)
         graph.add_edges_from((stream.upstream, stream.downstream) for stream in self.streams)
-        return tuple(nx.topological_sort(graph))
+        return graph
+
+    @cached_property
+    def order(self) -> tuple[str, ...]:
+        """Operators so that each comes after all that feed it."""
+        return tuple(nx.topological_sort(self.graph))
 
     @cached_property
     def sources(self) -> tuple[str, ...]:

@@ -5,16 +5,13 @@ gets a position in a plane and a height, the delay of its access link. Between t
 positions plus both heights.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
+import networkx as nx
 import numpy as np
-import numpy.typing as npt
 
+from modeling.arrays import Floats, Ints
 from modeling.errors import ModelError
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 GAIN = 0.25
 """c_e and c_c of the paper: how far one sample moves a node's error and its position."""
@@ -24,31 +21,14 @@ FOLDS = 5
 
 
 @dataclass(frozen=True)
-class MeasuredDelay:
-    """One-way delay between two nodes (half a round trip); the same in both directions."""
-
-    first: str
-    second: str
-    delay_ms: float
-
-    def __post_init__(self) -> None:
-        where = f"delay between {self.first!r} and {self.second!r}"
-        if self.first == self.second:
-            raise ModelError(f"{where}: a node has no delay to itself; give two nodes")
-        if not np.isfinite(self.delay_ms) or self.delay_ms <= 0:
-            raise ModelError(f"{where}: delay_ms is {self.delay_ms}; give finite milliseconds above 0, or leave it out")
-
-
-@dataclass(frozen=True)
 class Coordinates:
     """Where nodes lie. position_ms: shape (nodes, dimensions). height_ms: shape (nodes,), not negative.
 
-    relative_error: |estimate − measured| / measured of each measured pair, in the order of the measurements;
-    held_out_error: the same of pairs while they were kept from the fit, which is what to expect of a pair that was
-    not measured; empty where there were too few.
+    relative_error: |estimate − measured| / measured of each measured pair; held_out_error: the same of pairs while
+    they were kept from the fit, which is what to expect of a pair that was not measured; empty where there were too
+    few.
     """
 
-    nodes: tuple[str, ...]
     position_ms: Floats
     height_ms: Floats
     relative_error: Floats
@@ -64,51 +44,38 @@ class Coordinates:
 
 
 def vivaldi_coordinates(
-    measured: Sequence[MeasuredDelay],
-    rng: np.random.Generator,
-    *,
-    dimensions: int = 2,
-    rounds: int = 1500,
-    starts: int = 8,
-    nodes: Sequence[str] = (),
+    measured_ms: Floats, rng: np.random.Generator, *, dimensions: int = 2, rounds: int = 1500, starts: int = 8
 ) -> Coordinates:
-    """Coordinates of all nodes that were measured, deterministic given `rng`, whatever the order of measurements.
+    """Coordinates of all nodes, deterministic given `rng`. measured_ms: delays of pairs, symmetric, NaN where nobody
+    measured, above 0 elsewhere but on the diagonal; shape (nodes, nodes).
 
     In each round every node takes one of its neighbours at random and moves as if a spring of the measured length were
     between them, the more the less it trusts its own position; all nodes move at once. Of `starts` random beginnings
-    the one with the least error is kept, as springs can settle folded over. nodes: those that must be measured.
+    the one with the least error is kept, as springs can settle folded over.
     Assumes that delays nearly obey the triangle inequality, as a metric does; where routes detour (and no position
-    is right) the told error is large. Raises ModelError where a node was not measured, and where the measured pairs
-    fall into groups with no pair between them: nothing then tells how far the groups lie apart.
+    is right) the told error is large. Raises ModelError where the measured pairs fall into groups with no pair between
+    them: nothing then tells how far the groups lie apart.
     """
-    names = tuple(sorted({name for one in measured for name in (one.first, one.second)} | set(nodes)))
-    if not measured:
-        raise ModelError("network coordinates: no delay was measured; measure between at least two nodes")
-    index = {name: i for i, name in enumerate(names)}
-    order = sorted(
-        range(len(measured)),
-        key=lambda k: (*sorted((measured[k].first, measured[k].second)), measured[k].delay_ms),
-    )
-    pairs = np.array([sorted((index[measured[k].first], index[measured[k].second])) for k in order], dtype=np.int64)
-    delays_ms = np.array([measured[k].delay_ms for k in order])
-    if (group := _reached(pairs, len(names))) != len(names):
+    nodes = len(measured_ms)
+    pairs = np.argwhere(np.triu(~np.isnan(measured_ms), 1))
+    delays_ms = measured_ms[tuple(pairs.T)]
+    if (group := _reached(pairs)) != nodes:
         raise ModelError(
-            f"network coordinates: the measured pairs connect only {group} of {len(names)} nodes; "
+            f"network coordinates: the measured pairs connect only {group} of {nodes} nodes; "
             "measure a delay between the groups"
         )
     seeds = rng.spawn(FOLDS + 1)
-    positions, heights = _settled(pairs, delays_ms, len(names), seeds[0], dimensions, rounds, starts)
-    in_order = np.empty(len(order))
-    in_order[order] = _relative_errors(positions, heights, pairs, delays_ms)
+    positions, heights = _settled(pairs, delays_ms, nodes, seeds[0], dimensions, rounds, starts)
     held_out: list[Floats] = []
-    folds = rng.permutation(len(order)) % FOLDS
+    folds = rng.permutation(len(pairs)) % FOLDS
     for fold in range(FOLDS):
         kept = folds != fold
-        if kept.all() or not kept.any() or _reached(pairs[kept], len(names)) != len(names):
+        if kept.all() or not kept.any() or _reached(pairs[kept]) != nodes:
             continue
-        fitted = _settled(pairs[kept], delays_ms[kept], len(names), seeds[fold + 1], dimensions, rounds, starts)
+        fitted = _settled(pairs[kept], delays_ms[kept], nodes, seeds[fold + 1], dimensions, rounds, starts)
         held_out.append(_relative_errors(*fitted, pairs[~kept], delays_ms[~kept]))
-    return Coordinates(names, positions, heights, in_order, np.concatenate(held_out) if held_out else np.array([]))
+    errors = _relative_errors(positions, heights, pairs, delays_ms)
+    return Coordinates(positions, heights, errors, np.concatenate(held_out) if held_out else np.array([]))
 
 
 def _settled(
@@ -163,16 +130,6 @@ def _relative_errors(positions: Floats, heights: Floats, pairs: Ints, delays_ms:
     return np.asarray(np.abs(estimate_ms - delays_ms) / delays_ms, dtype=np.float64)
 
 
-def _reached(pairs: Ints, nodes: int) -> int:
-    """How many nodes hang together with the first."""
-    linked: list[list[int]] = [[] for _ in range(nodes)]
-    for first, second in pairs.tolist():
-        linked[first].append(second)
-        linked[second].append(first)
-    seen, waiting = {0}, [0]
-    while waiting:
-        for other in linked[waiting.pop()]:
-            if other not in seen:
-                seen.add(other)
-                waiting.append(other)
-    return len(seen)
+def _reached(pairs: Ints) -> int:
+    """How many nodes hang together with the first pair."""
+    return len(nx.node_connected_component(nx.Graph(pairs.tolist()), int(pairs[0, 0])))

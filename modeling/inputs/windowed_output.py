@@ -13,10 +13,9 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from modeling.arrays import Floats
 from modeling.errors import ModelError
 from modeling.inputs.key_histogram import KeyHistogram
-
-Floats = npt.NDArray[np.float64]
 
 
 class WindowKind(StrEnum):
@@ -65,43 +64,26 @@ class WindowedOutput:
         """Seconds between the times at which all keys give out at once; None in sessions, of which each ends alone."""
         return None if self.kind is WindowKind.SESSION else self.slide_s or self.window_s
 
-    def given_per_s(self, entering_per_s: Mapping[str, float]) -> float:
-        """Tuples per second that go out in the long run, of what enters by each stream.
+    def given_per_s(self, entering_per_s: Mapping[str, npt.ArrayLike]) -> Floats:
+        """Tuples per second that go out in the long run, of what enters by each stream; all of one shape.
 
         >>> minute = WindowedOutput(WindowKind.TUMBLING, 60.0, 100)
-        >>> round(minute.given_per_s({"in": 1000.0}), 4)  # every key in every minute: 100 / 60
+        >>> round(float(minute.given_per_s({"in": 1000.0})), 4)  # every key in every minute: 100 / 60
         1.6667
         """
-        return float(self.given_at_once_per_s({name: np.asarray(rate) for name, rate in entering_per_s.items()}))
-
-    def given_at_once_per_s(self, entering_per_s: Mapping[str, Floats]) -> Floats:
-        """given_per_s of many cases at once: what enters by each stream, and what goes out, have the same shape."""
         shares, counts = self._shares
         if self.kind is WindowKind.JOIN:
             if len(entering_per_s) != 2:
                 raise ModelError(f"a windowed join of {len(entering_per_s)} inputs; it has two")
-            left, right = entering_per_s.values()
+            left, right = map(np.asarray, entering_per_s.values())
             # Pairs in a window: (left x share x window) x (right x share x window) per key, once per window.
             return np.asarray((counts * shares**2).sum() * left * right * self.window_s)
         with np.errstate(under="ignore"):
-            per_key = shares * np.asarray(sum(entering_per_s.values()))[..., None]
+            per_key = shares * np.sum([np.asarray(each) for each in entering_per_s.values()], axis=0)[..., None]
             if self.kind is WindowKind.SESSION:
                 # A tuple is the last of its session if none of its key follows within the gap.
                 return np.asarray((per_key * np.exp(-per_key * self.window_s)) @ counts)
             return np.asarray(-np.expm1(-per_key * self.window_s) @ counts / (self.slide_s or self.window_s))
-
-    def held(self, entering_per_s: Mapping[str, float]) -> float:
-        """State that is held on average: accumulators (windows, one per key and open window), or tuples (joins).
-
-        At the end of a window, when it is fullest; in sessions, those that are open.
-        """
-        rate = sum(entering_per_s.values())
-        if self.kind is WindowKind.JOIN:
-            return float(rate * self.window_s)
-        shares, counts = self._shares
-        per_key = shares * rate
-        open_windows = 1.0 if self.slide_s is None else self.window_s / self.slide_s
-        return float((counts * -np.expm1(-per_key * self.window_s)).sum() * open_windows)
 
     @cached_property
     def _shares(self) -> tuple[Floats, Floats]:

@@ -38,18 +38,3 @@ def buffer_timeout_delay(timeout_s: float) -> Delay:
     0.05
     """
     return Delay(timeout_s / 2, timeout_s**2 / 12)
-
-
-def batch_fill_delay(tuples: int, rate_per_s: float) -> Delay:
-    """Of a buffer that leaves when it holds `tuples`, filled by a Poisson stream: each waits for those behind it.
-
-    Those behind are 0 to tuples − 1, equally likely; each brings a gap of mean and deviation 1/rate. Raises ModelError
-    where there is no rate to fill it.
-
-    >>> batch_fill_delay(11, 10.0).mean_s  # five more on average, a tenth of a second each
-    0.5
-    """
-    if tuples < 1 or not rate_per_s > 0:
-        raise ModelError(f"a batch of {tuples} tuples at {rate_per_s}/s never fills; give a buffer time-out instead")
-    behind, behind_variance = (tuples - 1) / 2, (tuples**2 - 1) / 12
-    return Delay(behind / rate_per_s, (behind + behind_variance) / rate_per_s**2)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from modeling.arrays import Floats
 from modeling.errors import ModelError
 from modeling.flow.kinds import EXACTLY
 from modeling.flow.rates import OperatorFlow
@@ -23,10 +24,8 @@ from modeling.queueing.bursts import Arrivals, BurstWaits, Levels, burst_waits
 from modeling.queueing.exact_wait import exact_wait
 from modeling.queueing.lattice import Lattice, lattice_of_excess, mixture, two_moment_lattice
 from modeling.queueing.queues import klb_waits_s
-from modeling.queueing.service_shape import ServiceShape
+from modeling.queueing.service_shape import ServiceShape, service_lattice
 from modeling.queueing.two_moments import tail_s
-
-Floats = npt.NDArray[np.float64]
 
 SIZE = 2**14
 """Steps of the lattice that holds the slowest path."""
@@ -80,18 +79,13 @@ class Station:
         """Waits and services at each kind."""
         return [self._kind(number) for number in range(self.weights.size)]
 
-    def _size(self, kind: int) -> float:
-        return 1.0 if self.batch is None else float(self.batch[kind])
-
     def _kind(self, number: int) -> "Kind":
         rho, service_s = float(self.utilisation[number]), float(self.service_s[number])
-        size = self._size(number)
+        size = 1.0 if self.batch is None else float(self.batch[number])
         customer_s, ca2, cs2 = map(float, as_customers(size, service_s, self.ca2[number], self.service_cv2))
         shape = self.shape if size <= 1 else None
         if self.levels is None or rho >= 1:
-            waits: tuple[Lattice, ...] = (exact_wait(rho, customer_s, ca2, cs2, shape),)
-            if self.levels is not None:
-                waits *= 2
+            waits = (exact_wait(rho, customer_s, ca2, cs2, shape),) * (1 if self.levels is None else 2)
         else:
             wait_s = float(klb_waits_s(rho, customer_s, ca2, cs2))
             waits = _burst_lattices(burst_waits(rho, wait_s * (1 - rho) / max(rho, 1e-12), self.levels))
@@ -129,10 +123,7 @@ class Kind:
 
     def passed(self, step_s: float) -> list[Transform]:
         """Transforms of wait and service, as many as there are waits."""
-        if self.shape is not None:
-            service = np.fft.rfft(self.shape.lattice(self.service_s, step_s, SIZE).mass)
-        else:
-            service = np.fft.rfft(two_moment_lattice(self.service_s, self.service_cv2, step_s, SIZE).mass)
+        service = np.fft.rfft(service_lattice(self.service_s, self.service_cv2, self.shape, step_s, SIZE).mass)
         spent = service * self._within_batches(service, step_s) if self.batches else service
         return [np.fft.rfft(wait.on(step_s, SIZE).mass) * spent for wait in self.waits]
 
@@ -179,10 +170,6 @@ class LatencyDistribution:
     def quantile_s(self, share: float) -> float:
         """What `share` of the tuples do not exceed, whatever their sink."""
         return self.of_tuples.quantile_s(share)
-
-    def slowest_sink_quantile_s(self, share: float) -> float:
-        """What `share` of the tuples do not exceed at the sink where that is longest."""
-        return max(lattice.quantile_s(share) for lattice in self.at_sink.values())
 
 
 def stations(

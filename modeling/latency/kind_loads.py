@@ -3,12 +3,10 @@
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from modeling.arrays import Floats
 from modeling.flow.rates import OperatorFlow
 from modeling.queueing.departures import memory_s
-
-Floats = npt.NDArray[np.float64]
 
 NEARLY_FULL = 1 - 1e-9
 """Utilisation that stands for 1 and more, where nothing may be divided by 0."""

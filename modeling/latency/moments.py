@@ -9,12 +9,14 @@ operator as in modeling/latency/variability.py, for both.
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import add
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from modeling.arrays import Flags, Floats, Ints
 from modeling.errors import ModelError
 from modeling.flow.kinds import ALIKE
 from modeling.flow.rates import OperatorFlow, rows_of
@@ -28,10 +30,7 @@ from modeling.queueing.ladder_heights import even_heights, poisson_heights
 from modeling.queueing.queues import UNSTABLE
 from modeling.queueing.service_shape import ServiceShape
 from modeling.queueing.three_moments import TINY, ThreeMoments, mixture_quantile_s
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
-Ints = npt.NDArray[np.int64]
+from modeling.queueing.two_moments import third_moment
 
 CELLS = 2**15
 """Plans x kinds of instances x scenarios that are worked on at once, so that they stay in a core's cache."""
@@ -165,13 +164,8 @@ def two_moment(mean_s: npt.ArrayLike, cv2: npt.ArrayLike, shape: ServiceShape | 
     of that shape.
     """
     mean, spread = np.asarray(mean_s, dtype=np.float64), np.asarray(cv2, dtype=np.float64)
-    third = _third(spread) if shape is None else shape.moments(spread)[0]
+    third = third_moment(spread) if shape is None else shape.moments(spread)[0]
     return Moments(mean, mean**2 * (1 + spread), mean**3 * third)
-
-
-def _third(cv2: Floats) -> Floats:
-    """E[T³] over E[T]³: of a gamma up to 1, of a hyper-exponential with balanced means above."""
-    return np.where(cv2 <= 1, (1 + cv2) * (1 + 2 * cv2), 3 * cv2 * (1 + cv2))
 
 
 class LatencyRecursion:
@@ -386,9 +380,9 @@ def _within_batches(queues: _Queues, shape: ServiceShape | None, arriving: Arriv
         beside.append(Moments(chance * longest_s / 2, chance * longest_s**2 / 3, chance * longest_s**3 / 4))
         rest = rest - part
     # Those of no batch wait beside all, those of one beside the others.
-    mixed = _added(beside) * rest
+    mixed = reduce(add, beside) * rest
     for number, (part, within) in enumerate(own):
-        mixed = mixed.with_chance_of(_added([within, *beside[:number], *beside[number + 1 :]]) * part)
+        mixed = mixed.with_chance_of(reduce(add, [within, *beside[:number], *beside[number + 1 :]]) * part)
     return mixed
 
 
@@ -428,13 +422,6 @@ def _wait(queues: _Queues, arriving: Floats) -> Moments:
     third += height_s
     third *= wait_s
     return Moments(wait_s, second, third)
-
-
-def _added(times: Sequence[Moments]) -> Moments:
-    total = times[0]
-    for each in times[1:]:
-        total = total + each
-    return total
 
 
 def _in_bursts(wait_s: Floats, busy: Floats, levels: Levels) -> list[Moments]:

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from modeling.arrays import Floats
 from modeling.errors import ModelError
 from modeling.flow.crossing import Crossing
 from modeling.flow.rates import OperatorFlow
@@ -18,8 +18,6 @@ from modeling.inputs.placed import Placed
 from modeling.inputs.site import Site
 from modeling.inputs.topology import Grouping, Stream, Topology
 from modeling.latency.delay import Delay, buffer_timeout_delay
-
-Floats = npt.NDArray[np.float64]
 
 BUFFER_BYTES = 32 * 1024
 """Of Flink's network buffers, by default: one that is full leaves before its time-out."""

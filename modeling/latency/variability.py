@@ -15,6 +15,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from modeling.arrays import Floats, Ints
 from modeling.flow.rates import OperatorFlow, rows_of
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.topology import Grouping, Stream, Topology
@@ -24,8 +25,7 @@ from modeling.queueing.bursts import Arrivals, Levels
 from modeling.queueing.departures import Carried
 from modeling.queueing.queues import MERGED
 
-Floats = npt.NDArray[np.float64]
-Plans = slice | npt.NDArray[np.int64]
+Plans = slice | Ints
 Mixed = TypeVar("Mixed", Carried, Levels)
 
 ONE_BY_ONE = (Grouping.FORWARD, Grouping.RESCALE)
@@ -102,7 +102,7 @@ class Arriving:
             parts += [self.levels.share, self.levels.factor, self.levels.mean_s]
         return all(part is None or part.shape[0] == 1 for part in parts)
 
-    def taken(self, plans: npt.NDArray[np.int64]) -> "Arriving":
+    def taken(self, plans: Ints) -> "Arriving":
         """Of these plans."""
         return Arriving(
             None if self.hashed is None else _of_plans(self.hashed, plans),
@@ -162,7 +162,7 @@ class _Passed:
     """What is known of an operator that others read: of all its instances together, and of the busiest alone."""
 
     profile: OperatorProfile
-    number: npt.NDArray[np.int64]
+    number: Ints
     taken: Floats
     senders: Floats
     together: Carried
@@ -184,7 +184,7 @@ class Variability:
         self._passed: dict[str, _Passed] = {}
         self._readers = {name: len(topology.outputs(name)) for name in topology.order}
 
-    def take(self, flow: OperatorFlow, loads: KindLoads) -> tuple[Arriving, npt.NDArray[np.int64]]:
+    def take(self, flow: OperatorFlow, loads: KindLoads) -> tuple[Arriving, Ints]:
         """At the instances of the operator; and a number for each plan, the same where all of that is."""
         name = flow.name
         streams, outputs = self._topology.inputs(name), self._topology.outputs(name)
@@ -214,10 +214,11 @@ class Variability:
         return arriving, flow.row if arriving.by_row else number
 
     def _from_outside(self, flow: OperatorFlow, loads: KindLoads) -> tuple[Arriving, Carried, Carried, _Train | None]:
-        more = self._arrivals.cv2 - 1
+        arrivals = self._arrivals.at(flow.name)
+        more = arrivals.cv2 - 1
         arriving, train = Arriving(kept=more / loads.parallelism), None
-        if self._arrivals.bursts is not None:
-            one = self._arrivals.bursts.levels
+        if arrivals.bursts is not None:
+            one = arrivals.bursts.levels
             arriving.levels = Levels(*(np.full((1, 1), each) for each in (one.share, one.factor, one.mean_s)))
         polling = flow.profile.polling
         if polling is not None:
@@ -374,7 +375,7 @@ def _coupled(trains: Sequence[tuple[Floats, _Train]]) -> _Train:
 
 def senders_and_receivers(
     grouping: Grouping, upstream: npt.ArrayLike, downstream: npt.ArrayLike
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+) -> tuple[Floats, Floats]:
     """Of how many instances before it one gets a stream, and to how many each of those deals it in turn."""
     up, down = np.asarray(upstream, dtype=np.float64), np.asarray(downstream, dtype=np.float64)
     if grouping in ONE_BY_ONE:

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from modeling.arrays import Floats
 from modeling.errors import ModelError
 
-Floats = npt.NDArray[np.float64]
 Transform = npt.NDArray[np.complex128]
 
 _EQUAL = 1e-9

@@ -5,14 +5,14 @@ whether bursts average out, are queues of their own, or fill one. Here both are 
 for Poisson arrivals at each level and exponential services (MMPP/M/1), by customers of the same mean wait for others.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
 
+from modeling.arrays import Floats
 from modeling.errors import ModelError
-
-Floats = npt.NDArray[np.float64]
 
 _NEVER = 1e-12
 """Smallest rate, beside a service, at which levels change: rounding would hide a slower one."""
@@ -57,11 +57,12 @@ class Bursts:
 @dataclass(frozen=True)
 class Arrivals:
     """How arrivals vary. cv2: squared variation of the gaps between them at each rate; 1 is Poisson. bursts: None where
-    the rate stays.
+    the rate stays. by_source: those of sources at which they vary otherwise.
     """
 
     cv2: float = 1.0
     bursts: Bursts | None = None
+    by_source: Mapping[str, "Arrivals"] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not 0 <= self.cv2 < np.inf:
@@ -71,6 +72,13 @@ class Arrivals:
     def of(cls, given: "float | Arrivals") -> "Arrivals":
         """A plain cv2 too."""
         return given if isinstance(given, Arrivals) else cls(given)
+
+    def at(self, source: str) -> "Arrivals":
+        """Where any source has bursts, all have two levels, equal ones at a source whose rate stays: levels mix."""
+        found = self.by_source.get(source, self)
+        some = next((each.bursts for each in (self, *self.by_source.values()) if each.bursts is not None), None)
+        steady = None if some is None else replace(some, factor=1.0)
+        return Arrivals(found.cv2, found.bursts or steady)
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,12 @@ beside the stations that the stream has passed (Suresh and Whitt 1990; Whitt and
 simulated pairs of stations and hold on simulated chains (benchmarks/queueing.py, docs/modeling.md).
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from modeling.arrays import Floats
 
 SHARPNESS = 2.4
 """How much more than in proportion a longer memory before hides from a shorter one what came, where services before
@@ -32,8 +32,7 @@ def memory_s(exponential_wait_s: npt.ArrayLike, cs2: npt.ArrayLike) -> Floats:
     return np.asarray(np.asarray(exponential_wait_s, dtype=float) * (1 + np.asarray(cs2, dtype=float)))
 
 
-@dataclass(frozen=True)
-class Carried:
+class Carried(NamedTuple):
     """Variability of a stream; arrays that broadcast.
 
     long_ca2: over long spans. memory2_s2: squared memories of the stations passed, added up; 0 before the first.
@@ -91,14 +90,4 @@ class Carried:
     def together(self, other: "Carried", part: npt.ArrayLike) -> "Carried":
         """With another stream, of which `part` of all tuples are (over long spans variations are weighed by rate)."""
         its = np.asarray(part, dtype=float)
-        return Carried(
-            *(
-                one + its * (two - one)
-                for one, two in (
-                    (self.long_ca2, other.long_ca2),
-                    (self.memory2_s2, other.memory2_s2),
-                    (self.even_ca2, other.even_ca2),
-                    (self.sharp, other.sharp),
-                )
-            )
-        )
+        return Carried(*(one + its * (two - one) for one, two in zip(self, other, strict=True)))

@@ -8,10 +8,9 @@ how much the rate varies and over which time (the index of dispersion over one w
 import numpy as np
 import numpy.typing as npt
 
+from modeling.arrays import Floats
 from modeling.errors import ModelError
 from modeling.queueing.bursts import Arrivals, Bursts
-
-Floats = npt.NDArray[np.float64]
 
 FEWEST_WINDOWS = 30
 """Counts below which nothing is concluded."""
@@ -19,16 +18,60 @@ FEWEST_WINDOWS = 30
 _MEMORIES = 48
 """Candidates for how long a rate lasts."""
 
+SHORTEST = 1 / 16
+"""Part of a window below which counts do not tell how long a rate lasts: those of one window and the next look
+unrelated.
+"""
+
+LONGEST_WINDOW_S = 600.0
+"""Over longer windows the daily wave cannot be told from bursts."""
+
+_STEP_S, _WINDOWS, _FEWEST_STEPS = 720.0, (12, 72), 20
+"""A step in which the wave of a day is a curve; windows that it has at least and at most; and how many such steps a
+history needs.
+"""
+
+_STEEP = 0.05
+"""Change from a step's first half to its second, over their sum, that no curve follows."""
+
 _SURE = 3.0
 """Standard errors by which counts must vary more than Poisson ones before bursts are concluded."""
+
+
+def dispersion_of_history(counts: npt.ArrayLike, window_s: float) -> Arrivals | None:
+    """Variability of arrivals from counts of windows in a row, oldest first, NaN where one is unknown; None where these
+    are too few or too long to tell.
+
+    Where the load rises or falls steeply at the same time on most days, these times are left out: that is no burst.
+    Arrivals evener than Poisson ones over windows are taken as Poisson, as within windows they need not be even.
+    """
+    counted = np.asarray(counts, dtype=float)
+    if window_s > LONGEST_WINDOW_S:
+        return None
+    day, windows = int(86400 // window_s), 2 * int(np.clip(_STEP_S / window_s, *_WINDOWS) // 2)
+    days = np.concatenate([np.full(-counted.size % day, np.nan), counted]).reshape(-1, day)
+    steps = days[:, : day // windows * windows].reshape(len(days), -1, windows)
+    steps = np.where(steps.sum(axis=2, keepdims=True) > 0, steps, np.nan)
+    change = 2 * steps[:, :, windows // 2 :].sum(axis=2) / steps.sum(axis=2) - 1
+    known = np.isfinite(change)
+    number = np.maximum(known.sum(axis=0), 1)
+    usual = np.where(known, change, 0.0).sum(axis=0) / number
+    spread = np.where(known, change - usual, 0.0).std(axis=0)
+    steep = (number > 2) & (np.abs(usual) > np.maximum(_STEEP, _SURE * spread / np.sqrt(number)))
+    kept = steps[:, ~steep].reshape(-1, windows)
+    if np.isfinite(kept).all(axis=1).sum() < _FEWEST_STEPS:
+        return None
+    found = dispersion_of(kept, window_s)
+    return Arrivals() if found.bursts is None else found
 
 
 def dispersion_of(counts: npt.ArrayLike, window_s: float) -> Arrivals:
     """Variability of arrivals within steps, from counts of shape (steps, windows in a step); NaN where one is unknown.
 
-    Steps with an unknown window or without arrivals are left out; of fewer than FEWEST_WINDOWS counts, or of steps of
-    one window, nothing is concluded: Poisson arrivals. Between windows nothing is known, so within them the rate is
-    taken to vary as smoothly as it does from one to the next, with Poisson arrivals at each rate.
+    A step's mean is no burst, nor is its trend from 5 windows on, nor its curve from 10 on. Steps with an unknown
+    window or without arrivals are left out; of fewer than FEWEST_WINDOWS counts, or of steps of one window, nothing is
+    concluded: Poisson arrivals. Where counts of neighbouring windows are unrelated they tell variance · memory alone,
+    and the rate is taken to be on half of the time, off the other half; arrivals at each rate are Poisson.
     Raises ModelError for counts that are negative or of another shape, and for a window that is not above 0.
     """
     counted = np.asarray(counts, dtype=float)
@@ -43,43 +86,75 @@ def dispersion_of(counts: npt.ArrayLike, window_s: float) -> Arrivals:
     if counted.size < FEWEST_WINDOWS or windows < 2:
         return Arrivals()
     means = counted.mean(axis=1)
-    deviations = counted / means[:, None] - 1
+    # Relative to its own mean, a step between bursts would vary most.
+    scale = np.maximum(means, means.mean())
+    square, cube = (float(((means / scale) ** power).mean()) for power in (2, 3))
+    smooth = np.linalg.qr(np.vander(np.linspace(-1, 1, windows), min(2, windows // 5) + 1))[0]
+    left_out = np.eye(windows) - smooth @ smooth.T
+    deviations = counted @ left_out / scale[:, None]
     # What counts of a Poisson process would vary by, relative to their mean.
-    poisson = float((1 / means).mean())
-    seen = float((deviations**2).sum() / (steps * (windows - 1)))
-    error = poisson * np.sqrt(2 / (steps * (windows - 1)))
-    if seen <= poisson + _SURE * error:
-        return Arrivals(min(1.0, seen / poisson) if seen < poisson - _SURE * error else 1.0)
+    poisson = float((means / scale**2).mean()) / square
+    freedom = windows - smooth.shape[1]
     lags = min(windows - 1, 24)
     products = np.array([(deviations[:, lag:] * deviations[:, : windows - lag]).mean() for lag in range(lags + 1)])
-    variance, memory_s = _rate_variance(products, poisson, windows, window_s)
-    third = float((deviations**3).mean()) / max((1 - 1 / windows) * (1 - 2 / windows), 0.1)
-    rate_third = third - 3 * poisson * (seen - poisson) - float((1 / means**2).mean())
+    products /= square
+    seen = float(products[0]) * windows / freedom
+    error = poisson * np.sqrt(2 / (steps * freedom))
+    if seen <= poisson + _SURE * error:
+        return Arrivals(min(1.0, seen / poisson) if seen < poisson - _SURE * error else 1.0)
+    noise = (_SURE * float(products[0])) ** 2 / deviations.size
+    variance, memory_s = _rate_variance(products, poisson, left_out, window_s, noise)
+    if memory_s <= SHORTEST * window_s:
+        known_s = (_over_neighbours(products, left_out) - poisson) * window_s / 2
+        if known_s <= _SURE * error * window_s:
+            return Arrivals()
+        memory_s = min(known_s, memory_s)
+        return Arrivals(bursts=_two_levels(known_s / memory_s, memory_s, 0.0))
+    third = float((deviations**3).mean()) / max((left_out**3).sum(axis=1).mean(), 0.1) / cube
+    rate_third = third - 3 * poisson * (seen - poisson) - float((means / scale**3).mean()) / cube
     return Arrivals(bursts=_two_levels(variance, memory_s, rate_third / (seen - poisson) ** 1.5))
 
 
-def _rate_variance(products: Floats, poisson: float, windows: int, window_s: float) -> tuple[float, float]:
-    """Variance of the rate and seconds of its memory that explain products of deviations at each lag best."""
-    best = (np.inf, 0.0, window_s)
-    centred = np.eye(windows) - 1 / windows
+def _over_neighbours(products: Floats, left_out: Floats) -> float:
+    """Variance of counts and of what neighbours share: where windows were cut at other times, what one has too much the
+    next one lacks.
+    """
+    near = np.eye(len(left_out), k=1)
+    expected = [
+        [np.diagonal(each, lag).mean() for each in (left_out, left_out @ (near + near.T) @ left_out)] for lag in (0, 1)
+    ]
+    alone, shared = (
+        np.linalg.lstsq(np.array(expected), products[:2])[0] if len(left_out) > 2 else (products[0] * 2, 0.0)
+    )
+    return float(alone + 2 * shared)
+
+
+def _rate_variance(
+    products: Floats, poisson: float, left_out: Floats, window_s: float, noise: float
+) -> tuple[float, float]:
+    """Variance of the rate and seconds of its memory that explain products of deviations at each lag best; the shortest
+    memory where a longer one explains no more than noise.
+    """
+    windows = left_out.shape[0]
+    found: list[tuple[float, float, float]] = []
     lags = np.abs(np.subtract.outer(np.arange(windows), np.arange(windows)))
-    chance = poisson * centred
-    for memory_s in np.geomspace(window_s / 16, 16 * window_s * windows, _MEMORIES):
+    # As many products as a lag has.
+    weight = 1 - np.arange(products.size) / windows
+    for memory_s in np.geomspace(window_s * SHORTEST, window_s * windows / 2, _MEMORIES):
         span = window_s / memory_s
         with np.errstate(under="ignore"):
             later = (np.expm1(-span) / span) ** 2 * np.exp(-(lags - 1) * span)
         together = np.where(lags == 0, 2 * (span + np.expm1(-span)) / span**2, later)
-        varying = centred @ together @ centred
-        # Deviations are from the step's own mean, so what one expects of them is centred too.
+        # Deviations are what a smooth step leaves, so what one expects of them is, too.
         rate, alone = (
-            np.array([np.diagonal(each, k).mean() for k in range(products.size)]) for each in (varying, chance)
+            np.array([np.diagonal(each, k).mean() for k in range(products.size)])
+            for each in (left_out @ together @ left_out, poisson * left_out)
         )
         left = products - alone
-        variance = max(0.0, float(rate @ left) / float(rate @ rate))
-        missed = float(((left - variance * rate) ** 2).sum())
-        if missed < best[0]:
-            best = (missed, variance, float(memory_s))
-    return best[1], best[2]
+        variance = max(0.0, float(weight * rate @ left) / float(weight * rate @ rate))
+        found.append((float((weight * (left - variance * rate) ** 2).sum()), variance, float(memory_s)))
+    best = min(found)
+    return found[0][1:] if found[0][0] <= best[0] + noise else best[1:]
 
 
 def _two_levels(variance: float, memory_s: float, skewness: float) -> Bursts | None:

@@ -1,16 +1,17 @@
 """The wait in G/G/1 without approximation but for the lattice, given how arrivals and services are distributed.
 
-Where the closed forms of modeling/queueing/wait_distribution.py guess the shape from the mean, this solves Lindley's
-equation W = max(0, W + S − A). What is known of A and S is two moments each, so their two-moment distributions are
+Where the closed forms of modeling/queueing/queues.py guess the shape from the mean, this solves Lindley's equation
+W = max(0, W + S − A). What is known of A and S is two moments each, so their two-moment distributions are
 taken.
 """
 
 import numpy as np
 
-from modeling.queueing.lattice import Floats, Lattice, two_moment_lattice
-from modeling.queueing.service_shape import ServiceShape
+from modeling.arrays import Floats
+from modeling.queueing.lattice import Lattice, two_moment_lattice
+from modeling.queueing.queues import delay_probability, delayed_cv2, klb_waits_s
+from modeling.queueing.service_shape import ServiceShape, service_lattice
 from modeling.queueing.two_moments import tail_s
-from modeling.queueing.wait_distribution import waits
 
 SIZE = 2**13
 """Steps of a lattice: a solution takes some milliseconds."""
@@ -43,27 +44,28 @@ def exact_wait(
     So near saturation that a lattice cannot hold both waits and services (above a utilisation of about 0.98), the
     closed form is laid on the lattice instead; there it is exact in the limit.
     """
-    quick = waits(utilisation, service_s, ca2, cs2)
+    mean_s, delayed = (
+        float(klb_waits_s(utilisation, service_s, ca2, cs2)),
+        float(delay_probability(utilisation, ca2, cs2)),
+    )
     if utilisation >= 1:
         return Lattice(1.0, np.zeros(SIZE))
     if service_s == 0 or utilisation == 0:
         return Lattice(max(service_s, 1e-9) / FEWEST_STEPS, np.eye(1, SIZE)[0])
-    delayed_s, delayed_cv2 = float(quick.delayed_mean_s), float(quick.delayed_cv2)
-    longest_s = service_s + 16 * max(tail_s(delayed_s, max(delayed_cv2, 1.0)), tail_s(service_s, max(cs2, 1.0)))
+    # Of those that wait.
+    waited_s, waited_cv2 = mean_s / delayed if delayed > 0 else 0.0, float(delayed_cv2(utilisation, cs2))
+    longest_s = service_s + 16 * max(tail_s(waited_s, max(waited_cv2, 1.0)), tail_s(service_s, max(cs2, 1.0)))
     if shape is not None:
         longest_s = max(longest_s, 2 * shape.largest * service_s)
     step_s = longest_s / SIZE
     if step_s > service_s / FEWEST_STEPS:
-        waited = two_moment_lattice(delayed_s, delayed_cv2, step_s, SIZE).mass * float(quick.delayed)
-        waited[0] += 1 - float(quick.delayed)
+        waited = two_moment_lattice(waited_s, waited_cv2, step_s, SIZE).mass * delayed
+        waited[0] += 1 - delayed
         return Lattice(step_s, waited)
     gap_s = service_s / utilisation
     gap_steps = int(np.clip(14 * tail_s(gap_s, max(ca2, 1.0)) / step_s, SIZE, LONGEST_GAP))
     around = 2 ** int(np.ceil(np.log2(SIZE + gap_steps)))
-    if shape is None:
-        services = two_moment_lattice(service_s, cs2, step_s, SIZE).mass
-    else:
-        services = shape.lattice(service_s, step_s, SIZE).mass
+    services = service_lattice(service_s, cs2, shape, step_s, SIZE).mass
     gaps = two_moment_lattice(gap_s, ca2, step_s, around - SIZE).mass
     return Lattice(step_s, _spitzer(services, gaps))
 

@@ -7,11 +7,10 @@ share of tuples that wait and the mean wait give the second and third moment too
 from functools import cache
 
 import numpy as np
-import numpy.typing as npt
 
+from modeling.arrays import Floats
 from modeling.queueing.service_shape import ServiceShape
-
-Floats = npt.NDArray[np.float64]
+from modeling.queueing.two_moments import third_moment
 
 UTILISATIONS, VARIATIONS = 49, 25
 """Points of the table for even arrivals, over the utilisation and over 1 / cs2."""
@@ -25,13 +24,12 @@ def poisson_heights(cs2: Floats, shape: ServiceShape | None = None) -> tuple[Flo
     cs2: of services, of that shape; else gamma up to 1 and hyper-exponential with balanced means above
     (modeling/queueing/two_moments.py).
     """
-    varied = cs2 > 1
     second = 1 + cs2
     if shape is not None:
         third, fourth = shape.moments(cs2)
     else:
-        third = np.where(varied, 3 * cs2 * second, second * (1 + 2 * cs2))
-        fourth = np.where(varied, 12 * second**2 * (cs2 - 0.5), second * (1 + 2 * cs2) * (1 + 3 * cs2))
+        third = third_moment(cs2)
+        fourth = np.where(cs2 > 1, 12 * second**2 * (cs2 - 0.5), second * (1 + 2 * cs2) * (1 + 3 * cs2))
     return third / 3 / (second / 2) ** 2, fourth / 4 / (second / 2) ** 3
 
 

@@ -8,12 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from modeling.arrays import Floats
 from modeling.errors import ModelError
 from modeling.queueing import two_moments
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -65,13 +63,17 @@ class Lattice:
         """The same on another lattice, mean kept: each mass is split between the two steps beside it. What lies beyond
         the other lattice's end is put at its end.
         """
-        place = np.arange(self.mass.size) * (self.step_s / step_s)
-        low = np.minimum(np.floor(place).astype(np.int64), size - 1)
-        part = np.clip(place - low, 0.0, 1.0)
-        mass = np.zeros(size)
-        np.add.at(mass, low, self.mass * (1 - part))
-        np.add.at(mass, np.minimum(low + 1, size - 1), self.mass * part)
-        return Lattice(step_s, mass)
+        return lattice_of(np.arange(self.mass.size, dtype=np.float64) * self.step_s, self.mass, step_s, size)
+
+
+def lattice_of(times_s: Floats, shares: Floats, step_s: float, size: int) -> Lattice:
+    """Times with their shares on a lattice, as Lattice.on."""
+    place = np.minimum(times_s / step_s, size - 1.0)
+    low = place.astype(np.int64)
+    mass = np.zeros(size)
+    np.add.at(mass, low, shares * (1 - place + low))
+    np.add.at(mass, np.minimum(low + 1, size - 1), shares * (place - low))
+    return Lattice(step_s, mass)
 
 
 def two_moment_lattice(mean_s: float, cv2: float, step_s: float, size: int) -> Lattice:

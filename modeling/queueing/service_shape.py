@@ -10,10 +10,9 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from modeling.arrays import Floats
 from modeling.errors import ModelError
-from modeling.queueing.lattice import Lattice
-
-Floats = npt.NDArray[np.float64]
+from modeling.queueing.lattice import Lattice, lattice_of, two_moment_lattice
 
 _MOST = 1e6
 
@@ -72,9 +71,9 @@ class ServiceShape:
     def lattice(self, mean_s: float, step_s: float, size: int) -> Lattice:
         """On a lattice, mean kept: each time is split between the two steps beside it; the end holds what is beyond."""
         times, shares = self._relative
-        place = np.minimum(times * (mean_s / step_s), size - 1.0)
-        low = np.floor(place).astype(np.int64)
-        mass = np.zeros(size)
-        np.add.at(mass, low, shares * (1 - place + low))
-        np.add.at(mass, np.minimum(low + 1, size - 1), shares * (place - low))
-        return Lattice(step_s, mass)
+        return lattice_of(times * mean_s, shares, step_s, size)
+
+
+def service_lattice(mean_s: float, cv2: float, shape: ServiceShape | None, step_s: float, size: int) -> Lattice:
+    """Services of that shape, and of the two-moment distribution where none is known."""
+    return two_moment_lattice(mean_s, cv2, step_s, size) if shape is None else shape.lattice(mean_s, step_s, size)

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import gammainc, gammaincc, gammaincinv
 
-Floats = npt.NDArray[np.float64]
+from modeling.arrays import Flags, Floats
 
 POINTS = 2048
 """Of the table of quantiles, over all skewness from minus to plus infinity."""
@@ -96,7 +95,7 @@ class ThreeMoments:
         possible = (third > 1.5 * (1 + cv**2) ** 2 * (1 + 1e-9)) & (cv > 1 + 1e-6)
         return np.where(possible, np.clip((cv**2 - 1) / (VARIED - 1), 0.0, 1.0), 0.0)
 
-    def _phases(self, at: npt.NDArray[np.bool_]) -> "_Phases":
+    def _phases(self, at: Flags) -> "_Phases":
         mean, deviation, skewness = (
             np.broadcast_to(each, at.shape)[at] for each in (self.mean_s, self.deviation_s, self.skewness)
         )

@@ -41,15 +41,3 @@ class Checkpoints:
         if self.rescales_on_completion:
             return self.duration_s
         return self.duration_s + level * max(self.interval_s, self.duration_s)
-
-
-def barrier_s(path_delay_s: float, buffered_s: float, *, unaligned: bool = False) -> float:
-    """Seconds that a checkpoint's barrier takes from the sources to the last sink.
-
-    path_delay_s: network delay of the slowest path. buffered_s: how long the tuples in the buffers on that path take
-    to be worked off: a barrier waits behind them, which is why checkpoints are late under backpressure. An unaligned
-    barrier overtakes them (and they are written instead), yet travels through the same network.
-    """
-    if not (path_delay_s >= 0 and buffered_s >= 0):
-        raise ModelError(f"barrier: path delay {path_delay_s} s, buffered {buffered_s} s: none may be negative or NaN")
-    return path_delay_s + (0.0 if unaligned else buffered_s)

@@ -1,8 +1,8 @@
 """Recovery under a load that changes while the backlog drains: exact for rates that are constant within each step.
 
 Backlog and waits are those of a fluid queue, first come, first served. With X(t) = arrivals − capacity since the
-start, the backlog is X(t) − min(0, min X) (Reich 1958); a tuple that comes at u is done when the capacity since u
-equals the backlog it found.
+start, the backlog is X(t) − min(0, min X) (Reich 1958). A downtime counts like a backlog of as many seconds of work:
+during it a tuple waits for what is left of it, and for what came before.
 """
 
 from dataclasses import dataclass
@@ -10,10 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from modeling.arrays import Floats
 from modeling.errors import ModelError
-from modeling.rescaling.recovery import check_numbers
-
-Floats = npt.NDArray[np.float64]
+from modeling.rescaling.recovery import check_numbers, checked_numbers
 
 LONGEST_WAIT_S = 1e8
 """Three years: what would have waited longer by the first step's rate says that the rate was another one before."""
@@ -46,28 +45,25 @@ class Drain:
 
     def violation_s(self, max_lag_s: float) -> Floats:
         """Over how many seconds tuples came that waited longer than max_lag_s."""
-        begin, end = self.wait_s[..., :-1] - max_lag_s, self.wait_s[..., 1:] - max_lag_s
-        higher, lower = np.maximum(begin, end), np.minimum(begin, end)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            part = np.where(lower >= 0, higher > 0, np.where(higher <= 0, 0.0, higher / (higher - lower)))
-        part = np.where(np.isinf(higher) & (lower < 0), 1.0, part)
-        return np.asarray((part * np.diff(self.arrived_s, axis=-1)).sum(axis=-1), dtype=np.float64)
+        return np.asarray(self._late_s(max_lag_s).sum(axis=-1), dtype=np.float64)
 
     def time_to_violation_s(self, max_lag_s: float) -> Floats:
         """When the first tuple comes that waits longer than max_lag_s, in seconds from the stop; infinite if none does.
 
         Negative for one that waited before.
         """
-        over = self.wait_s > max_lag_s
-        first = over.argmax(axis=-1)[..., None]
-        at = np.take_along_axis(self.arrived_s, first, -1)[..., 0]
-        above = np.take_along_axis(self.wait_s, first, -1)[..., 0] - max_lag_s
-        earlier = np.maximum(first - 1, 0)
-        below = max_lag_s - np.take_along_axis(self.wait_s, earlier, -1)[..., 0]
-        since_s = at - np.take_along_axis(self.arrived_s, earlier, -1)[..., 0]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            crossing = at - np.where((first[..., 0] > 0) & np.isfinite(above), since_s * above / (above + below), 0.0)
-        return np.where(over.any(axis=-1), crossing, np.inf)
+        late_s = self._late_s(max_lag_s)
+        rising_s = np.where(
+            self.wait_s[..., :-1] > max_lag_s, self.arrived_s[..., :-1], self.arrived_s[..., 1:] - late_s
+        )
+        first = (late_s > 0).argmax(axis=-1)[..., None]
+        return np.where(late_s.any(axis=-1), np.take_along_axis(rising_s, first, -1)[..., 0], np.inf)
+
+    def _late_s(self, max_lag_s: float) -> Floats:
+        """Between two moments."""
+        with np.errstate(invalid="ignore"):
+            part = share_late(self.wait_s - max_lag_s, np.diff(self.wait_s, axis=-1))
+        return np.asarray(part * np.diff(self.arrived_s, axis=-1))
 
 
 def drained(
@@ -94,80 +90,61 @@ def drained(
     rates = np.atleast_1d(np.asarray(arrival_rates_per_s, dtype=np.float64))
     if rates.shape[-1] == 0 or not np.isfinite(step_s) or step_s <= 0:
         raise ModelError(f"drain: {rates.shape[-1]} steps of {step_s} s; give at least one, of finite seconds above 0")
-    capacity, down_s, before = (np.asarray(v, dtype=np.float64) for v in (capacity_per_s, downtime_s, backlog))
-    for name, values in {
-        "arrival_rates_per_s": rates,
-        "capacity_per_s": capacity,
-        "downtime_s": down_s,
-        "backlog": before,
-    }.items():
-        check_numbers("drain", name, values)
-    shape = np.broadcast_shapes(rates.shape[:-1], capacity.shape, down_s.shape, before.shape)
-    rows = [
-        _one(*row)
-        for row in zip(
-            np.broadcast_to(rates, (*shape, rates.shape[-1])).reshape(-1, rates.shape[-1]),
-            [step_s] * int(np.prod(shape)),
-            *(np.broadcast_to(values, shape).ravel().tolist() for values in (capacity, down_s, before)),
-            strict=True,
-        )
-    ]
-    scalars = (np.array([row[k] for row in rows], dtype=np.float64).reshape(shape) for k in range(3))
-    curves = (np.array([row[k] for row in rows]).reshape(*shape, -1) for k in (3, 4))
-    return Drain(np.broadcast_to(down_s, shape).copy(), *scalars, *curves)
+    check_numbers("drain", "arrival_rates_per_s", rates)
+    numbers = checked_numbers("drain", capacity_per_s=capacity_per_s, downtime_s=downtime_s, backlog=backlog)
+    shape = np.broadcast_shapes(rates.shape[:-1], numbers[0].shape)
+    capacity, down_s, before = (np.broadcast_to(each, shape)[..., None] for each in numbers)
+    # One step more, as long as the downtime lasts beyond the others.
+    rates = np.broadcast_to(np.concatenate([rates, rates[..., -1:]], axis=-1), (*shape, rates.shape[-1] + 1))
+    steps = np.full(rates.shape, step_s)
+    steps[..., -1] = np.maximum(0.0, down_s[..., 0] - step_s * (rates.shape[-1] - 1))
+    edges = np.concatenate([np.zeros((*shape, 1)), np.cumsum(steps, axis=-1)], axis=-1)
+    came = before[..., 0] + (rates * np.clip(down_s - edges[..., :-1], 0.0, steps)).sum(axis=-1)
+    # Tuples that wait, and that could have been processed during what is left of the downtime.
+    owed = reflected(before[..., 0] + (capacity * down_s)[..., 0], (rates - capacity) * steps)
+    peak = np.maximum(came, np.where(edges >= down_s, owed, 0.0).max(axis=-1))
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        # Waits bend where nothing waits any more.
+        empty_s = edges[..., :-1] + np.where(rates < capacity, owed[..., :-1] / (capacity - rates), np.inf)
+        beyond_s = edges[..., -1:] + np.where(rates < capacity, owed[..., 1:] / (capacity - rates), np.inf)[..., -1:]
+        known = (before > 0) & (before <= rates[..., :1] * LONGEST_WAIT_S)
+        begun_s = np.where(known, -before / rates[..., :1], 0.0)
+        wait_s = np.where(capacity > 0, owed / capacity, np.inf)
+        first_s = wait_s[..., :1] + np.where(known & (capacity > 0), begun_s * (rates[..., :1] / capacity - 1), 0.0)
+    inside = empty_s <= edges[..., 1:]
+    caught_up_s = np.minimum(np.where(inside, empty_s, np.inf).min(axis=-1), beyond_s[..., 0])
+    arrived_s = np.concatenate([begun_s, edges, np.where(inside, empty_s, edges[..., 1:])], axis=-1)
+    wait_s = np.concatenate([first_s, wait_s, np.where(inside, 0.0, wait_s[..., 1:])], axis=-1)
+    order = np.argsort(arrived_s, axis=-1, kind="stable")
+    arrived_s, wait_s = (np.take_along_axis(each, order, -1) for each in (arrived_s, wait_s))
+    catch_up_s = np.where(came > 0, np.maximum(0.0, caught_up_s - down_s[..., 0]), 0.0)
+    return Drain(down_s[..., 0].copy(), came, catch_up_s, peak, arrived_s, wait_s)
 
 
-def _one(
-    rates: Floats, step_s: float, capacity_per_s: float, downtime_s: float, before: float
-) -> tuple[float, float, float, Floats, Floats]:
-    """Backlog at resume, catch-up, peak backlog; arrival moments and waits. One plan under one load."""
-    # What waited at the stop came before it, at the first rate: a longer downtime that began earlier.
-    known = before <= rates[0] * LONGEST_WAIT_S
-    begun_s = -before / rates[0] if known and before > 0 else 0.0
-    edges = np.arange(rates.size + 1) * step_s
-    end_s = max(float(edges[-1]), downtime_s)
-    times = np.sort(np.concatenate([[begun_s], edges, [downtime_s, end_s]]))
-    start = 0.0 if known else before
+def lags_s(busy: npt.ArrayLike, step_s: float, waiting_s: npt.ArrayLike = 0.0) -> Floats:
+    """Seconds that a tuple waits in the backlog which comes at each edge of the steps, shape (…, steps + 1).
 
-    def filled(times: Floats) -> tuple[Floats, Floats, Floats]:
-        """What is served, what would wait if capacity were owed too, and what waits, at each of the times."""
-        middles, widths = (times[1:] + times[:-1]) / 2, np.diff(times)
-        arriving = rates[np.clip(middles // step_s, 0, rates.size - 1).astype(np.int64)] * widths
-        serving = np.where(middles > downtime_s, capacity_per_s, 0.0) * widths
-        served = np.concatenate([[0.0], np.cumsum(serving)])
-        free = start + np.concatenate([[0.0], np.cumsum(arriving)]) - served
-        return served, free, free - np.minimum(0.0, np.minimum.accumulate(free))
+    busy: utilisation that each step's load brings, above 1 too, shape (…, steps). waiting_s: at time 0, of downtime and
+    backlog.
 
-    _, free, backlog = filled(times)
-    # Waits bend too where nothing waits any more; as many moments are added whether it comes to that or not.
-    falling = (backlog[:-1] > 0) & (backlog[1:] == 0)
-    part = np.where(falling, backlog[:-1] / np.where(falling, free[:-1] - free[1:], 1.0), 1.0)
-    times = np.sort(np.concatenate([times, times[:-1] + np.diff(times) * part]))
-    widths = np.diff(times)
-    served, free, backlog = filled(times)
-    resumes = int(np.searchsorted(times, downtime_s, side="right")) - 1
-    at_resume = float(backlog[resumes])
+    >>> lags_s([1.5, 0.5], 60.0, 10.0).tolist()  # half a second more each second, then half a second less
+    [10.0, 40.0, 10.0]
+    """
+    return reflected(waiting_s, (np.asarray(busy, dtype=np.float64) - 1) * step_s)
 
-    below = np.flatnonzero(free[resumes:] <= 0)
-    if at_resume == 0:
-        catch_up = 0.0
-    elif below.size:
-        k = resumes + int(below[0])
-        catch_up = float(times[k - 1] + widths[k - 1] * free[k - 1] / (free[k - 1] - free[k])) - downtime_s
-    else:
-        spare_per_s = capacity_per_s - float(rates[-1])
-        catch_up = float(times[-1]) - downtime_s + float(free[-1]) / spare_per_s if spare_per_s > 0 else np.inf
 
-    # A tuple at u is done when the capacity used or left idle reaches served(u) + backlog(u). Waits bend where rates
-    # change and where tuples come that are done at such a moment.
-    due = served + backlog
-    arrived = np.sort(np.concatenate([times, np.interp(served, due, times)]))
-    target = np.interp(arrived, times, due)
-    done = np.interp(target, served, times)
-    beyond = target > served[-1]
-    if capacity_per_s > 0:
-        done[beyond] = times[-1] + (target[beyond] - served[-1]) / capacity_per_s
-    else:
-        done[:] = np.inf
-    waits = np.maximum(0.0, done - arrived)
-    return at_resume, catch_up, float(backlog.max()), arrived, waits
+def reflected(begun: npt.ArrayLike, change: Floats) -> Floats:
+    """What is left at each edge of the steps where it changes by so much in each, and is never below 0."""
+    first = np.broadcast_to(np.asarray(begun, dtype=np.float64), change.shape[:-1])[..., None]
+    free = np.concatenate([first, first + np.cumsum(change, axis=-1)], axis=-1)
+    return np.asarray(free - np.minimum(0.0, np.minimum.accumulate(free, axis=-1)))
+
+
+def share_late(over_s: Floats, change_s: Floats) -> Floats:
+    """Share of each step in which tuples come that wait too long. over_s: by how much at the edges. change_s: of what
+    they wait, a straight line, within the step; beyond 0 where nothing waits any more.
+    """
+    begin, end, slope = over_s[..., :-1], over_s[..., 1:], np.maximum(np.abs(change_s), 1e-300)
+    with np.errstate(over="ignore"):
+        falls, rises = (np.clip(each / slope, 0.0, 1.0) for each in (begin, end))
+    return np.where(change_s < 0, falls, np.where(change_s > 0, rises, (begin > 0).astype(np.float64)))

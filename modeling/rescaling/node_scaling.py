@@ -4,18 +4,17 @@ MST(n) = α·n^β − γ·ND_max(n): maximum sustainable throughput of n nodes, 
 use. The model is GESSCALE's, for stream processing on geographically distributed nodes (fog).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import stdtrit
 
+from modeling.arrays import Flags, Floats
 from modeling.errors import ModelError
 from modeling.inputs.network import Network
 from modeling.rescaling.recovery import check_numbers
-
-Floats = npt.NDArray[np.float64]
 
 LOW_DELAY_MS = 1.0
 """Nodes this close count as one site: what they sustain shows α and β undisturbed."""
@@ -33,12 +32,7 @@ class MeasuredThroughput:
         if isinstance(self.nodes, bool) or self.nodes != int(self.nodes) or self.nodes < 1:
             raise ModelError(f"measured throughput: nodes is {self.nodes}; give a whole number of at least 1")
         for name in ("mst_per_s", "largest_delay_ms"):
-            value = getattr(self, name)
-            if not np.isfinite(value) or value < 0:
-                raise ModelError(
-                    f"measured throughput of {self.nodes} nodes: {name} is {value}; "
-                    "measure it again, or give a finite number, not below 0"
-                )
+            check_numbers(f"measured throughput of {self.nodes} nodes", name, getattr(self, name))
         if self.mst_per_s == 0:
             raise ModelError(f"measured throughput of {self.nodes} nodes: mst_per_s is 0; leave out what did not run")
 
@@ -99,98 +93,61 @@ def fitted_node_scaling(measured: Sequence[MeasuredThroughput], *, low_delay_ms:
     nodes = np.array([float(one.nodes) for one in measured])
     mst = np.array([one.mst_per_s for one in measured])
     delay_ms = np.array([one.largest_delay_ms for one in measured])
-    near = delay_ms <= low_delay_ms
-    if len(measured) == 1:
-        return _scaling(mst[0] / nodes[0], 1.0, 0.0, np.diag([np.inf, 0.0, np.inf]), float("nan"), 0)
-    if len(measured) == 2:
-        return _linear(nodes, mst, delay_ms)
+    every = np.ones(nodes.size, dtype=np.bool_)
+    if len(measured) <= 2:
+        return _fitted(nodes, mst, delay_ms, {0: every, 2: every} if nodes.size == 2 and delay_ms.any() else {0: every})
     if np.unique(nodes).size < 2:
         raise ModelError(
             f"node scaling: all {len(measured)} measurements used {int(nodes[0])} nodes, which tells nothing of how "
             "nodes add up; measure another number of nodes"
         )
+    near = delay_ms <= low_delay_ms
     if near.all():
-        return _near_only(nodes, mst)
-    staged = np.unique(nodes[near]).size >= 2
-    if np.unique(nodes).size == 2 and not staged:
+        return _fitted(nodes, mst, delay_ms, {0: every, 1: every})
+    if np.unique(nodes[near]).size >= 2:
+        return _fitted(nodes, mst, delay_ms, {0: near, 1: near, 2: ~near})
+    if np.unique(nodes).size == 2:
         _refuse_collinear(nodes, delay_ms)
-    first = near if staged else np.ones_like(near)
-    later = ~near if staged else np.ones_like(near)
-    return _both_stages(nodes, mst, delay_ms, first, later)
+    return _fitted(nodes, mst, delay_ms, {0: every, 1: every, 2: every})
 
 
-def _linear(nodes: Floats, mst: Floats, delay_ms: Floats) -> NodeScaling:
-    if not delay_ms.any():
-        alpha = float(nodes @ mst / (nodes @ nodes))
-        noise = float(np.sqrt(((mst - alpha * nodes) ** 2).sum()))
-        return _scaling(alpha, 1.0, 0.0, np.diag([noise**2 / float(nodes @ nodes), 0.0, np.inf]), noise, 1)
-    terms = np.stack([nodes, -delay_ms], axis=-1)
-    if _condition(terms) > 1e8:
-        _refuse_collinear(nodes, delay_ms)
-    alpha, gamma = np.linalg.solve(terms, mst).tolist()
-    return _scaling(alpha, 1.0, gamma, np.diag([np.inf, 0.0, np.inf]), float("nan"), 0)
+def _fitted(nodes: Floats, mst: Floats, delay_ms: Floats, stages: Mapping[int, Flags]) -> NodeScaling:
+    """Parameters at which each one's squares are least over the measurements of its stage, with their errors.
 
-
-def _near_only(nodes: Floats, mst: Floats) -> NodeScaling:
-    near = np.ones((nodes.size, 2), dtype=bool)
-    (alpha, beta), slope = _solved(nodes, mst, np.zeros_like(nodes), near)
-    freedom = nodes.size - 2
-    variance = float(((mst - alpha * nodes**beta) ** 2).sum()) / freedom
-    covariance = np.diag([0.0, 0.0, np.inf])
-    covariance[:2, :2] = variance * np.linalg.inv(slope.T @ slope)
-    return _scaling(alpha, beta, 0.0, covariance, variance**0.5, freedom)
-
-
-def _both_stages(
-    nodes: Floats, mst: Floats, delay_ms: Floats, first: npt.NDArray[np.bool_], later: npt.NDArray[np.bool_]
-) -> NodeScaling:
-    stages = np.column_stack([first, first, later])
-    (alpha, beta, gamma), slope = _solved(nodes, mst, delay_ms, stages)
-    # Both stages together are the equations Σ w·(y − f) = 0, one per parameter: δθ = (wᵀ·slope)⁻¹ wᵀ δy.
-    weights = slope * stages
-    response = np.linalg.solve(weights.T @ slope, weights.T)
-    freedom = nodes.size - 3
+    stages: by number of each parameter that is fitted, α, β and γ, its measurements; without them β is 1 and γ 0.
+    Gauss and Newton's steps from the straight line through the logarithms, at most half in β at once.
+    """
+    free, used = list(stages), np.column_stack(list(stages.values()))
+    values = np.array([float(nodes @ mst / (nodes @ nodes)), 1.0, 0.0])
+    if 1 in free:
+        values[1], log_alpha = np.polyfit(np.log(nodes[stages[1]]), np.log(mst[stages[1]]), 1)
+        values[0] = np.exp(log_alpha)
+    for _ in range(200):
+        power = nodes ** values[1]
+        lacking = mst - (values[0] * power - values[2] * delay_ms)
+        slope = np.column_stack([power, values[0] * power * np.log(nodes), -delay_ms])[:, free]
+        lengths = np.linalg.norm(slope, axis=0)
+        if not lengths.all() or np.linalg.cond(slope / lengths) > 1e8:
+            _refuse_collinear(nodes, delay_ms)
+        # Both stages together are the equations Σ w·(y − f) = 0, one per parameter: δθ = (wᵀ·slope)⁻¹ wᵀ δy.
+        response = np.linalg.solve((slope * used).T @ slope, (slope * used).T)
+        step = np.zeros(3)
+        step[free] = response @ lacking
+        step *= min(1.0, 0.5 / max(abs(step[1]), 1e-300))
+        values += step
+        if (np.abs(step) <= 1e-10 * (1e-6 + np.abs(values))).all():
+            break
+    alpha, beta, gamma = values.tolist()
+    freedom, covariance = nodes.size - len(free), np.zeros((3, 3))
+    covariance[2, 2] = np.inf
     if freedom == 0:
-        return _scaling(alpha, beta, gamma, np.diag([np.inf] * 3), float("nan"), 0)
+        covariance[free, free] = np.inf
+        return NodeScaling(alpha, beta, gamma, covariance, float("nan"), 0)
     # Squares of a fit in stages are not the least: what noise leaves in them is the trace, no smaller than the freedom.
     left = np.eye(nodes.size) - slope @ response
-    variance = float(((mst - (alpha * nodes**beta - gamma * delay_ms)) ** 2).sum()) / float((left**2).sum())
-    return _scaling(alpha, beta, gamma, variance * response @ response.T, variance**0.5, freedom)
-
-
-def _solved(nodes: Floats, mst: Floats, delay_ms: Floats, stages: npt.NDArray[np.bool_]) -> tuple[list[float], Floats]:
-    """Parameters at which each one's squares are least over the measurements of its stage, and the slopes there.
-
-    stages: shape (measurements, parameters); without a third column γ is 0. Gauss and Newton's steps from the straight
-    line through the logarithms, at most half in β at once.
-    """
-    first = stages[:, 0]
-    beta, log_alpha = np.polyfit(np.log(nodes[first]), np.log(mst[first]), 1).tolist()
-    values = np.array([float(np.exp(log_alpha)), beta, 0.0])
-    free = stages.shape[1]
-    for _ in range(200):
-        slope = np.column_stack([_slopes(values[0], values[1], nodes), -delay_ms])[:, :free]
-        if _condition(slope) > 1e8:
-            _refuse_collinear(nodes, delay_ms)
-        weights = slope * stages
-        lacking = mst - (values[0] * nodes ** values[1] - values[2] * delay_ms)
-        step = np.linalg.solve(weights.T @ slope, weights.T @ lacking)
-        step *= min(1.0, 0.5 / max(abs(float(step[1])), 1e-300))
-        values[:free] += step
-        if (np.abs(step) <= 1e-10 * (1e-6 + np.abs(values[:free]))).all():
-            break
-    slope = np.column_stack([_slopes(values[0], values[1], nodes), -delay_ms])[:, :free]
-    return values[:free].tolist(), slope
-
-
-def _slopes(alpha: float, beta: float, nodes: Floats) -> Floats:
-    """Derivatives of α·n^β by α and β, shape (measurements, 2)."""
-    return np.stack([nodes**beta, alpha * nodes**beta * np.log(nodes)], axis=-1)
-
-
-def _condition(terms: Floats) -> float:
-    lengths = np.sqrt((terms**2).sum(axis=0))
-    return float(np.linalg.cond(terms / lengths)) if (lengths > 0).all() else float("inf")
+    variance = float((lacking**2).sum()) / float((left**2).sum())
+    covariance[np.ix_(free, free)] = variance * response @ response.T
+    return NodeScaling(alpha, beta, gamma, covariance, variance**0.5, freedom)
 
 
 def _refuse_collinear(nodes: Floats, delay_ms: Floats) -> None:
@@ -199,12 +156,6 @@ def _refuse_collinear(nodes: Floats, delay_ms: Floats) -> None:
         f"node scaling: delay grows in step with the number of nodes ({points}), so its cost cannot be told from how "
         "nodes add up; measure one of these numbers of nodes with another delay"
     )
-
-
-def _scaling(
-    alpha: float, beta: float, gamma: float, covariance: Floats, noise_per_s: float, freedom: int
-) -> NodeScaling:
-    return NodeScaling(float(alpha), float(beta), float(gamma), covariance, noise_per_s, freedom)
 
 
 @dataclass(frozen=True)
@@ -226,10 +177,6 @@ class NodeChoice:
             for fewer, more in zip(self.by_count[:-1], self.by_count[1:], strict=True)
             if more.mst_per_s < fewer.mst_per_s
         )
-
-    def fewest(self, load_per_s: float) -> "NodeSet | None":
-        """The smallest set that sustains a load; None where no set does, however many nodes are added."""
-        return next((chosen for chosen in self.by_count if chosen.mst_per_s >= load_per_s), None)
 
 
 @dataclass(frozen=True)

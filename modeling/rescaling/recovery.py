@@ -9,9 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from modeling.arrays import Floats
 from modeling.errors import ModelError
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -52,11 +51,6 @@ def catch_up_s(arrival_rate_per_s: float, capacity_per_s: float, downtime_s: flo
     return backlog / spare_per_s if spare_per_s > 0 else math.inf
 
 
-def recovery_s(arrival_rate_per_s: float, capacity_per_s: float, downtime_s: float) -> float:
-    """Downtime plus catch-up, in seconds."""
-    return downtime_s + catch_up_s(arrival_rate_per_s, capacity_per_s, downtime_s)
-
-
 def recovery(
     arrival_rate_per_s: npt.ArrayLike,
     capacity_per_s: npt.ArrayLike,
@@ -77,19 +71,14 @@ def recovery(
     >>> float(one.backlog), float(one.catch_up_s), float(one.recovery_s), float(one.peak_lag_s)
     (6000.0, 100.0, 140.0, 60.0)
     """
-    arrivals, capacity, down_s, before, again_s = np.broadcast_arrays(
-        *(np.asarray(value, dtype=np.float64) for value in (arrival_rate_per_s, capacity_per_s, downtime_s)),
-        *(np.asarray(value, dtype=np.float64) for value in (backlog, replayed_s)),
+    arrivals, capacity, down_s, before, again_s = checked_numbers(
+        "recovery",
+        arrival_rate_per_s=arrival_rate_per_s,
+        capacity_per_s=capacity_per_s,
+        downtime_s=downtime_s,
+        backlog=backlog,
+        replayed_s=replayed_s,
     )
-    numbers = {
-        "arrival_rate_per_s": arrivals,
-        "capacity_per_s": capacity,
-        "downtime_s": down_s,
-        "backlog": before,
-        "replayed_s": again_s,
-    }
-    for name, values in numbers.items():
-        check_numbers("recovery", name, values)
     waiting = before + arrivals * (again_s + down_s)
     spare_per_s = capacity - arrivals
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -111,11 +100,7 @@ def newest_wait_s(backlog: npt.ArrayLike, capacity_per_s: npt.ArrayLike) -> Floa
     This is the queueing part of its latency while a backlog drains; in a steady state there is no backlog to speak of,
     and `modeling.queueing.queues` tells the wait.
     """
-    waiting, capacity = np.broadcast_arrays(
-        np.asarray(backlog, dtype=np.float64), np.asarray(capacity_per_s, dtype=np.float64)
-    )
-    check_numbers("wait behind a backlog", "backlog", waiting)
-    check_numbers("wait behind a backlog", "capacity_per_s", capacity)
+    waiting, capacity = checked_numbers("wait behind a backlog", backlog=backlog, capacity_per_s=capacity_per_s)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         return np.where(waiting == 0, 0.0, waiting / capacity)
 
@@ -134,20 +119,30 @@ def time_to_violation_s(
     >>> float(time_to_violation_s(120.0, 100.0, 30.0))  # 3000 may wait, 20 more every second
     150.0
     """
-    arrivals, capacity, lag_s, waiting = np.broadcast_arrays(
-        *(np.asarray(value, dtype=np.float64) for value in (arrival_rate_per_s, capacity_per_s, max_lag_s, backlog))
+    arrivals, capacity, lag_s, waiting = checked_numbers(
+        "time to violation",
+        arrival_rate_per_s=arrival_rate_per_s,
+        capacity_per_s=capacity_per_s,
+        max_lag_s=max_lag_s,
+        backlog=backlog,
     )
-    for name, values in {"arrival_rate_per_s": arrivals, "capacity_per_s": capacity, "max_lag_s": lag_s}.items():
-        check_numbers("time to violation", name, values)
-    check_numbers("time to violation", "backlog", waiting)
     room = lag_s * capacity - waiting
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         growing = np.where(arrivals > capacity, np.maximum(0.0, room) / (arrivals - capacity), np.inf)
     return np.where(room < 0, 0.0, growing)
 
 
-def check_numbers(what: str, name: str, values: Floats) -> None:
+def check_numbers(
+    what: str, name: str, values: npt.ArrayLike, remedy: str = "give a finite number, not below 0"
+) -> None:
     """Raises ModelError for a number that is negative or not finite."""
-    wrong = ~(np.isfinite(values) & (values >= 0))
-    if wrong.any():
-        raise ModelError(f"{what}: {name} is {values[wrong].flat[0]}; give a finite number, not below 0")
+    given = np.asarray(values, dtype=np.float64)
+    if (wrong := given[~(np.isfinite(given) & (given >= 0))]).size:
+        raise ModelError(f"{what}: {name} is {wrong[0]}; {remedy}")
+
+
+def checked_numbers(what: str, **values: npt.ArrayLike) -> tuple[Floats, ...]:
+    """All in one shape. Raises ModelError as check_numbers."""
+    for name, each in values.items():
+        check_numbers(what, name, each)
+    return np.broadcast_arrays(*(np.asarray(each, dtype=np.float64) for each in values.values()))

@@ -4,13 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.optimize import nnls
 
-from modeling.errors import ModelError
+from modeling.arrays import Floats
+from modeling.rescaling.recovery import check_numbers
 from modeling.rescaling.rescale_model import DECLARED_WEIGHT, RescaleModel
-
-Floats = npt.NDArray[np.float64]
 
 ROUNDS = 30
 """Noise and weights settle to three digits within them; each is a solution of a few equations."""
@@ -30,11 +28,8 @@ class MeasuredRescale:
 
     def __post_init__(self) -> None:
         for name in ("downtime_s", "restored_gib", "saved_gib"):
-            value = getattr(self, name)
-            if not np.isfinite(value) or value < 0:
-                raise ModelError(
-                    f"measured rescale: {name} is {value}; leave this rescale out, or give a finite number, not below 0"
-                )
+            remedy = "leave this rescale out, or give a finite number, not below 0"
+            check_numbers("measured rescale", name, getattr(self, name), remedy)
 
 
 def fitted_rescale(measured: Sequence[MeasuredRescale], declared: RescaleModel) -> RescaleModel:

@@ -5,17 +5,16 @@ effective bandwidth. A declared model (what a person knows) and a fitted one (`m
 same type.
 """
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import stdtrit
 
+from modeling.arrays import Floats
 from modeling.errors import ModelError
 from modeling.inputs.topology import Engine
-
-Floats = npt.NDArray[np.float64]
+from modeling.rescaling.recovery import check_numbers
 
 DECLARED_WEIGHT = 2.0
 """The declared noise counts like so many measurements: it steadies a fit to one or two of them, and fades after ten."""
@@ -41,9 +40,7 @@ class RescaleModel:
 
     def __post_init__(self) -> None:
         for name in ("restart_s", "save_s_per_gib", "restore_s_per_gib", "noise"):
-            value = getattr(self, name)
-            if not np.isfinite(value) or value < 0:
-                raise ModelError(f"rescale model: {name} is {value}; give a finite number, not below 0")
+            check_numbers("rescale model", name, getattr(self, name))
         if self.covariance.shape != (3, 3) or not np.isfinite(self.covariance).all():
             raise ModelError(f"rescale model: covariance of shape {self.covariance.shape}; give 3 × 3 finite numbers")
 
@@ -83,8 +80,7 @@ class RescaleModel:
             np.asarray(restored_gib, dtype=np.float64), np.asarray(saved_gib, dtype=np.float64)
         )
         for name, gib in (("restored_gib", restored), ("saved_gib", saved)):
-            if not (np.isfinite(gib) & (gib >= 0)).all():
-                raise ModelError(f"rescale: {name} is negative or not finite; give the size of the state in GiB")
+            check_numbers("rescale", name, gib, "give the size of the state in GiB, finite, not below 0")
         return np.stack([np.ones_like(restored), saved, restored], axis=-1)
 
 
@@ -113,7 +109,8 @@ def declared_for(engine: Engine) -> RescaleModel:
     """What to begin with for an engine: read in its code or seen on a small cluster, each good to a factor of two.
 
     Flink: a job with free slots took 3 to 6 s in place; large jobs take longer. Storm: rebalance waits the message
-    timeout (30 s), then starts workers. Heron: `heron_update_s` of instances that need up to 20 s.
+    timeout (30 s), then starts workers. Heron: `heron update` waits 10 s, then looks every 10 s whether instances are
+    ready, which takes them up to 20 s.
     """
     match engine:
         case Engine.FLINK:
@@ -121,17 +118,4 @@ def declared_for(engine: Engine) -> RescaleModel:
         case Engine.STORM:
             return declared_rescale(40.0, save_s_per_gib=0.0, restore_s_per_gib=0.0)
         case Engine.HERON:
-            return declared_rescale(heron_update_s(20.0), save_s_per_gib=0.0, restore_s_per_gib=0.0)
-
-
-def heron_update_s(ready_s: float) -> float:
-    """Seconds that `heron update` keeps a topology deactivated when its new instances are ready after ready_s.
-
-    It waits 10 s, then looks every 10 s, for 600 s at most.
-
-    >>> [heron_update_s(ready_s) for ready_s in (0.0, 10.0, 23.0)]
-    [10.0, 10.0, 30.0]
-    """
-    if not 0 <= ready_s <= 600:
-        raise ModelError(f"ready_s {ready_s} is not between 0 and the 600 s that heron update waits")
-    return max(10.0, 10.0 * math.ceil(ready_s / 10))
+            return declared_rescale(20.0, save_s_per_gib=0.0, restore_s_per_gib=0.0)

@@ -13,12 +13,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import linear_sum_assignment
 
+from modeling.arrays import Floats, Ints
 from modeling.errors import ModelError
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Engine, Topology
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from modeling.rescaling.recovery import check_numbers
 
 
 class Restored(StrEnum):
@@ -38,14 +37,12 @@ class Restored(StrEnum):
 class StateMove:
     """GiB at a change to each of several plans, every array of shape (plans,).
 
-    saved_gib: all state of the job, as a savepoint writes it. restored_gib: read again, over all instances.
-    largest_restored_gib: read again by the instance that reads most. moved_gib: of key groups whose number of instance
-    changes.
+    saved_gib: all state of the job, as a savepoint writes it. restored_gib: read again, over all instances. moved_gib:
+    of key groups whose number of instance changes.
     """
 
     saved_gib: Floats
     restored_gib: Floats
-    largest_restored_gib: Floats
     moved_gib: Floats
 
 
@@ -59,42 +56,36 @@ def state_move(
 ) -> StateMove:
     """What moves from `before` to each plan of `after`. An operator that `state_gib` does not name has no state.
 
-    Assumes that all state is keyed and spread evenly over key groups: a heavy key makes the largest instance larger
-    than this says, list state (offsets of a source) is taken as nothing. A plan with the parallelism of `before` is no
-    rescale and moves nothing.
+    Assumes that all state is keyed and spread evenly over key groups; list state (offsets of a source) is taken as
+    nothing. A plan with the parallelism of `before` is no rescale and moves nothing.
     Raises ModelError for state of an unknown operator, or of a size that is negative or not finite.
     """
     for name, gib in state_gib.items():
         known = {operator.name for operator in topology.operators}
         if name not in known:
             raise ModelError(f"state of the unknown operator {name!r}; known are {', '.join(sorted(known))}")
-        if not np.isfinite(gib) or gib < 0:
-            raise ModelError(f"state of operator {name!r} is {gib} GiB; give a finite size, not below 0")
+        check_numbers(f"state of operator {name!r}", "its size in GiB", gib)
     for plan in (before, *after):
         plan.check(topology)
-    saved, total, largest, moved = (np.zeros(len(after)) for _ in range(4))
+    saved, total, moved = (np.zeros(len(after)) for _ in range(3))
     if topology.engine is not Engine.FLINK:
-        return StateMove(saved, total, largest, moved)
+        return StateMove(saved, total, moved)
     rescaled = np.array([not plan.same_parallelism(before) for plan in after], dtype=bool)
     for name, gib in state_gib.items():
         groups = topology.operator(name).max_parallelism
         now = before.parallelism[name]
         then = np.array([plan.parallelism[name] for plan in after], dtype=np.int64)
-        own = largest_share(then, groups)
         match restored:
             case Restored.WHOLE_JOB:
-                share, most = rescaled.astype(np.float64), own * rescaled
+                share = rescaled.astype(np.float64)
             case Restored.CHANGED_OPERATORS:
-                share, most = (then != now).astype(np.float64), own * (then != now)
+                share = (then != now).astype(np.float64)
             case Restored.MOVED_KEY_GROUPS:
-                fetched = [_fetched_by_instance(now, int(count), groups) for count in then]
-                share = np.array([sum(by_instance) for by_instance in fetched]) / groups
-                most = np.array([max(by_instance) for by_instance in fetched]) / groups
+                share = np.array([_key_groups_fetched(now, int(count), groups) for count in then]) / groups
         saved += gib * rescaled
         total += gib * share
-        largest += gib * most
         moved += gib * key_groups_moved(now, then, groups) / groups
-    return StateMove(saved, total, largest, moved)
+    return StateMove(saved, total, moved)
 
 
 def key_groups_moved(before: npt.ArrayLike, after: npt.ArrayLike, key_groups: int = 128) -> Ints:
@@ -106,64 +97,21 @@ def key_groups_moved(before: npt.ArrayLike, after: npt.ArrayLike, key_groups: in
     array([64,  0, 96])
     """
     now, then = np.broadcast_arrays(np.asarray(before, dtype=np.int64), np.asarray(after, dtype=np.int64))
-    _check_parallelism(now, key_groups)
-    _check_parallelism(then, key_groups)
+    both = np.stack([now, then])
+    if (wrong := both[(both < 1) | (both > key_groups)]).size:
+        raise ModelError(f"parallelism {wrong[0]} is not between 1 and the number of key groups {key_groups}")
     group = np.arange(key_groups)
     changed = group * now[..., None] // key_groups != group * then[..., None] // key_groups
     return np.asarray(changed.sum(axis=-1), dtype=np.int64)
 
 
-def key_groups_fetched(before: npt.ArrayLike, after: npt.ArrayLike, key_groups: int = 128) -> Ints:
+@lru_cache(maxsize=65536)
+def _key_groups_fetched(before: int, after: int, key_groups: int) -> int:
     """Fewest key groups that must be fetched from elsewhere if each new instance takes the best old one's place.
 
     Flink's adaptive scheduler with local recovery chooses greedily, and only among slots that are still there: it
     fetches as many or more.
-
-    >>> key_groups_fetched(2, [1, 2, 4])
-    array([64,  0, 64])
     """
-    now, then = np.broadcast_arrays(np.asarray(before, dtype=np.int64), np.asarray(after, dtype=np.int64))
-    _check_parallelism(now, key_groups)
-    _check_parallelism(then, key_groups)
-    fewest = [
-        sum(_fetched_by_instance(int(b), int(a), key_groups)) for b, a in zip(now.ravel(), then.ravel(), strict=True)
-    ]
-    return np.array(fewest, dtype=np.int64).reshape(now.shape)
-
-
-def key_groups_held(parallelism: int, key_groups: int = 128) -> Ints:
-    """Key groups of each instance, shape (parallelism,): ⌈(i+1)·G/p⌉ − ⌈i·G/p⌉.
-
-    >>> key_groups_held(3, 8)
-    array([3, 3, 2])
-    """
-    _check_parallelism(np.asarray(parallelism), key_groups)
-    return np.diff(_range_starts(parallelism, key_groups))
-
-
-def largest_share(parallelism: npt.ArrayLike, key_groups: int = 128) -> Floats:
-    """The part of the key groups that the instance with most of them holds: ⌈G/p⌉/G."""
-    counts = np.asarray(parallelism, dtype=np.int64)
-    _check_parallelism(counts, key_groups)
-    return np.asarray(-(-key_groups // counts) / key_groups, dtype=np.float64)
-
-
-@lru_cache(maxsize=65536)
-def _fetched_by_instance(before: int, after: int, key_groups: int) -> tuple[int, ...]:
-    """Key groups that each new instance lacks, old instances matched to new ones so that they lack fewest."""
-    old, new = _range_starts(before, key_groups), _range_starts(after, key_groups)
+    old, new = (-(-np.arange(count + 1) * key_groups // count) for count in (before, after))
     overlap = np.maximum(0, np.minimum(old[1:, None], new[None, 1:]) - np.maximum(old[:-1, None], new[None, :-1]))
-    kept = np.zeros(after, dtype=np.int64)
-    rows, columns = linear_sum_assignment(overlap, maximize=True)
-    kept[columns] = overlap[rows, columns]
-    return tuple(int(lacking) for lacking in np.diff(new) - kept)
-
-
-def _range_starts(parallelism: int, key_groups: int) -> Ints:
-    return -(-np.arange(parallelism + 1) * key_groups // parallelism)
-
-
-def _check_parallelism(counts: Ints, key_groups: int) -> None:
-    if counts.size and (counts.min() < 1 or counts.max() > key_groups):
-        wrong = counts.min() if counts.min() < 1 else counts.max()
-        raise ModelError(f"parallelism {wrong} is not between 1 and the number of key groups {key_groups}")
+    return key_groups - int(overlap[linear_sum_assignment(overlap, maximize=True)].sum())

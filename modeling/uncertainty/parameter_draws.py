@@ -1,16 +1,15 @@
 """Draws of what is only known with an error, so that estimates become distributions."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import ndtri, stdtrit
 
+from modeling.arrays import Floats
 from modeling.errors import ModelError
 from modeling.flow.scenarios import AS_PROFILED, Parameters, Scenarios
 from modeling.inputs.operator_profile import OperatorProfile, Profiles
-
-Floats = npt.NDArray[np.float64]
 
 _NORMAL_95 = 1.959963984540054
 
@@ -76,55 +75,39 @@ def parameter_draws(profiles: Profiles, rng: np.random.Generator, count: int) ->
         at = (rng.permutation(count) + rng.random(count)) / count
         return np.asarray(stdtrit(samples - 1, at) if samples >= 2 else ndtri(at), dtype=np.float64)
 
-    service: dict[str, Floats] = {}
-    cv2: dict[str, Floats] = {}
-    cpu: dict[str, Floats] = {}
-    selectivity: dict[str, Floats] = {}
-    stream_service: dict[str, Floats] = {}
-    input_selectivity: dict[tuple[str, str], Floats] = {}
-    exponent: dict[str, Floats] = {}
-    coordination: dict[str, Floats] = {}
+    drawn: dict[str, dict[Any, Floats]] = {each.name: {} for each in fields(Parameters)}
     for name, profile in sorted(profiles.items()):
         samples, scale = profile.samples, profile.efficiency
         if profile.service_s > 0 and (error := _relative(profile.service_s_error, profile.service_s, samples)) > 0:
-            service[name] = _log_normal(spread(samples), error)
+            drawn["service_factor"][name] = _log_normal(spread(samples), error)
         for stream, service_s in sorted(profile.stream_service_s.items()):
             if service_s > 0 and (error := _error(profile, f"stream_service_s[{stream}]", service_s)) > 0:
-                stream_service[stream] = _log_normal(spread(samples), _relative(error, service_s, samples))
+                error = _relative(error, service_s, samples)
+                drawn["stream_service_factor"][stream] = _log_normal(spread(samples), error)
         if (error := _error(profile, "efficiency.exponent", scale.exponent) or scale.exponent_error) > 0:
-            exponent[name] = np.clip(scale.exponent + error * spread(samples), *_EXPONENTS)
+            drawn["scale_exponent"][name] = np.clip(scale.exponent + error * spread(samples), *_EXPONENTS)
         if (
             error := _error(profile, "efficiency.coordination_s", scale.coordination_s) or scale.coordination_error_s
         ) > 0:
-            coordination[name] = np.maximum(scale.coordination_s + error * spread(samples), 0.0)
+            drawn["coordination_s"][name] = np.maximum(scale.coordination_s + error * spread(samples), 0.0)
         if profile.cpu_s and profile.cpu_s_error > 0:
-            cpu[name] = _log_normal(spread(samples), _relative(profile.cpu_s_error, profile.cpu_s, samples))
+            error = _relative(profile.cpu_s_error, profile.cpu_s, samples)
+            drawn["cpu_factor"][name] = _log_normal(spread(samples), error)
         if (log_spread := _cv2_spread(profile)) > 0:
-            cv2[name] = profile.service_cv2 * np.exp(log_spread * spread())
+            drawn["service_cv2"][name] = profile.service_cv2 * np.exp(log_spread * spread())
         by_input: set[str] = set()
         for stream, ratios in sorted(profile.input_selectivity.items()):
             for entering, ratio in sorted(ratios.items()):
                 error = _error(profile, f"input_selectivity[{stream}][{entering}]", ratio)
                 if error > 0 and ratio > 0:
                     by_input.add(stream)
-                    drawn = 1 + _relative(error, ratio, samples) * spread(samples)
-                    input_selectivity[stream, entering] = np.maximum(drawn, 0.0)
+                    factor = 1 + _relative(error, ratio, samples) * spread(samples)
+                    drawn["input_selectivity_factor"][stream, entering] = np.maximum(factor, 0.0)
         for stream, error in sorted(profile.selectivity_error.items()):
             if stream not in by_input and error > 0 and (ratio := _selectivity(profile, stream)) > 0:
-                selectivity[stream] = np.maximum(1 + _relative(error, ratio, samples) * spread(samples), 0.0)
-    return ParameterDraws(
-        count,
-        Parameters(
-            service_factor=service,
-            service_cv2=cv2,
-            selectivity_factor=selectivity,
-            cpu_factor=cpu,
-            stream_service_factor=stream_service,
-            input_selectivity_factor=input_selectivity,
-            scale_exponent=exponent,
-            coordination_s=coordination,
-        ),
-    )
+                factor = 1 + _relative(error, ratio, samples) * spread(samples)
+                drawn["selectivity_factor"][stream] = np.maximum(factor, 0.0)
+    return ParameterDraws(count, Parameters(**drawn))
 
 
 def _error(profile: OperatorProfile, parameter: str, value: float) -> float:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from modeling.arrays import Floats
 from modeling.errors import ModelError
 from modeling.evaluate_many import Asked, ManyEstimates, evaluate_scenarios
 from modeling.flow.plan_rates import check_load
@@ -16,9 +17,8 @@ from modeling.inputs.site import NOWHERE, Site
 from modeling.inputs.targets import ANY, Targets
 from modeling.inputs.topology import Topology
 from modeling.queueing.bursts import Arrivals
+from modeling.rescaling.drain import lags_s, share_late
 from modeling.uncertainty.parameter_draws import ParameterDraws
-
-Floats = npt.NDArray[np.float64]
 
 CELLS = 2**22
 """Plans x scenarios x operators that are held at once."""
@@ -121,37 +121,9 @@ def _late(
             times_s = estimates.latency.quantile_s(targets.latency_share, sink)
             found[name] = (times_s > bound_s).reshape(shape).astype(np.float64)
     if targets.max_lag_s is not None:
-        found["lag"] = _share_late(busy, step_s, waiting_s, targets.max_lag_s)
+        lag_s = lags_s(busy, step_s, waiting_s[:, None, None])
+        found["lag"] = share_late(lag_s - targets.max_lag_s, (busy - 1) * step_s)
     return found
-
-
-def lags_s(busy: npt.ArrayLike, step_s: float, waiting_s: npt.ArrayLike = 0.0) -> Floats:
-    """Seconds that a tuple waits in the backlog which comes at each edge of the steps, shape (…, steps + 1).
-
-    busy: utilisation that each step's load brings, above 1 too, shape (…, steps). waiting_s: at time 0, of downtime and
-    backlog. A downtime counts like a backlog: during it a tuple waits for what is left of it, and for what came before.
-
-    >>> lags_s([1.5, 0.5], 60.0, 10.0).tolist()  # half a second more each second, then half a second less
-    [10.0, 40.0, 10.0]
-    """
-    change = (np.asarray(busy, dtype=np.float64) - 1) * step_s
-    begun = np.broadcast_to(np.asarray(waiting_s, dtype=np.float64), change.shape[:-1])[..., None]
-    free = np.concatenate([begun, begun + np.cumsum(change, axis=-1)], axis=-1)
-    return np.asarray(free - np.minimum(0.0, np.minimum.accumulate(free, axis=-1)))
-
-
-def _share_late(busy: Floats, step_s: float, waiting_s: Floats, max_lag_s: float) -> Floats:
-    """Share of each step in which tuples come that wait longer than max_lag_s. busy: shape (plans, …,
-    steps). waiting_s: shape (plans,).
-    """
-    lag = lags_s(busy, step_s, waiting_s[:, None, None])
-    begin, end = lag[..., :-1] - max_lag_s, lag[..., 1:] - max_lag_s
-    # Within a step the lag is a straight line, until nothing waits any more.
-    slope = np.maximum(np.abs(busy - 1) * step_s, 1e-300)
-    falls = np.minimum(np.maximum(begin, 0.0) / slope, 1.0)
-    rises = np.minimum(np.maximum(end, 0.0) / slope, 1.0)
-    late = np.where(busy < 1, falls, np.where(busy > 1, rises, (begin > 0).astype(np.float64)))
-    return np.asarray(late, dtype=np.float64)
 
 
 def _stacked(

@@ -48,11 +48,8 @@ class ArrivalTrace:
 
     def arrived(self, from_s: float, to_s: float) -> float:
         """Tuples that arrive in [from_s, to_s)."""
-        total = 0.0
-        for window, overlap_s in self._windows(from_s, to_s):
-            if 0 <= window < len(self._rate_per_s):
-                total += self._rate_per_s[window] * overlap_s
-        return total
+        rates_per_s = self._rate_per_s
+        return sum(rates_per_s[w] * s for w, s in self._windows(from_s, to_s) if 0 <= w < len(rates_per_s))
 
     def known(self, from_s: float, to_s: float) -> bool:
         """Whether the trace tells of all of [from_s, to_s)."""

@@ -8,7 +8,6 @@ from typing import Protocol
 
 from modeling.calibration.operator_sample import OperatorSample
 from modeling.inputs.physical_plan import PhysicalPlan
-from modeling.inputs.topology import Topology
 
 
 class Status(StrEnum):
@@ -75,10 +74,6 @@ class Failed:
 
 class Cluster(Protocol):
     """One running topology on one cluster. Every method raises ClusterError when the cluster cannot be reached."""
-
-    def topology(self) -> Topology:
-        """The operators and streams as the cluster knows them."""
-        ...
 
     def state(self) -> ClusterState: ...
 

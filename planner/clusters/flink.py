@@ -13,14 +13,16 @@ from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Topology
 from planner.clock import Clock, RealClock
 from planner.clusters.cluster import Accepted, ClusterState, Failed, Pending, Refusal, Status, Verified
-from planner.clusters.flink_answers import ENDED, Job, Vertex, moment
+from planner.clusters.flink_answers import ENDED, Job, Vertex, VertexDetails, moment
 from planner.clusters.flink_counters import Reading, operator_samples, shortest_span_s
 from planner.clusters.flink_rest import FlinkRest, RequestRefusedError
-from planner.clusters.flink_vertices import bounded_topology, operator_vertices, running_topology, slots_needed
+from planner.clusters.flink_vertices import bounded_topology, operator_vertices, slots_needed
 from planner.errors import ClusterError
 
 # Flink collects counters when somebody asks for them, every 10 s by default: ask often, and they keep coming.
 _POLL_S = 2.0
+# It does so while it answers: vertices read before and after that are not of one moment, and are read once more.
+_READS = 3
 # How much longer than the span Flink may take until its counters have moved by it.
 _COUNTERS_LATE_S = 60.0
 # How long a job that is rescaled or restarted just now is waited for before it is measured.
@@ -79,11 +81,6 @@ class FlinkCluster:
         self._warm_s = warm_s
         self._clock = clock or RealClock()
 
-    def topology(self) -> Topology:
-        seen = self._look()
-        nodes = self._rest.job_plan(seen.job.jid).plan.nodes
-        return running_topology(seen.job, nodes, self._declared, seen.vertices)
-
     def state(self) -> ClusterState:
         """What runs. free_slots counts free slots; each could hold one instance of every operator."""
         seen = self._look()
@@ -115,9 +112,11 @@ class FlinkCluster:
             waited_s += _POLL_S
             reading = self._read()
             if before is None:
-                fresh = reading is not None and (old is None or _moved_s(old, reading) != 0)
+                fresh = reading is not None and (old is None or shortest_span_s(old.counters, reading.counters) != 0)
                 before = reading if fresh else None
-            elif reading is not None and (moved_s := _moved_s(before, reading)) >= span_s:
+            elif reading is None:
+                continue
+            elif (moved_s := shortest_span_s(before.counters, reading.counters)) >= span_s:
                 return operator_samples(
                     self._declared,
                     before.counters,
@@ -125,7 +124,7 @@ class FlinkCluster:
                     began_s=before.at_s,
                     state_gib=self._state_gib(),
                 )
-            elif reading is not None and moved_s < 0:
+            elif moved_s < 0:
                 raise ClusterError(f"{self._where} was restarted while it was measured; measure again")
         raise ClusterError(
             f"counters of {self._where} did not move by {span_s:g} s within {deadline_s:g} s; "
@@ -290,9 +289,14 @@ class FlinkCluster:
     def _read(self) -> _Read | None:
         """Counters of all instances; None while Flink has not collected those of the present execution."""
         job = self._rest.job(self._rest.find_job(self._job_name).jid)
+        vertices = operator_vertices(job, self._declared, self._vertex_names)
+        first = next(iter(vertices))
+        for _ in range(_READS):
+            answers = {name: self._rest.vertex(job.jid, vertex.id) for name, vertex in vertices.items()}
+            if _collected(answers[first]) == _collected(self._rest.vertex(job.jid, vertices[first].id)):
+                break
         reading = {}
-        for name, vertex in operator_vertices(job, self._declared, self._vertex_names).items():
-            details = self._rest.vertex(job.jid, vertex.id)
+        for name, details in answers.items():
             for subtask in details.subtasks:
                 counters = subtask.metrics
                 if math.isnan(counters.busy_ms):  # a source of the old kind: its busy time cannot be told
@@ -304,8 +308,10 @@ class FlinkCluster:
         return _Read(job.now / 1000, reading)
 
 
-def _moved_s(before: _Read, after: _Read) -> float:
-    return shortest_span_s(before.counters, after.counters)
+def _collected(details: VertexDetails) -> list[tuple[float, ...]]:
+    """What shows that counters were collected anew; busy time, which may be NaN, does not."""
+    counters = [subtask.metrics for subtask in details.subtasks]
+    return [(each.records_read, each.records_written, each.idle_ms, each.backpressured_ms) for each in counters]
 
 
 def _brief(parallelism: Mapping[str, int]) -> str:

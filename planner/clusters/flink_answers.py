@@ -108,26 +108,6 @@ class VertexDetails(_Answer):
     subtasks: list[Subtask]
 
 
-class PlanInput(_Answer):
-    id: str
-    ship_strategy: str
-
-
-class PlanNode(_Answer):
-    id: str
-    inputs: list[PlanInput] = []
-
-
-class PlanNodes(_Answer):
-    nodes: list[PlanNode]
-
-
-class JobPlan(_Answer):
-    """GET /jobs/:id/plan."""
-
-    plan: PlanNodes
-
-
 class Bounds(_Answer):
     lower: Annotated[int, Field(alias="lowerBound")]
     upper: Annotated[int, Field(alias="upperBound")]

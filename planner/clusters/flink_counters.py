@@ -1,10 +1,10 @@
 """Samples from two reads of the counters that Flink accumulates per subtask."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 
 from modeling.calibration.operator_sample import OperatorSample
-from modeling.inputs.topology import Grouping, Topology
+from modeling.inputs.topology import Grouping, Stream, Topology
 from planner.clusters.flink_answers import Counters
 
 Reading = Mapping[tuple[str, int], Counters]
@@ -31,8 +31,9 @@ def operator_samples(
     began_s: when the first was taken. state_gib: per operator, of all its instances: key groups are dealt out evenly.
 
     The span is the sum of busy, idle and backpressured time, not the time between our two calls: Flink collects its
-    counters every ten seconds or so, and all counters of one instance are collected together. An instance whose busy
-    time Flink cannot tell (NaN: a source of the old kind) is left out.
+    counters every ten seconds or so, and all counters of one instance are collected together. Those of another may be
+    seconds older: its counts are brought to the same span. An instance whose busy time Flink cannot tell (NaN: a source
+    of the old kind) is left out.
 
     A vertex counts what it writes to all its outputs together. Where an output is the only input of what reads it, the
     stream is counted there, and shared out by what the instances wrote; other outputs get even parts of the rest.
@@ -40,9 +41,16 @@ def operator_samples(
     A vertex counts what it reads of all its inputs together. Where each input is the only output of what writes it, the
     mix of all instances is known, and taken for that of each: the mix differs from span to span, not within one.
     """
-    moved = {at: _difference(before[at], after[at]) for at in after}
+    differences = ((at, _difference(before[at], after[at])) for at in after)
+    moved = {at: counters for at, counters in differences if counters.elapsed_ms > 0}
+    read_per_ms: defaultdict[str, float] = defaultdict(float)
+    written_per_ms: defaultdict[str, float] = defaultdict(float)
+    for (operator, _), counters in moved.items():
+        read_per_ms[operator] += counters.records_read / counters.elapsed_ms
+        written_per_ms[operator] += counters.records_written / counters.elapsed_ms
     parallelism = Counter(operator for operator, _ in after)
-    mixes = {operator.name: _mix(topology, operator.name, moved) for operator in topology.operators}
+    mixes = {name: _mix(topology, name, written_per_ms, parallelism) for name in topology.order}
+    parts = {name: _output_parts(topology, name, read_per_ms, written_per_ms, parallelism) for name in topology.order}
     state = {name: held_gib / parallelism[name] for name, held_gib in (state_gib or {}).items() if parallelism[name]}
     return [
         OperatorSample(
@@ -53,7 +61,7 @@ def operator_samples(
             backpressured_s=counters.backpressured_ms / 1000,
             # A source's vertex reads nothing from upstream: what it gives out is what it polled.
             records_in=counters.records_read or (counters.records_written if operator in topology.sources else 0.0),
-            records_out=_records_out(topology, operator, counters.records_written, moved),
+            records_out={stream: part * counters.records_written for stream, part in parts[operator].items()},
             began_s=began_s,
             # Counters begin with the instance.
             age_s=before[operator, index].elapsed_ms / 1000,
@@ -62,23 +70,42 @@ def operator_samples(
             state_gib=state.get(operator),
         )
         for (operator, index), counters in moved.items()
-        if counters.elapsed_ms > 0
     ]
 
 
-def _mix(topology: Topology, operator: str, moved: Reading) -> Mapping[str, float]:
+def _mix(
+    topology: Topology, operator: str, written_per_ms: Mapping[str, float], parallelism: Mapping[str, int]
+) -> Mapping[str, float]:
     """Part of what an operator reads that comes by each input; empty where it has one, or nobody can tell."""
     inputs = topology.inputs(operator)
     if len(inputs) < 2 or any(len(topology.outputs(stream.upstream)) > 1 for stream in inputs):
         return {}
-    copies = {s.name: sum(name == operator for name, _ in moved) if s.grouping is Grouping.ALL else 1 for s in inputs}
-    written = {
-        stream.name: copies[stream.name]
-        * sum(counters.records_written for (name, _), counters in moved.items() if name == stream.upstream)
-        for stream in inputs
-    }
+    written = {s.name: _copies(s, parallelism) * written_per_ms[s.upstream] for s in inputs}
     together = sum(written.values())
     return {stream: count / together for stream, count in written.items()} if together > 0 else {}
+
+
+def _output_parts(
+    topology: Topology,
+    operator: str,
+    read_per_ms: Mapping[str, float],
+    written_per_ms: Mapping[str, float],
+    parallelism: Mapping[str, int],
+) -> Mapping[str, float]:
+    """Part of what an operator writes that goes out on each stream."""
+    outputs = topology.outputs(operator)
+    counted = {
+        stream.name: read_per_ms[stream.downstream] / _copies(stream, parallelism) / written_per_ms[operator]
+        for stream in outputs
+        if len(outputs) > 1 and len(topology.inputs(stream.downstream)) == 1 and written_per_ms[operator] > 0
+    }
+    rest = max(0.0, 1.0 - sum(counted.values())) / max(1, len(outputs) - len(counted))
+    return {stream.name: counted.get(stream.name, rest) for stream in outputs}
+
+
+def _copies(stream: Stream, parallelism: Mapping[str, int]) -> int:
+    """How many instances read each record of a stream."""
+    return max(1, parallelism[stream.downstream]) if stream.grouping is Grouping.ALL else 1
 
 
 def _difference(before: Counters, after: Counters) -> Counters:
@@ -89,20 +116,3 @@ def _difference(before: Counters, after: Counters) -> Counters:
         idle_ms=max(0.0, after.idle_ms - before.idle_ms),
         backpressured_ms=max(0.0, after.backpressured_ms - before.backpressured_ms),
     )
-
-
-def _records_out(topology: Topology, operator: str, written: float, moved: Reading) -> Mapping[str, float]:
-    outputs = topology.outputs(operator)
-    if len(outputs) < 2:
-        return {stream.name: written for stream in outputs}
-    all_written = sum(counters.records_written for (name, _), counters in moved.items() if name == operator)
-    share = written / all_written if all_written else 0.0
-    counted: dict[str, float] = {}
-    for stream in outputs:
-        if len(topology.inputs(stream.downstream)) == 1:
-            reads = [counters.records_read for (name, _), counters in moved.items() if name == stream.downstream]
-            copies = len(reads) if stream.grouping is Grouping.ALL else 1
-            counted[stream.name] = share * sum(reads) / max(1, copies)
-    others = [stream.name for stream in outputs if stream.name not in counted]
-    rest = max(0.0, written - sum(counted.values()))
-    return {stream.name: counted.get(stream.name, rest / max(1, len(others))) for stream in outputs}

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import TypeVar
 
 import httpx
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from engines.rest import rest_client
 from planner.clusters.flink_answers import (
@@ -12,7 +12,6 @@ from planner.clusters.flink_answers import (
     CheckpointDetails,
     Checkpoints,
     Job,
-    JobPlan,
     JobsOverview,
     JobSummary,
     Requirement,
@@ -23,10 +22,7 @@ from planner.clusters.flink_answers import (
 )
 from planner.errors import ClusterError
 
-Answer = TypeVar("Answer", bound=BaseModel)
 Shape = TypeVar("Shape")
-_REQUIREMENTS = TypeAdapter(dict[str, Requirement])
-_RESCALES = TypeAdapter(list[Rescale])
 
 
 class RequestRefusedError(Exception):
@@ -58,19 +54,12 @@ class FlinkRest:
     def job(self, jid: str) -> Job:
         return self._get(f"/jobs/{jid}", Job)
 
-    def job_plan(self, jid: str) -> JobPlan:
-        return self._get(f"/jobs/{jid}/plan", JobPlan)
-
     def vertex(self, jid: str, vertex_id: str) -> VertexDetails:
         return self._get(f"/jobs/{jid}/vertices/{vertex_id}", VertexDetails)
 
     def requirements(self, jid: str) -> Mapping[str, Requirement]:
         """What was asked for, per vertex id: the scheduler may not have got there yet."""
-        path = f"/jobs/{jid}/resource-requirements"
-        try:
-            return self._checked(_REQUIREMENTS, self._call("GET", path), path)
-        except RequestRefusedError as refused:
-            raise ClusterError(f"{self.place} refuses GET {path}: {refused}; look whether the job still runs") from None
+        return self._get(f"/jobs/{jid}/resource-requirements", dict[str, Requirement])
 
     def ask(self, jid: str, bounds: Mapping[str, tuple[int, int]]) -> None:
         """Ask for least and most parallelism per vertex id, for all vertices. Raises RequestRefusedError."""
@@ -92,12 +81,10 @@ class FlinkRest:
     def state_bytes(self, jid: str) -> Mapping[str, float]:
         """State per vertex id in the last completed checkpoint; empty where there is none, or Flink keeps none."""
         try:
-            path = f"/jobs/{jid}/checkpoints"
-            latest = self._checked(TypeAdapter(Checkpoints), self._call("GET", path), path).latest
+            latest = self._read(f"/jobs/{jid}/checkpoints", Checkpoints).latest
             if latest is None or latest.completed is None:
                 return {}
-            path = f"/jobs/{jid}/checkpoints/details/{latest.completed.id}"
-            details = self._checked(TypeAdapter(CheckpointDetails), self._call("GET", path), path)
+            details = self._read(f"/jobs/{jid}/checkpoints/details/{latest.completed.id}", CheckpointDetails)
         except RequestRefusedError:
             return {}
         return {vertex_id: task.state_bytes for vertex_id, task in details.tasks.items()}
@@ -108,33 +95,32 @@ class FlinkRest:
         None where Flink does not tell: it keeps a history of rescales since 2.x, and only if configured to.
         """
         try:
-            path = f"/jobs/{jid}/rescales/history"
-            history = self._checked(_RESCALES, self._call("GET", path), path)
+            history = self._read(f"/jobs/{jid}/rescales/history", list[Rescale])
             began = [r for r in history if r.start_ms >= after_ms and r.terminal_state == "COMPLETED"]
             if not began:
                 return None
             first = min(began, key=lambda rescale: rescale.start_ms)
-            path = f"/jobs/{jid}/rescales/details/{first.uuid}"
-            details = self._checked(TypeAdapter(Rescale), self._call("GET", path), path)
+            details = self._read(f"/jobs/{jid}/rescales/details/{first.uuid}", Rescale)
         except RequestRefusedError:
             return None
         executing = [state.left_ms for state in details.states if state.state == "Executing"]
         return executing[0] if executing else None
 
-    def _get(self, path: str, kind: type[Answer]) -> Answer:
+    def _get(self, path: str, shape: type[Shape]) -> Shape:
         try:
-            return self._checked(TypeAdapter(kind), self._call("GET", path), path)
+            return self._read(path, shape)
         except RequestRefusedError as refused:
             raise ClusterError(f"{self.place} refuses GET {path}: {refused}; look whether the job still runs") from None
 
-    def _checked(self, shape: TypeAdapter[Shape], body: object, what: str) -> Shape:
+    def _read(self, path: str, shape: type[Shape]) -> Shape:
+        body = self._call("GET", path)
         try:
-            return shape.validate_python(body)
+            return TypeAdapter(shape).validate_python(body)
         except ValidationError as error:
             first = error.errors()[0]
             field = ".".join(str(part) for part in first["loc"]) or "the answer"
             raise ClusterError(
-                f"{self.place} answers {what} with {field} = {str(first['input'])[:80]!r} ({first['msg']}); "
+                f"{self.place} answers {path} with {field} = {str(first['input'])[:80]!r} ({first['msg']}); "
                 "forescale reads the REST interface of Flink 1.18 to 2.3"
             ) from None
 

@@ -4,19 +4,9 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import replace
 
-from modeling.inputs.topology import Engine, Grouping, Operator, Stream, Topology
-from planner.clusters.flink_answers import Job, PlanNode, Vertex
+from modeling.inputs.topology import Operator, Topology
+from planner.clusters.flink_answers import Job, Vertex
 from planner.errors import ClusterError
-
-_GROUPINGS = {
-    "HASH": Grouping.FIELDS,
-    "REBALANCE": Grouping.SHUFFLE,
-    "RESCALE": Grouping.SHUFFLE,
-    "SHUFFLE": Grouping.SHUFFLE,
-    "FORWARD": Grouping.FORWARD,
-    "BROADCAST": Grouping.ALL,
-    "GLOBAL": Grouping.GLOBAL,
-}
 
 
 def operator_vertices(job: Job, topology: Topology, vertex_names: Mapping[str, str]) -> Mapping[str, Vertex]:
@@ -46,25 +36,6 @@ def bounded_topology(topology: Topology, vertices: Mapping[str, Vertex]) -> Topo
     return replace(
         topology, operators=tuple(Operator(o.name, vertices[o.name].max_parallelism) for o in topology.operators)
     )
-
-
-def running_topology(job: Job, nodes: list[PlanNode], topology: Topology, vertices: Mapping[str, Vertex]) -> Topology:
-    """Operators and streams as the job has them; a vertex that is no declared operator keeps its own name.
-
-    A stream with a partitioner of its own (CUSTOM) has the grouping that is declared for it, else shuffle.
-    """
-    names = {vertex.id: vertex.name for vertex in job.vertices}
-    names.update({vertex.id: operator for operator, vertex in vertices.items()})
-    declared = {stream.name: stream.grouping for stream in topology.streams}
-    streams: dict[str, Stream] = {}
-    for node in nodes:
-        for entering in node.inputs:
-            stream = Stream(names.get(entering.id, entering.id), names.get(node.id, node.id))
-            grouping = _GROUPINGS.get(entering.ship_strategy, declared.get(stream.name, Grouping.SHUFFLE))
-            # Two edges between the same two vertices (a self-join) are one stream to the model.
-            streams.setdefault(stream.name, replace(stream, grouping=grouping))
-    operators = tuple(Operator(names[vertex.id], vertex.max_parallelism) for vertex in job.vertices)
-    return Topology(topology.name, operators, tuple(streams.values()), Engine.FLINK)
 
 
 def slots_needed(job: Job, parallelism: Mapping[str, int]) -> int:

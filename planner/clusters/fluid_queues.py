@@ -17,10 +17,12 @@ import numpy.typing as npt
 
 from modeling.errors import ModelError
 from modeling.excuse import unfit
-from modeling.flow.linear import LinearFlows, dot, linear_flows
+from modeling.flow.linear import FULL, LinearFlows, LinearPlans, dot
+from modeling.flow.rates import OperatorFlow
 from modeling.inputs.checked import check_site
 from modeling.inputs.operator_profile import Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
+from modeling.inputs.placed import placed
 from modeling.inputs.site import NOWHERE, Site
 from modeling.inputs.topology import Topology
 
@@ -76,6 +78,7 @@ class FluidNetwork:
     per_input: tuple[tuple[float, ...], ...]
     waiting: tuple[tuple[int, ...], ...]
     linear: LinearFlows
+    flows: tuple[OperatorFlow, ...]
 
     @cached_property
     def carried(self) -> Callable[[Rates], Carried]:
@@ -94,10 +97,13 @@ class FluidNetwork:
         """Of a base that sources take in, and of more than that."""
 
         def limited(base_per_s: Rates, more_per_s: Rates) -> Limited:
-            parts_per_s, full = self.linear.let_in(base_per_s, more_per_s)
-            taken_per_s = tuple(map(add, base_per_s, parts_per_s))
-            slowed = tuple(any(self.linear.slows[limit][at] for limit in full) for at in range(len(taken_per_s)))
-            return Limited(taken_per_s, tuple(full), slowed)
+            taken_per_s = tuple(map(add, base_per_s, more_per_s))
+            if max(self.linear.used(self.linear.inputs_per_s(taken_per_s))) <= 1 / FULL:
+                return Limited(taken_per_s, (), (False,) * len(taken_per_s))
+            parts_per_s, full = self.linear.let_in(np.array([base_per_s]), np.array([more_per_s]))
+            slowed = self.linear.slows[full[0]].any(axis=0)
+            taken_per_s = tuple(map(add, base_per_s, parts_per_s[0].tolist()))
+            return Limited(taken_per_s, tuple(np.flatnonzero(full[0]).tolist()), tuple(slowed.tolist()))
 
         return lru_cache(_REMEMBERED)(limited)
 
@@ -113,7 +119,7 @@ class FluidNetwork:
         some = np.where(mean_per_s > 0, mean_per_s, 1.0)
         for_s, blocked_s = np.array(taken) / some, np.array(taken_blocked) / some
         at = {name: number for number, name in enumerate(self.channels)}
-        for flow in reversed(self.linear.flows):
+        for flow in reversed(self.flows):
             inlets = [at[stream or f"->{flow.name}"] for stream in flow.streams]
             term_per_s = flow.term_per_s[0] @ inputs
             slowed_s = flow.slowed[0] * flow.service_s[0]
@@ -146,9 +152,10 @@ def fluid_network(topology: Topology, profiles: Profiles, plan: PhysicalPlan, si
     check_site(topology, site, [plan])
     if misfit := unfit(topology, plan, site):
         raise ModelError(str(misfit))
-    linear = linear_flows(topology, profiles, plan, site)
+    plans = LinearPlans(topology, profiles, placed([plan], topology.order, site), site)
+    linear = plans.of(0)
     channels, operators = channels_of(topology), topology.order[::-1]
-    by_channel = {of or f"->{flow.name}": each[0] for flow in linear.flows for of, each in flow.stream_per_s.items()}
+    by_channel = {of or f"->{flow.name}": each[0] for flow in plans.flows for of, each in flow.stream_per_s.items()}
     inlets = {name: tuple(channels.index(stream.name) for stream in topology.inputs(name)) for name in operators}
     inlets |= {source: (at,) for at, source in enumerate(topology.sources)}
     before: dict[str, set[str]] = {}
@@ -157,13 +164,15 @@ def fluid_network(topology: Topology, profiles: Profiles, plan: PhysicalPlan, si
         before[name] = set(senders).union(*(before[sender] for sender in senders))
     waiting = []
     for limit, slows in enumerate(linear.slows):
-        slowed = {source for source, slow in zip(topology.sources, slows, strict=True) if slow}
+        slowed = {source for source, slow in zip(topology.sources, slows.tolist(), strict=True) if slow}
         full = topology.order[limit : limit + 1]
         waits = slowed.union(*(before[name] for name in full)).difference(full)
         waiting.append(tuple(operators.index(name) for name in waits))
     per_input = tuple(tuple(by_channel[name].tolist()) for name in channels)
     sinks_first = tuple(inlets[name] for name in operators)
-    return FluidNetwork(topology.sources, operators, channels, sinks_first, per_input, tuple(waiting), linear)
+    return FluidNetwork(
+        topology.sources, operators, channels, sinks_first, per_input, tuple(waiting), linear, plans.flows
+    )
 
 
 def step(network: FluidNetwork, content: Sequence[float], arrivals: Sequence[float], up_s: float) -> Step:

@@ -12,13 +12,11 @@ instance held all spouts back.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import pairwise
-
-import httpx
-from pydantic import SecretStr
+from typing import Unpack
 
 from engines.heron import (
     COUNTED,
@@ -32,9 +30,11 @@ from engines.heron import (
     PRESSURE,
     SAME_MINUTE_S,
     UPTIME,
+    Timeline,
     TrackedTopology,
     same_minutes,
 )
+from engines.rest import Connection
 from modeling.calibration.operator_sample import OperatorSample
 from modeling.errors import ModelError
 from modeling.inputs.topology import Topology
@@ -59,9 +59,7 @@ def heron_operator_samples(
     role: str | None = None,
     operators: Mapping[str, str] | None = None,
     span_s: float = 600.0,
-    timeout_s: float = 10.0,
-    headers: Mapping[str, SecretStr] | None = None,
-    transport: httpx.BaseTransport | None = None,
+    **connection: Unpack[Connection],
 ) -> Sequence[OperatorSample]:
     """One sample per instance and whole minute of the last span_s seconds.
 
@@ -80,9 +78,7 @@ def heron_operator_samples(
         environ=environ,
         topology=topology_name,
         role=role,
-        timeout_s=timeout_s,
-        headers=headers,
-        transport=transport,
+        **connection,
     )
     place = tracked.place
     if not MINUTE_S <= span_s <= KEPT_S:
@@ -100,10 +96,8 @@ def heron_operator_samples(
     samples: list[OperatorSample] = []
     for name, component in component_of.items():
         flows = _Flows.of(topology, name, read[name], component_of, carried)
-        told = _values(tracked, component, flows.metrics(), since_s, until_s)
-        samples += _operator_samples(
-            place, flows, instances[component], told, pressed if name in topology.sources else {}
-        )
+        told = tracked.timeline(component, flows.metrics(), since_s, until_s)
+        samples += _operator_samples(place, flows, instances[component], told, pressed if flows.is_source else {})
     samples = [sample for sample in samples if now_s - span_s - MINUTE_S <= (sample.began_s or 0) <= now_s - MINUTE_S]
     if not samples:
         raise ClusterError(
@@ -127,17 +121,6 @@ def _plans(tracked: TrackedTopology) -> tuple[dict[str, list[str]], dict[str, li
     except (KeyError, TypeError, AttributeError, ValueError):
         raise tracked.strange_plans(physical, logical) from None
     return instances, reads
-
-
-def _values(
-    tracked: TrackedTopology, component: str, metrics: Sequence[str], since_s: int, until_s: int
-) -> dict[str, dict[str, dict[int, float]]]:
-    """Instance, metric, stamp: value."""
-    values: dict[str, dict[str, dict[int, float]]] = {}
-    for metric, by_instance in tracked.timeline(component, metrics, since_s, until_s).items():
-        for instance, by_stamp in by_instance.items():
-            values.setdefault(instance, {})[metric] = by_stamp
-    return values
 
 
 def _held_back_s(
@@ -195,14 +178,15 @@ def _operator_samples(
     place: str,
     flows: _Flows,
     ids: Sequence[str],
-    told: Mapping[str, Values],
+    told: Timeline,
     pressed_s: Mapping[int, float],
 ) -> list[OperatorSample]:
     """Of the instances that run now, all minutes that they reported once."""
     samples, untimed = [], []
     for index, id in enumerate(ids):
-        values = told.get(id, {})
-        minutes = [_Minute.of(values, stamps) for stamps in same_minutes(_stamps(values))]
+        values = {metric: by_instance[id] for metric, by_instance in told.items() if id in by_instance}
+        groups = same_minutes(stamp for by_stamp in values.values() for stamp in by_stamp)
+        minutes = [_Minute.of(values, stamps) for stamps in groups]
         for before, minute in pairwise(minutes):
             if not _reported_once(before, minute):
                 continue
@@ -295,10 +279,6 @@ def _reported_once(before: _Minute, minute: _Minute) -> bool:
     if minute.began_s - before.began_s > longest_s:
         return False
     return shortest_s <= minute.values.get(UPTIME, 0.0) - before.values.get(UPTIME, 0.0) <= longest_s
-
-
-def _stamps(values: Values) -> Iterable[int]:
-    return (stamp for by_stamp in values.values() for stamp in by_stamp)
 
 
 def _together(samples: Sequence[OperatorSample]) -> list[OperatorSample]:

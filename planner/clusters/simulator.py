@@ -12,7 +12,6 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from modeling.calibration.operator_sample import OperatorSample
 from modeling.excuse import unfit
@@ -67,9 +66,6 @@ class SimulatedCluster:
         self._store = SimulatorStore(folder / "simulator.db")
         self._networks: dict[tuple[int, ...], FluidNetwork] = {}
         self._network(initial.parallelism)
-
-    def topology(self) -> Topology:
-        return self._topology
 
     def state(self) -> ClusterState:
         with self._present() as moment:
@@ -145,10 +141,6 @@ class SimulatedCluster:
         with self._present() as moment:
             minutes = moment.transaction.minutes(start.timestamp(), end.timestamp())
         return record_of(minutes, self._topology.sources, self._topology.order)
-
-    def violations(self, start: datetime, end: datetime, max_lag_s: float) -> npt.NDArray[np.datetime64]:
-        """Starts of the whole minutes within [start, end) in which some tuple waited longer than max_lag_s."""
-        return self.record(start, end).violations(max_lag_s)
 
     @contextmanager
     def _present(self) -> Iterator[_Moment]:

@@ -39,11 +39,6 @@ class SimulatorRecord:
     known: npt.NDArray[np.bool_]
 
     @property
-    def status(self) -> npt.NDArray[np.str_]:
-        """`rescaling` where the minute saw downtime, else `running`."""
-        return np.where(self.down_s > 0, "rescaling", "running")
-
-    @property
     def instance_hours(self) -> float:
         """What the plans cost: instances × hours."""
         return float(sum(counts.sum() for counts in self.parallelism.values())) / 60
@@ -59,17 +54,14 @@ class SimulatorRecord:
 
 
 def record_of(minutes: Sequence[Minute], sources: Sequence[str], operators: Sequence[str]) -> SimulatorRecord:
-    def per_minute(values: Sequence[float]) -> Floats:
-        return np.array(values, dtype=np.float64)
-
     return SimulatorRecord(
         minute=np.array([int(m.start_s) for m in minutes], dtype="datetime64[s]"),
-        offered={name: per_minute([m.offered[name] for m in minutes]) for name in sources},
-        processed={name: per_minute([m.processed[name] for m in minutes]) for name in sources},
-        backlog={name: per_minute([m.backlog[name] for m in minutes]) for name in sources},
-        lag_s=per_minute([m.lag_s for m in minutes]),
+        offered={name: np.array([m.offered[name] for m in minutes]) for name in sources},
+        processed={name: np.array([m.processed[name] for m in minutes]) for name in sources},
+        backlog={name: np.array([m.backlog[name] for m in minutes]) for name in sources},
+        lag_s=np.array([m.lag_s for m in minutes]),
         parallelism={name: np.array([m.parallelism[name] for m in minutes], dtype=np.int64) for name in operators},
-        utilisation={name: per_minute([m.busiest_s[name] for m in minutes]) / MINUTE_S for name in operators},
-        down_s=per_minute([m.down_s for m in minutes]),
+        utilisation={name: np.array([m.busiest_s[name] for m in minutes]) / MINUTE_S for name in operators},
+        down_s=np.array([m.down_s for m in minutes]),
         known=np.array([m.known for m in minutes], dtype=np.bool_),
     )

@@ -7,14 +7,17 @@ import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from planner.clusters.simulator_state import Minute, OpenMinute, SimulatorState, Totals
+from pydantic import TypeAdapter
+
+from planner.clusters.simulator_state import Minute, SimulatorState
 from planner.errors import ClusterError
 
 LOCK_PATIENCE_S = 60.0
+_STATE, _MINUTE = TypeAdapter(SimulatorState), TypeAdapter(Minute)
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS simulator (id INTEGER PRIMARY KEY CHECK (id = 1), identity TEXT, body TEXT);
@@ -31,7 +34,7 @@ class SimulatorTransaction:
     def load(self) -> tuple[Mapping[str, Any], SimulatorState] | None:
         """The identity under which the simulator was started, and its state; None before it has started."""
         row = self._connection.execute("SELECT identity, body FROM simulator WHERE id = 1").fetchone()
-        return None if row is None else (json.loads(row[0]), _state(json.loads(row[1])))
+        return None if row is None else (json.loads(row[0]), _state(row[1]))
 
     def save(self, identity: Mapping[str, Any], state: SimulatorState, minutes: Iterable[Minute]) -> None:
         self._connection.execute(
@@ -45,13 +48,13 @@ class SimulatorTransaction:
     def minutes(self, from_s: float, to_s: float) -> list[Minute]:
         """Whole minutes that lie in [from_s, to_s), oldest first."""
         query = "SELECT body FROM minutes WHERE start_s >= ? AND start_s + 60 <= ? ORDER BY start_s"
-        return [_minute(json.loads(row[0])) for row in self._connection.execute(query, (from_s, to_s))]
+        return [_MINUTE.validate_json(row[0]) for row in self._connection.execute(query, (from_s, to_s))]
 
     def last_minute_of(self, change: int, ended_by_s: float) -> Minute | None:
         """The last minute of one plan that had ended by a moment."""
         query = "SELECT body FROM minutes WHERE change = ? AND start_s + 60 <= ? ORDER BY start_s DESC LIMIT 1"
         row = self._connection.execute(query, (change, ended_by_s)).fetchone()
-        return None if row is None else _minute(json.loads(row[0]))
+        return None if row is None else _MINUTE.validate_json(row[0])
 
 
 class SimulatorStore:
@@ -82,17 +85,7 @@ class SimulatorStore:
             ) from error
 
 
-def _totals(body: Mapping[str, Any]) -> Totals:
-    return Totals(tuple(body["taken"]), tuple(body["taken_blocked"]), tuple(body["blocked_s"]))
-
-
-def _state(body: dict[str, Any]) -> SimulatorState:
-    minute: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in body["minute"].items()}
+def _state(body: str) -> SimulatorState:
+    state = _STATE.validate_json(body)
     # Older files say after the sources what was under way between operators, a few seconds' work: that is done by now.
-    waiting = tuple(body["content"][: len(minute["offered"])])
-    parts: dict[str, Any] = {"totals": _totals(body["totals"]), "minute": OpenMinute(**minute), "content": waiting}
-    return SimulatorState(**body | parts)
-
-
-def _minute(body: dict[str, Any]) -> Minute:
-    return Minute(**body | {"totals": _totals(body["totals"])})
+    return replace(state, content=state.content[: len(state.minute.offered)])

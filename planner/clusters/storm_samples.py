@@ -13,16 +13,16 @@ by what each executed and emitted, so that executors differ in their totals alon
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Annotated, Unpack
 
-import httpx
-from pydantic import SecretStr
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
+from engines.rest import Connection
 from engines.storm import StormPages, component_path, topology_path
 from modeling.calibration.operator_sample import OperatorSample
 from modeling.errors import ModelError
 from modeling.inputs.topology import Topology
-from planner.clusters.component_streams import Read, component_of_operator, streams_read
+from planner.clusters.component_streams import component_of_operator, streams_read
 from planner.errors import ClusterError
 
 WINDOWS_S = (600, 10800, 86400)
@@ -40,9 +40,7 @@ def storm_operator_samples(
     topology: Topology,
     operators: Mapping[str, str] | None = None,
     window_s: int = 600,
-    timeout_s: float = 10.0,
-    headers: Mapping[str, SecretStr] | None = None,
-    transport: httpx.BaseTransport | None = None,
+    **connection: Unpack[Connection],
 ) -> Sequence[OperatorSample]:
     """One sample per executor over the window, or over its uptime where that is less.
 
@@ -55,29 +53,20 @@ def storm_operator_samples(
     Raises ClusterError where the UI cannot be reached, does not know the topology or a component, answers in another
     shape, or tells capacities that do not go with counts and latencies.
     """
-    part = f"topology {topology_name}"
-    ui = StormPages(
-        url,
-        ClusterError,
-        window=str(window_s),
-        part=part,
-        timeout_s=timeout_s,
-        headers=headers,
-        transport=transport,
-    )
+    ui = StormPages(url, ClusterError, window=str(window_s), part=f"topology {topology_name}", **connection)
     if window_s not in WINDOWS_S:
         raise ClusterError(f"{ui.place}: window_s {window_s}; Storm keeps windows of 600, 10800 and 86400 s")
     topology_id = ui.topology_id(topology_name)
     component_of = component_of_operator(ui.place, topology, operators, _components(ui, topology_id))
     now_s = datetime.now(UTC).timestamp()
     shown = {name: _component(ui, topology_id, component) for name, component in component_of.items()}
-    reads = {name: [each.read for each in component.inputs] for name, component in shown.items()}
+    reads = {name: [(one.component, one.stream) for one in component.inputs or ()] for name, component in shown.items()}
     carried = streams_read(ui.place, topology, component_of, reads)
     samples: list[OperatorSample] = []
     for name, component in shown.items():
         flows = _flows(topology, name, component, component_of, carried)
         parallelism = len(component.executors)
-        for index, executor in enumerate(component.executors):
+        for index, executor in enumerate(sorted(component.executors, key=lambda each: each.first_task)):
             if executor.uptime_s > 0:
                 busy_s = _busy_s(ui.place, name, executor, window_s)
                 try:
@@ -90,32 +79,52 @@ def storm_operator_samples(
     return samples
 
 
-@dataclass(frozen=True)
-class _Input:
+def _nothing_is_zero(told: object) -> object:
+    return 0.0 if told in (None, "") else told
+
+
+def _first_task(told: object) -> str:
+    """Of `[first task-last task]`."""
+    return str(told).strip("[]").partition("-")[0]
+
+
+# Storm tells nothing, and text, where a number is meant.
+_Number = Annotated[float, BeforeValidator(_nothing_is_zero), Field(ge=0, allow_inf_nan=False)]
+
+
+class _Shown(BaseModel):
+    model_config = ConfigDict(frozen=True, coerce_numbers_to_str=True)
+
+
+class _Input(_Shown):
     """What a component executed of one stream; latency_ms: mean."""
 
-    read: Read
-    executed: float
-    latency_ms: float
+    component: str
+    stream: str
+    executed: _Number
+    latency_ms: _Number = Field(alias="executeLatency")
 
 
-@dataclass(frozen=True)
-class _Executor:
-    first_task: int
-    uptime_s: float
-    emitted: float
-    executed: float
-    latency_ms: float
-    capacity: float | None
+class _Output(_Shown):
+    stream: str
+    emitted: _Number
 
 
-@dataclass(frozen=True)
-class _Component:
-    """emitted: per stream. executors: in the order of their tasks."""
+class _Executor(_Shown):
+    """What a spout lacks is 0."""
 
-    inputs: tuple[_Input, ...]
-    emitted: Mapping[str, float]
-    executors: tuple[_Executor, ...]
+    first_task: Annotated[int, BeforeValidator(_first_task), Field(alias="id")]
+    uptime_s: _Number = Field(alias="uptimeSeconds")
+    emitted: _Number
+    executed: _Number = 0.0
+    latency_ms: _Number = Field(0.0, alias="executeLatency")
+    capacity: _Number | None = None
+
+
+class _Component(_Shown):
+    inputs: tuple[_Input, ...] | None = Field(None, alias="inputStats")
+    outputs: tuple[_Output, ...] | None = Field(None, alias="outputStats")
+    executors: tuple[_Executor, ...] = Field(alias="executorStats")
 
 
 def _components(ui: StormPages, topology_id: str) -> list[str]:
@@ -131,40 +140,9 @@ def _component(ui: StormPages, topology_id: str, component: str) -> _Component:
     path = component_path(topology_id, component)
     page = ui.page(path)
     try:
-        inputs = tuple(
-            _Input(
-                (str(one["component"]), str(one["stream"])),
-                _number(one["executed"]),
-                _number(one["executeLatency"]),
-            )
-            for one in page.get("inputStats") or ()
-        )
-        emitted = {str(one["stream"]): _number(one["emitted"]) for one in page.get("outputStats") or ()}
-        executors = sorted((_executor(one) for one in page["executorStats"]), key=lambda one: one.first_task)
-    except (KeyError, TypeError, ValueError, AttributeError):
+        return _Component.model_validate(page)
+    except ValidationError:
         raise ui.surprise(path, page) from None
-    return _Component(inputs, emitted, tuple(executors))
-
-
-def _number(told: object) -> float:
-    """Storm tells nothing, and text, where a number is meant. Raises ValueError for what is none, or below 0."""
-    number = float(str(told)) if told not in (None, "") else 0.0
-    if not 0 <= number < float("inf"):
-        raise ValueError(number)
-    return number
-
-
-def _executor(told: Mapping[str, Any]) -> _Executor:
-    """id: `[first task-last task]`. What a spout lacks is 0."""
-    capacity = told.get("capacity")
-    return _Executor(
-        first_task=int(str(told["id"]).strip("[]").partition("-")[0]),
-        uptime_s=_number(told["uptimeSeconds"]),
-        emitted=_number(told["emitted"]),
-        executed=_number(told.get("executed")),
-        latency_ms=_number(told.get("executeLatency")),
-        capacity=None if capacity is None else _number(capacity),
-    )
 
 
 @dataclass(frozen=True)
@@ -192,12 +170,13 @@ def _flows(
 ) -> _Flows:
     entered = {stream.name: 0.0 for stream in topology.inputs(name)}
     spent_ms = dict(entered)
-    for each in component.inputs:
+    inputs = component.inputs or ()
+    for each in inputs:
         for stream in topology.inputs(name):
-            if component_of[stream.upstream] == each.read[0] and each.read[1] in carried[stream.name]:
+            if component_of[stream.upstream] == each.component and each.stream in carried[stream.name]:
                 entered[stream.name] += each.executed
                 spent_ms[stream.name] += each.executed * each.latency_ms
-    given = {stream_id: count for stream_id, count in component.emitted.items() if not stream_id.startswith("__")}
+    given = {one.stream: one.emitted for one in component.outputs or () if not one.stream.startswith("__")}
     # Of a stream that nobody has read yet nothing is shown: it can only be the one that there is.
     ids = {
         stream.name: set(carried[stream.name]) or (set(given) if len(given) == 1 else set())
@@ -208,8 +187,8 @@ def _flows(
         entered=entered,
         spent_ms=spent_ms,
         left={stream: sum(given.get(stream_id, 0.0) for stream_id in of) for stream, of in ids.items()},
-        executed=sum(each.executed for each in component.inputs),
-        executed_ms=sum(each.executed * each.latency_ms for each in component.inputs),
+        executed=sum(each.executed for each in inputs),
+        executed_ms=sum(each.executed * each.latency_ms for each in inputs),
         emitted=sum(given.values()),
         polled=polled if name in topology.sources else None,
     )

@@ -1,12 +1,13 @@
 """What the ledger gives back: its rows as values."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime
+from typing import Any
 
 from modeling.inputs.physical_plan import PhysicalPlan
 from planner.ledger.step_state import StepState
-from planner.ledger.tables import ForecastTable, OutcomeTable, ScheduleTable, StepEventTable, StepTable
+from planner.ledger.tables import Base, ForecastTable, OutcomeTable, ScheduleTable, StepEventTable, StepTable
 from planner.scaling_schedule import ScalingSchedule
 from planner.schedule_json import numbers_from_json, plan_from_json, schedule_from_json
 
@@ -62,10 +63,6 @@ class StepEntry:
     updated_by: str
     attempt: int
 
-    @property
-    def hand_made(self) -> bool:
-        return self.schedule_id is None
-
 
 @dataclass(frozen=True)
 class StepEvent:
@@ -102,18 +99,7 @@ class BlacklistEntry:
 
 
 def forecast_entry(row: ForecastTable) -> ForecastEntry:
-    return ForecastEntry(
-        row.id,
-        row.topology,
-        row.source,
-        row.issued_at,
-        row.horizon_end,
-        row.run_id,
-        row.model_version,
-        row.folder,
-        row.history_digest,
-        row.history_snapshot,
-    )
+    return ForecastEntry(**_columns(ForecastEntry, row))
 
 
 def schedule_entry(row: ScheduleTable, forecasts: tuple[str, ...]) -> ScheduleEntry:
@@ -121,21 +107,8 @@ def schedule_entry(row: ScheduleTable, forecasts: tuple[str, ...]) -> ScheduleEn
 
 
 def step_entry(row: StepTable) -> StepEntry:
-    return StepEntry(
-        id=row.id,
-        schedule_id=row.schedule_id,
-        position=row.position,
-        topology=row.topology,
-        deploy_at=row.deploy_at,
-        expires_at=row.expires_at,
-        plan=plan_from_json(row.plan),
-        replaces=plan_from_json(row.replaces),
-        state=StepState(row.state),
-        reason=row.reason,
-        updated_at=row.updated_at,
-        updated_by=row.updated_by,
-        attempt=row.attempt,
-    )
+    plans = {"plan": plan_from_json(row.plan), "replaces": plan_from_json(row.replaces)}
+    return StepEntry(**_columns(StepEntry, row) | plans | {"state": StepState(row.state)})
 
 
 def step_event(row: StepEventTable) -> StepEvent:
@@ -144,11 +117,10 @@ def step_event(row: StepEventTable) -> StepEvent:
 
 
 def outcome(row: OutcomeTable) -> Outcome:
-    return Outcome(
-        row.step_id,
-        row.verified_at,
-        row.downtime_s,
-        numbers_from_json(row.predicted),
-        numbers_from_json(row.measured),
-        row.violation_minutes,
-    )
+    told = {"predicted": numbers_from_json(row.predicted), "measured": numbers_from_json(row.measured)}
+    return Outcome(**_columns(Outcome, row) | told)
+
+
+def _columns(kind: type, row: Base) -> dict[str, Any]:
+    """What the row has under the names of the fields."""
+    return {each.name: getattr(row, each.name) for each in fields(kind)}

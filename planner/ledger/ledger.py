@@ -258,16 +258,8 @@ class Ledger:
         """Keep what became of a step, in place of what was kept of it before."""
         with self._database.session() as session:
             step_row(session, known.step_id)
-            session.merge(
-                OutcomeTable(
-                    step_id=known.step_id,
-                    verified_at=known.verified_at,
-                    downtime_s=known.downtime_s,
-                    predicted=numbers_to_json(known.predicted),
-                    measured=numbers_to_json(known.measured),
-                    violation_minutes=known.violation_minutes,
-                )
-            )
+            told = {"predicted": numbers_to_json(known.predicted), "measured": numbers_to_json(known.measured)}
+            session.merge(OutcomeTable(**vars(known) | told))
 
     def outcome(self, step_id: str) -> Outcome | None:
         with self._database.session() as session:

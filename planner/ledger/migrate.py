@@ -11,15 +11,11 @@ from planner.errors import LedgerError
 from planner.ledger.database import Database
 
 
-def upgrade(url: str) -> None:
+def upgrade_database(database: Database) -> None:
     """Create or upgrade the tables; a second call changes nothing. Several processes may call it at once.
 
     Raises LedgerError for a database that cannot be reached, or that a newer version has written.
     """
-    upgrade_database(Database(url))
-
-
-def upgrade_database(database: Database) -> None:
     config = _config()
     newest = ScriptDirectory.from_config(config).get_current_head()
     with database.connection() as connection:

@@ -19,62 +19,82 @@ from modeling.least_parallelism import (
     least_count,
     least_instances,
 )
+from modeling.queueing.bursts import Arrivals
 from modeling.remedies import beyond_parallelism
 from planner.limits import Limits
 
 
 def cheapest_plan(
-    topology: Topology, profiles: Profiles, load_per_s: Mapping[str, float], limits: Limits
+    topology: Topology,
+    profiles: Profiles,
+    load_per_s: Mapping[str, float],
+    limits: Limits,
+    arrival_cv2: float | Arrivals = 1.0,
 ) -> PhysicalPlan | Excuse:
     """The plan with the fewest instances that the model says holds the limits under the load, or why there is none.
 
-    max_latency_s bounds the mean end to end.
+    max_latency_s bounds the mean end to end, under arrivals as `evaluate` takes them.
     """
     check_load(topology, profiles, load_per_s)
     most = {name: min(limits.max_instances, limits.max_parallelism.get(name, 2**31)) for name in topology.order}
-    question = Question(topology, profiles, load_per_s, limits.max_utilisation, most)
+    question = Question(topology, profiles, load_per_s, limits.max_utilisation, most, arrival_cv2)
     found = fewest_instances(question)
     if isinstance(found, str):
         return _too_busy(question, found, limits)
-    if sum(found.values()) > limits.max_instances:
-        return _too_many(topology, found, limits)
-    if limits.max_latency_s is not None:
-        least = least_instances(question, found)
-        fast = fewest_within_latency(question, found, limits.max_latency_s, None, least)
-        if fast is None or sum(fast.values()) > limits.max_instances:
-            return _too_slow(question, found, limits)
-        found = fast
-    return PhysicalPlan(topology.name, found)
+    plan = PhysicalPlan(topology.name, found)
+    if plan.instances > limits.max_instances:
+        remedy = f"raise max_instances to {plan.instances}, or plan for a lower quantile"
+        return _excuse(plan, "instances", "", plan.instances, limits.max_instances, remedy)
+    if limits.max_latency_s is None:
+        return plan
+    least = least_instances(question, found)
+    fast = fewest_within_latency(question, found, limits.max_latency_s, None, least)
+    if fast is None or sum(fast.values()) > limits.max_instances:
+        late = float(question.latency_s([found], None)[0])
+        remedy = "more instances do not help within the limits: allow more latency, or make the operators faster"
+        return _excuse(plan, "mean latency in s", "", late, limits.max_latency_s, remedy)
+    return PhysicalPlan(topology.name, fast)
 
 
 def strongest_plan(
-    topology: Topology, profiles: Profiles, load_per_s: Mapping[str, float], limits: Limits
+    topology: Topology,
+    profiles: Profiles,
+    load_per_s: Mapping[str, float],
+    limits: Limits,
+    arrival_cv2: float | Arrivals = 1.0,
 ) -> tuple[PhysicalPlan, float]:
     """The plan that carries most of the load within the limits, and the share of the load it carries (0 to 1].
 
-    For a load that no plan carries: bisects on the load's scale, to one part in a thousand.
-    Raises ModelError when not even one instance of each operator is allowed.
+    For a load that no plan carries: bisects on the load's scale, to one part in a thousand. Where the latency is missed
+    at every scale, it is left free. Raises ModelError when not even one instance of each operator is allowed.
     """
-    whole = cheapest_plan(topology, profiles, load_per_s, limits)
+    whole = cheapest_plan(topology, profiles, load_per_s, limits, arrival_cv2)
     if isinstance(whole, PhysicalPlan):
         return whole, 1.0
     low, high = 0.0, 1.0
-    best = cheapest_plan(topology, profiles, dict.fromkeys(load_per_s, 0.0), limits)
-    if isinstance(best, Excuse):
-        raise ModelError(f"no plan of topology {topology.name!r} is within the limits: {best}")
+    best = cheapest_plan(topology, profiles, dict.fromkeys(load_per_s, 0.0), limits, arrival_cv2)
     while high - low > 1e-3:
         middle = (low + high) / 2
         scaled = {source: rate * middle for source, rate in load_per_s.items()}
-        found = cheapest_plan(topology, profiles, scaled, limits)
+        found = cheapest_plan(topology, profiles, scaled, limits, arrival_cv2)
         if isinstance(found, PhysicalPlan):
             low, best = middle, found
         else:
             high = middle
-    return best, low
+    if isinstance(best, PhysicalPlan):
+        return best, low
+    if limits.max_latency_s is None:
+        raise ModelError(f"no plan of topology {topology.name!r} is within the limits: {best}")
+    return strongest_plan(topology, profiles, load_per_s, replace(limits, max_latency_s=None))
 
 
 def one_fewer(
-    topology: Topology, profiles: Profiles, plan: PhysicalPlan, load_per_s: Mapping[str, float], limits: Limits
+    topology: Topology,
+    profiles: Profiles,
+    plan: PhysicalPlan,
+    load_per_s: Mapping[str, float],
+    limits: Limits,
+    arrival_cv2: float | Arrivals = 1.0,
 ) -> list[Excuse]:
     """Why no operator of the plan can do with one instance less: what a reviewer asks first."""
     excuses = []
@@ -84,7 +104,7 @@ def one_fewer(
         smaller = PhysicalPlan(topology.name, {**plan.parallelism, name: count - 1})
         if misfit := unfit(topology, smaller):
             excuses.append(misfit)
-        elif miss := missed(evaluate(topology, profiles, smaller, load_per_s), limits):
+        elif miss := missed(evaluate(topology, profiles, smaller, load_per_s, arrival_cv2=arrival_cv2), limits):
             excuses.append(_excuse(smaller, *miss, f"give {name} {count} instances", {name: count}))
     return excuses
 
@@ -139,17 +159,3 @@ def _too_busy(question: Question, operator: str, limits: Limits) -> Excuse:
         remedy = beyond_parallelism(unlimited, plan.parallelism, busiest)
     target = f"utilisation with {plan.parallelism[busiest]} instances"
     return _excuse(plan, target, busiest, float(used[least].max()), question.max_utilisation, remedy)
-
-
-def _too_many(topology: Topology, found: Mapping[str, int], limits: Limits) -> Excuse:
-    plan = PhysicalPlan(topology.name, dict(found))
-    remedy = f"raise max_instances to {plan.instances}, or plan for a lower quantile"
-    return _excuse(plan, "instances", "", plan.instances, limits.max_instances, remedy)
-
-
-def _too_slow(question: Question, found: Mapping[str, int], limits: Limits) -> Excuse:
-    assert limits.max_latency_s is not None
-    plan = PhysicalPlan(question.topology.name, dict(found))
-    late = float(question.latency_s([found], None)[0])
-    remedy = "more instances do not help within the limits: allow more latency, or make the operators faster"
-    return _excuse(plan, "mean latency in s", "", late, limits.max_latency_s, remedy)

@@ -10,6 +10,7 @@ from dataclasses import replace
 import pytest
 
 from modeling.inputs.physical_plan import PhysicalPlan
+from modeling.inputs.topology import Topology
 from planner.clusters.cluster import Accepted, Cluster, Pending, Refusal, Status, Verified
 from planner.errors import ClusterError
 
@@ -18,8 +19,11 @@ class ClusterContract:
     """Subclass it as `Test…`, with the fixture `cluster` and the method `let_time_pass`.
 
     patience_s: how long an accepted plan may take until it is verified. poll_s: how often it is asked for.
-    measured_s: how long a plan runs before its counters are read.
+    measured_s: how long a plan runs before its counters are read. topology: what it runs, with the largest parallelism
+    that the cluster allows.
     """
+
+    topology: Topology
 
     patience_s: float = 120.0
     poll_s: float = 5.0
@@ -41,7 +45,7 @@ class ClusterContract:
     def another_plan(self, cluster: Cluster) -> PhysicalPlan:
         """A plan that the cluster can run and does not: the last operator with one instance more, or one less."""
         state = cluster.state()
-        name = cluster.topology().order[-1]
+        name = self.topology.order[-1]
         count = state.plan.parallelism[name]
         return replace(
             state.plan, parallelism={**state.plan.parallelism, name: count - 1 if count > 1 else 2}, packing=()
@@ -50,7 +54,7 @@ class ClusterContract:
     def too_large_plan(self, cluster: Cluster) -> PhysicalPlan:
         """A plan within every max_parallelism that needs more slots than the cluster has."""
         plan = cluster.state().plan
-        largest = {operator.name: operator.max_parallelism for operator in cluster.topology().operators}
+        largest = {operator.name: operator.max_parallelism for operator in self.topology.operators}
         return replace(plan, parallelism={**plan.parallelism, **largest}, packing=())
 
     def verified(self, cluster: Cluster, accepted: Accepted | Refusal) -> Verified:
@@ -66,7 +70,7 @@ class ClusterContract:
     def test_state__runs_a_plan_for_every_operator_of_its_topology(self, cluster: Cluster) -> None:
         state = cluster.state()
         assert state.status is Status.RUNNING
-        assert set(state.plan.parallelism) == set(cluster.topology().order)
+        assert set(state.plan.parallelism) == set(self.topology.order)
         assert state.observed_at.tzinfo is not None
         assert state.running_since is not None
         assert state.running_since <= state.observed_at
@@ -84,7 +88,7 @@ class ClusterContract:
 
     def test_apply__refuses_a_stale_expectation_and_changes_nothing(self, cluster: Cluster) -> None:
         before, plan = cluster.state().plan, self.another_plan(cluster)
-        name = cluster.topology().order[-1]
+        name = self.topology.order[-1]
         stale = replace(before, parallelism={**before.parallelism, name: before.parallelism[name] + 2}, packing=())
         refusal = cluster.apply(plan, expected=stale)
         assert isinstance(refusal, Refusal)
@@ -147,7 +151,7 @@ class ClusterContract:
         for sample in samples:
             assert sample.span_s > 0
             assert all(math.isfinite(x) for x in (sample.busy_s, sample.backpressured_s, sample.records_in))
-            assert set(sample.records_out) == {s.name for s in cluster.topology().outputs(sample.operator)}
+            assert set(sample.records_out) == {s.name for s in self.topology.outputs(sample.operator)}
 
     def test_unreachable__is_a_cluster_error(self, unreachable: Callable[[], object]) -> None:
         with pytest.raises(ClusterError):

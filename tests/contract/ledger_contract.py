@@ -61,7 +61,7 @@ class LedgerContract:
         assert (second.deploy_at, second.expires_at) == (after(120), after(210))
         assert first.plan == plan_of(3)
         assert first.replaces == plan_of(2)
-        assert (first.state, first.attempt, first.hand_made) == (PROPOSED, 0, False)
+        assert (first.state, first.attempt, first.schedule_id) == (PROPOSED, 0, schedule_id)
 
     def test_record_schedule__twice_is_once(self, ledger: Ledger) -> None:
         schedule_id = ledger.record_schedule(schedule_of(3))
@@ -228,7 +228,7 @@ class LedgerContract:
 
         step_id = ask(5)
         step = ledger.step(step_id)
-        assert (step.state, step.hand_made, step.plan, step.updated_by) == (APPROVED, True, plan_of(5), "anna")
+        assert (step.state, step.schedule_id, step.plan, step.updated_by) == (APPROVED, None, plan_of(5), "anna")
         assert ask(5) == step_id
         assert len(ledger.steps()) == 1
         with pytest.raises(LedgerError, match="transcribe 5, not ingest 1 · transcribe 6; give the new request an id"):

@@ -38,6 +38,8 @@ def _simulator(folder: Path) -> tuple[SimulatedCluster, TraceClock]:
 
 
 class TestSimulatorContract(ClusterContract):
+    topology = WORDS
+
     @pytest.fixture
     def cluster(self, tmp_path: Path) -> Cluster:
         simulator, self.clock = _simulator(tmp_path)

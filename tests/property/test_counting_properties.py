@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from forecasting.arrivals.counting.event_batch import event_batch
 from forecasting.arrivals.counting.key_counts import key_counts, key_histograms, merged_keys
 from forecasting.arrivals.counting.tally import Of, Rules, sorted_out
-from forecasting.arrivals.coverage import window_status
+from forecasting.arrivals.coverage import status_codes
 from forecasting.arrivals.grid import EPOCH
+from forecasting.arrivals.history import STATUSES
 
 END = 400
 """Rows come in the first 400 microseconds; a window is a few of them."""
@@ -146,7 +147,7 @@ def test_counts_and_statuses__are_those_of_a_naive_counting_however_rows_and_int
                 continue
             one_source = told[source]
             spans = one_source.alive(one.bins, 0)
-            statuses[source] = window_status(spans, edges_us, one_source.dense(Of.COUNT)).tolist()
+            statuses[source] = np.array(STATUSES)[status_codes(spans, edges_us, one_source.dense(Of.COUNT))].tolist()
             for kind in (*COUNTED, *ASIDE):
                 for start, number in by_window(one_source, one.bins, kind).items():
                     numbers[source, kind, start // times["window_us"]] += number

@@ -6,7 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forecasting.arrivals.coverage import covered_us, merged_spans, spans_between_events, window_status
+from forecasting.arrivals.coverage import covered_us, merged_spans, spans_between_events, status_codes
+from forecasting.arrivals.history import STATUSES
 
 Spans = list[tuple[int, int]]
 SPANS = st.lists(st.tuples(st.integers(-5, 60), st.integers(0, 20)).map(lambda s: (s[0], s[0] + s[1])), max_size=6)
@@ -31,7 +32,7 @@ def test_coverage__counts_every_microsecond_that_a_span_holds(spans: Spans, edge
 def test_window__that_is_missing_holds_no_event_and_no_alive_moment(spans: Spans, counts: list[int]) -> None:
     edges = np.arange(len(counts) + 1) * 10
     alive = {us for begin, end in spans for us in range(begin, end)}
-    for number, status in enumerate(window_status(merged_spans(spans), edges, np.array(counts))):
+    for number, status in enumerate(np.array(STATUSES)[status_codes(merged_spans(spans), edges, np.array(counts))]):
         window = set(range(number * 10, number * 10 + 10))
         assert (status == "observed") == (window <= alive)
         assert (status == "missing") == (not window & alive and counts[number] == 0)

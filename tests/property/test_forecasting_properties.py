@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sample_forecast import made_forecast
 
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.arrivals.rows import history_rows
@@ -17,7 +18,7 @@ from forecasting.errors import ForecastError, HistoryError
 from forecasting.forecast import Forecast
 from forecasting.forecast_file import forecast_digest
 from forecasting.forecasters import all_forecasters
-from forecasting.pipeline import issue, make_forecast, train
+from forecasting.pipeline import issue, train
 from forecasting.terms import ForecastTerms
 from forecasting.trained_file import read_trained, write_trained
 
@@ -54,7 +55,7 @@ def series_of(counts: np.ndarray, start: datetime = MONDAY) -> ArrivalSeries:
 
 
 def forecast_of(series: ArrivalSeries, terms: ForecastTerms = TERMS) -> Forecast:
-    return make_forecast(series, issued_at=series.end, terms=terms, forecasters=FORECASTERS).forecast
+    return made_forecast(series, FORECASTERS, terms)
 
 
 def forecast_or_refusal(series: ArrivalSeries, terms: ForecastTerms = TERMS) -> Forecast | str:
@@ -164,9 +165,7 @@ def test_the_same_instant_with_another_offset__gives_the_same_forecast(seed: int
     there = series_of(here.counts, here.start.astimezone(elsewhere))
     assert there.digest() == here.digest()
     assert forecast_digest(forecast_of(there)) == forecast_digest(forecast_of(here))
-    issued_there = make_forecast(
-        here, issued_at=here.end.astimezone(elsewhere), terms=TERMS, forecasters=FORECASTERS
-    ).forecast
+    issued_there = made_forecast(here, FORECASTERS, TERMS, issued_at=here.end.astimezone(elsewhere))
     assert same_numbers(issued_there, forecast_of(here))
 
 
@@ -199,7 +198,7 @@ def test_a_stored_snapshot_and_what_was_trained_on_it__say_the_same_each_time_th
         write_trained(learnt, Path(folder, "trained"))
         kept = read_trained(Path(folder, "trained"))
         digests = {
-            forecast_digest(issue(trained, history.source("web"), issued_at=end).forecast)
+            forecast_digest(issue(trained, history.source("web"), issued_at=end))
             for trained in (learnt, kept)
             for history in histories
         }

@@ -10,7 +10,7 @@ from modeling.inputs.topology import Operator, Topology
 from modeling.rescaling.drain import drained
 from modeling.rescaling.recovery import recovery
 from modeling.rescaling.rescale_model import declared_rescale
-from modeling.rescaling.state import Restored, key_groups_fetched, key_groups_held, key_groups_moved, state_move
+from modeling.rescaling.state import Restored, key_groups_moved, state_move
 
 PARALLELISM = st.integers(1, 40)
 RATES = st.lists(st.floats(0, 500), min_size=1, max_size=12)
@@ -18,30 +18,30 @@ GIB = st.floats(0, 1000)
 JOB = Topology("job", (Operator("count"),), ())
 
 
-def _move(gib: float, before: int, after: int, restored: Restored) -> tuple[float, float, float]:
+def _move(gib: float, before: int, after: int, restored: Restored) -> tuple[float, float]:
     plans = [PhysicalPlan("job", {"count": count}) for count in (before, after)]
     move = state_move(JOB, {"count": gib}, plans[0], plans[1:], restored=restored)
-    return float(move.restored_gib[0]), float(move.largest_restored_gib[0]), float(move.moved_gib[0])
+    return float(move.restored_gib[0]), float(move.moved_gib[0])
 
 
 @given(PARALLELISM, PARALLELISM, st.integers(40, 300))
 def test_key_groups__move_between_none_and_all_and_none_where_nothing_changes(a: int, b: int, groups: int) -> None:
-    moved, fetched = int(key_groups_moved(a, b, groups)), int(key_groups_fetched(a, b, groups))
-    assert 0 <= fetched <= moved <= groups
+    moved = int(key_groups_moved(a, b, groups))
+    assert 0 <= moved <= groups
     assert (moved == 0) == (a == b)
     assert moved == int(key_groups_moved(b, a, groups))
-    held = key_groups_held(a, groups)
-    assert held.sum() == groups
-    assert held.max() - held.min() <= 1
 
 
 @given(GIB, PARALLELISM, PARALLELISM, st.sampled_from(Restored))
 def test_state__that_is_restored_is_at_most_all_of_it(gib: float, a: int, b: int, restored: Restored) -> None:
-    total, largest, moved = _move(gib, a, b, restored)
-    assert 0 <= largest <= total <= gib
+    total, moved = _move(gib, a, b, restored)
+    assert 0 <= total <= gib
     assert moved <= gib
+    if restored is Restored.MOVED_KEY_GROUPS:
+        # Instances may take each other's place: no more is fetched than changes its number.
+        assert total <= moved * (1 + 1e-9)
     if a == b or gib == 0:
-        assert (total, largest, moved) == (0, 0, 0)
+        assert (total, moved) == (0, 0)
 
 
 @given(GIB, st.floats(1, 5), PARALLELISM, PARALLELISM, st.sampled_from(Restored), st.floats(1, 100))

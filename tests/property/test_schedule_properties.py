@@ -41,7 +41,8 @@ def schedule_for(rates: list[float], work: int) -> ScalingSchedule:
 def test_plan_in_place__always_carries_the_demand_after_the_first_slot(rates: list[float], work: int) -> None:
     schedule = schedule_for(rates, work)
     for slot in range(1, len(rates)):
-        plan = schedule.plan_at(START + timedelta(seconds=1800 * slot))
+        moment = START + timedelta(seconds=1800 * slot)
+        plan = [schedule.current, *(step.plan for step in schedule.steps if step.deploy_at <= moment)][-1]
         assert rates[slot] / plan.parallelism["work"] <= LIMITS.max_utilisation + 1e-9
 
 

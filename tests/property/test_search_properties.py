@@ -37,8 +37,7 @@ def check_cheapest(case: Case, limits: Limits) -> None:
         assert found.instances == min(plan.instances for plan in holding)
 
 
-# The same examples each time: behind windows each plan takes some 75 passes. The next one draws anew.
-@settings(max_examples=8, derandomize=True)
+@settings(max_examples=10)
 @given(cases(), st.sampled_from([0.5, 0.85]), st.sampled_from([3, 8, 64]))
 def test_cheapest_plan__is_the_cheapest_of_all(case: Case, bound: float, most: int) -> None:
     check_cheapest(case, Limits(bound, None, most))

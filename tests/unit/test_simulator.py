@@ -69,7 +69,6 @@ def test_record__has_no_backlog_and_the_utilisation_of_theory_below_capacity(tmp
     assert record.utilisation["transcribe"] == pytest.approx(np.full(9, 2 / 3))
     assert record.utilisation["ingest"] == pytest.approx(np.full(9, 0.01))
     assert record.instance_hours == pytest.approx(4 * 9 / 60)
-    assert set(record.status) == {"running"}
 
 
 def test_apply__leaves_the_backlog_of_the_downtime_that_drains_at_the_spare_rate(tmp_path: Path) -> None:
@@ -84,11 +83,10 @@ def test_apply__leaves_the_backlog_of_the_downtime_that_drains_at_the_spare_rate
     assert record.backlog["ingest"][1] == pytest.approx(0.0, abs=1e-6)
     assert record.lag_s[0] == pytest.approx(60.0)
     assert record.processed["ingest"][:3] == pytest.approx([0.0, 1200.0, 600.0])
-    assert list(record.status[:3]) == ["rescaling", "running", "running"]
     assert record.down_s[:2] == pytest.approx([60.0, 0.0])
     assert list(record.parallelism["transcribe"][:2]) == [4, 4]
     # Downtime reaches the lag bound of 30 s within minute 10; in minute 11 the backlog is still being worked off.
-    violated = simulator.violations(_minute(10), _minute(20), max_lag_s=30.0)
+    violated = simulator.record(_minute(10), _minute(20)).violations(30.0)
     assert list(violated) == [np.datetime64("2024-03-04T08:10:00"), np.datetime64("2024-03-04T08:11:00")]
 
 

@@ -1,6 +1,7 @@
 """Rows of events as arrays: what the counting sees of them, from whatever file they come."""
 
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -57,22 +58,18 @@ class EventBatch:
 def event_batch(table: pa.Table | pa.RecordBatch) -> EventBatch:
     """The batch that an Arrow table of the columns of ROLES holds."""
     columns = {name: table.column(name) for name in ROLES if name in table.schema.names}
-    usable = None
-    for name in ("time", "source", "weight", "arrived"):
-        if name in columns and columns[name].null_count:
-            known = pa.compute.is_valid(columns[name])
-            usable = known if usable is None else pa.compute.and_(usable, known)
+    needed = [columns[name] for name in ("time", "source", "weight", "arrived") if name in columns]
+    usable = [pa.compute.is_valid(column) for column in needed if column.null_count]
     if "weight" in columns:
         least, most = pa.compute.min_max(columns["weight"]).as_py().values()
         if (least or 0) < 0 or (most or 0) > MAX_WEIGHT:
             weight = pa.compute.fill_null(columns["weight"], -1)
-            fit = pa.compute.and_(pa.compute.greater_equal(weight, 0), pa.compute.less_equal(weight, MAX_WEIGHT))
-            usable = fit if usable is None else pa.compute.and_(usable, fit)
-    unusable = 0
-    if usable is not None:
-        table = table.filter(usable)
-        unusable = len(usable) - table.num_rows
+            usable += [pa.compute.greater_equal(weight, 0), pa.compute.less_equal(weight, MAX_WEIGHT)]
+    rows = table.num_rows
+    if usable:
+        table = table.filter(reduce(pa.compute.and_, usable))
         columns = {name: table.column(name) for name in columns}
+    unusable = rows - table.num_rows
 
     def numbers(name: str) -> Any:
         return _flat(columns[name]).to_numpy(zero_copy_only=False) if name in columns else None

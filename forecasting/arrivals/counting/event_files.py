@@ -1,6 +1,6 @@
 """Where raw events lie and what their columns mean. Knows no Spark, so settings can be turned into it anywhere."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal, get_args
@@ -31,15 +31,7 @@ class EventColumns:
 
     def named(self) -> dict[str, str]:
         """Role to column name, for the roles that are given."""
-        roles = {
-            "time": self.time,
-            "source": self.source,
-            "key": self.key,
-            "id": self.id,
-            "weight": self.weight,
-            "arrived": self.arrived,
-        }
-        return {role: column for role, column in roles.items() if column is not None}
+        return {role: column for role, column in asdict(self).items() if column is not None}
 
 
 @dataclass(frozen=True)

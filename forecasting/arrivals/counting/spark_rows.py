@@ -1,6 +1,5 @@
 """Rows of any file that Spark can read, as the columns that batches are made of, and what is wrong with them."""
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -14,6 +13,7 @@ from forecasting.arrivals.counting.event_batch import BLANKS, MAX_WEIGHT, ROLES
 from forecasting.arrivals.counting.event_files import EventFiles
 from forecasting.arrivals.counting.parquet_rows import zone_of_nanoseconds
 from forecasting.arrivals.grid import DAY_S, SECOND_US
+from forecasting.arrivals.spark_session import one_line
 from forecasting.errors import HistoryError
 
 _OFFSET = r"(Z|UTC|GMT|[+-]\d{2}(:?\d{2})?)\s*$"
@@ -263,22 +263,8 @@ def _quoted(name: str) -> str:
 
 
 def _cause(error: PySparkException | Py4JJavaError) -> str:
-    """What went wrong, in one line: the outer message names the file, the innermost one the reason."""
+    """What went wrong: the outer message names the file, the innermost one the reason."""
     if isinstance(error, PythonException):
         # A task's traceback: its last line tells what was wrong.
         return str(error).strip().splitlines()[-1].removeprefix(f"{HistoryError.__module__}.{HistoryError.__name__}: ")
-    if isinstance(error, PySparkException):
-        return _first_line(str(error))
-    messages, java = [], error.java_exception
-    while java is not None:
-        messages.append(_first_line(java.getMessage() or java.toString()))
-        java = java.getCause()
-    # That of a result which was waited for says nothing else.
-    messages = [message for message in messages if "awaitResult" not in message] or messages
-    outer, inner = messages[0], messages[-1]
-    return outer if inner in outer else f"{outer}: {inner}"
-
-
-def _first_line(message: str) -> str:
-    """Without Spark's own names of the error."""
-    return re.sub(r"^\[[A-Z_.]+\] |\s*SQLSTATE: \w+", "", message.strip().splitlines()[0]).rstrip(". ")
+    return one_line(error)

@@ -32,6 +32,9 @@ class CountedEvents:
     Sources are those of the coverage file and of the events.
     """
 
+    forgets = False
+    """Files are the truth: what they no longer hold, or what a coverage file takes back, was never known."""
+
     spark: "SparkSession"
     files: EventFiles
     now: datetime
@@ -43,11 +46,6 @@ class CountedEvents:
     @property
     def measures(self) -> Measures:
         return self.files.measures
-
-    @property
-    def forgets(self) -> bool:
-        """Files are the truth: what they no longer hold, or what a coverage file takes back, was never known."""
-        return False
 
     @property
     def unsettled_s(self) -> float:

@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from forecasting.arrivals.arrival_source import SourceArrivals
-from forecasting.arrivals.coverage import Int64s, merged_spans, spans_without
+from forecasting.arrivals.coverage import Int64s, merged_spans, spans_but_for, spans_without
 from forecasting.arrivals.grid import SECOND_US, to_us, whole_windows
 from forecasting.errors import HistoryError
 
@@ -103,12 +103,8 @@ class CounterReadings:
 
     def known(self, max_gap_us: int) -> Int64s:
         """Spans in which every increase is known, of shape (spans, 2); a lone reading is a span of no length."""
-        if self.times_us.size == 0:
-            return np.empty((0, 2), dtype=np.int64)
-        breaks = np.flatnonzero((np.diff(self.times_us) > max_gap_us) | (np.diff(self.values) < 0))
-        begins = self.times_us[np.concatenate([[0], breaks + 1])]
-        ends = self.times_us[np.concatenate([breaks, [self.times_us.size - 1]])]
-        return np.column_stack([begins, ends])
+        breaks = (np.diff(self.times_us) > max_gap_us) | (np.diff(self.values) < 0)
+        return spans_but_for(breaks, self.times_us, self.times_us)
 
 
 def window_edges_us(start: datetime, end: datetime, window_s: int) -> Int64s:

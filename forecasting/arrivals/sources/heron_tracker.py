@@ -10,11 +10,12 @@ only without one. Stream managers bring no uptime: a report of backpressure that
 import math
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from typing import Unpack
 
 import numpy as np
-from pydantic import SecretStr
 
 from engines.heron import EMITTED, KEPT_S, MANAGERS, MINUTE_S, PRESSURE, UPTIME, Timeline, TrackedTopology, same_minutes
+from engines.rest import Connection
 from forecasting.arrivals.arrival_source import Arrivals, Measures, SourceArrivals
 from forecasting.arrivals.coverage import Int64s, merged_spans, spans_without
 from forecasting.arrivals.grid import SECOND_US, from_us
@@ -50,18 +51,10 @@ class HeronTracker:
         spouts: Mapping[str, str],
         role: str | None = None,
         streams: Mapping[str, Sequence[str]] | None = None,
-        timeout_s: float = 10.0,
-        headers: Mapping[str, SecretStr] | None = None,
+        **connection: Unpack[Connection],
     ) -> None:
         self._tracked = TrackedTopology(
-            url,
-            HistoryError,
-            cluster=cluster,
-            environ=environ,
-            topology=topology,
-            role=role,
-            timeout_s=timeout_s,
-            headers=headers,
+            url, HistoryError, cluster=cluster, environ=environ, topology=topology, role=role, **connection
         )
         self.place = self._tracked.place
         if not spouts:

@@ -76,11 +76,7 @@ class KafkaClient:
         self._told: list[Any] = []  # errors that the client met in the background, the latest last
         try:
             self._admin = confluent_kafka.admin.AdminClient(
-                {
-                    **settings,
-                    "bootstrap.servers": servers,
-                    "error_cb": self._remember,
-                },
+                {**settings, "bootstrap.servers": servers, "error_cb": self._remember},
                 logger=_silent_logger(),
             )
         except (confluent_kafka.KafkaException, TypeError, ValueError) as error:
@@ -106,11 +102,11 @@ class KafkaClient:
 
     def end_offsets(self, partitions: Sequence[Partition]) -> Int64s:
         """Offset after the last message that every replica has (the high watermark), shape (partitions,)."""
-        return self._one(partitions, self._admin_of.OffsetSpec.latest())[0]
+        return self._one(partitions, self._admin_of.OffsetSpec.latest())
 
     def begin_offsets(self, partitions: Sequence[Partition]) -> Int64s:
         """Offset at which what is kept begins, shape (partitions,)."""
-        return self._one(partitions, self._admin_of.OffsetSpec.earliest())[0]
+        return self._one(partitions, self._admin_of.OffsetSpec.earliest())
 
     def offsets_at(self, partitions: Sequence[Partition], moments_ms: Iterable[int]) -> tuple[Int64s, Int64s]:
         """The first message stamped at or after each moment: its offset and its stamp in milliseconds since the epoch.
@@ -122,9 +118,8 @@ class KafkaClient:
         found = np.array(answers, dtype=np.int64).reshape(len(answers), len(partitions), 2)
         return found[:, :, 0], found[:, :, 1]
 
-    def _one(self, partitions: Sequence[Partition], spec: Any) -> tuple[Int64s, Int64s]:
-        found = np.array(next(self._listed(partitions, [spec])), dtype=np.int64).reshape(-1, 2)
-        return found[:, 0], found[:, 1]
+    def _one(self, partitions: Sequence[Partition], spec: Any) -> Int64s:
+        return np.array([offset for offset, _ in next(self._listed(partitions, [spec]))], dtype=np.int64)
 
     def _listed(self, partitions: Sequence[Partition], specs: Iterable[Any]) -> Iterator[list[tuple[int, int]]]:
         """Offset and stamp per partition, for each spec in turn. One request may ask a partition only once."""

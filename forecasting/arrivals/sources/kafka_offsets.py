@@ -12,7 +12,8 @@ import numpy as np
 
 from forecasting.arrivals.arrival_source import Arrivals, Measures, SourceArrivals
 from forecasting.arrivals.coverage import Int64s, covered_us
-from forecasting.arrivals.grid import SECOND_US, from_us, to_us
+from forecasting.arrivals.grid import SECOND_US, from_us
+from forecasting.arrivals.sources.counter_readings import window_edges_us
 from forecasting.arrivals.sources.kafka_client import KafkaClient, Partition, TimeType, Topic
 from forecasting.errors import HistoryError
 
@@ -84,6 +85,8 @@ class KafkaOffsets:
     settle_s: how long a message may be under way, or clocks apart: what is younger is not yet told of.
     """
 
+    measures, forgets, unsettled_s = Measures.OFFERED, True, 0.0
+
     servers: str
     topics: Mapping[str, str | Sequence[str]]
     settings: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -112,18 +115,6 @@ class KafkaOffsets:
     def place(self) -> str:
         return f"Kafka at {self.servers}"
 
-    @property
-    def measures(self) -> Measures:
-        return Measures.OFFERED
-
-    @property
-    def forgets(self) -> bool:
-        return True
-
-    @property
-    def unsettled_s(self) -> float:
-        return 0.0
-
     def time_types(self) -> dict[str, TimeType]:
         """Who stamps the messages of each topic: with CreateTime, disorder smears counts over windows."""
         return {name: topic.time_type for name, topic in self._described(self._client()).items()}
@@ -142,7 +133,7 @@ class KafkaOffsets:
         return from_us(min(begins))
 
     def read(self, start: datetime, end: datetime, window_s: int) -> Arrivals:
-        edges_us = _edges_us(start, end, window_s)
+        edges_us = window_edges_us(start, end, window_s)
         client = self._client()
         described = self._described(client)
         for topic in described.values():
@@ -243,17 +234,3 @@ def _known_from_us(logs: Sequence[PartitionLog]) -> int | None:
 
 def _now_us() -> int:
     return time.time_ns() // 1000
-
-
-def _edges_us(start: datetime, end: datetime, window_s: int) -> Int64s:
-    """Edges of the windows from start to end. Raises HistoryError where these are not on their grid."""
-    if window_s <= 0:
-        raise HistoryError(f"window of {window_s} s; give a positive number of seconds")
-    width_us = window_s * SECOND_US
-    start_us, end_us = to_us(start), to_us(end)
-    for name, moment, moment_us in (("start", start, start_us), ("end", end, end_us)):
-        if moment_us % width_us:
-            raise HistoryError(f"{name} {moment} is no edge of windows of {window_s} s; give a multiple of the window")
-    if end_us <= start_us:
-        raise HistoryError(f"no window of {window_s} s lies between {start} and {end}; give a later end")
-    return np.arange(start_us, end_us + 1, width_us, dtype=np.int64)

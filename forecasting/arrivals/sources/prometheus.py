@@ -6,7 +6,7 @@ from samples is told in counter_readings.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 
 import numpy as np
@@ -46,8 +46,7 @@ class Prometheus:
     held_back: for throughput, an expression that is above 0 while something holds the sources back, asked for at every
     scrape interval. Where it has no value nobody can tell, which counts as held back: compare with `> bool`, since a
     plain `>` has none where it does not hold. None: all of the throughput counts as held back.
-    token: sent as a bearer token. headers: sent as they are. since: what first_moment says, instead of looking for it.
-    progress: called with how far reading has come, page by page.
+    headers: sent as they are. since: what first_moment says, instead of looking for it.
     Raises HistoryError for parameters that do not go together.
     """
 
@@ -63,16 +62,12 @@ class Prometheus:
         max_gap_s: float | None = None,
         ended_after_s: float | None = None,
         held_back: str | None = None,
-        token: SecretStr | None = None,
         headers: Mapping[str, SecretStr] | None = None,
         timeout_s: float = 30.0,
         since: datetime | None = None,
         page_points: int = POINTS_PER_PAGE,
-        progress: Callable[[datetime], None] | None = None,
     ) -> None:
-        bearer = {} if token is None else {"Authorization": SecretStr(f"Bearer {token.get_secret_value()}")}
-        secrets = {**(headers or {}), **bearer}
-        self._server = JsonServer("Prometheus", url, HistoryError, timeout_s=timeout_s, headers=secrets)
+        self._server = JsonServer("Prometheus", url, HistoryError, timeout_s=timeout_s, headers=headers)
         self.place, self.measures = self._server.place, measures
         if not queries:
             raise HistoryError(f"{self.place}: no queries; give a selector per source, such as events_total")
@@ -98,7 +93,6 @@ class Prometheus:
         self._step_ms = round(scrape_interval_s * 1000)
         self._page_ms = page_points * self._step_ms
         self._since = since
-        self._progress = progress
 
     def __repr__(self) -> str:
         return f"<{self.place}: {', '.join(self._queries)}>"
@@ -163,8 +157,6 @@ class Prometheus:
                 so_far[0].extend(times)
                 so_far[1].extend(values)
             page_ms = until_ms
-            if self._progress is not None:
-                self._progress(from_us(page_ms * MILLISECOND_US))
         counters = []
         for labels in sorted(series):
             times, values = series[labels]

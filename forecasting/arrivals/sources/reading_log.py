@@ -36,7 +36,7 @@ class ReadingLog:
         """
         at = reading.at.astimezone(UTC)
         line = json.dumps({"at": at.isoformat(timespec="microseconds"), **reading.told}, sort_keys=True)
-        path = self._file(at.date())
+        path = self.folder / f"{at.date().isoformat()}.jsonl"
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             with path.open("a+b") as file:
@@ -81,9 +81,6 @@ class ReadingLog:
             if readings := list(self._readings(path)):
                 return min(readings, key=lambda reading: reading.at)
         return None
-
-    def _file(self, day: date) -> Path:
-        return self.folder / f"{day.isoformat()}.jsonl"
 
     def _files(self) -> list[tuple[Path, date]]:
         files = []

@@ -12,11 +12,11 @@ so counts are multiples of 20 and right on average only.
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
-from pydantic import SecretStr
 
+from engines.rest import Connection
 from engines.storm import StormPages, component_path, topology_path
 from forecasting.arrivals.arrival_source import Arrivals, Measures, SourceArrivals
 from forecasting.arrivals.coverage import Int64s, merged_spans
@@ -59,11 +59,10 @@ class StormUi:
         max_gap_s: float = 180.0,
         ended_after_s: float | None = None,
         saturated_capacity: float = 0.9,
-        timeout_s: float = 10.0,
-        headers: Mapping[str, SecretStr] | None = None,
+        **connection: Unpack[Connection],
     ) -> None:
         part = f"topology {topology}, readings in {log}"
-        self._pages = StormPages(url, HistoryError, window=":all-time", part=part, timeout_s=timeout_s, headers=headers)
+        self._pages = StormPages(url, HistoryError, window=":all-time", part=part, **connection)
         self.place = self._pages.place
         if not spouts:
             raise HistoryError(f"{self.place}: no spouts; name the spout of each source")

@@ -7,7 +7,6 @@ through all that are kept, at every commit of a history that is built hourly, wo
 """
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -141,13 +140,9 @@ def _all_files(folder: Path) -> set[tuple[str, str]]:
 
 def _aside(folder: Path) -> list[_Aside]:
     """Manifests put aside, the latest first."""
-    return sorted(_found_aside(folder), reverse=True)
-
-
-def _found_aside(folder: Path) -> Iterator[_Aside]:
-    for path in folder.glob(f"{_FOLDER}/*.json"):
-        if name := _FILE.fullmatch(path.name):
-            yield _Aside(datetime.fromisoformat(name["time"]), name["id"], path)
+    found = ((_FILE.fullmatch(path.name), path) for path in folder.glob(f"{_FOLDER}/*.json"))
+    aside = (_Aside(datetime.fromisoformat(name["time"]), name["id"], path) for name, path in found if name)
+    return sorted(aside, reverse=True)
 
 
 def _manifest_aside(file: _Aside) -> Manifest | None:

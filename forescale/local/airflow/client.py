@@ -85,10 +85,8 @@ class AirflowClient:
 
     def runs(self, dag_id: str) -> list[dict[str, Any]]:
         """The latest hundred runs, oldest first: dag_run_id, state, conf …"""
-        found: list[dict[str, Any]] = self.request("GET", f"dags/{dag_id}/dagRuns", limit=100, order_by="-run_after")[
-            "dag_runs"
-        ]
-        return found[::-1]
+        answer = self.request("GET", f"dags/{dag_id}/dagRuns", limit=100, order_by="-run_after")
+        return list(reversed(answer["dag_runs"]))
 
     def run_state(self, dag_id: str, run_id: str) -> str:
         return str(self.request("GET", f"dags/{dag_id}/dagRuns/{run_id}")["state"])
@@ -96,8 +94,7 @@ class AirflowClient:
     def task_instances(self, dag_id: str, run_id: str) -> list[dict[str, Any]]:
         """task_id, map_index, state, try_number …"""
         path = f"dags/{dag_id}/dagRuns/{run_id}/taskInstances"
-        found: list[dict[str, Any]] = self.request("GET", path, limit=100)["task_instances"]
-        return found
+        return list(self.request("GET", path, limit=100)["task_instances"])
 
     def wait_for_end(self, dag_id: str, run_id: str, timeout_s: float) -> str:
         """`success` or `failed`. Raises AirflowError when it has not ended in time."""
@@ -135,8 +132,7 @@ class AirflowClient:
     def open_reviews(self, dag_id: str = "~", run_id: str = "~") -> list[dict[str, Any]]:
         """Questions that wait for an answer, of one run or of all: subject, body, options, task_instance …"""
         path = f"dags/{dag_id}/dagRuns/{run_id}/hitlDetails"
-        found: list[dict[str, Any]] = self.request("GET", path, response_received=False)["hitl_details"]
-        return found
+        return list(self.request("GET", path, response_received=False)["hitl_details"])
 
     def answer(self, review: Mapping[str, Any], choice: str, why: str = "") -> None:
         """Answer an open review as this user."""

@@ -17,11 +17,10 @@ STAGES = ("aggregate", "forecast", "plan")
 
 @dataclass(frozen=True)
 class Progress:
-    """Something that has happened. stage: the DAG; text: for people; elapsed_s: since the decision was started."""
+    """Something that has happened. stage: the DAG; text: for people."""
 
     stage: str
     text: str
-    elapsed_s: float
 
 
 def decide_and_deploy(
@@ -32,34 +31,25 @@ def decide_and_deploy(
     Airflow must go by the same settings: a trace clock, and no review. timeout_s: of each run.
     Raises AirflowError, with the end of the log, where a run fails.
     """
-    begun = time.monotonic()
-
-    def happened(stage: str, text: str) -> Progress:
-        return Progress(stage, text, time.monotonic() - begun)
-
-    before = {dag_id: _run_ids(client, dag_id) for dag_id in (*STAGES, "deploy")}
+    before = {dag_id: {run["dag_run_id"] for run in client.runs(dag_id)} for dag_id in (*STAGES, "deploy")}
     client.trigger("aggregate", {"topology": topology})
     for stage in STAGES:
         run_id = _new_run(client, stage, before[stage], timeout_s)["dag_run_id"]
-        yield happened(stage, "started")
+        yield Progress(stage, "started")
         client.wait_for_success(stage, run_id, timeout_s)
-        yield happened(stage, "done")
+        yield Progress(stage, "done")
 
     ledger, clock = ledger_of(settings), TraceClock(settings.clock_file)
     runs = [run for run in client.runs("deploy") if run["dag_run_id"] not in before["deploy"]]
     steps = {run["dag_run_id"]: ledger.step(run["conf"]["step_id"]) for run in runs}
     if not steps:
-        yield happened("deploy", "nothing to deploy: the plan that runs is held")
+        yield Progress("deploy", "nothing to deploy: the plan that runs is held")
     for run_id, step in sorted(steps.items(), key=lambda item: item[1].deploy_at):
         clock.advance_to(step.deploy_at)
-        yield happened("deploy", f"it is {step.deploy_at:%A %H:%M} UTC: {step.plan.brief()}")
+        yield Progress("deploy", f"it is {step.deploy_at:%A %H:%M} UTC: {step.plan.brief()}")
         client.wait_for_success("deploy", run_id, timeout_s)
         now = ledger.step(step.id)
-        yield happened("deploy", f"{now.state}: {now.reason}")
-
-
-def _run_ids(client: AirflowClient, dag_id: str) -> set[str]:
-    return {run["dag_run_id"] for run in client.runs(dag_id)}
+        yield Progress("deploy", f"{now.state}: {now.reason}")
 
 
 def _new_run(client: AirflowClient, dag_id: str, before: set[str], timeout_s: float) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 import fcntl
 import shutil
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -26,31 +25,17 @@ DEFAULT_NOW = datetime(2003, 10, 23, 21, 30, tzinfo=UTC)
 
 @dataclass(frozen=True)
 class DemoData:
-    """What was written. rows: delivered up to now, copies included; calls: distinct ones among them.
+    """What was written. rows: delivered from start up to now, copies included; calls: distinct ones among them."""
 
-    start, end: the span of the truth; the events stop at now. calls_to_come: in the truth after now.
-    """
-
-    folder: Path
-    events: Path
-    coverage: Path
     truth: Path
     start: datetime
     now: datetime
-    end: datetime
     rows: int
     calls: int
-    calls_to_come: int
 
 
 def write_demo_data(
-    home: Path,
-    *,
-    now: datetime = DEFAULT_NOW,
-    weeks: int = 8,
-    seed: int = 2003,
-    shift: timedelta = timedelta(0),
-    progress: Callable[[str], None] | None = None,
+    home: Path, *, now: datetime = DEFAULT_NOW, weeks: int = 8, shift: timedelta = timedelta(0)
 ) -> DemoData:
     """Write home/demo anew: events/date=…/calls.parquet, coverage.parquet and truth/ (a history of one-minute windows).
 
@@ -70,30 +55,16 @@ def write_demo_data(
         aside.mkdir()
         counts = np.zeros(int((end - start).total_seconds()) // TRUTH_WINDOW_S, dtype=np.int64)
         rows = calls = 0
-        for day in unroll(weeks, seed, shift):
+        for day in unroll(weeks, shift=shift):
             np.add.at(counts, (day.calls_us - to_us(start)) // (TRUTH_WINDOW_S * SECOND_US), 1)
-            delivered = _write_day(day, aside / "events", now)
-            if progress and delivered:
-                progress(f"{day.day}: {delivered} rows")
-            rows += delivered
+            rows += _write_day(day, aside / "events", now)
             calls += int((day.calls_us < to_us(now)).sum())
         gaps = unrecorded(weeks, shift)
         pa.parquet.write_table(_coverage_rows(_alive(start, now, gaps)), aside / "coverage.parquet")
         truth = history_rows(TOPOLOGY, FEED, counts, _alive(start, end, gaps), start=start, window_s=TRUTH_WINDOW_S)
         write_history(truth, aside / "truth", TOPOLOGY, start, end, now=end)
         _swap_in(aside, folder)
-    return DemoData(
-        folder=folder,
-        events=folder / "events",
-        coverage=folder / "coverage.parquet",
-        truth=folder / "truth",
-        start=start,
-        now=now,
-        end=end,
-        rows=rows,
-        calls=calls,
-        calls_to_come=int(counts.sum()) - calls,
-    )
+    return DemoData(folder / "truth", start, now, rows, calls)
 
 
 def _write_day(day: CallDay, events: Path, now: datetime) -> int:

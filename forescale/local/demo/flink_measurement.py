@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from forescale.local.demo.word_count import COUNT, SOURCE, SPLIT, WordCount
-from forescale.local.flink.errors import LocalFlinkError
+from forescale.local.errors import LocalFlinkError
 from forescale.local.flink.local_cluster import LocalFlink
 from modeling.calibration import calibrated
 from modeling.calibration.operator_sample import OperatorSample
@@ -53,10 +53,9 @@ class MeasuredPlan:
 
 @dataclass(frozen=True)
 class FlinkMeasurement:
-    """calibrated_at: the one plan that profiles were measured at, under calibration_load_per_s."""
+    """calibrated_at: the one plan that profiles were measured at."""
 
     calibrated_at: PhysicalPlan
-    calibration_load_per_s: float
     profiles: Profiles
     rows: tuple[MeasuredPlan, ...]
 
@@ -77,7 +76,6 @@ def measure_word_count(
     *,
     span_s: float = 20.0,
     warm_s: float = 8.0,
-    clock: Clock | None = None,
     progress: Callable[[str], None] = lambda text: None,
 ) -> FlinkMeasurement:
     """Run the word count, calibrate it at one parallelism under moderate load, then predict and measure the others.
@@ -86,7 +84,7 @@ def measure_word_count(
     progress is told of each plan once it is measured. Raises LocalFlinkError or ClusterError when the job does not
     come to run as asked.
     """
-    job, clock = job or WordCount(skew=0.8), clock or RealClock()
+    job, clock = job or WordCount(skew=0.8), RealClock()
     topology, declared = job.topology, job.declared_profiles()
     cluster = FlinkCluster(flink.url, job.name, topology, warm_s=warm_s, clock=clock)
     first = _plan(job, _CALIBRATED_AT)
@@ -106,7 +104,7 @@ def measure_word_count(
             progress(f"{plan.brief()}: {rows[-1].measured_per_s:.0f}/s, predicted {rows[-1].predicted_per_s:.0f}/s")
     finally:
         running.cancel()
-    return FlinkMeasurement(first, moderate_per_s, profiles, tuple(rows))
+    return FlinkMeasurement(first, profiles, tuple(rows))
 
 
 def throughput_per_s(samples: Sequence[OperatorSample], operator: str) -> float:

@@ -4,7 +4,6 @@ import fcntl
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from forescale.settings import Settings
 from planner.errors import PlanError
@@ -16,7 +15,7 @@ def demo_settings(base: Settings, name: str, **changes: object) -> Settings:
 
 
 @contextmanager
-def fresh_home(settings: Settings) -> Iterator[Path]:
+def fresh_home(settings: Settings) -> Iterator[None]:
     """An empty home for as long as the block runs. Raises PlanError while another run uses it."""
     home = settings.home.resolve()
     home.mkdir(parents=True, exist_ok=True)
@@ -27,4 +26,4 @@ def fresh_home(settings: Settings) -> Iterator[Path]:
             raise PlanError(f"{home} is in use by another run; wait until it has ended, or stop it") from None
         for path in home.iterdir():
             shutil.rmtree(path) if path.is_dir() else path.unlink()
-        yield home
+        yield

@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from forescale.local.flink.errors import LocalFlinkError
+from forescale.files.atomic import write_whole
+from forescale.local.errors import LocalFlinkError
 from forescale.local.flink.example_job import example_job
 from forescale.local.flink.local_cluster import LocalFlink
 from forescale.local.flink.submission import cancel_job, submit_job
@@ -56,9 +57,7 @@ class ModeledJob:
 
     @property
     def key_shares(self) -> KeyHistogram:
-        """Share of each key `k0`, `k1` …: key i has a weight of 1 / (i + 1)^skew."""
-        weights = np.arange(1, self.keys + 1, dtype=float) ** -self.skew
-        return KeyHistogram({f"k{i}": float(share) for i, share in enumerate(weights / weights.sum())})
+        return zipf_shares("k", self.keys, self.skew)
 
     def declared_profiles(self) -> dict[str, OperatorProfile]:
         """What is known before anything is measured: keys and spread of service times, but neither their means (a
@@ -139,12 +138,16 @@ class RunningModeledJob:
         cancel_job(self.url, self.job_id)
 
 
+def zipf_shares(letter: str, keys: int, skew: float) -> KeyHistogram:
+    """Share of each key, such as `k0`, `k1` … by Zipf's law: jobs draw key i with a weight of 1 / (i + 1)^skew."""
+    weights = np.arange(1, keys + 1, dtype=float) ** -skew
+    return KeyHistogram({f"{letter}{i}": float(share) for i, share in enumerate(weights / weights.sum())})
+
+
 def offer(folder: Path, load_per_s: Mapping[str, float]) -> None:
     """Write a file of its rate for each source; whoever reads finds the old one or the new one."""
     for source, rate_per_s in load_per_s.items():
-        new = folder / f"{source}.new"
-        new.write_text(f"{rate_per_s:g}", encoding="utf-8")
-        new.replace(folder / f"{source}.rate")
+        write_whole(f"{rate_per_s:g}", folder / f"{source}.rate")
 
 
 def logged_latencies_s(folder: Path, since_s: float, until_s: float) -> npt.NDArray[np.float64]:

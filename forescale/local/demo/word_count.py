@@ -4,12 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
+from forescale.files.atomic import write_whole
+from forescale.local.demo.modeled_job import zipf_shares
 from forescale.local.flink.example_job import example_job
 from forescale.local.flink.local_cluster import LocalFlink
 from forescale.local.flink.submission import cancel_job, submit_job
-from modeling.inputs.key_histogram import KeyHistogram
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.topology import Grouping, Operator, Stream, Topology
 
@@ -32,18 +31,12 @@ class WordCount:
         streams = (Stream(SOURCE, SPLIT, Grouping.SHUFFLE), Stream(SPLIT, COUNT, Grouping.FIELDS))
         return Topology(self.name, (Operator(SOURCE), Operator(SPLIT), Operator(COUNT)), streams)
 
-    @property
-    def word_shares(self) -> KeyHistogram:
-        """Share of each word `w0`, `w1` …: the job draws word i with a weight of 1 / (i + 1)^skew."""
-        weights = np.arange(1, self.vocabulary + 1, dtype=float) ** -self.skew
-        return KeyHistogram({f"w{i}": float(share) for i, share in enumerate(weights / weights.sum())})
-
     def declared_profiles(self) -> Mapping[str, OperatorProfile]:
         """What the job is told to do; what it does is for calibration to measure."""
         return {
             SOURCE: OperatorProfile(SOURCE, 0.0, {f"{SOURCE}->{SPLIT}": 1.0}),
             SPLIT: OperatorProfile(SPLIT, self.split_ms / 1000, {f"{SPLIT}->{COUNT}": float(self.words_per_sentence)}),
-            COUNT: OperatorProfile(COUNT, self.count_ms / 1000, keys=self.word_shares),
+            COUNT: OperatorProfile(COUNT, self.count_ms / 1000, keys=zipf_shares("w", self.vocabulary, self.skew)),
         }
 
     def start(self, flink: LocalFlink, rate_per_s: float) -> "RunningWordCount":
@@ -74,9 +67,7 @@ class RunningWordCount:
 
     def offer(self, rate_per_s: float) -> None:
         """Change the rate of the running source, in sentences per second; the job sees it within 0.2 s."""
-        new = self.rate_file.with_suffix(".new")
-        new.write_text(f"{rate_per_s:g}", encoding="utf-8")
-        new.replace(self.rate_file)
+        write_whole(f"{rate_per_s:g}", self.rate_file)
 
     def cancel(self) -> None:
         """Take the job away; its slots are free again."""

@@ -12,7 +12,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from forescale.local.flink.errors import LocalFlinkError
+from forescale.local.errors import LocalFlinkError
 from forescale.settings import PROJECT
 
 LOCK = PROJECT / "examples" / "flink" / "flink.lock"

@@ -5,8 +5,8 @@ import subprocess
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from forescale.local.errors import LocalFlinkError
 from forescale.local.flink.distribution import FlinkDistribution
-from forescale.local.flink.errors import LocalFlinkError
 from forescale.local.flink.java import MIN_JAVA, Java
 from forescale.settings import PROJECT
 

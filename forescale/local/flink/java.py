@@ -7,7 +7,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from forescale.local.flink.errors import LocalFlinkError
+from forescale.local.errors import LocalFlinkError
 
 MIN_JAVA = 17
 _REMEDY = f"install a JDK of version {MIN_JAVA} or newer, or point JAVA_HOME at one"

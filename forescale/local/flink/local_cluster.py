@@ -9,9 +9,9 @@ from pathlib import Path
 
 import httpx
 
+from forescale.local.errors import LocalFlinkError
 from forescale.local.flink.configuration import LocalConfiguration
 from forescale.local.flink.distribution import FlinkDistribution, flink_distribution
-from forescale.local.flink.errors import LocalFlinkError
 from forescale.local.flink.java import Java, find_java
 from forescale.local.ports import LOOPBACK, free_port
 from forescale.local.processes import Processes, ended_by_signals

@@ -7,7 +7,7 @@ from typing import BinaryIO
 
 import httpx
 
-from forescale.local.flink.errors import LocalFlinkError
+from forescale.local.errors import LocalFlinkError
 
 _Files = Mapping[str, tuple[str, BinaryIO, str]]
 

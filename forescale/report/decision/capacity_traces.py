@@ -2,12 +2,13 @@
 
 from datetime import datetime, timedelta
 from itertools import pairwise
-from math import ceil
+from math import ceil, nan
 
 import plotly.graph_objects as go
 
 from forescale.report.decision.decision import CapacityStep, Decision
 from forescale.report.kit.figure import CAPACITY, label, plotly_time, plotly_times
+from forescale.report.kit.traces import line
 from forescale.report.kit.wording import day_moment, parallelism_change, rate
 
 INSTANT = timedelta(seconds=1)
@@ -17,7 +18,7 @@ POINT_EVERY = timedelta(minutes=15)
 def capacity_line(steps: list[CapacityStep], source: str) -> go.Scatter:
     """A step line; it is broken where the spans do not touch."""
     x: list[str] = []
-    y: list[float | None] = []
+    y: list[float] = []
     text: list[str] = []
     for step, following in [*pairwise(steps), (steps[-1], None)]:
         usable_per_s = step.usable_per_s[source]
@@ -27,16 +28,8 @@ def capacity_line(steps: list[CapacityStep], source: str) -> go.Scatter:
         y += [usable_per_s] * len(moments)
         text += [told] * len(moments)
         if following is not None and following.start > step.end:
-            x, y, text = [*x, plotly_time(step.end)], [*y, None], [*text, ""]
-    return go.Scatter(
-        x=x,
-        y=y,
-        text=text,
-        name="capacity",
-        mode="lines",
-        line={"color": CAPACITY, "width": 2.5, "shape": "hv"},
-        hovertemplate="%{text}",
-    )
+            x, y, text = [*x, plotly_time(step.end)], [*y, nan], [*text, ""]
+    return line(x, y, "capacity", CAPACITY, 2.5, line_shape="hv", text=text, hovertemplate="%{text}")
 
 
 def _moments(step: CapacityStep) -> list[datetime]:

@@ -6,15 +6,13 @@ from datetime import datetime
 
 from forecasting.arrivals.history import ArrivalHistory
 from forecasting.forecast import Forecast
+from forescale.report.kit.error import ReportError
 from modeling.estimate import Estimate
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.physical_plan import PhysicalPlan
 from planner.lag_record import LagRecord
+from planner.ledger.entries import Outcome
 from planner.scaling_schedule import ScalingSchedule
-
-
-class ReportError(ValueError):
-    """A decision whose parts do not belong together. The message names the part, the value and the remedy."""
 
 
 @dataclass(frozen=True)
@@ -32,35 +30,27 @@ class CapacityStep:
 
 
 @dataclass(frozen=True)
-class StepOutcome:
-    """How one step went. in_place_at, downtime_s: as measured, None where it was not deployed or not verified."""
-
-    in_place_at: datetime | None
-    downtime_s: float | None
-    note: str = ""
-
-
-@dataclass(frozen=True)
 class DecisionOutcome:
     """What happened after the decision.
 
-    arrivals: what really came. lag: what was measured. steps: per index into the schedule's steps.
+    arrivals: what really came. lag: what was measured. steps: per index into the schedule's steps, without those of
+    which nothing is known.
     """
 
     arrivals: ArrivalHistory
     lag: LagRecord
-    steps: Mapping[int, StepOutcome] = field(default_factory=dict)
+    steps: Mapping[int, Outcome] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Decision:
     """Everything a reviewer needs to approve or veto one schedule.
 
-    history: recent arrivals. forecasts: per source; refusals: why a source has none. capacity: what the schedule can
-    carry, oldest first. now_estimate, then_estimate: the current and the largest scheduled plan under the planned peak,
-    None where there is no peak to plan for or nothing is scheduled. profiles: as the model used them; declared: what
-    the topology file says of them. max_utilisation, max_lag_s: what must hold. links: MLflow run URL per source.
-    states: state of a step in the ledger, per index into the schedule's steps; without one it is proposed.
+    history: recent arrivals. forecasts: per source. capacity: what the schedule can carry, oldest first. profiles: as
+    the model used them; declared: what the topology file says of them. max_utilisation, max_lag_s: what must hold.
+    now_estimate, then_estimate: the current and the largest scheduled plan under the planned peak, the latter None
+    where nothing is scheduled. links: MLflow run URL per source. states: state of a step in the ledger, per index into
+    the schedule's steps; without one it is proposed.
     Raises ReportError where parts belong to different topologies or a step index does not exist.
     """
 
@@ -70,12 +60,11 @@ class Decision:
     forecasts: Mapping[str, Forecast]
     capacity: tuple[CapacityStep, ...]
     profiles: Mapping[str, OperatorProfile]
+    declared: Mapping[str, OperatorProfile]
     max_utilisation: float
     max_lag_s: float
-    now_estimate: Estimate | None = None
+    now_estimate: Estimate
     then_estimate: Estimate | None = None
-    declared: Mapping[str, OperatorProfile] = field(default_factory=dict)
-    refusals: Mapping[str, str] = field(default_factory=dict)
     links: Mapping[str, str] = field(default_factory=dict)
     states: Mapping[int, str] = field(default_factory=dict)
     outcome: DecisionOutcome | None = None

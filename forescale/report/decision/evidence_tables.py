@@ -6,7 +6,7 @@ from forecasting.drift import deployed_score
 from forecasting.forecast import BacktestScore, Forecast
 from forecasting.selection import DEPLOYED
 from forescale.report.decision.decision import Decision
-from forescale.report.kit.table import Cell, Column, Table, safe_href
+from forescale.report.kit.table import Cell, Column, Table, numbers, safe_href, texts
 from forescale.report.kit.wording import (
     duration,
     moment,
@@ -33,7 +33,7 @@ def peaks_table(forecasts: Mapping[str, Forecast], planned: float | None = None)
         for horizon_s in sorted(forecast.peak_per_s)
     ]
     named = [quantile_name(q) + (" (planned for)" if q == planned else "") for q in quantiles]
-    columns = (*_head_columns(forecasts, "Within"), *(Column(name, numeric=True) for name in named))
+    columns = (*_head_columns(forecasts, "Within"), *numbers(*named))
     return Table(columns, tuple(rows), compact=True) if rows else None
 
 
@@ -44,7 +44,7 @@ def _head(forecasts: Mapping[str, Forecast], source: str, horizon_s: int) -> tup
 
 
 def _head_columns(forecasts: Mapping[str, Forecast], horizon: str) -> tuple[Column, ...]:
-    return (Column("Source"), Column(horizon)) if len(forecasts) > 1 else (Column(horizon),)
+    return texts("Source", horizon) if len(forecasts) > 1 else texts(horizon)
 
 
 def _peak(forecast: Forecast, horizon_s: int, quantile: float) -> str:
@@ -58,13 +58,8 @@ def deployed_table(forecasts: Mapping[str, Forecast]) -> Table | None:
         for source, forecast in sorted(forecasts.items())
         for horizon_s in sorted(forecast.forecaster)
     ]
-    columns = (
-        *_head_columns(forecasts, "Horizon"),
-        Column("Forecaster"),
-        Column("Loss ratio", numeric=True),
-        Column("Peaks below p95", numeric=True),
-        Column("Origins", numeric=True),
-    )
+    head = (*_head_columns(forecasts, "Horizon"), *texts("Forecaster"))
+    columns = (*head, *numbers("Loss ratio", "Peaks below p95", "Origins"))
     return Table(columns, tuple(rows), compact=True) if rows else None
 
 
@@ -91,13 +86,8 @@ def rivals_table(forecasts: Mapping[str, Forecast]) -> Table | None:
         for score in sorted(forecast.scores, key=lambda s: (s.horizon_s, s.forecaster))
         if score is not deployed_score(forecast, score.horizon_s)
     ]
-    columns = (
-        *_head_columns(forecasts, "Horizon"),
-        Column("Forecaster"),
-        Column("Loss ratio", numeric=True),
-        Column("Peaks below p95", numeric=True),
-        Column("Reason"),
-    )
+    head = (*_head_columns(forecasts, "Horizon"), *texts("Forecaster"))
+    columns = (*head, *numbers("Loss ratio", "Peaks below p95"), *texts("Reason"))
     return Table(columns, tuple(rows)) if rows else None
 
 
@@ -113,23 +103,23 @@ def _verdict(forecast: Forecast, score: BacktestScore) -> str:
 
 def profiles_table(decision: Decision) -> Table:
     """Service time per operator as the model used it, and as the topology file declares it."""
-    rows = [_profile_row(profile, decision.declared.get(name)) for name, profile in decision.profiles.items()]
-    columns = (Column("Operator"), Column("Service time", numeric=True), Column("Declared", numeric=True))
+    rows = [_profile_row(profile, decision.declared[name]) for name, profile in decision.profiles.items()]
+    columns = (*texts("Operator"), *numbers("Service time", "Declared"))
     return Table(columns, tuple(rows), compact=True)
 
 
-def _profile_row(profile: OperatorProfile, declared: OperatorProfile | None) -> tuple[Cell, ...]:
+def _profile_row(profile: OperatorProfile, declared: OperatorProfile) -> tuple[Cell, ...]:
     origin = f"measured, {profile.samples:,} samples" if profile.samples else "declared, not yet measured"
     selectivity = (f"{stream}: {number(ratio)} out per tuple in" for stream, ratio in profile.selectivity.items())
     return (
         Cell(profile.operator, (f"{origin}{_against_declared(profile, declared)}", *selectivity), strong=True),
         Cell(service_time(profile.service_s, profile.service_s_error)),
-        Cell(service_time(declared.service_s) if declared else "–"),
+        Cell(service_time(declared.service_s)),
     )
 
 
-def _against_declared(profile: OperatorProfile, declared: OperatorProfile | None) -> str:
-    if declared is None or not profile.samples or declared.service_s <= 0:
+def _against_declared(profile: OperatorProfile, declared: OperatorProfile) -> str:
+    if not profile.samples or declared.service_s <= 0:
         return ""
     off = profile.service_s / declared.service_s - 1
     if abs(off) < 0.005:

@@ -5,7 +5,8 @@ from datetime import datetime
 import plotly.graph_objects as go
 
 from forescale.report.decision.decision import Decision
-from forescale.report.kit.figure import CAPACITY, RIVAL, KeyEntry, ReportFigure, base_layout, plotly_times
+from forescale.report.kit.figure import CAPACITY, RIVAL, KeyEntry, ReportFigure, base_layout, look, plotly_times
+from forescale.report.kit.traces import line
 from forescale.report.kit.wording import count_of, moment
 
 
@@ -37,17 +38,11 @@ def instances_figure(decision: Decision) -> ReportFigure:
         ),
         plot=plot,
         key=key,
-        wide={"height": 220, "margin": {"l": 56, "r": 12, "t": 10, "b": 44}, "xaxis.nticks": 10},
-        narrow={"height": 200, "margin": {"l": 44, "r": 8, "t": 10, "b": 44}, "xaxis.nticks": 5},
+        wide=look(220, 56, 10),
+        narrow=look(200, 44, 5, right=8),
     )
 
 
 def _line(times: list[datetime], sizes: list[int], name: str, colour: str, dash: str) -> go.Scatter:
-    return go.Scatter(
-        x=plotly_times(times),
-        y=sizes,
-        name=name,
-        mode="lines",
-        line={"color": colour, "width": 2.5 if dash == "solid" else 1.5, "shape": "hv", "dash": dash},
-        hovertemplate="%{y}",
-    )
+    width = 2.5 if dash == "solid" else 1.5
+    return line(plotly_times(times), sizes, name, colour, width, dash, line_shape="hv", hovertemplate="%{y}")

@@ -6,10 +6,10 @@ import numpy as np
 
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.forecast import Forecast
-from forescale.report.decision.decision import Decision, DecisionOutcome, StepOutcome
-from forescale.report.decision.verdict import Sentence
-from forescale.report.kit.table import Cell, Column, Table
+from forescale.report.decision.decision import Decision, DecisionOutcome
+from forescale.report.kit.table import Cell, Sentence, Table, numbers, texts
 from forescale.report.kit.wording import count_of, day_moment, duration, moment, percent, quantile_name, rate
+from planner.ledger.entries import Outcome
 from planner.scaling_schedule import ScheduledStep
 
 
@@ -43,7 +43,7 @@ def _peak(decision: Decision, forecast: Forecast, series: ArrivalSeries) -> str:
     peak_per_s = float(np.nanmax(came_per_s))
     at = arrivals.start + timedelta(seconds=arrivals.window_s * int(np.nanargmax(came_per_s)))
     came = f"{forecast.source}: {rate(peak_per_s)} at {moment(at)} UTC"
-    planned_per_s = decision.now_estimate.load_per_s.get(forecast.source, 0.0) if decision.now_estimate else 0.0
+    planned_per_s = decision.now_estimate.load_per_s.get(forecast.source, 0.0)
     if planned_per_s <= 0:
         return f"{came}; no load was planned for."
     side = "below" if peak_per_s <= planned_per_s else "above"
@@ -53,28 +53,17 @@ def _peak(decision: Decision, forecast: Forecast, series: ArrivalSeries) -> str:
 
 def outcome_table(decision: Decision, outcome: DecisionOutcome) -> Table | None:
     """Per step: expected against measured."""
-    rows = [
-        _row(decision, index, step, outcome.steps.get(index, StepOutcome(None, None)))
-        for index, step in enumerate(decision.schedule.steps)
-    ]
-    columns = (
-        Column("Step"),
-        Column("In place (UTC)"),
-        Column("Expected by (UTC)"),
-        Column("Downtime", numeric=True),
-        Column("Expected downtime", numeric=True),
-        Column("Note"),
-    )
+    rows = [_row(decision, index, step, outcome.steps.get(index)) for index, step in enumerate(decision.schedule.steps)]
+    columns = (*texts("Step", "In place (UTC)", "Expected by (UTC)"), *numbers("Downtime", "Expected downtime"))
     return Table(columns, tuple(rows)) if rows else None
 
 
-def _row(decision: Decision, index: int, step: ScheduledStep, came: StepOutcome) -> tuple[Cell, ...]:
+def _row(decision: Decision, index: int, step: ScheduledStep, came: Outcome | None) -> tuple[Cell, ...]:
     size = count_of(step.plan.instances, "instance")
     return (
         Cell(f"{index + 1}", (decision.state(index), size), strong=True),
-        Cell(day_moment(came.in_place_at) if came.in_place_at else "not measured", strong=True),
+        Cell(day_moment(came.verified_at) if came and came.verified_at else "not measured", strong=True),
         Cell(day_moment(step.in_place_at)),
-        Cell(duration(came.downtime_s) if came.downtime_s is not None else "not measured"),
+        Cell(duration(came.downtime_s) if came and came.downtime_s is not None else "not measured"),
         Cell(duration(step.downtime_s)),
-        Cell(came.note or "–"),
     )

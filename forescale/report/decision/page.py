@@ -1,7 +1,5 @@
 """From a decision to its report."""
 
-from pathlib import Path
-
 from forescale.report.decision.decision import Decision
 from forescale.report.decision.evidence_tables import (
     deployed_table,
@@ -15,13 +13,14 @@ from forescale.report.decision.load_figure import load_figure
 from forescale.report.decision.outcome_table import outcome_sentences, outcome_table
 from forescale.report.decision.plan_tables import alternatives_table, excuses_table, operators_table, steps_table
 from forescale.report.decision.verdict import headline, sentences
-from forescale.report.kit.page import rendered, write_page
+from forescale.report.kit.page import rendered
 from forescale.report.kit.wording import moment, percent, quantile_name
 
 
 def render_report(decision: Decision) -> str:
     """The whole page. The same decision gives the same text."""
-    loads = [load_figure(decision, source) for source in _sources(decision)]
+    sources = sorted({*decision.history.series, *decision.forecasts})
+    loads = [load_figure(decision, source) for source in sources]
     instances = [instances_figure(decision)] if decision.schedule.steps else []
     outcome = decision.outcome
     return rendered(
@@ -48,12 +47,3 @@ def render_report(decision: Decision) -> str:
         percent=percent,
         quantile=quantile_name(decision.quantile),
     )
-
-
-def write_report(decision: Decision, path: Path) -> Path:
-    """Write the page; a reader sees the old file or the new one, never half of it. Raises OSError."""
-    return write_page(render_report(decision), path)
-
-
-def _sources(decision: Decision) -> list[str]:
-    return sorted({*decision.history.series, *decision.forecasts})

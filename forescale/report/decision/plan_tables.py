@@ -4,17 +4,17 @@ from collections.abc import Mapping
 
 from forescale.report.decision.decision import Decision
 from forescale.report.decision.verdict import difference
-from forescale.report.kit.table import Cell, Column, Table
+from forescale.report.kit.table import Cell, Table, numbers, texts
 from forescale.report.kit.wording import (
     count_of,
     day_moment,
-    day_span,
     duration,
     instance_hours,
     number,
     parallelism_change,
     percent,
     rate,
+    span,
 )
 from modeling.estimate import Estimate
 from modeling.excuse import Excuse
@@ -24,14 +24,8 @@ from planner.scaling_schedule import ScheduledStep
 
 def steps_table(decision: Decision) -> Table:
     """One row per step, in the order of deployment."""
-    columns = (
-        Column("Step"),
-        Column("Deploy (UTC)"),
-        Column("Needed (UTC)"),
-        Column("Plan: now → then"),
-        Column("Why"),
-        Column("Expected"),
-        Column("Downtime + catch-up"),
+    columns = texts(
+        "Step", "Deploy (UTC)", "Needed (UTC)", "Plan: now → then", "Why", "Expected", "Downtime + catch-up"
     )
     rows = [_step_row(decision, index, step) for index, step in enumerate(decision.schedule.steps)]
     return Table(columns, tuple(rows))
@@ -42,7 +36,7 @@ def _step_row(decision: Decision, index: int, step: ScheduledStep) -> tuple[Cell
     return (
         Cell(f"{index + 1}", (decision.state(index),), strong=True),
         Cell(day_moment(step.deploy_at), (f"in place by {day_moment(step.in_place_at)}",), strong=True),
-        Cell(day_span(step.needed_from, step.needed_until), (load,)),
+        Cell(span(step.needed_from, step.needed_until, day_moment), (load,)),
         Cell(
             ", ".join(parallelism_change(step.replaces, step.plan)),
             (f"{step.replaces.instances} → {step.plan.instances} instances",),
@@ -69,15 +63,11 @@ def _trouble(share: float, max_utilisation: float) -> str:
     return f"above the {percent(max_utilisation)} allowed" if share > max_utilisation else ""
 
 
-def operators_table(decision: Decision) -> Table | None:
-    """Now against then, under the planned peak; None without a peak to plan for."""
+def operators_table(decision: Decision) -> Table:
+    """Now against then, under the planned peak."""
     now, then = decision.now_estimate, decision.then_estimate
-    if now is None:
-        return None
     moments = {"now": now} | ({"then": then} if then is not None else {})
-    columns = [Column("Operator")]
-    for word in moments:
-        columns += [Column(f"Instances {word}", numeric=True), Column(f"Busy {word}", numeric=True)]
+    named = [f"{what} {word}" for word in moments for what in ("Instances", "Busy")]
     rows = [
         (
             Cell(name, _notes(name, moments, decision.max_utilisation), strong=True),
@@ -85,7 +75,7 @@ def operators_table(decision: Decision) -> Table | None:
         )
         for name in now.operators
     ]
-    return Table(tuple(columns), tuple(rows), compact=True)
+    return Table((*texts("Operator"), *numbers(*named)), tuple(rows), compact=True)
 
 
 def _operator_cells(estimate: Estimate, name: str) -> tuple[Cell, Cell]:
@@ -123,13 +113,7 @@ def alternatives_table(decision: Decision) -> Table:
         )
         for other in sorted(schedule.alternatives, key=lambda other: other.cost_instance_hours)
     ]
-    columns = (
-        Column("Schedule"),
-        Column("Instance-hours", numeric=True),
-        Column("Against this", numeric=True),
-        Column("Rescales", numeric=True),
-        Column("Misses target", numeric=True),
-    )
+    columns = (*texts("Schedule"), *numbers("Instance-hours", "Against this", "Rescales", "Misses target"))
     return Table(columns, (own, *others), compact=True)
 
 
@@ -145,7 +129,7 @@ def _schedule_row(name: str, excuse: str, hours: float, against: str, rescales: 
 def excuses_table(decision: Decision) -> Table:
     """Rejected candidate plans, each with the bound it broke and what would help."""
     rows = [_excuse_row(excuse, decision) for excuse in decision.schedule.excuses]
-    columns = (Column("Candidate"), Column("Rejected because"), Column("What would help"))
+    columns = texts("Candidate", "Rejected because", "What would help")
     return Table(columns, tuple(rows))
 
 

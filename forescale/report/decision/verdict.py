@@ -1,9 +1,9 @@
 """What a reviewer reads first: what will change, when, why, at what cost, and what is asked of them."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from forescale.report.decision.decision import Decision
+from forescale.report.kit.table import Sentence
 from forescale.report.kit.wording import (
     NBSP,
     count_of,
@@ -22,12 +22,6 @@ from planner.scaling_schedule import Alternative
 OPEN_STATES = frozenset({"proposed"})
 
 
-@dataclass(frozen=True)
-class Sentence:
-    label: str
-    text: str
-
-
 def headline(decision: Decision) -> str:
     """One sentence: what will change."""
     schedule = decision.schedule
@@ -42,25 +36,19 @@ def headline(decision: Decision) -> str:
 
 def sentences(decision: Decision) -> tuple[Sentence, ...]:
     """When, why, at what cost, and what is asked; and what happened, once it has."""
-    told = [
+    return (
         *([Sentence("First step", _first(decision))] if decision.schedule.steps else []),
         Sentence("Why", sentence(decision.schedule.why)),
-        *([Sentence("Peak", _peak(decision))] if decision.now_estimate else []),
-        *(Sentence("No forecast", _refusal(source, reason)) for source, reason in sorted(decision.refusals.items())),
+        Sentence("Peak", _peak(decision)),
         Sentence("Cost", _cost(decision)),
         Sentence("Asked of you", _asked(decision)),
-    ]
-    return tuple(told)
+    )
 
 
 def schedule_summary(why: str, steps: Iterable[StepEntry]) -> str:
     """The decision in Markdown: why, and a line for each step."""
     lines = [f"- {step.deploy_at:%a %H:%M} UTC: {step.plan.brief()} ({step.reason})" for step in steps]
     return "\n".join([why, *lines])
-
-
-def _refusal(source: str, reason: str) -> str:
-    return sentence(f"For {source}: {reason}")
 
 
 def _first(decision: Decision) -> str:
@@ -74,7 +62,6 @@ def _first(decision: Decision) -> str:
 
 def _peak(decision: Decision) -> str:
     now = decision.now_estimate
-    assert now is not None
     parts = []
     for source, load_per_s in now.load_per_s.items():
         usable_per_s = now.mst_per_s[source] * decision.max_utilisation

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from math import isfinite
-from pathlib import Path
 
 import numpy as np
 
@@ -13,11 +12,11 @@ from forecasting.backtest import known_peaks_per_s
 from forecasting.prequential import LONGEST_HISTORY_S, Predicted
 from forecasting.prequential_scores import SEASONS_S, PrequentialScore
 from forecasting.selection import DEPLOYED
-from forescale.report.decision.verdict import Sentence
-from forescale.report.forecasts.backtest_figure import origins_figure, peak_figure
+from forescale.report.forecasts.origins_figure import origins_figure
+from forescale.report.forecasts.peak_figure import peak_figure
 from forescale.report.kit.figure import ReportFigure
-from forescale.report.kit.page import rendered, write_page
-from forescale.report.kit.table import Cell, Column, Table
+from forescale.report.kit.page import rendered
+from forescale.report.kit.table import Cell, Sentence, Table, numbers, texts
 from forescale.report.kit.wording import count_of, duration, percent, shortened
 
 SHOWN_QUANTILES = (0.5, 0.95, 0.99)
@@ -63,11 +62,6 @@ def render_backtest_page(trace: ReplayedTrace) -> str:
         ],
         refusals=list(trace.refusals.items()),
     )
-
-
-def write_backtest_page(trace: ReplayedTrace, path: Path) -> Path:
-    """Write the page; a reader sees the old file or the new one, never half of it. Raises OSError."""
-    return write_page(render_backtest_page(trace), path)
 
 
 def _peak_figures(trace: ReplayedTrace, origins: Sequence[datetime]) -> list[ReportFigure]:
@@ -143,8 +137,8 @@ def _scores_table(trace: ReplayedTrace, horizon_s: int) -> Table:
                 Cell(_two(score.wape)),
             )
         )
-    names = ("p95 loss", "p99 loss", "p95 held", "WAPE")
-    return Table((Column("candidate"), *(Column(name, numeric=True) for name in names)), tuple(rows), compact=True)
+    columns = (*texts("candidate"), *numbers("p95 loss", "p99 loss", "p95 held", "WAPE"))
+    return Table(columns, tuple(rows), compact=True)
 
 
 def _two(value: float) -> str:

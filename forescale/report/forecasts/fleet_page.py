@@ -4,14 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from math import isfinite, isnan
-from pathlib import Path
 from urllib.parse import urlsplit
 
 from forecasting.outlook import SeriesOutlook, by_risk
-from forescale.report.decision.verdict import Sentence
 from forescale.report.forecasts.spark_line import SparkLine, spark_line
-from forescale.report.kit.page import rendered, write_page
-from forescale.report.kit.table import Cell, Column
+from forescale.report.kit.page import rendered
+from forescale.report.kit.table import Cell, Sentence, numbers, texts
 from forescale.report.kit.wording import NBSP, day_moment, duration, moment, number, percent
 
 
@@ -33,15 +31,8 @@ def render_fleet_page(rows: Sequence[SeriesOutlook], made_at: datetime, pages: P
     """The whole page. The same rows, in whatever order, give the same text."""
     ordered = by_risk(rows)
     horizons_s = sorted({horizon_s for row in ordered for horizon_s in row.peak_per_s})
-    columns = (
-        Column("Now", numeric=True),
-        *(Column(f"p95, {duration(horizon_s)}", numeric=True) for horizon_s in horizons_s),
-        Column("Growth", numeric=True),
-        Column("p95 held", numeric=True),
-        Column("Loss / naive", numeric=True),
-        Column("Deployed"),
-        Column("Cause or alarm"),
-    )
+    coming = [f"p95, {duration(horizon_s)}" for horizon_s in horizons_s]
+    measured = numbers("Now", *coming, "Growth", "p95 held", "Loss / naive")
     return rendered(
         "fleet.html.j2",
         "fleet.js",
@@ -49,15 +40,10 @@ def render_fleet_page(rows: Sequence[SeriesOutlook], made_at: datetime, pages: P
         headline=_headline(ordered),
         made=moment(made_at),
         sentences=_sentences(ordered),
-        columns=columns,
+        columns=(*measured, *texts("Deployed", "Cause or alarm")),
         lines=[_line(row, horizons_s, (pages or {}).get((row.topology, row.source), "")) for row in ordered],
         count=f"{len(ordered):,}",
     )
-
-
-def write_fleet_page(rows: Sequence[SeriesOutlook], made_at: datetime, path: Path, pages: Pages | None = None) -> Path:
-    """Write the page; a reader sees the old file or the new one, never half of it. Raises OSError."""
-    return write_page(render_fleet_page(rows, made_at, pages), path)
 
 
 def _headline(rows: Sequence[SeriesOutlook]) -> str:
@@ -92,19 +78,18 @@ def _sentences(rows: Sequence[SeriesOutlook]) -> tuple[Sentence, ...]:
 def _asked(rows: Sequence[SeriesOutlook]) -> str:
     failed = sum(bool(row.cause) for row in rows)
     drifted = sum(bool(row.alarms) and not row.cause for row in rows)
-    asked = [
-        *(
-            [f"Remove the cause where nothing is forecast ({failed:,}): those plans are held until then."]
-            * bool(failed)
-        ),
-        *([f"Look into what has drifted ({drifted:,}) before you trust its p95."] * bool(drifted)),
-    ]
+    asked = []
+    if failed:
+        asked.append(f"Remove the cause where nothing is forecast ({failed:,}): those plans are held until then.")
+    if drifted:
+        asked.append(f"Look into what has drifted ({drifted:,}) before you trust its p95.")
     return " ".join(asked) or "Nothing."
 
 
 def _line(row: SeriesOutlook, horizons_s: Sequence[int], page: str) -> FleetLine:
+    issued = (f"forecast {day_moment(row.issued_at)}",) if row.issued_at is not None else ()
     return FleetLine(
-        (Cell(row.topology), Cell(row.source, _issued(row), href=_own_page(page), strong=True)),
+        (Cell(row.topology), Cell(row.source, issued, href=_own_page(page), strong=True)),
         spark_line(row),
         (
             Cell(number(row.now_per_s)),
@@ -116,10 +101,6 @@ def _line(row: SeriesOutlook, horizons_s: Sequence[int], page: str) -> FleetLine
         ),
         bool(row.cause or row.alarms),
     )
-
-
-def _issued(row: SeriesOutlook) -> tuple[str, ...]:
-    return (f"forecast {day_moment(row.issued_at)}",) if row.issued_at is not None else ()
 
 
 def _growth(growth: float) -> str:

@@ -9,19 +9,30 @@ from forecasting.arrivals.history import ArrivalSeries
 from forecasting.errors import HistoryError
 from forecasting.forecast import Forecast
 from forecasting.scoring import COVERAGE_QUANTILE
-from forescale.report.decision.load_figure import LINE, arrivals_line, gap_shading, missing_spans, stepped
 from forescale.report.kit.figure import (
     ARRIVED,
     BAND,
     CAME,
     FORECAST,
-    MISSING,
     PEAK,
     KeyEntry,
     ReportFigure,
     base_layout,
+    look,
     plotly_times,
     vertical_line,
+)
+from forescale.report.kit.traces import (
+    MISSING_KEY,
+    Part,
+    arrivals,
+    band,
+    gap_shading,
+    key,
+    line,
+    missing_spans,
+    stepped,
+    traces,
 )
 from forescale.report.kit.wording import duration, moment, quantile_name, rate
 
@@ -34,57 +45,37 @@ def forecast_figure(forecast: Forecast, history: ArrivalSeries | None) -> Report
     """One source. Where nothing is known of its history, the forecast alone."""
     issued = forecast.issued_at
     before, since = _around(forecast, history)
-    traces: list[go.Scatter] = []
-    key: list[KeyEntry] = []
-    shapes: list[dict[str, object]] = []
     gaps = [] if before is None else missing_spans(before)
     if before is None or (issued - before.end).total_seconds() >= forecast.step_s:
         gaps.append((before.end if before else issued - SHOWN_HISTORY, issued))
+    parts: list[Part] = []
     if before is not None:
-        traces.append(arrivals_line(before, "arrived", ARRIVED))
-        key.append(KeyEntry("arrived", "line", ARRIVED))
+        parts.append((arrivals(before, "arrived", ARRIVED), KeyEntry("arrived", "line", ARRIVED)))
     if gaps:
-        shapes += [gap_shading(start, end) for start, end in gaps]
-        key.append(KeyEntry("no data (not zero)", "band", MISSING))
-    traces += [*_band(forecast), _steps(forecast)]
-    key += [
-        KeyEntry("forecast, middle (p50)", "line", FORECAST),
-        KeyEntry(f"forecast, {_low_name(forecast)} to p95 of each step", "band", BAND),
-        KeyEntry("p95 of the peak by then", "line", PEAK),
-    ]
+        parts.append((None, MISSING_KEY))
+    parts += [*_band(forecast), (_steps(forecast), KeyEntry("p95 of the peak by then", "line", PEAK))]
     if since is not None:
-        traces.append(arrivals_line(since, "came", CAME, "dot"))
-        key.append(KeyEntry("came since", "dot", CAME))
+        parts.append((arrivals(since, "came", CAME, "dot"), KeyEntry("came since", "dot", CAME)))
 
     start = before.start if before is not None else issued - PHONE_HISTORY
     end = max(forecast.end, since.end) if since is not None else forecast.end
     top = max([_top(before), _top(since), *(float(peak.max()) for peak in forecast.peak_per_s.values())])
-    plot = go.Figure(traces, base_layout(start, end, "events per second"))
+    plot = go.Figure(traces(parts), base_layout(start, end, "events per second"))
     shape, note = vertical_line(issued, "issued")
-    plot.update_layout(shapes=[*shapes, shape], annotations=[note])
+    plot.update_layout(shapes=[*(gap_shading(*gap) for gap in gaps), shape], annotations=[note])
     if top == 0:
         # Room for the line of zeros, which the axis would hide.
         plot.update_yaxes(range=[-0.03, 1], zeroline=True, zerolinecolor="#bbbbbb")
+    on_a_phone = plotly_times([max(start, issued - PHONE_HISTORY), end])
     return ReportFigure(
         title="The last days and the next",
         description=(
             f"Arrivals and forecast of {forecast.source}, {moment(start)} to {moment(end)} UTC: {_in_words(forecast)}."
         ),
         plot=plot,
-        key=tuple(key),
-        wide={
-            "height": 380,
-            "margin": {"l": 60, "r": 12, "t": 26, "b": 44},
-            "xaxis.nticks": 10,
-            "xaxis.range": plotly_times([start, end]),
-        },
-        narrow={
-            "height": 300,
-            "margin": {"l": 48, "r": 8, "t": 26, "b": 44},
-            "xaxis.nticks": 4,
-            "xaxis.range": plotly_times([max(start, issued - PHONE_HISTORY), end]),
-            "yaxis.title.text": "",
-        },
+        key=key(parts),
+        wide=look(380, 60, 10, top=26) | {"xaxis.range": plotly_times([start, end])},
+        narrow=look(300, 48, 4, right=8, top=26) | {"xaxis.range": on_a_phone, "yaxis.title.text": ""},
     )
 
 
@@ -100,7 +91,7 @@ def _around(forecast: Forecast, history: ArrivalSeries | None) -> tuple[ArrivalS
     """What is known of the days before the forecast, and of the time that it is for."""
     if history is None:
         return None, None
-    series = stepped(history, forecast)
+    series = stepped(history, forecast.step_s)
     return (
         _between(series, forecast.start - SHOWN_HISTORY, forecast.start),
         _between(series, forecast.start, forecast.end),
@@ -115,30 +106,19 @@ def _between(series: ArrivalSeries, start: datetime, end: datetime) -> ArrivalSe
     return None if np.isnan(part.counts).all() else part
 
 
-def _band(forecast: Forecast) -> list[go.Scatter]:
+def _band(forecast: Forecast) -> list[Part]:
     """The edges off the sample paths, which know the lower one too; without paths, off the quantiles there are."""
     if forecast.paths_per_s.shape[0]:
         low, high = np.quantile(forecast.paths_per_s, [_LOW, _HIGH], axis=0)
     else:
         low, high = forecast.rate_per_s[:, 0], forecast.rate_per_s[:, forecast.quantiles.index(COVERAGE_QUANTILE)]
     middle = forecast.rate_per_s[:, forecast.quantiles.index(0.5)]
-    starts = plotly_times(forecast.step_starts())
-
-    def line(rates: np.ndarray, name: str, colour: str, **look: object) -> go.Scatter:
-        return go.Scatter(
-            x=starts,
-            y=[round(float(value), 6) for value in rates],
-            name=name,
-            mode="lines",
-            line={"color": colour, "width": 0.5 if colour == BAND else 2},
-            hovertemplate=LINE,
-            **look,
-        )
-
+    lower, upper, drawn = band(forecast, (low, _low_name(forecast)), (high, "p95"), (middle, "p50"))
     return [
-        line(low, _low_name(forecast), BAND),
-        line(high, "p95", BAND, fill="tonexty", fillcolor=BAND),
-        line(middle, "p50", FORECAST),
+        (lower, None),
+        (upper, None),
+        (drawn, KeyEntry("forecast, middle (p50)", "line", FORECAST)),
+        (None, KeyEntry(f"forecast, {_low_name(forecast)} to p95 of each step", "band", BAND)),
     ]
 
 
@@ -158,18 +138,10 @@ def _steps(forecast: Forecast) -> go.Scatter:
         # Points between the corners: the pointer finds a line only at its points.
         moments = [begin + (end - begin) * part / 12 for part in range(13)]
         x += plotly_times(moments)
-        y += [round(p95, 6)] * len(moments)
+        y += [p95] * len(moments)
         text += [f"{rate(p95)} within {duration(horizon_s)}"] * len(moments)
         begin = end
-    return go.Scatter(
-        x=x,
-        y=y,
-        text=text,
-        name="p95 of the peak",
-        mode="lines",
-        line={"color": PEAK, "width": 2.5},
-        hovertemplate="%{text}",
-    )
+    return line(x, y, "p95 of the peak", PEAK, 2.5, text=text, hovertemplate="%{text}")
 
 
 def _top(series: ArrivalSeries | None) -> float:

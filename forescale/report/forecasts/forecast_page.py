@@ -1,21 +1,20 @@
 """The forecast of one source as a page: what is coming, what past forecasts were worth, and where they come from."""
 
 from dataclasses import replace
-from pathlib import Path
 
 from forescale.report.decision.evidence_tables import deployed_table, peaks_table, rivals_table, run_cell
 from forescale.report.forecasts.forecast_figure import forecast_figure
 from forescale.report.forecasts.forecast_report import ForecastReport
-from forescale.report.forecasts.track_figure import track_figure
+from forescale.report.forecasts.peak_figure import track_figure
 from forescale.report.forecasts.track_tables import alarmed, headline, sentences, track_table
-from forescale.report.kit.page import rendered, write_page
+from forescale.report.kit.page import rendered
 from forescale.report.kit.table import Cell
 from forescale.report.kit.wording import count_of, moment, span
 
 
 def render_forecast_page(report: ForecastReport) -> str:
     """The whole page. The same report gives the same text."""
-    forecast = report.forecast
+    forecast = report.newest
     load = forecast_figure(forecast, report.history)
     tracks = [track_figure(report.record, horizon) for horizon, score in enumerate(report.scores) if score.completed]
     own = {forecast.source: forecast}
@@ -39,14 +38,9 @@ def render_forecast_page(report: ForecastReport) -> str:
     )
 
 
-def write_forecast_page(report: ForecastReport, path: Path) -> Path:
-    """Write the page; a reader sees the old file or the new one, never half of it. Raises OSError."""
-    return write_page(render_forecast_page(report), path)
-
-
 def _provenance(report: ForecastReport) -> tuple[tuple[str, Cell], ...]:
     """What it takes to reproduce the forecast, and what its record was read from."""
-    forecast, history, record = report.forecast, report.history, report.record
+    forecast, history, record = report.newest, report.history, report.record
     first, last = record.issued[0], record.issued[-1]
     told = moment(last) if first == last else span(first, last)
     known = f"{span(history.start, history.end)} UTC" if history is not None else "none is known"

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from forecasting.outlook import SeriesOutlook
+from forescale.report.kit.traces import runs
 
 WIDTH, HEIGHT = 100.0, 24.0
 _PAST = 76.0
@@ -26,18 +27,10 @@ def spark_line(row: SeriesOutlook) -> SparkLine:
     coming = row.coming_per_s
     top = max([float(value) for value in (*rates, coming) if np.isfinite(value)], default=0.0) or 1.0
     x = np.linspace(0, _PAST, rates.size) if rates.size > 1 else np.zeros(rates.size)
-    lines: list[str] = []
-    stretch: list[str] = []
-    for at, value in zip(x.tolist(), rates.tolist(), strict=True):
-        if np.isfinite(value):
-            stretch.append(f"{at:.1f},{_height(value, top)}")
-        elif stretch:
-            lines.append(" ".join(stretch))
-            stretch = []
-    if stretch:
-        lines.append(" ".join(stretch))
+    points = [f"{at:.1f},{_height(value, top)}" for at, value in zip(x, rates, strict=True)]
+    stretches = [points[first:end] for first, end in runs(np.isfinite(rates))]
     # One point alone would have no length.
-    drawn = tuple(line if " " in line else f"{line} {line}" for line in lines)
+    drawn = tuple(" ".join(stretch if len(stretch) > 1 else 2 * stretch) for stretch in stretches)
     return SparkLine(drawn, _height(coming, top) if np.isfinite(coming) else "")
 
 
@@ -48,5 +41,4 @@ def _height(value: float, top: float) -> str:
 def _largest_of_bins(rates: np.ndarray) -> np.ndarray:
     if rates.size <= _MAX_POINTS:
         return rates
-    bins = np.array_split(rates, _MAX_POINTS)
-    return np.array([np.nan if np.isnan(one).all() else np.nanmax(one) for one in bins])
+    return np.array([np.fmax.reduce(one) for one in np.array_split(rates, _MAX_POINTS)])

@@ -4,15 +4,14 @@ from forecasting.drift import Drift
 from forecasting.models.time_grid import DAY_S
 from forecasting.scoring import COVERAGE_QUANTILE
 from forecasting.track_scores import TrackScore
-from forescale.report.decision.verdict import Sentence
 from forescale.report.forecasts.forecast_report import ForecastReport
-from forescale.report.kit.table import Cell, Column, Table
+from forescale.report.kit.table import Cell, Sentence, Table, numbers, texts
 from forescale.report.kit.wording import NBSP, duration, moment, number, percent, rate, sentence, visible
 
 
 def headline(report: ForecastReport) -> str:
     """One sentence: how high the load will come, by the longest horizon."""
-    forecast = report.forecast
+    forecast = report.newest
     longest_s = max(forecast.peak_per_s)
     p95 = forecast.peak_quantile_per_s(longest_s, COVERAGE_QUANTILE)
     return f"{visible(forecast.source)}: at most {rate(p95)} within {duration(longest_s)}, nineteen times in twenty"
@@ -30,7 +29,7 @@ def sentences(report: ForecastReport) -> tuple[Sentence, ...]:
 
 
 def _peaks(report: ForecastReport) -> str:
-    forecast = report.forecast
+    forecast = report.newest
     told = ", ".join(
         f"{rate(forecast.peak_quantile_per_s(horizon_s, COVERAGE_QUANTILE))} within {duration(horizon_s)}"
         for horizon_s in sorted(forecast.peak_per_s)
@@ -78,14 +77,8 @@ def alarmed(report: ForecastReport) -> bool:
 
 def track_table(report: ForecastReport) -> Table | None:
     """Per horizon: how often the p95 held, and the loss beside the naive and the backtest. None before any is over."""
-    columns = (
-        Column("Within"),
-        Column("Completed", numeric=True),
-        Column("p95 held", numeric=True),
-        Column("Loss / naive", numeric=True),
-        Column("Loss / backtest", numeric=True),
-        Column("Drift"),
-    )
+    measured = numbers("Completed", "p95 held", "Loss / naive", "Loss / backtest")
+    columns = (*texts("Within"), *measured, *texts("Drift"))
     rows = [_row(score, drift) for score, drift in zip(report.scores, report.drifts, strict=True) if score.completed]
     return Table(columns, tuple(rows)) if rows else None
 

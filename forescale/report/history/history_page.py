@@ -1,7 +1,6 @@
 """A span of the history as one self-contained page: a figure per source, and what became of its windows."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import numpy as np
 
@@ -10,8 +9,8 @@ from forecasting.arrivals.history import MISSING, OBSERVED, PARTIAL, STATUSES, T
 from forescale.history.binned_windows import BinnedWindows
 from forescale.history.span import HistorySpan
 from forescale.report.history.history_figure import history_figure
-from forescale.report.kit.page import rendered, write_page
-from forescale.report.kit.table import Cell, Column, Table
+from forescale.report.kit.page import rendered
+from forescale.report.kit.table import Cell, Table, numbers, texts
 from forescale.report.kit.wording import count_of, duration, number, percent
 
 MAX_FIGURES = 24
@@ -37,13 +36,6 @@ def render_history_page(points: Mapping[str, BinnedWindows], span: HistorySpan, 
     )
 
 
-def write_history_page(
-    points: Mapping[str, BinnedWindows], span: HistorySpan, measures: Sequence[Measures], path: Path
-) -> Path:
-    """Write the page, whole or not at all. Raises OSError."""
-    return write_page(render_history_page(points, span, measures), path)
-
-
 def _windows_table(points: Mapping[str, BinnedWindows]) -> Table:
     columns = ("arrivals", "peak per s", *STATUSES, "share observed")
     rows = []
@@ -60,4 +52,4 @@ def _windows_table(points: Mapping[str, BinnedWindows]) -> Table:
                 Cell(percent(float(bins.count_of(OBSERVED).sum() / totals.sum()))),
             )
         )
-    return Table((Column("source"), *(Column(name, numeric=True) for name in columns)), tuple(rows))
+    return Table((*texts("source"), *numbers(*columns)), tuple(rows))

@@ -46,6 +46,11 @@ class ReportFigure:
     narrow: Mapping[str, object]
 
 
+def look(height: int, left: int, ticks: int, *, right: int = 12, top: int = 10, bottom: int = 44) -> dict[str, object]:
+    """A layout update for one width of screen. left, right, top, bottom: margins; ticks: of the x axis, at most."""
+    return {"height": height, "margin": {"l": left, "r": right, "t": top, "b": bottom}, "xaxis.nticks": ticks}
+
+
 def label(text: str) -> str:
     """Untrusted text for a Plotly label: Plotly reads tags and links in labels, so they are escaped."""
     return html.escape(shortened(visible(text)))
@@ -112,13 +117,9 @@ def vertical_line(at: datetime, text: str) -> tuple[dict[str, object], dict[str,
     x = plotly_time(at)
     line = {"color": "#555555", "width": 1, "dash": "dot"}
     shape = {"type": "line", "x0": x, "x1": x, "y0": 0, "y1": 1, "yref": "paper", "line": line}
-    note = {
-        "x": x,
-        "y": 1,
-        "yref": "paper",
-        "text": text,
-        "showarrow": False,
-        "yanchor": "bottom",
-        "font": {"size": 12, "color": "#444444"},
-    }
-    return shape, note
+    return shape, note_above(x, text)
+
+
+def note_above(x: object, text: str) -> dict[str, object]:
+    place = {"x": x, "y": 1, "yref": "paper", "yanchor": "bottom", "showarrow": False}
+    return place | {"text": text, "font": {"size": 12, "color": "#444444"}}

@@ -5,14 +5,12 @@ import hashlib
 import json
 from functools import cache
 from importlib.resources import files
-from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from plotly.io.json import to_json_plotly
 from plotly.offline import get_plotlyjs
 
-from forescale.files.atomic import write_whole
 from forescale.report.kit.figure import ReportFigure
 from forescale.report.kit.wording import visible
 
@@ -33,11 +31,6 @@ def rendered(template: str, script: str, figures: list[ReportFigure], **shown: o
             script_hashes=" ".join(_csp_hash(script) for script in (plotly_js, own_js)),
         )
     )
-
-
-def write_page(page: str, path: Path) -> Path:
-    """Write the page; a reader sees the old file or the new one, never half of it. Raises OSError."""
-    return write_whole(page, path)
 
 
 def _figure_json(figure: ReportFigure) -> dict[str, object]:

@@ -1,7 +1,15 @@
-"""A table of the report as a value: the template knows one way to lay it out, wide or on a phone."""
+"""Sentences and tables of a page as values: the template knows one way to lay them out, wide or on a phone."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 from urllib.parse import urlsplit
+
+
+class Sentence(NamedTuple):
+    """What stands above all tables, each with its label."""
+
+    label: str
+    text: str
 
 
 @dataclass(frozen=True)
@@ -10,6 +18,14 @@ class Column:
 
     label: str
     numeric: bool = False
+
+
+def texts(*labels: str) -> tuple[Column, ...]:
+    return tuple(Column(label) for label in labels)
+
+
+def numbers(*labels: str) -> tuple[Column, ...]:
+    return tuple(Column(label, numeric=True) for label in labels)
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """How the report writes numbers, times and untrusted names: with units, sanely rounded, the same in every locale."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 from math import inf, isfinite, isnan
 
@@ -120,24 +121,16 @@ def day_moment(at: datetime) -> str:
     return f"{DAYS[utc.weekday()]} {utc:%H:%M}"
 
 
-def day_span(start: datetime, end: datetime) -> str:
-    """`Fri 06:50–09:30`, in UTC; the day is repeated only where it changes."""
-    same_day = start.astimezone(UTC).date() == end.astimezone(UTC).date()
-    return (
-        f"{day_moment(start)}–{end.astimezone(UTC):%H:%M}" if same_day else f"{day_moment(start)} – {day_moment(end)}"
-    )
-
-
 def sentence(text: str) -> str:
     """The text with a capital first and a full stop last."""
     text = text.strip()
     return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")
 
 
-def span(start: datetime, end: datetime) -> str:
-    """`Fri 24 Oct 06:50–09:30`, in UTC; the day is repeated only where it changes."""
+def span(start: datetime, end: datetime, told: Callable[[datetime], str] = moment) -> str:
+    """`Fri 24 Oct 06:50–09:30`, in UTC; the day, as `told` has it, is repeated only where it changes."""
     same_day = start.astimezone(UTC).date() == end.astimezone(UTC).date()
-    return f"{moment(start)}–{end.astimezone(UTC):%H:%M}" if same_day else f"{moment(start)} – {moment(end)}"
+    return f"{told(start)}–{end.astimezone(UTC):%H:%M}" if same_day else f"{told(start)} – {told(end)}"
 
 
 def parallelism_change(old: PhysicalPlan, new: PhysicalPlan) -> tuple[str, ...]:

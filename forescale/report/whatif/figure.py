@@ -1,13 +1,14 @@
 """Figures of plans: latency and throughput over the load, how busy operators are, what containers need."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import ceil, isfinite, log10
 
 import plotly.graph_objects as go
 
-from forescale.report.kit.figure import INK, KeyEntry, ReportFigure, bare_layout, label
+from forescale.report.kit.figure import INK, KeyEntry, ReportFigure, bare_layout, label, look, note_above
+from forescale.report.kit.traces import line, marks, rounded
 from forescale.report.kit.wording import count_of, number, percent, quantile_name, rate, shortened
-from forescale.report.whatif.numbers import Curves, PlanCurve, drawn_names
+from forescale.report.whatif.numbers import Curves, Floats, PlanCurve, drawn_names
 from forescale.report.whatif.whatif import WhatIf
 from forescale.report.whatif.words import seconds
 from modeling.estimate import OperatorEstimate
@@ -25,6 +26,7 @@ SHOWN_UTILISATION = 2.0
 """Bars of plans far beyond saturation are cut: their number says the rest."""
 
 _SKEWED = 1.02
+_HOVER = "%{hovertext}<extra></extra>"
 _SUM = "events per second, all sources together"
 _PEAK_BAND = "rgba(230, 159, 0, 0.20)"
 _PEAK_LINE = "#a56f00"
@@ -40,11 +42,8 @@ def latency_figure(whatif: WhatIf, found: Curves) -> ReportFigure | None:
     plot = go.Figure(layout=_over_loads(whatif, found, "p95 latency"))
     key = []
     for name, curve in shown.items():
-        at = list(found.plans).index(name)
-        points = list(zip(curve.load_per_s.tolist(), curve.p95_s.tolist(), strict=True))
-        told = [f"{label(name)}<br>{_at(whatif, load)}<br>p95 {seconds(p95)}" for load, p95 in points]
-        plot.add_trace(_line(name, at, [load for load, _ in points], [p95 for _, p95 in points], told))
-        key.append(_plan_key(name, at))
+        told = [f"p95 {seconds(p95)}" for p95 in curve.p95_s.tolist()]
+        key.append(_add_line(plot, whatif, found, name, curve.load_per_s, curve.p95_s, told))
     key += _add_marks(plot, whatif, found, shown)
     low, high = (log10(edge(p95 for curve in shown.values() for p95 in curve.p95_s.tolist())) for edge in (min, max))
     ticks = _time_ticks(low, high)
@@ -60,30 +59,19 @@ def latency_figure(whatif: WhatIf, found: Curves) -> ReportFigure | None:
         description=f"p95 latency over the load, {_in_words(whatif, found)}.",
         plot=plot,
         key=(*key, *_verticals(plot, whatif)),
-        wide=_look(380, 76),
-        narrow=_look(300, 62),
+        wide=_look(380, 76, 10),
+        narrow=_look(300, 62, 5) | {"yaxis.title.text": ""},
     )
 
 
 def throughput_figure(whatif: WhatIf, found: Curves) -> ReportFigure:
     """What is taken in of what is offered."""
     plot = go.Figure(layout=_over_loads(whatif, found, "taken in per second"))
-    plot.add_trace(
-        go.Scatter(
-            x=[0, _short(found.end_per_s)],
-            y=[0, _short(found.end_per_s)],
-            mode="lines",
-            name="offered",
-            line={"color": "#bbbbbb", "width": 1},
-            hoverinfo="skip",
-        )
-    )
+    plot.add_trace(line([0, found.end_per_s], [0, found.end_per_s], "offered", "#bbbbbb", 1, hoverinfo="skip"))
     key = []
-    for at, (name, curve) in enumerate(found.plans.items()):
-        points = list(zip(curve.offered_per_s.tolist(), curve.taken_per_s.tolist(), strict=True))
-        told = [f"{label(name)}<br>{_at(whatif, offered)}<br>takes in {rate(taken)}" for offered, taken in points]
-        plot.add_trace(_line(name, at, [offered for offered, _ in points], [taken for _, taken in points], told))
-        key.append(_plan_key(name, at))
+    for name, curve in found.plans.items():
+        told = [f"takes in {rate(taken)}" for taken in curve.taken_per_s.tolist()]
+        key.append(_add_line(plot, whatif, found, name, curve.offered_per_s, curve.taken_per_s, told))
     top = max(float(curve.taken_per_s.max()) for curve in found.plans.values())
     plot.update_yaxes(range=[0, 1.08 * top])
     return ReportFigure(
@@ -91,8 +79,8 @@ def throughput_figure(whatif: WhatIf, found: Curves) -> ReportFigure:
         description=f"Events taken in over events offered, {_in_words(whatif, found)}.",
         plot=plot,
         key=(*key, KeyEntry("all that is offered", "line", "#bbbbbb"), *_verticals(plot, whatif)),
-        wide=_look(300, 76),
-        narrow=_look(260, 62),
+        wide=_look(300, 76, 10),
+        narrow=_look(260, 62, 5) | {"yaxis.title.text": ""},
     )
 
 
@@ -122,12 +110,7 @@ def utilisation_figure(whatif: WhatIf) -> ReportFigure:
             plot.add_trace(_marks(f"instances of {label(name)}", each, "circle", 5, "rgba(255,255,255,0.75)", 1))
             means = [(min(_mean(one), cut), row) for one, row in uneven]
             plot.add_trace(_marks(f"mean of {label(name)}", means, "line-ns", 14, INK, 2))
-    plot.update_layout(
-        barmode="overlay",
-        xaxis={"tickformat": ".0%"},
-        yaxis=_rows(operators),
-        shapes=[_across(1.0)],
-    )
+    plot.update_layout(barmode="overlay", xaxis={"tickformat": ".0%"}, yaxis=_rows(operators), shapes=[_across(1.0)])
     key = [_bar_key(name, at) for at, name in enumerate(names)]
     if skewed:
         key.append(KeyEntry("each instance, where they differ", "ring", INK))
@@ -240,7 +223,7 @@ def _over_loads(whatif: WhatIf, found: Curves, y_title: str) -> go.Layout:
         hovermode="closest",
         yaxis={"ticklabelstandoff": 4},
         xaxis={
-            "range": [0, _short(found.end_per_s)],
+            "range": [0, *rounded([found.end_per_s])],
             "title": {"text": "events per second" if one else _SUM, "standoff": 6},
             "exponentformat": "none",
             "separatethousands": True,
@@ -249,16 +232,9 @@ def _over_loads(whatif: WhatIf, found: Curves, y_title: str) -> go.Layout:
 
 
 def _sideways(x_title: str) -> go.Layout:
-    layout = bare_layout("")
-    return layout.update(
-        hovermode="closest",
-        xaxis={
-            "title": {"text": x_title, "standoff": 6},
-            "rangemode": "tozero",
-            "showgrid": True,
-            "gridcolor": "#e6e6e6",
-        },
-    )
+    title = {"text": x_title, "standoff": 6}
+    grid = {"rangemode": "tozero", "showgrid": True, "gridcolor": "#e6e6e6"}
+    return bare_layout("").update(hovermode="closest", xaxis={"title": title, **grid})
 
 
 def _rows(names: Sequence[str]) -> dict[str, object]:
@@ -277,7 +253,7 @@ def _bars(
     name: str, at: int, y: list[float], lengths: list[float], height: float, text: list[str], hover: list[str]
 ) -> go.Bar:
     return go.Bar(
-        x=[_short(each) for each in lengths],
+        x=rounded(lengths),
         y=y,
         width=0.9 * height,
         orientation="h",
@@ -288,76 +264,69 @@ def _bars(
         textangle=0,
         cliponaxis=False,
         hovertext=hover,
-        hovertemplate="%{hovertext}<extra></extra>",
+        hovertemplate=_HOVER,
     )
 
 
 def _marks(
     name: str, points: Sequence[tuple[float, float]], symbol: str, size: int, colour: str, edge: int
 ) -> go.Scatter:
-    return go.Scatter(
-        x=[_short(x) for x, _ in points],
-        y=[y for _, y in points],
-        mode="markers",
-        name=name,
-        marker={"symbol": symbol, "size": size, "color": colour, "line": {"color": INK, "width": edge}},
-        cliponaxis=False,
-        hoverinfo="skip",
-    )
+    x, y = zip(*points, strict=True)
+    outline = {"color": INK, "width": edge}
+    return marks(rounded(x), y, name, colour, symbol, size, marker_line=outline, hoverinfo="skip")
 
 
-def _line(name: str, at: int, x: list[float], y: list[float], told: list[str]) -> go.Scatter:
-    return go.Scatter(
-        x=[_short(each) for each in x],
-        y=[_short(each) for each in y],
-        name=label(name),
-        mode="lines",
-        line={"color": COLOURS[at], "width": 2.2, "dash": DASHES[at % len(DASHES)][0]},
-        hovertext=told,
-        hovertemplate="%{hovertext}<extra></extra>",
+def _add_line(
+    plot: go.Figure, whatif: WhatIf, found: Curves, name: str, load_per_s: Floats, y: Floats, told: list[str]
+) -> KeyEntry:
+    """Of a plan over the load. told: what the line says at each of its points."""
+    at = list(found.plans).index(name)
+    dash, look = DASHES[at % len(DASHES)]
+    hover = [f"{label(name)}<br>{_at(whatif, load)}<br>{text}" for load, text in zip(load_per_s, told, strict=True)]
+    plot.add_trace(
+        line(rounded(load_per_s), y, label(name), COLOURS[at], 2.2, dash, hovertext=hover, hovertemplate=_HOVER)
     )
+    return KeyEntry(shortened(name), look, COLOURS[at])
 
 
 def _add_marks(plot: go.Figure, whatif: WhatIf, found: Curves, shown: dict[str, PlanCurve]) -> list[KeyEntry]:
     """Where each line ends, and what the table says at the load."""
-    ends = [(list(found.plans).index(name), name, curve) for name, curve in shown.items() if isfinite(curve.mst_per_s)]
+    colours = {name: COLOURS[at] for at, name in enumerate(found.plans)}
     key = []
+    ends = {name: curve for name, curve in shown.items() if isfinite(curve.mst_per_s)}
     if ends:
         plot.add_trace(
-            go.Scatter(
-                x=[_short(curve.mst_per_s) for _, _, curve in ends],
-                y=[_short(float(curve.p95_s[-1])) for _, _, curve in ends],
-                name="saturation",
-                mode="markers",
-                marker={
-                    "symbol": "x-thin",
-                    "size": 10,
-                    "line": {"color": [COLOURS[at] for at, _, _ in ends], "width": 2.5},
-                },
-                cliponaxis=False,
-                hovertext=[f"{label(name)}<br>full at {_at(whatif, curve.mst_per_s)}" for _, name, curve in ends],
-                hovertemplate="%{hovertext}<extra></extra>",
+            marks(
+                rounded([curve.mst_per_s for curve in ends.values()]),
+                [curve.p95_s[-1] for curve in ends.values()],
+                "saturation",
+                INK,
+                "x-thin",
+                10,
+                marker_line={"color": [colours[name] for name in ends], "width": 2.5},
+                hovertext=[f"{label(name)}<br>full at {_at(whatif, curve.mst_per_s)}" for name, curve in ends.items()],
+                hovertemplate=_HOVER,
             )
         )
         key.append(KeyEntry("full: beyond it the backlog grows", "cross", INK))
-    told = [
-        (at, name, of.latency.p95_s)
-        for at, name in enumerate(found.plans)
+    told = {
+        name: of.latency.p95_s
+        for name in found.plans
         if (of := whatif.estimates[name]).stable and of.latency is not None and of.latency.p95_s > 0
-    ]
+    }
     if told:
+        here = _at(whatif, whatif.total_per_s)
         plot.add_trace(
-            go.Scatter(
-                x=[_short(whatif.total_per_s)] * len(told),
-                y=[_short(p95_s) for _, _, p95_s in told],
-                name="in the table",
-                mode="markers",
-                marker={"size": 9, "color": [COLOURS[at] for at, _, _ in told], "line": {"color": "white", "width": 1}},
-                hovertext=[
-                    f"{label(name)}<br>{_at(whatif, whatif.total_per_s)}<br>p95 {seconds(p95_s)}"
-                    for _, name, p95_s in told
-                ],
-                hovertemplate="%{hovertext}<extra></extra>",
+            marks(
+                rounded([whatif.total_per_s] * len(told)),
+                list(told.values()),
+                "in the table",
+                [colours[name] for name in told],
+                "circle",
+                9,
+                marker_line={"color": "white", "width": 1},
+                hovertext=[f"{label(name)}<br>{here}<br>p95 {seconds(p95_s)}" for name, p95_s in told.items()],
+                hovertemplate=_HOVER,
             )
         )
         key.append(KeyEntry("at the load, as in the table", "point", INK))
@@ -366,43 +335,28 @@ def _add_marks(plot: go.Figure, whatif: WhatIf, found: Curves, shown: dict[str, 
 
 def _verticals(plot: go.Figure, whatif: WhatIf) -> list[KeyEntry]:
     """The load, and the quantiles of the forecast's peak."""
-    x = _short(whatif.total_per_s)
-    upright = {"yref": "paper", "y0": 0, "y1": 1}
-    shapes: list[dict[str, object]] = []
     key = [KeyEntry(f"the load, {rate(whatif.total_per_s)}", "dot", _LOAD_LINE)]
-    quantiles = sorted(whatif.peak_per_s)
-    if quantiles:
-        peaks = [_short(whatif.peak_per_s[quantile]) for quantile in quantiles]
-        shapes.append(
-            {"type": "rect", "x0": peaks[0], "x1": peaks[-1], "fillcolor": _PEAK_BAND, "layer": "below"}
-            | {"line": {"width": 0}}
-            | upright
+    shapes: list[dict[str, object]] = []
+    if whatif.peak_per_s:
+        peaks = rounded(sorted(whatif.peak_per_s.values()))
+        band = {"type": "rect", "x0": peaks[0], "x1": peaks[-1], "yref": "paper", "y0": 0, "y1": 1, "layer": "below"}
+        shapes.append(band | {"fillcolor": _PEAK_BAND, "line": {"width": 0}})
+        shapes += [_upright(peak, {"color": _PEAK_LINE, "width": 1}) | {"layer": "below"} for peak in peaks]
+        words = ", ".join(
+            f"{quantile_name(quantile)} {rate(peak)}" for quantile, peak in sorted(whatif.peak_per_s.items())
         )
-        shapes += [
-            {"type": "line", "x0": peak, "x1": peak, "layer": "below", "line": {"color": _PEAK_LINE, "width": 1}}
-            | upright
-            for peak in peaks
-        ]
-        words = ", ".join(f"{quantile_name(quantile)} {rate(whatif.peak_per_s[quantile])}" for quantile in quantiles)
         key.append(KeyEntry(f"forecast peak: {words}", "band", _PEAK_BAND))
-    shapes.append(
-        {"type": "line", "x0": x, "x1": x, "line": {"color": _LOAD_LINE, "width": 1.5, "dash": "dot"}} | upright
-    )
-    note = {
-        "x": x,
-        "y": 1,
-        "yref": "paper",
-        "text": "load",
-        "showarrow": False,
-        "yanchor": "bottom",
-        "font": {"size": 12, "color": "#444444"},
-    }
-    plot.update_layout(shapes=shapes, annotations=[note])
+    [x] = rounded([whatif.total_per_s])
+    shapes.append(_upright(x, {"color": _LOAD_LINE, "width": 1.5, "dash": "dot"}))
+    plot.update_layout(shapes=shapes, annotations=[note_above(x, "load")])
     return key
 
 
 def _across(x: float) -> dict[str, object]:
-    line = {"color": _LOAD_LINE, "width": 1.5, "dash": "dash"}
+    return _upright(x, {"color": _LOAD_LINE, "width": 1.5, "dash": "dash"})
+
+
+def _upright(x: float | None, line: Mapping[str, object]) -> dict[str, object]:
     return {"type": "line", "x0": x, "x1": x, "yref": "paper", "y0": 0, "y1": 1, "line": line}
 
 
@@ -424,17 +378,12 @@ def _time_ticks(low: float, high: float) -> list[float]:
     return near[:: ceil(len(near) / 6)] if near else [10**low, 10**high]
 
 
-def _plan_key(name: str, at: int) -> KeyEntry:
-    return KeyEntry(shortened(name), DASHES[at % len(DASHES)][1], COLOURS[at])
-
-
 def _bar_key(name: str, at: int) -> KeyEntry:
     return KeyEntry(shortened(name), "band", COLOURS[at])
 
 
-def _look(height: int, left: int) -> dict[str, object]:
-    look: dict[str, object] = {"height": height, "margin": {"l": left, "r": 14, "t": 26, "b": 50}}
-    return look | {"xaxis.nticks": 10} if left > 70 else look | {"xaxis.nticks": 5, "yaxis.title.text": ""}
+def _look(height: int, left: int, ticks: int) -> dict[str, object]:
+    return look(height, left, ticks, right=14, top=26, bottom=50)
 
 
 def _labels(names: Sequence[str], length: int) -> list[str]:
@@ -444,15 +393,8 @@ def _labels(names: Sequence[str], length: int) -> list[str]:
 def _sideways_look(rows: float, longest: float, names: Sequence[str], left: int) -> dict[str, object]:
     """With room for the number after the longest bar."""
     narrow = left < 150
-    return {
-        "xaxis.range": [0, _short((1.35 if narrow else 1.12) * longest)],
-        "height": round(84 + 19 * rows),
-        "margin": {"l": left, "r": 18, "t": 8, "b": 50},
-        "xaxis.nticks": 4 if narrow else 9,
+    return look(round(84 + 19 * rows), left, 4 if narrow else 9, right=18, top=8, bottom=50) | {
+        "xaxis.range": [0, *rounded([(1.35 if narrow else 1.12) * longest])],
         "yaxis.tickfont.size": 11 if narrow else 13,
         "yaxis.ticktext": _labels(names, _PHONE_LABEL if narrow else _LABEL),
     }
-
-
-def _short(value: float) -> float:
-    return float(f"{value:.6g}")

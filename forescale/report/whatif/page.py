@@ -1,10 +1,9 @@
 """Evaluated plans as one self-contained page: which carry the load, and what is in the way of the others."""
 
 from math import ceil, isfinite, isnan
-from pathlib import Path
 
 from forescale.report.kit.figure import ReportFigure
-from forescale.report.kit.page import rendered, write_page
+from forescale.report.kit.page import rendered
 from forescale.report.kit.table import Cell, Column, Table
 from forescale.report.kit.wording import count_of, duration, number, percent, shortened
 from forescale.report.whatif.figure import (
@@ -28,6 +27,7 @@ def render_whatif_page(whatif: WhatIf) -> str:
     over_loads = [] if found is None else _known(latency_figure(whatif, found), throughput_figure(whatif, found))
     operators = [utilisation_figure(whatif)]
     containers = _known(*(containers_figure(whatif, resource) for resource in (Resource.CORES, Resource.MEMORY)))
+    packed = [len(each.resources.containers) for each in whatif.estimates.values()]
     return rendered(
         "whatif.html.j2",
         "report.js",
@@ -41,14 +41,9 @@ def render_whatif_page(whatif: WhatIf) -> str:
         operators=operators,
         operators_left_out=_left_out(len(whatif.topology.order) - len(shown_operators(whatif)), "less busy operator"),
         containers=containers,
-        most_containers=MAX_CONTAINERS if _many_containers(whatif) else 0,
+        most_containers=MAX_CONTAINERS if max(packed) > MAX_CONTAINERS else 0,
         plans_left_out=_left_out(len(whatif.estimates) - len(drawn_names(whatif)), "plan"),
     )
-
-
-def write_whatif_page(whatif: WhatIf, path: Path) -> Path:
-    """Write the page; a reader sees the old file or the new one, never half of it. Raises OSError."""
-    return write_page(render_whatif_page(whatif), path)
 
 
 def _known(*figures: ReportFigure | None) -> list[ReportFigure]:
@@ -73,18 +68,15 @@ def _left_out(count: int, noun: str) -> str:
     return count_of(count, noun) if count > 0 else ""
 
 
-def _many_containers(whatif: WhatIf) -> bool:
-    return any(len(each.resources.containers) > MAX_CONTAINERS for each in whatif.estimates.values())
-
-
 def _plans_table(whatif: WhatIf) -> Table:
     """A plan a row, as given; columns that no plan fills are left out."""
     of = whatif.estimates
     targets = list(dict.fromkeys(target for each in whatif.violation.values() for target in each))
+    changes = {name: each.rescale for name, each in of.items() if each.rescale is not None}
     columns: list[tuple[str, dict[str, str]]] = [
         ("instances", {name: f"{whatif.plans[name].instances:,}" for name in of}),
         ("headroom", {name: headroom(each) for name, each in of.items()}),
-        ("bottleneck", {name: _full_first(each) for name, each in of.items()}),
+        ("bottleneck", {name: str(each.bottleneck) for name, each in of.items() if isfinite(each.saturation_scale)}),
         ("busiest", {name: percent(each.utilisation) for name, each in of.items()}),
         *(
             (quantile, {name: _quantile(each, quantile) for name, each in of.items()})
@@ -92,11 +84,8 @@ def _plans_table(whatif: WhatIf) -> Table:
         ),
         ("cores", {name: number(each.resources.total_cores) for name, each in of.items()}),
         ("memory", {name: _memory(each) for name, each in of.items()}),
-        (
-            "down",
-            {name: "" if each.rescale is None else duration(each.rescale.downtime_s) for name, each in of.items()},
-        ),
-        ("recovery", {name: _recovery(each) for name, each in of.items()}),
+        ("down", {name: duration(change.downtime_s) for name, change in changes.items()}),
+        ("recovery", {name: duration(change.recovery_s) for name, change in changes.items()}),
         *(
             (f"misses {shortened(target)}", {name: _probability(whatif, name, target) for name in of})
             for target in targets
@@ -106,7 +95,7 @@ def _plans_table(whatif: WhatIf) -> Table:
     rows = tuple(
         (
             Cell(shortened(name, 80), notes=() if each.stable else ("does not carry the load",), strong=True),
-            *(Cell(shortened(cells[name], 60) or "–") for _, cells in filled),
+            *(Cell(shortened(cells.get(name, ""), 60) or "–") for _, cells in filled),
         )
         for name, each in of.items()
     )
@@ -123,14 +112,6 @@ def _memory(estimate: Estimate) -> str:
     return "" if needed is None else f"{number(needed)}\N{NO-BREAK SPACE}MiB"
 
 
-def _recovery(estimate: Estimate) -> str:
-    return "" if estimate.rescale is None else duration(estimate.rescale.recovery_s)
-
-
 def _probability(whatif: WhatIf, name: str, target: str) -> str:
     share = whatif.violation.get(name, {}).get(target, float("nan"))
     return "" if isnan(share) else percent(share)
-
-
-def _full_first(estimate: Estimate) -> str:
-    return str(estimate.bottleneck) if isfinite(estimate.saturation_scale) else ""

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import isclose
 
-from forescale.report.decision.decision import ReportError
+from forescale.report.kit.error import ReportError
 from modeling.estimate import Estimate
 from modeling.excuse import Excuse
 from modeling.flow.resources import Resource
@@ -12,6 +12,7 @@ from modeling.inputs.operator_profile import Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.site import NOWHERE, Site
 from modeling.inputs.topology import Topology
+from modeling.queueing.bursts import Arrivals
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class WhatIf:
     load_per_s: Mapping[str, float]
     origin: str = "as given"
     site: Site = NOWHERE
-    arrival_cv2: float = 1.0
+    arrival_cv2: float | Arrivals = 1.0
     peak_per_s: Mapping[float, float] = field(default_factory=dict)
     max_lag_s: float | None = None
     backlog: Mapping[str, float] = field(default_factory=dict)

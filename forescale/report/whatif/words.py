@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from math import isfinite
 
-from forescale.report.decision.verdict import Sentence
+from forescale.report.kit.table import Sentence
 from forescale.report.kit.wording import count_of, duration, number, percent, rate, sentence, service_time, shortened
 from forescale.report.whatif.whatif import WhatIf
 from modeling.estimate import Estimate
@@ -48,7 +48,8 @@ def sentences(whatif: WhatIf) -> tuple[Sentence, ...]:
     """The load, what is notable of each plan, and what is not in the numbers."""
     told = [Sentence("Load", _load(whatif))]
     told += [Sentence(shortened(name, 80), _plan(whatif, name)) for name in whatif.estimates]
-    everywhere = [note for note in _notes(whatif) if all(note in one.notes for one in whatif.estimates.values())]
+    notes = dict.fromkeys(note for estimate in whatif.estimates.values() for note in estimate.notes)
+    everywhere = [note for note in notes if all(note in one.notes for one in whatif.estimates.values())]
     told += [Sentence("Note", sentence(note)) for note in everywhere]
     for name, estimate in whatif.estimates.items():
         own = [note for note in dict.fromkeys(estimate.notes) if note not in everywhere]
@@ -168,7 +169,3 @@ def _change(change: RescaleEstimate, plan_id: str) -> str:
 
 def _rates(per_s: Mapping[str, float]) -> str:
     return ", ".join(f"{source} {rate(each)}" for source, each in per_s.items() if each > 0)
-
-
-def _notes(whatif: WhatIf) -> list[str]:
-    return list(dict.fromkeys(note for estimate in whatif.estimates.values() for note in estimate.notes))

@@ -25,7 +25,7 @@ def test_history_of_the_calls__gives_the_traces_counts_back_and_agrees_with_the_
 ) -> None:
     data = write_demo_data(tmp_path, weeks=2)
     columns = EventColumns(time="called_at", source="feed", key="topic", id="call_id")
-    source = EventFiles(data.events, columns, coverage=data.coverage)
+    source = EventFiles(tmp_path / "demo" / "events", columns, coverage=tmp_path / "demo" / "coverage.parquet")
     calls = CountedEvents(spark, source, data.now)
     summary = build_history(
         calls, topology=TOPOLOGY, window_s=60, start=None, end=data.now, out_dir=tmp_path / "history"

@@ -5,13 +5,15 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from forecasting.arrivals.arrival_source import SourceArrivals
 from forecasting.arrivals.counting.event_files import EventColumns, EventFiles
-from forecasting.arrivals.coverage import window_status
+from forecasting.arrivals.coverage import status_codes
+from forecasting.arrivals.history import STATUSES
 from forecasting.arrivals.sources.counted_events import CountedEvents
 
 if TYPE_CHECKING:
@@ -34,7 +36,7 @@ def read(spark: "SparkSession") -> Read:
         source = CountedEvents(spark, files, datetime(2030, 1, 1, tzinfo=UTC))
         arrivals = source.read(begin, begin + windows * timedelta(seconds=window_s), window_s)
         (web,) = arrivals.sources.values()
-        return web, window_status(web.alive, arrivals.edges_us(), web.counts).tolist()
+        return web, np.array(STATUSES)[status_codes(web.alive, arrivals.edges_us(), web.counts)].tolist()
 
     return told
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 import pytest
 
 from forescale.local.demo.word_count import RunningWordCount, WordCount
+from forescale.local.errors import LocalFlinkError
 from forescale.local.flink.distribution import FlinkDistribution, flink_distribution
-from forescale.local.flink.errors import LocalFlinkError
 from forescale.local.flink.java import find_java
 from forescale.local.flink.local_cluster import LocalFlink, local_flink
 from planner.clusters.flink import FlinkCluster

@@ -10,7 +10,6 @@ from forescale.local.demo.word_count import COUNT, SOURCE, SPLIT, RunningWordCou
 from forescale.local.flink.local_cluster import LocalFlink
 from modeling.calibration import calibrated
 from modeling.inputs.physical_plan import PhysicalPlan
-from modeling.inputs.topology import Grouping
 from planner.clusters.cluster import Accepted, Failed, Pending, Refusal, Status, Verified
 from planner.clusters.flink import FlinkCluster
 from planner.errors import ClusterError
@@ -47,13 +46,6 @@ def another(flink: LocalFlink) -> Iterator[RunningWordCount]:
     job = WordCount(name="another").start(flink, 10)
     yield job
     job.cancel()
-
-
-def test_topology__is_read_from_the_running_job(cluster: FlinkCluster) -> None:
-    topology = cluster.topology()
-    assert topology.order == (SOURCE, SPLIT, COUNT)
-    assert [stream.grouping for stream in topology.streams] == [Grouping.SHUFFLE, Grouping.FIELDS]
-    assert {operator.max_parallelism for operator in topology.operators} == {128}
 
 
 def test_rescale__tells_its_downtime_and_takes_no_slots_but_those_it_needs(

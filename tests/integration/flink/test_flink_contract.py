@@ -22,6 +22,7 @@ class TestFlinkContract(ClusterContract):
     patience_s = 60.0
     poll_s = 0.5
     measured_s = 4.0
+    topology = UNDER_TEST.topology
 
     @pytest.fixture
     def cluster(self, flink: LocalFlink, word_count: RunningWordCount) -> Cluster:

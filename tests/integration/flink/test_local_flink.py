@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from forescale.local.errors import ServiceError
+from forescale.local.errors import LocalFlinkError, ServiceError
 from forescale.local.flink.distribution import FlinkDistribution
-from forescale.local.flink.errors import LocalFlinkError
 from forescale.local.flink.example_job import example_job
 from forescale.local.flink.java import find_java
 from forescale.local.flink.local_cluster import LocalFlink, local_flink

@@ -52,6 +52,8 @@ def test_modeled_job__takes_the_times_and_gives_the_items_that_it_was_told_to(
     bring_to(cluster, plan, RealClock())
     since_s = time.time() + 4.0
     samples = cluster.operator_samples(10.0)
+    spans_s = [sample.span_s for sample in samples]
+    assert max(spans_s) - min(spans_s) < 1.0  # counters of all vertices are of the same two moments, 2 s apart or more
     latencies_s = running.latencies_s(since_s, time.time() - 1.0)
     profiles = calibrated(TOPOLOGY, samples, JOB.declared_profiles(), warm_s=3.0).profiles
     # 80 and 40 arrivals a second, for ten seconds or more: ±3.5 and ±5 % (one standard deviation) if Poisson.

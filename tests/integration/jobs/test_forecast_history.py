@@ -11,6 +11,7 @@ from forecasting.arrivals.rows import history_rows
 from forecasting.arrivals.store import read_history, write_history
 from forecasting.forecast_file import read_forecast
 from forecasting.pipeline import known_history
+from forecasting.tracking.store_access import connected_client
 from forescale.jobs.forecast import forecast
 from forescale.wiring.parts import ledger_of, tracker_of
 
@@ -32,7 +33,7 @@ def test_forecast_job__records_the_commit_that_it_read(tmp_path: Path) -> None:
 
     [entry] = ledger_of(settings).forecasts(NAME)
     kept = read_forecast(Path(entry.folder))
-    run = tracker_of(settings)._connected().get_run(entry.run_id)
+    run = connected_client(tracker_of(settings).tracking_uri).get_run(entry.run_id)
     assert entry.history_snapshot == kept.history_snapshot == snapshot
     assert run.data.params["history_snapshot"] == run.data.tags["history_snapshot"] == snapshot
 

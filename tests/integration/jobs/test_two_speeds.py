@@ -17,6 +17,7 @@ from forecasting.drift import Drift
 from forecasting.errors import ForecastError, TrackingError
 from forecasting.forecast_file import read_forecast
 from forecasting.tracking.mlflow_tracker import MlflowTracker
+from forecasting.tracking.store_access import connected_client
 from forecasting.trained import Trained
 from forescale.cli.main import application
 from forescale.jobs.forecast import forecast
@@ -200,7 +201,7 @@ def test_a_demotion_that_cannot_be_tagged__costs_no_forecast(
     # With a store that takes it, the version says so.
     arrive(settings, 3)
     forecast(settings, NAME)
-    tags = tracker_of(settings)._connected().get_model_version(NAME, "1").tags
+    tags = connected_client(tracker_of(settings).tracking_uri).get_model_version(NAME, "1").tags
     assert tags["demoted receive 3600 s"] == "the p95 held in 3 of 30 windows"
 
 

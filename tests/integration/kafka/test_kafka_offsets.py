@@ -24,9 +24,9 @@ from contract.arrival_source_contract import SECRET, ArrivalSourceContract, Know
 from kafka_broker import PASSWORD, USER, KafkaBroker
 
 from forecasting.arrivals.arrival_source import Arrivals
-from forecasting.arrivals.coverage import window_status
+from forecasting.arrivals.coverage import status_codes
 from forecasting.arrivals.grid import SECOND_US, from_us, to_us
-from forecasting.arrivals.history import MISSING, OBSERVED, PARTIAL
+from forecasting.arrivals.history import MISSING, OBSERVED, PARTIAL, STATUSES
 from forecasting.arrivals.sources.kafka_client import KafkaClient, TimeType
 from forecasting.arrivals.sources.kafka_offsets import KafkaOffsets
 from forecasting.errors import HistoryError
@@ -128,7 +128,7 @@ def source_of(broker: KafkaBroker, *topics: str, settle_s: float = 10.0) -> Kafk
 
 def statuses(arrivals: Arrivals) -> list[str]:
     told = arrivals.sources["orders"]
-    return window_status(told.alive, arrivals.edges_us(), told.counts).tolist()
+    return np.array(STATUSES)[status_codes(told.alive, arrivals.edges_us(), told.counts)].tolist()
 
 
 def counts(arrivals: Arrivals) -> list[int]:

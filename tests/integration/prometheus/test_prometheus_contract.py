@@ -31,7 +31,5 @@ class TestPrometheusIsAnArrivalSource(ArrivalSourceContract):
         """A socket that takes connections and never answers."""
         with socket.create_server(("127.0.0.1", 0)) as silent:
             url = f"http://anna:{SECRET}@127.0.0.1:{silent.getsockname()[1]}"
-            headers = {"X-Scope-OrgID": SecretStr(SECRET)}
-            yield Prometheus(
-                url, {"feed": "burst_total"}, timeout_s=self.within_s, token=SecretStr(SECRET), headers=headers
-            )
+            headers = {"X-Scope-OrgID": SecretStr(SECRET), "Authorization": SecretStr(f"Bearer {SECRET}")}
+            yield Prometheus(url, {"feed": "burst_total"}, timeout_s=self.within_s, headers=headers)

@@ -10,8 +10,9 @@ import pytest
 from browser_wait import wait_until
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from forescale.files.atomic import write_whole
 from forescale.report.decision.decision import Decision
-from forescale.report.decision.page import write_report
+from forescale.report.decision.page import render_report
 
 CHROMIUM_ARGS = [
     "--no-sandbox",
@@ -51,7 +52,7 @@ def opened(browser: Browser, tmp_path: Path) -> Iterator[Callable[[Decision, int
     contexts = []
 
     def open_report(decision: Decision, width: int, height: int) -> Opened:
-        path = write_report(decision, tmp_path / "report.html")
+        path = write_whole(render_report(decision), tmp_path / "report.html")
         context = browser.new_context(viewport={"width": width, "height": height}, offline=True)
         contexts.append(context)
         report = Opened(context.new_page())

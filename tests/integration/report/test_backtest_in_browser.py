@@ -8,7 +8,8 @@ from browser_wait import wait_until
 from playwright.sync_api import Browser, BrowserContext, Page
 from sample_replay import replayed_trace
 
-from forescale.report.forecasts.backtest_page import ReplayedTrace, write_backtest_page
+from forescale.files.atomic import write_whole
+from forescale.report.forecasts.backtest_page import ReplayedTrace, render_backtest_page
 
 pytestmark = pytest.mark.browser
 
@@ -26,7 +27,7 @@ def context(browser: Browser) -> Iterator[BrowserContext]:
 
 def open_page(context: BrowserContext, folder: Path, trace: ReplayedTrace) -> tuple[Page, list[str]]:
     """The page, and what the browser complained of."""
-    path = write_backtest_page(trace, folder / "page.html")
+    path = write_whole(render_backtest_page(trace), folder / "page.html")
     page, complaints = context.new_page(), []
     page.on("console", lambda message: complaints.append(f"{message.type}: {message.text}"))
     page.on("pageerror", lambda error: complaints.append(f"error: {error}"))

@@ -16,9 +16,10 @@ from forecasting.drift import Drift
 from forecasting.forecast import QUANTILES
 from forecasting.judged import judged_forecasts
 from forecasting.outlook import SeriesOutlook
-from forescale.report.forecasts.fleet_page import write_fleet_page
-from forescale.report.forecasts.forecast_page import write_forecast_page
-from forescale.report.forecasts.forecast_report import ForecastReport, forecast_report
+from forescale.files.atomic import write_whole
+from forescale.report.forecasts.fleet_page import render_fleet_page
+from forescale.report.forecasts.forecast_page import render_forecast_page
+from forescale.report.forecasts.forecast_report import ForecastReport
 
 pytestmark = pytest.mark.browser
 
@@ -35,7 +36,7 @@ def of(count: int, *, factor: float = 1.0, silent: bool = False, gaps: bool = Fa
     series = web_requests(days=16)
     series = replace(series, counts=np.zeros_like(series.counts)) if silent else series
     series = with_gaps(series) if gaps else series
-    return forecast_report(judged_forecasts(hourly(series, count, HORIZONS_S, factor=factor, ahead=1), series))
+    return ForecastReport(**vars(judged_forecasts(hourly(series, count, HORIZONS_S, factor=factor, ahead=1), series)))
 
 
 REPORTS: dict[str, Callable[[], ForecastReport]] = {
@@ -44,7 +45,9 @@ REPORTS: dict[str, Callable[[], ForecastReport]] = {
     "hundreds": lambda: of(200),
     "alarmed": lambda: of(60, factor=0.5),
     "silent": lambda: of(30, silent=True),
-    "no history": lambda: forecast_report(judged_forecasts(hourly(web_requests(days=4), 6, HORIZONS_S, ahead=1), None)),
+    "no history": lambda: ForecastReport(
+        **vars(judged_forecasts(hourly(web_requests(days=4), 6, HORIZONS_S, ahead=1), None))
+    ),
 }
 
 
@@ -92,7 +95,7 @@ def test_page__opens_without_complaint_and_fits_desktop_and_phone(
     context: BrowserContext, tmp_path: Path, kind: str
 ) -> None:
     report = REPORTS[kind]()
-    page, complaints = open_page(context, write_forecast_page(report, tmp_path / "page.html"))
+    page, complaints = open_page(context, write_whole(render_forecast_page(report), tmp_path / "page.html"))
     figures = 1 + sum(score.completed > 0 for score in report.scores)
     wait_until(page, f"document.querySelectorAll('.plot .main-svg').length >= {figures}")
     for size in (DESKTOP, PHONE):
@@ -110,7 +113,7 @@ def test_page__opens_without_complaint_and_fits_desktop_and_phone(
 def test_page__says_whether_the_p95_held_on_the_first_screen_of_a_phone(
     context: BrowserContext, tmp_path: Path
 ) -> None:
-    page, _ = open_page(context, write_forecast_page(of(30), tmp_path / "page.html"))
+    page, _ = open_page(context, write_whole(render_forecast_page(of(30)), tmp_path / "page.html"))
     turn(page, PHONE)
     drift = page.locator("header .told div").last.bounding_box()
     assert drift is not None
@@ -124,7 +127,10 @@ def test_figure__draws_a_bar_for_each_forecast_and_a_triangle_for_each_exceeded(
     past = hourly(series, 12, (3600,), ahead=1)
     past[3] = replace(past[3], peak_per_s={3600: past[3].peak_per_s[3600] / 10})
     page, _ = open_page(
-        context, write_forecast_page(forecast_report(judged_forecasts(past, series)), tmp_path / "page.html")
+        context,
+        write_whole(
+            render_forecast_page(ForecastReport(**vars(judged_forecasts(past, series)))), tmp_path / "page.html"
+        ),
     )
     wait_until(page, "document.querySelectorAll('#figure-1 .barlayer .point').length === 13")
     assert page.locator("#figure-1 .scatterlayer .trace").last.locator(".point").count() == 1
@@ -140,8 +146,8 @@ def test_figure__draws_a_bar_for_each_forecast_and_a_triangle_for_each_exceeded(
 def test_page__shows_hostile_and_endless_names_and_runs_none(context: BrowserContext, tmp_path: Path) -> None:
     for name in (HOSTILE, LONG):
         series = replace(web_requests(days=4), source=name, topology=name)
-        report = forecast_report(judged_forecasts(hourly(series, 3, (900, 3600), ahead=1), series), link=name)
-        page, complaints = open_page(context, write_forecast_page(report, tmp_path / "page.html"))
+        report = ForecastReport(**vars(judged_forecasts(hourly(series, 3, (900, 3600), ahead=1), series)), link=name)
+        page, complaints = open_page(context, write_whole(render_forecast_page(report), tmp_path / "page.html"))
         wait_until(page, "document.querySelectorAll('.plot .main-svg').length > 0")
         assert page.title().startswith(name[:20])
         assert page.locator("main img").count() == 0
@@ -152,7 +158,7 @@ def test_page__shows_hostile_and_endless_names_and_runs_none(context: BrowserCon
 
 
 def test_all_series__open_without_complaint_and_fit_desktop_and_phone(context: BrowserContext, tmp_path: Path) -> None:
-    page, complaints = open_page(context, write_fleet_page(rows(500), NOW, tmp_path / "page.html"))
+    page, complaints = open_page(context, write_whole(render_fleet_page(rows(500), NOW), tmp_path / "page.html"))
     assert page.locator("tbody tr").count() == 500
     for size in (DESKTOP, PHONE):
         turn(page, size)
@@ -163,7 +169,7 @@ def test_all_series__open_without_complaint_and_fit_desktop_and_phone(context: B
 
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
 def test_all_series__are_filtered_by_words(context: BrowserContext, tmp_path: Path, size: tuple[int, int]) -> None:
-    page, complaints = open_page(context, write_fleet_page(rows(500), NOW, tmp_path / "page.html"))
+    page, complaints = open_page(context, write_whole(render_fleet_page(rows(500), NOW), tmp_path / "page.html"))
     turn(page, size)
     box = page.get_by_label("Show those with")
     shown = page.locator("tbody tr:visible")
@@ -182,7 +188,7 @@ def test_all_series__are_filtered_by_words(context: BrowserContext, tmp_path: Pa
 def test_all_series__show_on_a_phone_what_is_wrong_right_after_the_name(
     context: BrowserContext, tmp_path: Path
 ) -> None:
-    page, _ = open_page(context, write_fleet_page(rows(12), NOW, tmp_path / "page.html"))
+    page, _ = open_page(context, write_whole(render_fleet_page(rows(12), NOW), tmp_path / "page.html"))
     turn(page, PHONE)
     first = page.locator("tbody tr").first
     cause = first.locator("td").last.bounding_box()
@@ -195,7 +201,7 @@ def test_all_series__show_on_a_phone_what_is_wrong_right_after_the_name(
 
 def test_all_series__show_hostile_and_endless_names_and_run_none(context: BrowserContext, tmp_path: Path) -> None:
     odd = [replace(row, topology=HOSTILE, source=LONG, cause=HOSTILE) for row in rows(3)]
-    page, complaints = open_page(context, write_fleet_page(odd, NOW, tmp_path / "page.html"))
+    page, complaints = open_page(context, write_whole(render_fleet_page(odd, NOW), tmp_path / "page.html"))
     assert page.title().startswith("3 series")
     assert page.locator("main img").count() == 0
     assert HOSTILE in page.locator("tbody").inner_text()

@@ -12,9 +12,10 @@ from shop_history import MONDAY, NAME, Count, write_shop
 
 from forecasting.arrivals.rows import history_rows
 from forecasting.arrivals.store import write_history
+from forescale.files.atomic import write_whole
 from forescale.history.binned_windows import binned_history, readable_width_s
 from forescale.history.span import history_span
-from forescale.report.history.history_page import write_history_page
+from forescale.report.history.history_page import render_history_page
 
 pytestmark = pytest.mark.browser
 
@@ -36,7 +37,7 @@ def open_page(context: BrowserContext, home: Path, topology: str = NAME) -> tupl
     span = history_span(home / "history", topology, start=None, end=None, days=36525, snapshot=None)
     width_s = readable_width_s(span, 3000)
     binned = binned_history(home / "history", span, ("orders",), (), [width_s])
-    path = write_history_page(binned.by_width[0], span, binned.measures, home / "page.html")
+    path = write_whole(render_history_page(binned.by_width[0], span, binned.measures), home / "page.html")
     page, complaints = context.new_page(), []
     page.on("console", lambda message: complaints.append(f"{message.type}: {message.text}"))
     page.on("pageerror", lambda error: complaints.append(f"error: {error}"))

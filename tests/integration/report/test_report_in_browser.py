@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 from browser_wait import wait_until
-from sample_decision import SOURCE, hold_decision, outcome, refused_decision, sample_decision
+from sample_decision import SOURCE, hold_decision, outcome, sample_decision
 
 from forescale.report.decision.decision import Decision
 
@@ -15,7 +15,6 @@ DESKTOP, PHONE = (1280, 900), (360, 740)
 DECISIONS: dict[str, Callable[[], Decision]] = {
     "rescales": sample_decision,
     "hold": hold_decision,
-    "refused": refused_decision,
     "afterwards": lambda: replace(sample_decision(), outcome=outcome()),
 }
 LONG = "a" * 300
@@ -77,7 +76,7 @@ def test_figure__tells_the_deploy_times_under_the_pointer(opened) -> None:
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
 def test_report__shows_hostile_names_and_runs_none(opened, size: tuple[int, int]) -> None:
     decision = sample_decision(HOSTILE)
-    decision = replace(decision, refusals={HOSTILE: HOSTILE}, schedule=replace(decision.schedule, why=HOSTILE))
+    decision = replace(decision, schedule=replace(decision.schedule, why=HOSTILE))
     report = opened(decision, *size)
     assert report.complaints == []
     assert report.page.title().startswith("Rescale call-analytics")

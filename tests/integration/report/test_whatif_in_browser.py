@@ -10,7 +10,8 @@ from browser_wait import wait_until
 from playwright.sync_api import Browser, BrowserContext, Page
 from sample_whatif import SIZED, what_if
 
-from forescale.report.whatif.page import write_whatif_page
+from forescale.files.atomic import write_whole
+from forescale.report.whatif.page import render_whatif_page
 from forescale.report.whatif.whatif import WhatIf
 
 pytestmark = pytest.mark.browser
@@ -29,7 +30,7 @@ def context(browser: Browser) -> Iterator[BrowserContext]:
 
 def open_page(context: BrowserContext, folder: Path, whatif: WhatIf, figures: int) -> tuple[Page, list[str]]:
     """The page, and what the browser complained of."""
-    path = write_whatif_page(whatif, folder / "page.html")
+    path = write_whole(render_whatif_page(whatif), folder / "page.html")
     page, complaints = context.new_page(), []
     page.on("console", lambda message: complaints.append(f"{message.type}: {message.text}"))
     page.on("pageerror", lambda error: complaints.append(f"error: {error}"))

@@ -20,7 +20,7 @@ from forecasting.forecast_file import forecast_digest, read_forecast
 from forecasting.tracking.batch import Batch, slug
 from forecasting.tracking.git_revision import UNKNOWN, git_revision
 from forecasting.tracking.mlflow_tracker import CHAMPION, MlflowTracker, model_name
-from forecasting.tracking.store_access import without_credentials
+from forecasting.tracking.store_access import connected_client, without_credentials
 
 pytestmark = [
     pytest.mark.mlflow,
@@ -44,7 +44,7 @@ def test_a_batch__is_one_run_with_what_it_was_asked_and_what_came_of_it(
     tracker: MlflowTracker, recorded: Recorded, capfd: pytest.CaptureFixture[str]
 ) -> None:
     batch, _, outcomes = recorded
-    client = tracker._connected()
+    client = connected_client(tracker.tracking_uri)
     run = client.get_run(batch.run_id)
     assert run.info.status == "FINISHED"
     experiment = client.get_experiment(run.info.experiment_id)
@@ -74,7 +74,7 @@ def test_its_tables__name_every_source_and_why_one_failed(
     tracker: MlflowTracker, recorded: Recorded, tmp_path: Path
 ) -> None:
     batch, _, outcomes = recorded
-    folder = Path(tracker._connected().download_artifacts(batch.run_id, "forecasts", str(tmp_path)))
+    folder = Path(connected_client(tracker.tracking_uri).download_artifacts(batch.run_id, "forecasts", str(tmp_path)))
     told = pd.read_parquet(folder / "outcomes.parquet").set_index("source")
     assert told.loc["desk", "failure"] == ""
     assert "days of history, 1 are needed" in told.loc["a/b?", "failure"]
@@ -136,9 +136,9 @@ def test_a_later_training__becomes_champion_and_a_refresh_does_not(
     refresh = record(False)[0]
     assert refresh.model_version == ""
     assert tracker.champion("calls") == later.model_version
-    assert tracker._connected().get_run(refresh.run_id).data.tags["kind"] == "refresh"
+    assert connected_client(tracker.tracking_uri).get_run(refresh.run_id).data.tags["kind"] == "refresh"
     # Nothing is the challenger once it is the champion.
-    assert "challenger" not in tracker._connected().get_registered_model("calls").aliases
+    assert "challenger" not in connected_client(tracker.tracking_uri).get_registered_model("calls").aliases
 
 
 def test_a_batch_that_fails__leaves_a_failed_run_and_the_champion_of_before(
@@ -146,7 +146,7 @@ def test_a_batch_that_fails__leaves_a_failed_run_and_the_champion_of_before(
 ) -> None:
     before = tracker.champion("calls")
     batch = tracker.begin(head())
-    client = tracker._connected()
+    client = connected_client(tracker.tracking_uri)
     assert str(client.get_model_version_by_alias("calls", "challenger").version) == batch.model_version.split("/")[1]
     tracker.abandon(batch, "KeyboardInterrupt: ")
     assert client.get_run(batch.run_id).info.status == "FAILED"
@@ -162,7 +162,10 @@ def test_a_topology_without_a_model__has_no_champion(tracker: MlflowTracker) -> 
 def test_a_demotion__is_a_tag_of_the_version(tracker: MlflowTracker, recorded: Recorded) -> None:
     name, _, number = recorded[0].model_version.rpartition("/")
     tracker.demote(recorded[0].model_version, {"desk 900 s": "lost to persistence"})
-    assert tracker._connected().get_model_version(name, number).tags["demoted desk 900 s"] == "lost to persistence"
+    assert (
+        connected_client(tracker.tracking_uri).get_model_version(name, number).tags["demoted desk 900 s"]
+        == "lost to persistence"
+    )
 
 
 def test_decisions_and_reports__are_linked_to_the_run(
@@ -173,7 +176,7 @@ def test_decisions_and_reports__are_linked_to_the_run(
     report = tmp_path / "report.html"
     report.write_text("<p>kept</p>")
     tracker.log_report(run_id, report)
-    client = tracker._connected()
+    client = connected_client(tracker.tracking_uri)
     assert client.get_run(run_id).data.tags["schedule"] == "s-1"
     assert [entry.path for entry in client.list_artifacts(run_id, "reports")] == ["reports/report.html"]
 
@@ -190,7 +193,7 @@ def test_an_unknown_run__is_named(tracker: MlflowTracker) -> None:
 
 
 def test_a_deleted_experiment__is_restored(tracker: MlflowTracker, recorded: Recorded, record: Record) -> None:
-    client = tracker._connected()
+    client = connected_client(tracker.tracking_uri)
     client.delete_experiment(client.get_experiment_by_name("calls").experiment_id)
     assert record(False)[0].run_id
 

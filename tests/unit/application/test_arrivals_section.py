@@ -9,7 +9,8 @@ from json_stand_in import json_stand_in
 from shop_history import shop_file
 
 from forecasting.errors import HistoryError
-from forescale.files.topology import TopologyConfig, TopologyFileError, read_topology_file
+from forescale.files.file_error import FileError
+from forescale.files.topology import TopologyConfig, read_topology_file
 from forescale.settings import Settings
 from forescale.wiring.arrivals import arrival_source, steady_source
 
@@ -112,7 +113,7 @@ def test_secret__that_the_environment_lacks_is_named(
     ],
 )
 def test_section__that_cannot_be_used_names_the_field(tmp_path: Path, section: dict[str, Any], message: str) -> None:
-    with pytest.raises(TopologyFileError, match=message):
+    with pytest.raises(FileError, match=message):
         config(tmp_path, section)
 
 

@@ -52,7 +52,11 @@ def placed(*containers: str) -> str:
             '{"topology": "pair", "operators": {"count": {"service_s": NaN}}}',
             ["operators.count.service_s", "finite", "see docs/topology-file.md"],
         ),
-        ("profile.json", '{"topology": "pair", "operators": {"count": {}}}', ["operators.count.service_s", "required"]),
+        (
+            "profile.json",
+            '{"topology": "pair", "operators": {"count": {}}}',
+            ["operators.count.service_s", "is missing; add it"],
+        ),
         ("profile.json", None, ["cannot be read", "check the path"]),
         ("plan.yaml", "{topology: pair, parallelism: {read: 1}}", ["operator 'count'", "name every operator"]),
         ("plan.yaml", "{topology: pair, parallelism: {read: 1, count: 9}}", ["'count'", "9", "8", "lower it"]),

@@ -1,16 +1,20 @@
 """`forescale evaluate` with a site, a running plan and a forecast."""
 
 import json
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from forecasting.arrivals.arrival_source import Arrivals, Measures, SourceArrivals
+from forecasting.arrivals.store import write_history
 from forecasting.forecast import Forecast
 from forecasting.forecast_file import write_forecast
 from forescale.cli import main
 from forescale.cli.evaluate import shown_names
+from modeling.queueing.bursts import Bursts
+from tests.unit.modeling.bursty import window_counts
 
 TOPOLOGY = """
 topology: pair
@@ -108,6 +112,51 @@ def test_a_forecast__is_evaluated_at_the_quantile_of_its_peak(
     assert at_95["load_per_s"]["read"] == pytest.approx(150)
     at_50 = answer(capsys, files, "--load", str(folder), "--quantile", "0.5")
     assert at_50["load_per_s"]["read"] == pytest.approx(100)
+
+
+def test_a_forecast__comes_in_the_bursts_of_its_history_unless_told_otherwise(
+    capsys: pytest.CaptureFixture[str], files: dict[str, str], tmp_path: Path
+) -> None:
+    write_forecast(_forecast(), tmp_path / "read")
+    end = _forecast().trained_to
+    counts = window_counts(np.random.default_rng(1), Bursts(0.5, 2.0, 2.0), 50.0, 60.0, 1440).astype(np.int64)
+    source = SourceArrivals(counts, np.array([[0, 2**62]]))
+    start = end - timedelta(days=1)
+    arrivals = Arrivals(start, end, 60, Measures.OFFERED, {"read": source})
+    write_history(arrivals, tmp_path / "home" / "history", "pair", start, end)
+    load = ("--load", str(tmp_path / "read"))
+    read = answer(capsys, files, *load)
+    given = answer(capsys, files, *load, "--arrival-cv2", "1")
+    path = Path(files["topology"])
+    path.write_text(path.read_text() + "planning: {arrival_cv2: 1}\n")
+    declared = answer(capsys, files, *load)
+    # half of the time 2 · 150/s at 4 ms, else nothing
+    assert read["latency"]["p95_s"] > 1.3 * given["latency"]["p95_s"]
+    assert any(
+        note.startswith("arrivals at read go up to 2 times their rate for 2.") and "assumed" in note
+        for note in read["notes"]
+    )
+    assert given == declared
+    assert not any("arrivals at" in note for note in given["notes"])
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_a_forecast__of_which_the_history_tells_nothing_is_poisson_and_says_so(
+    capsys: pytest.CaptureFixture[str], files: dict[str, str], tmp_path: Path, known: bool
+) -> None:
+    write_forecast(_forecast(), tmp_path / "read")
+    end = _forecast().trained_to
+    start = end - timedelta(hours=1)
+    if known:
+        source = SourceArrivals(np.full(60, 3000), np.array([[0, 2**62]]))
+        arrivals = Arrivals(start, end, 60, Measures.OFFERED, {"read": source})
+        write_history(arrivals, tmp_path / "home" / "history", "pair", start, end)
+    load = ("--load", str(tmp_path / "read"))
+    read, given = answer(capsys, files, *load), answer(capsys, files, *load, "--arrival-cv2", "1")
+    assert read["latency"] == given["latency"]
+    (note,) = set(read["notes"]) - set(given["notes"])
+    assert "taken as Poisson: " in note
+    assert ("60 windows of 60 s within 7 days do not tell how they vary" in note) == known
 
 
 def test_a_forecast_that_is_named__goes_with_no_other_of_its_source(

@@ -13,7 +13,8 @@ from forecasting.errors import CalendarError
 from forecasting.events.calendar import EventCalendar, EventKind
 from forescale.files.events import read_events_file
 from forescale.files.events_section import event_calendar
-from forescale.files.topology import TopologyFileError, read_topology_file
+from forescale.files.file_error import FileError
+from forescale.files.topology import read_topology_file
 
 ROOT = Path(__file__).resolve().parents[3]
 START, END = datetime(2025, 12, 1, tzinfo=UTC), datetime(2026, 12, 1, tzinfo=UTC)
@@ -32,7 +33,7 @@ def calendar(folder: Path, *entries: dict[str, Any]) -> EventCalendar:
 
 
 def refused(folder: Path, *entries: dict[str, Any]) -> str:
-    with pytest.raises(TopologyFileError) as error:
+    with pytest.raises(FileError) as error:
         calendar(folder, *entries)
     return str(error.value)
 
@@ -150,17 +151,17 @@ def test_holidays_without_a_time_zone__are_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["", "[]", "events: 3", "events: [3]", "events: [{holidays: DE}]", "evnts: []"])
 def test_what_is_no_section__is_refused(tmp_path: Path, text: str) -> None:
-    with pytest.raises(TopologyFileError, match=r"events\.yaml"):
+    with pytest.raises(FileError, match=r"events\.yaml"):
         read_events_file(written(tmp_path, text))
 
 
 def test_a_date_that_no_calendar_has__is_refused(tmp_path: Path) -> None:
-    with pytest.raises(TopologyFileError, match=r"events\.yaml is not YAML"):
+    with pytest.raises(FileError, match=r"events\.yaml is not YAML"):
         read_events_file(written(tmp_path, "events: [{label: a, kind: other, date: 2026-02-30, time_zone: UTC}]"))
 
 
 def test_a_missing_file__is_named(tmp_path: Path) -> None:
-    with pytest.raises(TopologyFileError, match=r"events file .*none\.yaml does not exist"):
+    with pytest.raises(FileError, match=r"events file .*none\.yaml does not exist"):
         read_events_file(tmp_path / "none.yaml")
 
 
@@ -179,5 +180,5 @@ def test_a_topology_file__holds_the_section_and_only_names_sources_of_its_own(tm
     path.write_text(yaml.safe_dump(body | {"events": [{"holidays": HOLIDAYS}, EVENT]}))
     assert len(read_topology_file(path).events) == 2
     path.write_text(yaml.safe_dump(body | {"events": [EVENT | {"sources": ["nowhere"]}]}))
-    with pytest.raises(TopologyFileError, match=r"events\.0 names 'nowhere', which is no source of the topology"):
+    with pytest.raises(FileError, match=r"events\.0 names 'nowhere', which is no source of the topology"):
         read_topology_file(path)

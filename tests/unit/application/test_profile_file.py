@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from jsonschema import Draft202012Validator
 
-from forescale.files.profile import ProfileFileError, read_profile_file, write_profile_file
+from forescale.files.file_error import FileError
+from forescale.files.profile import read_profile_file, write_profile_file
 from forescale.files.schemas import file_schema
 from modeling.inputs.key_histogram import KeyHistogram
 from modeling.inputs.operator_profile import OperatorProfile
@@ -138,7 +139,7 @@ def test_numbers_of_numpy__are_written_as_what_they_are(tmp_path: Path) -> None:
 
 def test_a_file_of_a_later_version__is_refused(tmp_path: Path) -> None:
     (tmp_path / "p.json").write_text('{"schema_version": 3, "topology": "shop", "operators": {}}')
-    with pytest.raises(ProfileFileError, match="schema_version: Input should be 1 or 2"):
+    with pytest.raises(FileError, match="schema_version: Input should be 1 or 2"):
         read_profile_file(tmp_path / "p.json")
 
 
@@ -187,7 +188,7 @@ def test_what_cannot_be__is_refused_with_file_field_and_remedy(
 ) -> None:
     path = tmp_path / "p.json"
     path.write_text(json.dumps({"topology": "shop", "operators": {"join": {"service_s": 0.001} | changed}}))
-    with pytest.raises(ProfileFileError, match=named) as caught:
+    with pytest.raises(FileError, match=named) as caught:
         read_profile_file(path)
     assert str(path) in str(caught.value)
 
@@ -252,7 +253,7 @@ def test_a_profile_of_something_else__is_refused_with_what_there_is(
     whole = set(body) <= {"topology", "operators"}
     join = {"service_s": 0.001} | ({} if whole else body)
     path.write_text(json.dumps({"topology": "shop", "operators": {"join": join}} | (body if whole else {})))
-    with pytest.raises(ProfileFileError, match=f"^{re.escape(f'{path}: ')}.*{re.escape(named)}"):
+    with pytest.raises(FileError, match=f"^{re.escape(f'{path}: ')}.*{re.escape(named)}"):
         read_profile_file(path, SHOP)
     # Whoever knows what to leave out reads it without the topology.
     assert read_profile_file(path)
@@ -260,5 +261,5 @@ def test_a_profile_of_something_else__is_refused_with_what_there_is(
 
 def test_messages__call_a_file_that_was_fetched_by_what_was_asked_for(tmp_path: Path) -> None:
     write_profile_file(tmp_path / "p.json", "other", {}, "")
-    with pytest.raises(ProfileFileError, match=r"^models:/calibration-other/3: topology: 'other' is not 'shop'"):
+    with pytest.raises(FileError, match=r"^models:/calibration-other/3: topology: 'other' is not 'shop'"):
         read_profile_file(tmp_path / "p.json", SHOP, "models:/calibration-other/3")

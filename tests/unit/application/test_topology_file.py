@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 import yaml
 
-from forescale.files.topology import TopologyFileError, find_topology_file, read_topology_file
+from forescale.files.file_error import FileError
+from forescale.files.topology import find_topology_file, read_topology_file
 from modeling.inputs.key_histogram import KeyHistogram
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples" / "topologies"
@@ -31,25 +32,25 @@ def test_examples__are_valid(path: Path) -> None:
 
 def test_cycle__is_named(tmp_path: Path, body: dict[str, Any]) -> None:
     body["streams"].append({"from": "count", "to": "transcribe"})
-    with pytest.raises(TopologyFileError, match=r"cycle transcribe -> classify -> count -> transcribe"):
+    with pytest.raises(FileError, match=r"cycle transcribe -> classify -> count -> transcribe"):
         read_topology_file(written(tmp_path, body))
 
 
 def test_unknown_operator_in_a_stream__is_named_with_those_known(tmp_path: Path, body: dict[str, Any]) -> None:
     body["streams"][0]["to"] = "transcibe"
-    with pytest.raises(TopologyFileError, match="unknown operator 'transcibe'; known are ingest, transcribe"):
+    with pytest.raises(FileError, match="unknown operator 'transcibe'; known are ingest, transcribe"):
         read_topology_file(written(tmp_path, body))
 
 
 def test_missing_field__is_named(tmp_path: Path, body: dict[str, Any]) -> None:
     del body["arrivals"]["columns"]["time"]
-    with pytest.raises(TopologyFileError, match=r"topology\.yaml: arrivals\.columns\.time is missing; add it"):
+    with pytest.raises(FileError, match=r"topology\.yaml: arrivals\.columns\.time is missing; add it"):
         read_topology_file(written(tmp_path, body))
 
 
 def test_misspelt_field__is_named(tmp_path: Path, body: dict[str, Any]) -> None:
     body["planning"]["quantil"] = 0.9
-    with pytest.raises(TopologyFileError, match=r"planning\.quantil is not a known field"):
+    with pytest.raises(FileError, match=r"planning\.quantil is not a known field"):
         read_topology_file(written(tmp_path, body))
 
 
@@ -60,16 +61,16 @@ def test_number_that_cannot_be__is_named_with_its_value(
     tmp_path: Path, body: dict[str, Any], field: str, value: object
 ) -> None:
     body["operators"]["count"][field] = value
-    with pytest.raises(TopologyFileError, match=rf"operators\.count\.{field}.*\(given: "):
+    with pytest.raises(FileError, match=rf"operators\.count\.{field}.*\(given: "):
         read_topology_file(written(tmp_path, body))
 
 
 def test_cluster_parallelism__names_every_operator_and_no_other(tmp_path: Path, body: dict[str, Any]) -> None:
     del body["cluster"]["parallelism"]["count"]
-    with pytest.raises(TopologyFileError, match="nothing for operator 'count'"):
+    with pytest.raises(FileError, match="nothing for operator 'count'"):
         read_topology_file(written(tmp_path, body))
     body["cluster"]["parallelism"] |= {"count": 1, "cuont": 1}
-    with pytest.raises(TopologyFileError, match="unknown operator 'cuont'"):
+    with pytest.raises(FileError, match="unknown operator 'cuont'"):
         read_topology_file(written(tmp_path, body))
 
 
@@ -77,29 +78,27 @@ def test_cluster_parallelism__names_every_operator_and_no_other(tmp_path: Path, 
 def test_file_that_is_no_mapping__is_refused(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "topology.yaml"
     path.write_text(text)
-    with pytest.raises(TopologyFileError, match=message):
+    with pytest.raises(FileError, match=message):
         read_topology_file(path)
 
 
 def test_yaml_tags__run_nothing(tmp_path: Path) -> None:
     path = tmp_path / "topology.yaml"
     path.write_text("topology: !!python/object/apply:os.system ['touch pwned']")
-    with pytest.raises(TopologyFileError, match="not YAML"):
+    with pytest.raises(FileError, match="not YAML"):
         read_topology_file(path)
 
 
 def test_unknown_topology__is_refused_with_those_there_are(tmp_path: Path) -> None:
-    with pytest.raises(TopologyFileError, match=r"known are: .*call-analytics"):
+    with pytest.raises(FileError, match=r"known are: .*call-analytics"):
         find_topology_file("calls", EXAMPLES)
-    with pytest.raises(TopologyFileError, match="does not exist"):
+    with pytest.raises(FileError, match="does not exist"):
         read_topology_file(tmp_path / "none.yaml")
 
 
 def test_arrivals_of_an_operator_that_is_no_source__are_refused(tmp_path: Path, body: dict[str, Any]) -> None:
     body["arrivals"] = {"kind": "kafka", "servers": "127.0.0.1:9092", "topics": {"transcribe": "calls"}}
-    with pytest.raises(
-        TopologyFileError, match=r"arrivals\.topics names 'transcribe', which is no source .* they are ingest"
-    ):
+    with pytest.raises(FileError, match=r"arrivals\.topics names 'transcribe', which is no source .* they are ingest"):
         read_topology_file(written(tmp_path, body))
 
 
@@ -110,13 +109,13 @@ def test_file_without_a_section__is_read_and_says_so_where_it_is_needed(
     del body[section]
     config = read_topology_file(written(tmp_path, body))
     assert config.as_topology().order
-    with pytest.raises(TopologyFileError, match=f"section {section} is missing; add it to "):
+    with pytest.raises(FileError, match=f"section {section} is missing; add it to "):
         getattr(config, section)
 
 
 def test_section__is_not_known_by_any_other_name(tmp_path: Path, body: dict[str, Any]) -> None:
     body["cluster_section"] = body.pop("cluster")
-    with pytest.raises(TopologyFileError, match="cluster_section is not a known field"):
+    with pytest.raises(FileError, match="cluster_section is not a known field"):
         read_topology_file(written(tmp_path, body))
 
 
@@ -129,5 +128,5 @@ def test_keys__of_an_operator_are_told_by_shares_by_their_number_or_both(tmp_pat
     assert keys(key_shares={"de": 0.2}) == KeyHistogram({"de": 0.2})
     assert keys(key_shares={"de": 0.2}, distinct_keys=40) == KeyHistogram({"de": 0.2}, distinct_keys=40)
     assert keys(distinct_keys=40) == KeyHistogram({}, distinct_keys=40)
-    with pytest.raises(TopologyFileError, match="distinct_keys 1 of 2 named keys"):
+    with pytest.raises(FileError, match="distinct_keys 1 of 2 named keys"):
         keys(key_shares={"de": 0.2, "fr": 0.1}, distinct_keys=1)

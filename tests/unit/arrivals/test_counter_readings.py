@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from forecasting.arrivals.arrival_source import SourceArrivals
-from forecasting.arrivals.coverage import Int64s, window_status
+from forecasting.arrivals.coverage import Int64s, status_codes
+from forecasting.arrivals.history import STATUSES
 from forecasting.arrivals.sources.counter_readings import (
     CounterReadings,
     ReadingGaps,
@@ -39,7 +40,7 @@ def told(counters: list[CounterReadings], first: int, last: int) -> SourceArriva
 def status(arrivals: SourceArrivals, first: int) -> str:
     """One letter a window: o(bserved), p(artial), m(issing)."""
     edges_us = minutes(*range(first, first + arrivals.counts.size + 1))
-    return "".join(one[0] for one in window_status(arrivals.alive, edges_us, arrivals.counts))
+    return "".join(one[0] for one in np.array(STATUSES)[status_codes(arrivals.alive, edges_us, arrivals.counts)])
 
 
 def test_counts__are_the_increase_between_readings_at_the_edges() -> None:

@@ -13,9 +13,10 @@ from forecasting.arrivals.coverage import (
     read_coverage,
     spans_between_events,
     spans_without,
-    window_status,
+    status_codes,
 )
 from forecasting.arrivals.grid import to_us
+from forecasting.arrivals.history import STATUSES
 from forecasting.errors import HistoryError
 
 HOUR_US = 3_600_000_000
@@ -29,23 +30,27 @@ def test_window__is_observed_partial_or_missing_by_how_much_of_it_the_feed_was_a
     # Alive from 1:00 to 2:30: the hour from 0:00 not at all, from 1:00 wholly, from 2:00 half, from 3:00 not at all.
     edges = np.arange(5) * HOUR_US
     spans = np.array([[1 * HOUR_US, 5 * HOUR_US // 2]])
-    status = window_status(spans, edges, np.zeros(4, dtype=np.int64))
+    status = np.array(STATUSES)[status_codes(spans, edges, np.zeros(4, dtype=np.int64))]
     assert status.tolist() == ["missing", "observed", "partial", "missing"]
 
 
 def test_window__that_two_spans_cover_together__is_observed() -> None:
     spans = merged_spans([(HOUR_US // 2, HOUR_US), (0, HOUR_US // 2)])
-    assert window_status(spans, np.array([0, HOUR_US]), np.zeros(1, dtype=np.int64)).tolist() == ["observed"]
+    assert np.array(STATUSES)[status_codes(spans, np.array([0, HOUR_US]), np.zeros(1, dtype=np.int64))].tolist() == [
+        "observed"
+    ]
 
 
 def test_window__with_a_gap_of_one_microsecond__is_partial() -> None:
     spans = merged_spans([(0, 10), (11, HOUR_US)])
-    assert window_status(spans, np.array([0, HOUR_US]), np.zeros(1, dtype=np.int64)).tolist() == ["partial"]
+    assert np.array(STATUSES)[status_codes(spans, np.array([0, HOUR_US]), np.zeros(1, dtype=np.int64))].tolist() == [
+        "partial"
+    ]
 
 
 def test_window__with_events_while_the_feed_was_not_alive__is_partial_so_that_they_count() -> None:
     nowhere = np.empty((0, 2), dtype=np.int64)
-    assert window_status(nowhere, np.array([0, HOUR_US]), np.array([3])).tolist() == ["partial"]
+    assert np.array(STATUSES)[status_codes(nowhere, np.array([0, HOUR_US]), np.array([3]))].tolist() == ["partial"]
 
 
 def test_silence__longer_than_allowed__ends_a_span_and_one_as_long_as_allowed_does_not() -> None:

@@ -8,13 +8,15 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import numpy as np
 import pytest
 from contract.arrival_source_contract import SECRET, ArrivalSourceContract, KnownArrivals
 from json_stand_in import JsonStandIn, Query, json_stand_in
 from pydantic import SecretStr
 
 from forecasting.arrivals.arrival_source import Arrivals, Measures
-from forecasting.arrivals.coverage import window_status
+from forecasting.arrivals.coverage import status_codes
+from forecasting.arrivals.history import STATUSES
 from forecasting.arrivals.sources.heron_tracker import HeronTracker
 from forecasting.errors import HistoryError
 
@@ -114,7 +116,7 @@ def read(tracker: HeronTracker, first: int, last: int, window_s: int = 60) -> Ar
 
 def statuses(arrivals: Arrivals) -> str:
     told = arrivals.sources["feed"]
-    return "".join(one[0] for one in window_status(told.alive, arrivals.edges_us(), told.counts))
+    return "".join(one[0] for one in np.array(STATUSES)[status_codes(told.alive, arrivals.edges_us(), told.counts)])
 
 
 def held_back_minutes(arrivals: Arrivals) -> list[list[float]]:

@@ -5,13 +5,15 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from forecasting.arrivals.rows import history_rows
-from forecasting.arrivals.store import read_history, read_rows, write_history
+from forecasting.arrivals.storage.reading import read_commit, rows_between
+from forecasting.arrivals.store import read_history, write_history
 
 pytestmark = pytest.mark.slow
 
@@ -84,7 +86,7 @@ def test_reading_a_day_of_a_year__opens_its_file_alone(year: Path) -> None:
     start = START + 200 * DAY
     for read in (
         lambda: read_history(year, "calls", start=start, end=start + DAY).series["ingest"].counts.size,
-        lambda: read_rows(year, "calls", start, start + DAY).num_rows,
+        lambda: read_commit(year, "calls", None, partial(rows_between, start=start, end=start + DAY))[1].num_rows,
     ):
         with files_touched(year / "topology=calls") as touched:
             assert read() == 24

@@ -74,10 +74,10 @@ def test_address__with_a_path_and_a_login_is_asked_below_it_and_shown_without(st
     assert stand_in.headers["Authorization"].startswith("Basic ")
 
 
-def test_token_and_headers__are_sent(stand_in: JsonStandIn) -> None:
+def test_headers__are_sent(stand_in: JsonStandIn) -> None:
     stand_in.answers["/api/v1/series"] = {"status": "success", "data": []}
-    headers = {"X-Scope-OrgID": SecretStr("team-a")}
-    source = Prometheus(stand_in.url, {"feed": "events_total"}, token=SecretStr("abc"), headers=headers)
+    headers = {"X-Scope-OrgID": SecretStr("team-a"), "Authorization": SecretStr("Bearer abc")}
+    source = Prometheus(stand_in.url, {"feed": "events_total"}, headers=headers)
     with pytest.raises(HistoryError, match="no sample of events_total"):
         source.first_moment()
     assert stand_in.headers["Authorization"] == "Bearer abc"

@@ -3,6 +3,7 @@
 import json
 import os
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
@@ -13,8 +14,9 @@ import pytest
 
 from forecasting.arrivals.quality import quality
 from forecasting.arrivals.rows import SCHEMA, history_rows
+from forecasting.arrivals.storage.reading import read_commit, rows_between
 from forecasting.arrivals.storage.snapshots import snapshots
-from forecasting.arrivals.store import built_until, read_history, read_rows, write_history
+from forecasting.arrivals.store import built_until, read_history, write_history
 
 START = datetime(2003, 3, 3, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -60,7 +62,7 @@ def test_old_history__is_read_as_offered_load_without_tallies(directory: Path) -
     nan = float("nan")
     found = read_history(directory, "calls").series["ingest"].counts.tolist()
     assert found == pytest.approx([0, nan, nan, 8, 1, nan, nan, 8, 2, nan, nan, 8], nan_ok=True)
-    rows = read_rows(directory, "calls", START, START + DAY)
+    rows = read_commit(directory, "calls", None, partial(rows_between, start=START, end=START + DAY))[1]
     assert rows.schema == SCHEMA
     assert rows["rows_read"].to_pylist() == [0, 0, 7, 8]
     assert set(rows["measures"].to_pylist()) == {"offered"}

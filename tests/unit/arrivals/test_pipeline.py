@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,8 @@ import pytest
 from forecasting.arrivals.arrival_source import Arrivals, Measures, SourceArrivals
 from forecasting.arrivals.grid import SECOND_US, to_us
 from forecasting.arrivals.pipeline import HistorySummary, build_history
-from forecasting.arrivals.store import read_history, read_rows
+from forecasting.arrivals.storage.reading import read_commit, rows_between
+from forecasting.arrivals.store import read_history
 from forecasting.errors import HistoryError
 
 MIDNIGHT = datetime(2003, 3, 3, tzinfo=UTC)
@@ -59,7 +61,8 @@ def build(
 
 def counts(directory: Path, source: str) -> list[tuple[float, int | None]]:
     """Day and count of every row of the source."""
-    rows = read_rows(directory, "calls", None, None, [source]).to_pylist()
+    of_source = partial(rows_between, start=None, end=None, sources=[source])
+    rows = read_commit(directory, "calls", None, of_source)[1].to_pylist()
     return [((row["window_start"] - MIDNIGHT) / timedelta(days=1), row["count"]) for row in rows]
 
 

@@ -3,12 +3,14 @@
 import json
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from forecasting.arrivals.storage.reading import read_commit, rows_between
 from forecasting.arrivals.storage.snapshots import Snapshot, snapshots
-from forecasting.arrivals.store import read_history, read_rows, write_history
+from forecasting.arrivals.store import read_history, write_history
 from forecasting.errors import HistoryError
 
 RowsFrom = Callable[..., object]
@@ -39,7 +41,8 @@ def test_past_commit__is_read_again_as_it_was(tmp_path: Path, commit: Commit) ->
     assert counts(tmp_path, first) == {1}
     assert counts(tmp_path, second) == {2}
     start = datetime(2003, 3, 3, tzinfo=UTC)
-    assert set(read_rows(tmp_path, "calls", start, start + DAY, snapshot=first)["count"].to_pylist()) == {1}
+    of_day = partial(rows_between, start=start, end=start + DAY)
+    assert set(read_commit(tmp_path, "calls", first, of_day)[1]["count"].to_pylist()) == {1}
 
 
 def test_history__tells_which_commit_it_was_read_from(tmp_path: Path, commit: Commit) -> None:

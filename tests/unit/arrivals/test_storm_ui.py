@@ -5,14 +5,16 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from contract.arrival_source_contract import SECRET, ArrivalSourceContract, KnownArrivals
 from json_stand_in import JsonStandIn, json_stand_in
 from pydantic import SecretStr
 
 from forecasting.arrivals.arrival_source import Arrivals, Measures
-from forecasting.arrivals.coverage import window_status
+from forecasting.arrivals.coverage import status_codes
 from forecasting.arrivals.grid import to_us
+from forecasting.arrivals.history import STATUSES
 from forecasting.arrivals.sources.steady import SteadySource
 from forecasting.arrivals.sources.storm_ui import StormUi
 from forecasting.errors import HistoryError
@@ -84,7 +86,7 @@ def source(storm: StormStandIn, tmp_path: Path) -> StormUi:
 
 def statuses(arrivals: Arrivals) -> str:
     told = arrivals.sources["feed"]
-    return "".join(one[0] for one in window_status(told.alive, arrivals.edges_us(), told.counts))
+    return "".join(one[0] for one in np.array(STATUSES)[status_codes(told.alive, arrivals.edges_us(), told.counts)])
 
 
 def read(source: StormUi, first: int, last: int) -> Arrivals:

@@ -6,7 +6,8 @@ from counted_rows import Row, by_window, counted, rules, table_of
 from forecasting.arrivals.counting.event_batch import event_batch
 from forecasting.arrivals.counting.source_tally import SourceTally
 from forecasting.arrivals.counting.tally import Bins, Of, Rules, merged_tally, sorted_out, tally
-from forecasting.arrivals.coverage import window_status
+from forecasting.arrivals.coverage import status_codes
+from forecasting.arrivals.history import STATUSES
 
 
 def told_of(rows: list[Row], given: Rules, *columns: str) -> dict[str, dict[int, int]]:
@@ -19,7 +20,7 @@ def told_of(rows: list[Row], given: Rules, *columns: str) -> dict[str, dict[int,
 def status(rows: list[Row], given: Rules, *columns: str) -> list[str]:
     told = counted(table_of(rows, *columns), given)["web"]
     edges_us = np.arange(given.bins.begin_us, given.bins.end_us + 1, given.bins.window_us)
-    return window_status(told.alive(given.bins, 0), edges_us, told.dense(Of.COUNT)).tolist()
+    return np.array(STATUSES)[status_codes(told.alive(given.bins, 0), edges_us, told.dense(Of.COUNT))].tolist()
 
 
 def test_event__lies_in_the_window_that_begins_at_or_before_it() -> None:

@@ -185,3 +185,12 @@ def test_simulation__of_one_queue_is_that_of_theory(cases: ModuleType) -> None:
     plan = PhysicalPlan("alone", {"arrivals": 1, "parse": 1})
     p95_s = simulated.simulated_p95_s(case, plan, {"arrivals": 100.0})
     assert p95_s == pytest.approx(-np.log(0.05) / (1 / 0.0045 - 100), rel=0.03)
+
+
+def test_waking__is_what_a_tuple_keeps_an_instance_busy_for_beyond_its_service(
+    compared: ModuleType, tables: ModuleType
+) -> None:
+    found = compared.Calibration("words", {}, {"count": compared.Found(0.01, 1.0, {})})
+    rows = [row(compared, 100.0, 100.0), row(compared, 100.0, 100.0)]
+    # Busy for 0.66 of the time instead of 0.7, which are 70 tuples of 10 ms: 0.04 / 70 s less for each.
+    assert tables.waking_table(rows, [found]).splitlines()[2:] == ["| 65% to 100% | 2 | -0.571 ± 0.000 |"]

@@ -12,7 +12,6 @@ import pytest
 
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.forecast import QUANTILES
-from forecasting.prediction_file import SCHEMA, read_predictions
 from forecasting.prequential import Predicted
 from forecasting.prequential_scores import prequential_scores
 
@@ -88,10 +87,6 @@ def test_forecast__that_does_not_end_is_ended_and_one_that_fails_says_why(theirs
     assert theirs.apart(lambda: [1, 2], 5)[:2] == ([1, 2], "")
 
 
-def test_rows__have_the_columns_that_ours_have(theirs: ModuleType) -> None:
-    assert theirs.SCHEMA.equals(SCHEMA)
-
-
 def test_rival__comes_back_from_its_file_and_is_scored_as_ours_would_be(
     theirs: ModuleType, ours: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -110,7 +105,7 @@ def test_rival__comes_back_from_its_file_and_is_scored_as_ours_would_be(
     told = json.loads((tmp_path / "told.json").read_text())
     assert [(fit["origin"], fit["why_not"]) for fit in told["fits"]] == [(144, ""), (200, "")]
 
-    read = read_predictions(tmp_path / "predictions.parquet", series, HORIZONS_S, QUANTILES)
+    read = ours.said(tmp_path, "the same")
     peaks = np.stack([np.quantile(paths[:, :steps].max(axis=1) / 1800, QUANTILES) for steps in (2, 12)])
     rates = np.quantile(paths / 1800, QUANTILES, axis=0).T
     expected = [Predicted(at, {"the same": peaks}, {"the same": rates}, ()) for at in origins]

@@ -31,14 +31,15 @@ def test_writing_twice__leaves_the_same_bytes(tmp_path: Path) -> None:
 def test_events__stop_at_now_and_the_truth_goes_on(tmp_path: Path) -> None:
     noon = datetime(2003, 10, 23, 12, tzinfo=UTC)
     data = write_demo_data(tmp_path, weeks=1, now=noon)
-    dates = sorted(path.name for path in data.events.iterdir())
+    events = tmp_path / "demo" / "events"
+    dates = sorted(path.name for path in events.iterdir())
     # The weekdays from Friday a week before the last day on.
     assert dates == [f"date=2003-10-{day}" for day in (17, 20, 21, 22, 23)]
-    latest = max(pq.ParquetFile(path).read()["called_at"].to_numpy().max() for path in data.events.rglob("*.parquet"))
+    latest = max(pq.ParquetFile(path).read()["called_at"].to_numpy().max() for path in events.rglob("*.parquet"))
     assert latest < np.datetime64("2003-10-23T12:00")
     truth = read_history(data.truth, TOPOLOGY).series[FEED]
-    assert (truth.start, truth.end) == (data.start, data.end)
-    assert truth.counts.sum() == data.calls + data.calls_to_come
+    assert (truth.start, truth.end) == (data.start, datetime(2003, 10, 25, tzinfo=UTC))
+    assert truth.between(data.start, noon).counts.sum() == data.calls
 
 
 def test_truth__counts_each_call_once_and_nights_and_weekends_as_zero(tmp_path: Path) -> None:
@@ -53,7 +54,7 @@ def test_truth__counts_each_call_once_and_nights_and_weekends_as_zero(tmp_path: 
 
 def test_coverage__ends_at_now_and_leaves_out_what_the_trace_does_not_tell(tmp_path: Path) -> None:
     data = write_demo_data(tmp_path, weeks=2)
-    spans = read_coverage(data.coverage, "UTC")[FEED]
+    spans = read_coverage(tmp_path / "demo" / "coverage.parquet", "UTC")[FEED]
     absent = datetime(2003, 10, 14, 7, tzinfo=UTC), datetime(2003, 10, 14, 21, 5, tzinfo=UTC)
     expected = [data.start, absent[0], absent[1], DEFAULT_NOW]
     assert spans.ravel().tolist() == [to_us(moment) for moment in expected]
@@ -62,7 +63,7 @@ def test_coverage__ends_at_now_and_leaves_out_what_the_trace_does_not_tell(tmp_p
 
 def test_coverage__of_a_now_before_an_absent_day__has_no_span_after_it(tmp_path: Path) -> None:
     data = write_demo_data(tmp_path, weeks=2, now=datetime(2003, 10, 14, 12, tzinfo=UTC))
-    spans = read_coverage(data.coverage, "UTC")[FEED]
+    spans = read_coverage(tmp_path / "demo" / "coverage.parquet", "UTC")[FEED]
     assert spans.ravel().tolist() == [to_us(data.start), to_us(datetime(2003, 10, 14, 7, tzinfo=UTC))]
 
 
@@ -71,7 +72,7 @@ def test_shift__moves_everything(tmp_path: Path) -> None:
     data = write_demo_data(tmp_path, weeks=1, now=DEFAULT_NOW + shift, shift=shift)
     truth = read_history(data.truth, TOPOLOGY).series[FEED]
     assert truth.start == datetime(2003, 10, 17, tzinfo=UTC) + shift
-    assert f"date={(DEFAULT_NOW + shift).date()}" in {path.name for path in data.events.iterdir()}
+    assert f"date={(DEFAULT_NOW + shift).date()}" in {path.name for path in (tmp_path / "demo" / "events").iterdir()}
 
 
 def test_now_outside_the_span__is_refused_and_nothing_is_touched(tmp_path: Path) -> None:
@@ -87,10 +88,3 @@ def test_remains_of_a_run_that_was_killed__are_cleared(tmp_path: Path) -> None:
         (tmp_path / remains).mkdir(parents=True)
     write_demo_data(tmp_path, weeks=1)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["demo", "demo.lock"]
-
-
-def test_progress__names_each_day_that_has_calls(tmp_path: Path) -> None:
-    lines: list[str] = []
-    write_demo_data(tmp_path, weeks=1, progress=lines.append)
-    assert len(lines) == 5
-    assert lines[0].startswith("2003-10-17: ")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from forescale.local.demo.modeled_job import ModeledJob, logged_latencies_s, offer
-from forescale.local.flink.errors import LocalFlinkError
+from forescale.local.errors import LocalFlinkError
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.topology import Grouping, Operator, Stream, Topology
 

@@ -38,7 +38,6 @@ class RecordedFlink:
         self.bodies: dict[str, Any] = {
             "/jobs/overview": recorded("jobs_overview"),
             job: recorded("job"),
-            f"{job}/plan": recorded("plan"),
             f"{job}/resource-requirements": recorded("requirements"),
             f"{job}/vertices/{SOURCE}": recorded("vertex0"),
             f"{job}/vertices/{SPLIT}": recorded("vertex1"),

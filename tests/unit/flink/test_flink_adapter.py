@@ -85,26 +85,6 @@ def test_state__of_a_cancelled_job_is_down_without_asking_for_its_requirements(
     assert cluster.state().status is Status.DOWN
 
 
-def test_topology__reads_groupings_from_ship_strategies(flink: RecordedFlink, cluster: FlinkCluster) -> None:
-    flink.job["vertices"][2]["maxParallelism"] = 64
-    topology = cluster.topology()
-    assert {stream.name: stream.grouping for stream in topology.streams} == {
-        "sentences->split": Grouping.SHUFFLE,  # REBALANCE
-        "split->count": Grouping.FIELDS,  # HASH
-    }
-    assert topology.operator("count").max_parallelism == 64
-    nodes = flink.bodies[f"/jobs/{JOB}/plan"]["plan"]["nodes"]
-    for strategy, grouping in [
-        ("FORWARD", Grouping.FORWARD),
-        ("BROADCAST", Grouping.ALL),
-        ("GLOBAL", Grouping.GLOBAL),
-        ("RESCALE", Grouping.SHUFFLE),
-        ("CUSTOM", Grouping.FIELDS),  # what is declared: Flink does not say what a partitioner of one's own does
-    ]:
-        nodes[2]["inputs"][0]["ship_strategy"] = strategy
-        assert cluster.topology().streams[1].grouping is grouping
-
-
 def test_operators__are_found_under_the_vertex_name_that_is_given(flink: RecordedFlink) -> None:
     flink.job["vertices"][1]["name"] = "Tokenizer -> Lower case"
     named = FlinkCluster(

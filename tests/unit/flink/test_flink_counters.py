@@ -2,8 +2,10 @@
 
 import math
 from datetime import UTC, datetime
+from itertools import cycle
 from typing import Any
 
+import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -68,6 +70,17 @@ def test_samples__share_several_outputs_out_by_what_their_only_readers_read() ->
     assert first.records_out == pytest.approx({"parse->count": 40, "parse->alarm": 20, "parse->join": 140})
 
 
+def test_samples__bring_counts_of_other_vertices_to_the_same_span() -> None:
+    # Collected over 12 s of parse and 14 s of those after it: parse read 1200 and count 840, so 60 % go there, not 70.
+    after = {
+        ("parse", 0): counters(read=1200, written=1320, busy=4000, idle=8000),
+        ("count", 0): counters(read=840, idle=14_000),
+        ("alarm", 0): counters(read=140, idle=14_000),
+    }
+    parse = operator_samples(FORK, {at: counters() for at in after}, after)[0]
+    assert parse.records_out == pytest.approx({"parse->count": 720, "parse->alarm": 120, "parse->join": 480})
+
+
 @given(
     written=st.lists(st.integers(0, 10_000), min_size=1, max_size=5),
     read=st.lists(st.integers(0, 10_000), min_size=1, max_size=5),
@@ -104,6 +117,17 @@ def test_samples__share_what_a_join_reads_by_what_its_inputs_wrote() -> None:
     assert by["left", 0] == {}
 
 
+def test_samples__bring_what_inputs_wrote_to_the_same_span() -> None:
+    after = {
+        ("left", 0): counters(written=600, idle=6000),
+        ("right", 0): counters(written=50, idle=5000),
+        ("join", 0): counters(read=440, idle=4000),
+    }
+    join = operator_samples(JOIN, {at: counters() for at in after}, after)[-1]
+    # 100 a second of the left, 10 of the right
+    assert join.records_in_by == pytest.approx({"left->join": 400.0, "right->join": 40.0})
+
+
 def test_samples__do_not_guess_the_mix_where_an_input_is_one_output_of_several() -> None:
     after = {
         (name, 0): counters(read=100, written=100, idle=5000) for name in ("source", "parse", "count", "alarm", "join")
@@ -137,17 +161,40 @@ class RunningFlink(RecordedFlink):
     def wait(self, seconds: float) -> None:
         self.elapsed_s += seconds
         self.job["now"] += int(1000 * seconds)
-        late = self.elapsed_s - self.collected_s >= self.collect_every_s
-        moved_ms = 1000 * (self.elapsed_s - self.collected_s) if late else 0
-        self.collected_s = self.elapsed_s if late else self.collected_s
         for vertex in self.details():
             vertex["now"] += int(1000 * seconds)
+        if self.elapsed_s - self.collected_s >= self.collect_every_s:
+            self.collect()
+
+    def collect(self) -> None:
+        moved_ms = 1000 * (self.elapsed_s - self.collected_s)
+        self.collected_s = self.elapsed_s
+        for vertex in self.details():
             for subtask in vertex["subtasks"]:
                 # A quarter of the time busy, at 4 ms a record.
                 subtask["metrics"]["accumulated-busy-time"] += moved_ms / 4
                 subtask["metrics"]["accumulated-idle-time"] += moved_ms * 3 / 4
                 subtask["metrics"]["read-records"] += moved_ms / 4 / 4
                 subtask["metrics"]["write-records"] += moved_ms / 4 / 4
+
+
+class AskedFlink(RunningFlink):
+    """Collects counters as Flink does: because it was asked, while it answers, each time after another vertex."""
+
+    def __init__(self) -> None:
+        super().__init__(collect_every_s=math.inf)
+        self.vertices = cycle([SOURCE, SPLIT, COUNT, SPLIT])
+        self.collects_after = SOURCE
+
+    def wait(self, seconds: float) -> None:
+        super().wait(seconds)
+        self.collects_after = next(self.vertices)
+
+    def _answer(self, request: httpx.Request) -> httpx.Response:
+        response = super()._answer(request)
+        if request.url.path.endswith(self.collects_after) and self.elapsed_s > self.collected_s:
+            self.collect()
+        return response
 
 
 def measured(flink: RunningFlink, warm_s: float = 20.0) -> FlinkCluster:
@@ -172,6 +219,12 @@ def test_operator_samples__wait_until_the_plan_is_warm_and_the_counters_have_mov
         assert sample.parallelism == (1 if sample.operator == "sentences" else 2)
         assert sample.state_gib is None
     assert len({sample.began_s for sample in samples}) == 1
+
+
+@pytest.mark.parametrize("span_s", [1.0, 3.0, 5.0, 7.0])
+def test_operator_samples__cover_one_span_when_flink_collects_counters_while_they_are_read(span_s: float) -> None:
+    samples = measured(AskedFlink()).operator_samples(span_s)
+    assert [sample.span_s for sample in samples] == pytest.approx([samples[0].span_s] * 5)
 
 
 def test_state__is_that_of_the_last_checkpoint_dealt_out_evenly() -> None:

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from forescale.local.errors import LocalFlinkError
 from forescale.local.flink.distribution import flink_distribution
-from forescale.local.flink.errors import LocalFlinkError
 from forescale.local.flink.java import find_java
 
 _ZEROS = "0" * 64

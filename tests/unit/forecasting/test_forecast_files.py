@@ -9,7 +9,7 @@ from typing import cast
 import numpy as np
 import pytest
 from arrival_series import web_requests
-from sample_forecast import small_forecast
+from sample_forecast import small_forecast, small_training
 
 from forecasting.deployed_file import ARRAYS_FILE, read_deployed, write_deployed
 from forecasting.errors import ForecastError
@@ -23,13 +23,19 @@ from forecasting.models.persistence_forecaster import PersistenceForecaster
 from forecasting.models.prophet_forecaster import ProphetForecaster
 from forecasting.models.seasonal_naive_forecaster import SeasonalNaiveForecaster
 from forecasting.models.time_of_week_forecaster import TimeOfWeekForecaster
-from forecasting.pipeline import MadeForecast, make_forecast
+from forecasting.pipeline import train
 from forecasting.terms import ForecastTerms
+from forecasting.trained import Trained
 
 
 @pytest.fixture(scope="module")
-def made() -> MadeForecast:
+def made() -> Forecast:
     return small_forecast(horizon_s=21600)
+
+
+@pytest.fixture(scope="module")
+def trained() -> Trained:
+    return small_training(horizon_s=21600)[0]
 
 
 def same(first: Forecast, second: Forecast) -> bool:
@@ -46,63 +52,61 @@ def same(first: Forecast, second: Forecast) -> bool:
     return True
 
 
-def test_a_forecast__comes_back_exactly(made: MadeForecast, tmp_path: Path) -> None:
-    write_forecast(made.forecast, tmp_path / "a" / "forecast")
-    assert same(read_forecast(tmp_path / "a" / "forecast"), made.forecast)
+def test_a_forecast__comes_back_exactly(made: Forecast, tmp_path: Path) -> None:
+    write_forecast(made, tmp_path / "a" / "forecast")
+    assert same(read_forecast(tmp_path / "a" / "forecast"), made)
 
 
-def test_a_forecast__without_its_paths_is_otherwise_the_same(made: MadeForecast, tmp_path: Path) -> None:
-    write_forecast(made.forecast, tmp_path / "f")
+def test_a_forecast__without_its_paths_is_otherwise_the_same(made: Forecast, tmp_path: Path) -> None:
+    write_forecast(made, tmp_path / "f")
     (tmp_path / "f" / PATHS_FILE).unlink()
     read = read_forecast(tmp_path / "f", with_paths=False)
-    assert read.paths_per_s.shape == (0, made.forecast.rate_per_s.shape[0])
-    assert same(replace(read, paths_per_s=made.forecast.paths_per_s), made.forecast)
+    assert read.paths_per_s.shape == (0, made.rate_per_s.shape[0])
+    assert same(replace(read, paths_per_s=made.paths_per_s), made)
 
 
-def test_the_snapshot_of_its_history__comes_back_and_files_of_before_have_none(
-    made: MadeForecast, tmp_path: Path
-) -> None:
-    write_forecast(replace(made.forecast, history_snapshot="0123456789abcdef"), tmp_path / "f")
+def test_the_snapshot_of_its_history__comes_back_and_files_of_before_have_none(made: Forecast, tmp_path: Path) -> None:
+    write_forecast(replace(made, history_snapshot="0123456789abcdef"), tmp_path / "f")
     assert read_forecast(tmp_path / "f").history_snapshot == "0123456789abcdef"
     file = tmp_path / "f" / JSON_FILE
     body = json.loads(file.read_text())
     del body["history_snapshot"]
     file.write_text(json.dumps(body | {"schema_version": 1}))
-    assert same(read_forecast(tmp_path / "f"), replace(made.forecast, history_snapshot=""))
+    assert same(read_forecast(tmp_path / "f"), replace(made, history_snapshot=""))
 
 
-def test_an_infinite_ratio__comes_back(made: MadeForecast, tmp_path: Path) -> None:
-    scores = tuple(replace(score, ratio=float("inf")) for score in made.forecast.scores)
-    write_forecast(replace(made.forecast, scores=scores), tmp_path / "f")
+def test_an_infinite_ratio__comes_back(made: Forecast, tmp_path: Path) -> None:
+    scores = tuple(replace(score, ratio=float("inf")) for score in made.scores)
+    write_forecast(replace(made, scores=scores), tmp_path / "f")
     assert {score.ratio for score in read_forecast(tmp_path / "f").scores} == {float("inf")}
     # Strict JSON: other readers would stumble over a bare Infinity.
     json.loads((tmp_path / "f" / JSON_FILE).read_text(), parse_constant=pytest.fail)
 
 
-def test_writing_again__replaces_and_leaves_nothing_beside(made: MadeForecast, tmp_path: Path) -> None:
-    write_forecast(made.forecast, tmp_path / "f")
-    write_forecast(replace(made.forecast, run_id="abc"), tmp_path / "f")
+def test_writing_again__replaces_and_leaves_nothing_beside(made: Forecast, tmp_path: Path) -> None:
+    write_forecast(made, tmp_path / "f")
+    write_forecast(replace(made, run_id="abc"), tmp_path / "f")
     assert read_forecast(tmp_path / "f").run_id == "abc"
     assert [path.name for path in tmp_path.iterdir()] == ["f"]
 
 
-def test_a_folder_that_cannot_be_written__is_named(made: MadeForecast, tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written__is_named(made: Forecast, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(ForecastError, match="file"):
-        write_forecast(made.forecast, tmp_path / "file" / "f")
+        write_forecast(made, tmp_path / "file" / "f")
 
 
-def test_a_missing_file__is_named(made: MadeForecast, tmp_path: Path) -> None:
+def test_a_missing_file__is_named(made: Forecast, tmp_path: Path) -> None:
     with pytest.raises(ForecastError, match=r"forecast\.json: there is no such file"):
         read_forecast(tmp_path)
-    write_forecast(made.forecast, tmp_path / "f")
+    write_forecast(made, tmp_path / "f")
     (tmp_path / "f" / PATHS_FILE).unlink()
     with pytest.raises(ForecastError, match=r"paths\.parquet.*make the forecast again"):
         read_forecast(tmp_path / "f")
 
 
-def test_a_damaged_field__is_named(made: MadeForecast, tmp_path: Path) -> None:
-    write_forecast(made.forecast, tmp_path / "f")
+def test_a_damaged_field__is_named(made: Forecast, tmp_path: Path) -> None:
+    write_forecast(made, tmp_path / "f")
     file = tmp_path / "f" / JSON_FILE
     body = json.loads(file.read_text())
     file.write_text(json.dumps(body | {"step_s": "soon"}))
@@ -126,14 +130,14 @@ def test_a_deployed_forecaster__comes_back_and_says_the_same(tmp_path: Path) -> 
         PersistenceForecaster(),
         SeasonalNaiveForecaster(days=7),
     )
-    made = make_forecast(
+    trained = train(
         series,
         issued_at=series.end,
         terms=ForecastTerms(900, 3600, (900, 3600), paths=50, origins=4, seed=3),
         forecasters=(PersistenceForecaster(),),
     )
     every = {forecaster.name: forecaster.fit(series) for forecaster in forecasters}
-    deployed = made.trained.deployed
+    deployed = trained.deployed
     shares = dict.fromkeys(every, 1 / len(every))
     deployed = replace(deployed, fitted=every, turn=replace(deployed.turn, weights=({"persistence": 1.0}, shares)))
     write_deployed(deployed, tmp_path)
@@ -151,13 +155,13 @@ def test_a_deployed_forecaster_that_knows_events__comes_back_and_says_the_same(t
         Event(EventKind.HOLIDAY, "Epiphany", start + timedelta(minutes=20), start + timedelta(days=1)),
         Event(EventKind.LAUNCH, "Sale", start, start + timedelta(minutes=30), ratio=1.7),
     )
-    made = make_forecast(
+    trained = train(
         series,
         issued_at=start,
         terms=ForecastTerms(900, 3600, (900, 3600), paths=50, origins=4, seed=3),
         forecasters=all_forecasters(EventCalendar(events))[:1] + all_forecasters(EventCalendar(events))[-2:],
     )
-    deployed = made.trained.deployed
+    deployed = trained.deployed
     assert all(isinstance(fitted, EventAware) for fitted in deployed.fitted.values())
     write_deployed(deployed, tmp_path)
     read = read_deployed(tmp_path)
@@ -169,15 +173,15 @@ def test_a_deployed_forecaster_that_knows_events__comes_back_and_says_the_same(t
     assert np.array_equal(peaks, deployed.ask(series, 50, 9)[1])
 
 
-def test_numbers_that_are_too_few__are_refused(made: MadeForecast, tmp_path: Path) -> None:
-    write_deployed(made.trained.deployed, tmp_path)
+def test_numbers_that_are_too_few__are_refused(trained: Trained, tmp_path: Path) -> None:
+    write_deployed(trained.deployed, tmp_path)
     np.save(tmp_path / ARRAYS_FILE, np.load(tmp_path / ARRAYS_FILE)[:-1])
     with pytest.raises(ForecastError, match=r"arrays\.npy holds .* numbers are expected; train it again"):
         read_deployed(tmp_path)
 
 
-def test_an_empty_or_a_damaged_file_of_numbers__is_refused(made: MadeForecast, tmp_path: Path) -> None:
-    write_deployed(made.trained.deployed, tmp_path)
+def test_an_empty_or_a_damaged_file_of_numbers__is_refused(trained: Trained, tmp_path: Path) -> None:
+    write_deployed(trained.deployed, tmp_path)
     numbers = np.load(tmp_path / ARRAYS_FILE)
     numbers[5] += 1
     np.save(tmp_path / ARRAYS_FILE, numbers)
@@ -188,8 +192,8 @@ def test_an_empty_or_a_damaged_file_of_numbers__is_refused(made: MadeForecast, t
         read_deployed(tmp_path)
 
 
-def test_pickled_numbers__are_refused(made: MadeForecast, tmp_path: Path) -> None:
-    write_deployed(made.trained.deployed, tmp_path)
+def test_pickled_numbers__are_refused(trained: Trained, tmp_path: Path) -> None:
+    write_deployed(trained.deployed, tmp_path)
     np.save(tmp_path / ARRAYS_FILE, np.array([{"an": "object"}], dtype=object), allow_pickle=True)
     with pytest.raises(ForecastError, match="cannot be read"):
         read_deployed(tmp_path)

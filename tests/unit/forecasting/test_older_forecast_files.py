@@ -19,7 +19,7 @@ STEPS = 4
 
 @pytest.fixture(scope="module")
 def forecast() -> Forecast:
-    return replace(small_forecast(horizon_s=900 * STEPS).forecast, history_snapshot="0123456789abcdef")
+    return replace(small_forecast(horizon_s=900 * STEPS), history_snapshot="0123456789abcdef")
 
 
 def write_in_columns(forecast: Forecast, folder: Path, version: int = 2) -> None:

@@ -28,14 +28,14 @@ def risen(factor: float, hours: float) -> ArrivalSeries:
 def test_a_load_that_has_tripled__is_forecast_where_it_is_after_an_hour() -> None:
     series = risen(3, 1)
     learnt = train(series.between(series.start, series.end - timedelta(hours=2)), issued_at=series.end, terms=TERMS)
-    made = issue(learnt, series, issued_at=series.end).forecast
+    made = issue(learnt, series, issued_at=series.end)
     assert SURPRISE in made.notes
     assert set(made.forecaster.values()) == {"persistence"}
     now = float(series.rate_per_s()[-4:].mean())
     assert made.peak_quantile_per_s(3600, 0.5) == pytest.approx(now, rel=0.25)
     # What was trained is as it was, and the next hour that is as ever is forecast as ever.
     usual = web_requests(days=21)
-    again = issue(learnt, usual, issued_at=usual.end).forecast
+    again = issue(learnt, usual, issued_at=usual.end)
     assert SURPRISE not in again.notes
     assert again.forecaster == learnt.deployed.names()
 
@@ -69,6 +69,6 @@ def test_a_source_that_opens_after_weeks_of_nothing__is_forecast_at_what_comes()
     counts[-6:] = 90000.0
     series = replace(closed, counts=counts)
     learnt = train(series.between(series.start, series.end - timedelta(hours=3)), issued_at=series.end, terms=TERMS)
-    made = issue(learnt, series, issued_at=series.end).forecast
+    made = issue(learnt, series, issued_at=series.end)
     # 90,000 in 900 s.
     assert made.peak_quantile_per_s(3600, 0.5) == pytest.approx(100, rel=0.05)

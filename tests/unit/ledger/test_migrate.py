@@ -13,7 +13,7 @@ from alembic.runtime.migration import MigrationContext
 from planner.errors import LedgerError
 from planner.ledger.database import Database
 from planner.ledger.ledger import Ledger
-from planner.ledger.migrate import _config, upgrade
+from planner.ledger.migrate import _config, upgrade_database
 from planner.ledger.tables import Base
 
 
@@ -28,7 +28,7 @@ def _tables(file: Path) -> set[str]:
 
 
 def test_upgrade__from_nothing_makes_exactly_the_tables_that_are_mapped(file: Path) -> None:
-    upgrade(f"sqlite:///{file}")
+    upgrade_database(Database(f"sqlite:///{file}"))
     assert _tables(file) == set(Base.metadata.tables) | {"alembic_version"}
     with Database(f"sqlite:///{file}").connection() as connection:
         context = MigrationContext.configure(connection, opts={"compare_type": True, "compare_server_default": True})
@@ -36,17 +36,17 @@ def test_upgrade__from_nothing_makes_exactly_the_tables_that_are_mapped(file: Pa
 
 
 def test_upgrade__again_changes_nothing(file: Path) -> None:
-    upgrade(f"sqlite:///{file}")
+    upgrade_database(Database(f"sqlite:///{file}"))
     with closing(sqlite3.connect(file)) as connection:
         before = connection.execute("PRAGMA schema_version").fetchone()
-    upgrade(f"sqlite:///{file}")
+    upgrade_database(Database(f"sqlite:///{file}"))
     with closing(sqlite3.connect(file)) as connection:
         assert connection.execute("PRAGMA schema_version").fetchone() == before
 
 
 def test_upgrade__by_several_at_once_happens_once(file: Path) -> None:
     with ThreadPoolExecutor(6) as pool:
-        list(pool.map(lambda _: upgrade(f"sqlite:///{file}"), range(6)))
+        list(pool.map(lambda _: upgrade_database(Database(f"sqlite:///{file}")), range(6)))
     assert "steps" in _tables(file)
 
 
@@ -55,17 +55,17 @@ def test_upgrade__that_fails_midway_leaves_nothing(file: Path) -> None:
     with closing(sqlite3.connect(file)) as connection:
         connection.execute("CREATE TABLE steps (of_something_else TEXT)")  # in the way of a later table
     with pytest.raises(LedgerError, match="table steps already exists"):
-        upgrade(f"sqlite:///{file}")
+        upgrade_database(Database(f"sqlite:///{file}"))
     assert _tables(file) == {"steps"}
 
 
 def test_upgrade__refuses_a_ledger_of_a_newer_version(file: Path) -> None:
-    upgrade(f"sqlite:///{file}")
+    upgrade_database(Database(f"sqlite:///{file}"))
     with closing(sqlite3.connect(file)) as connection:
         connection.execute("UPDATE alembic_version SET version_num = '9999'")
         connection.commit()
     with pytest.raises(LedgerError, match="is at revision 9999, which this version does not know"):
-        upgrade(f"sqlite:///{file}")
+        upgrade_database(Database(f"sqlite:///{file}"))
 
 
 def test_upgrade__of_a_ledger_from_before_snapshots_keeps_its_forecasts(file: Path) -> None:
@@ -81,18 +81,3 @@ def test_upgrade__of_a_ledger_from_before_snapshots_keeps_its_forecasts(file: Pa
         connection.commit()
     [entry] = Ledger(f"sqlite:///{file}").forecasts("calls")
     assert (entry.id, entry.history_digest, entry.history_snapshot) == ("f1", "ab", "")
-
-
-def test_downgrade__to_before_snapshots_and_up_again(file: Path) -> None:
-    upgrade(f"sqlite:///{file}")
-    config = _config()
-    with Database(f"sqlite:///{file}").connection() as connection:
-        config.attributes["connection"] = connection
-        command.downgrade(config, "0001")
-    with closing(sqlite3.connect(file)) as connection:
-        columns = [row[1] for row in connection.execute("PRAGMA table_info(forecasts)")]
-    assert "history_digest" in columns
-    assert "history_snapshot" not in columns
-    upgrade(f"sqlite:///{file}")
-    with closing(sqlite3.connect(file)) as connection:
-        assert "history_snapshot" in [row[1] for row in connection.execute("PRAGMA table_info(forecasts)")]

@@ -7,7 +7,7 @@ from modeling.errors import ModelError
 from modeling.queueing.batches import Batches, as_customers, firing_waits
 from modeling.queueing.exact_wait import exact_wait
 from modeling.queueing.lattice import two_moment_lattice
-from modeling.queueing.queues import kingman_wait_s
+from modeling.queueing.queues import kingman_waits_s
 from tests.unit.modeling.lindley import confidence, waits_s
 
 
@@ -37,7 +37,7 @@ def test_wait_in_batches__is_exact_in_the_mean_of_m_x_g_1() -> None:
     # Burke 1975: ρ s (E[X²]/E[X] + cs²) / (2 (1 − ρ)) for the batch, (E[X²]/E[X] − 1) s / 2 within it
     rho, service_s, cs2, batches = 0.6, 0.5, 2.0, Batches.sized(10.0, 0.9)
     customers = as_customers(batches.of_tuple, service_s, batches.of_tuple, cs2)
-    before = kingman_wait_s(rho, *(float(each) for each in customers))
+    before = float(kingman_waits_s(rho, *customers))
     within = float(batches.waited(service_s, 1 + cs2, 6.0)[0])
     assert before + within == pytest.approx(0.6 * 0.5 * (19 + 2) / 0.8 + 18 * 0.5 / 2)
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from modeling.errors import ModelError
-from modeling.queueing.bursts import Bursts, burst_waits
-from modeling.queueing.dispersion import dispersion_of
-from tests.unit.modeling.bursty import arrivals_s
+from modeling.queueing.bursts import Arrivals, Bursts, burst_waits
+from modeling.queueing.dispersion import dispersion_of, dispersion_of_history
+from tests.unit.modeling.bursty import arrivals_s, window_counts
 from tests.unit.modeling.lindley import confidence, waits_s
 
 
@@ -88,6 +88,71 @@ def test_dispersion__concludes_nothing_from_few_or_missing_counts() -> None:
     assert dispersion_of(np.full((40, 5), np.nan), 60.0).bursts is None
     with pytest.raises(ModelError, match="give steps of windows"):
         dispersion_of([1.0, 2.0], 60.0)
+
+
+@pytest.mark.parametrize("mean_s", [0.2, 2.0])
+def test_dispersion__of_windows_much_longer_than_bursts_takes_the_rate_as_on_half_of_the_time(mean_s: float) -> None:
+    # variance · memory is all that they tell, ⅓ · ¼ mean_s: on for half of the time, 1 · ½ of a sixth of mean_s
+    counts = window_counts(np.random.default_rng(6), Bursts(0.75, 4 / 3, mean_s), 100.0, 60.0, 7 * 1440)
+    found = dispersion_of(counts.reshape(-1, 12), 60.0).bursts
+    assert found is not None
+    assert (found.share, found.factor) == pytest.approx((0.5, 2.0))
+    assert found.mean_s == pytest.approx(mean_s / 6, rel=0.15)
+
+
+def test_dispersion__leaves_out_what_a_window_lacks_because_the_next_one_has_it() -> None:
+    # cut up to 1 s early or late, counts vary by 2 · ⅓ s², variance · memory 5.6 ms; sums of several windows do not
+    rng = np.random.default_rng(7)
+    edges = 60.0 * np.arange(10_081) + rng.uniform(-1, 1, 10_081)
+    found = dispersion_of(rng.poisson(3000 * np.diff(edges)).reshape(-1, 12), 60.0).bursts
+    assert found is None
+
+
+DAYS = {
+    "flat": np.ones(1440),
+    "wave": 1 + 0.6 * np.sin(np.linspace(0, 2 * np.pi, 1440)) + 0.2 * np.sin(np.linspace(0, 6 * np.pi, 1440)),
+    "office": np.where((np.arange(1440) >= 541) & (np.arange(1440) < 1023), 3.0, 0.5),
+}
+
+
+@pytest.mark.parametrize("rate_per_s", [0.5, 30.0, 3000.0])
+@pytest.mark.parametrize("minutes", [1, 5])
+@pytest.mark.parametrize("day", DAYS)
+def test_history__of_poisson_arrivals_shows_no_bursts_whatever_its_days_look_like(
+    day: str, minutes: int, rate_per_s: float
+) -> None:
+    expected = 60 * rate_per_s * np.tile(DAYS[day], 7).reshape(-1, minutes).sum(axis=1)
+    found = dispersion_of_history(np.random.default_rng(8).poisson(expected), 60.0 * minutes)
+    assert found is not None
+    assert found.cv2 == 1.0
+    if found.bursts is not None:
+        # by what little is left of the curve, at 85 %: the same wait within 5 %
+        waits = burst_waits(0.85, 0.85 / rate_per_s, found.bursts.levels)
+        mean_s = float((waits.weight * waits.moment(1)).sum())
+        assert mean_s == pytest.approx(0.85 / 0.15 * 0.85 / rate_per_s, rel=0.05)
+
+
+@pytest.mark.parametrize("window_s", [5.0, 25.0, 55.0])
+def test_history__of_short_windows_tells_bursts_that_last_for_several(window_s: float) -> None:
+    truth = Bursts(0.2, 5.0, 60.0)
+    counts = window_counts(np.random.default_rng(3), truth, 100.0, window_s, int(4 * 86400 / window_s))
+    found = dispersion_of_history(counts, window_s)
+    assert found is not None
+    assert found.bursts is not None
+    assert found.bursts.variance == pytest.approx(truth.variance, rel=0.25)
+    assert found.bursts.memory_s == pytest.approx(truth.memory_s, rel=0.3)
+
+
+def test_history__of_counts_evener_than_poisson_is_taken_as_poisson() -> None:
+    assert dispersion_of_history(np.full(1440, 600.0), 60.0) == Arrivals()
+
+
+def test_history__that_is_short_or_of_long_windows_tells_nothing() -> None:
+    counts = np.random.default_rng(9).poisson(100, 1440)
+    assert dispersion_of_history(counts, 60.0) is not None
+    assert dispersion_of_history(counts[:200], 60.0) is None
+    assert dispersion_of_history(np.where(np.arange(1440) % 10, counts, np.nan), 60.0) is None
+    assert dispersion_of_history(counts, 3600.0) is None
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,4 @@
-"""Calibration from counters, and recovery after a rescale, against hand arithmetic."""
-
-import math
+"""Calibration from counters, against hand arithmetic."""
 
 import pytest
 
@@ -9,7 +7,6 @@ from modeling.calibration.operator_sample import OperatorSample
 from modeling.errors import ModelError
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.topology import Topology
-from modeling.rescaling.recovery import catch_up_s, recovery_s
 
 Profiles = dict[str, OperatorProfile]
 
@@ -63,18 +60,6 @@ def test_unknown_operators_and_streams__are_refused(chain: Topology, chain_profi
 def test_sample__with_a_number_that_cannot_be_is_refused(busy_s: float) -> None:
     with pytest.raises(ModelError, match="busy_s"):
         OperatorSample("b", 0, 60, busy_s=busy_s, backpressured_s=0, records_in=1, records_out={})
-
-
-def test_recovery__is_downtime_plus_catch_up() -> None:
-    # 40 s down at 100/s leave 4000, drained at 160 − 100 = 60/s: 66.7 s
-    assert catch_up_s(100, 160, 40) == pytest.approx(4000 / 60)
-    assert recovery_s(100, 160, 40) == pytest.approx(40 + 4000 / 60)
-
-
-def test_catch_up__never_ends_without_spare_capacity_and_is_nothing_without_backlog() -> None:
-    assert catch_up_s(100, 100, 40) == math.inf
-    assert catch_up_s(0, 0, 40) == 0
-    assert catch_up_s(100, 50, 0) == 0
 
 
 def test_source__that_makes_many_tuples_of_an_arrival_is_measured_per_arrival(chain: Topology) -> None:

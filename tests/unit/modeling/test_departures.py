@@ -5,7 +5,7 @@ import pytest
 
 from modeling.queueing import departures
 from modeling.queueing.departures import Carried
-from modeling.queueing.queues import klb_wait_s
+from modeling.queueing.queues import klb_waits_s
 from tests.unit.modeling.lindley import departures_s
 
 
@@ -19,7 +19,7 @@ def line_waits_s(utilisations: list[float], cs2: float, ca2: float = 1.0) -> lis
     carried, found = Carried.arriving(ca2), []
     for rho in utilisations:
         memory = memory_s(rho, cs2)
-        found.append(klb_wait_s(rho, rho, float(carried.ca2_in_line(rho, memory, cs2)), cs2))
+        found.append(float(klb_waits_s(rho, rho, carried.ca2_in_line(rho, memory, cs2), cs2)))
         carried = carried.past(memory, cs2)
     return found
 

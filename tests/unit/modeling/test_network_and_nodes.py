@@ -15,7 +15,7 @@ from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.physical_plan import Container, Instance, PhysicalPlan
 from modeling.inputs.site import Site
 from modeling.inputs.topology import Grouping, Operator, Stream, Topology
-from modeling.inputs.vivaldi import MeasuredDelay, vivaldi_coordinates
+from modeling.inputs.vivaldi import vivaldi_coordinates
 from modeling.latency.stream_delays import plan_delays
 
 NEAR_FAR = measured_network(
@@ -155,22 +155,13 @@ def test_bandwidth__of_a_pair_not_measured_is_that_of_its_slower_node_at_its_bes
     assert network.estimate_error == math.inf
 
 
-def test_largest_delay__is_that_among_the_nodes_in_use() -> None:
-    assert NEAR_FAR.largest_delay_ms(["hub", "near"]) == 2
-    assert NEAR_FAR.largest_delay_ms(["hub", "near", "far"]) == 30
-    assert NEAR_FAR.largest_delay_ms(["far"]) == 0
-
-
 def test_vivaldi__finds_the_height_of_a_node_behind_a_slow_access_link() -> None:
     # seven sites on a plane, and among them one with 20 ms of access link; at the rim its place could stand in for that
     rng = np.random.default_rng(4)
     at = np.vstack([[25.0, 25.0], rng.uniform(0, 50, (7, 2))])
     height = np.array([20.0, 0, 0, 0, 0, 0, 0, 0])
-    measured = [
-        MeasuredDelay(f"n{i}", f"n{j}", float(np.hypot(*(at[i] - at[j])) + height[i] + height[j]))
-        for i in range(8)
-        for j in range(i + 1, 8)
-    ]
+    apart = at[:, None] - at
+    measured = np.hypot(apart[..., 0], apart[..., 1]) + height[:, None] + height
     found = vivaldi_coordinates(measured, np.random.default_rng(5))
     assert np.median(found.relative_error) < 0.02
     assert found.height_ms.argmax() == 0
@@ -179,18 +170,16 @@ def test_vivaldi__finds_the_height_of_a_node_behind_a_slow_access_link() -> None
 
 def test_vivaldi__tells_that_delays_without_a_geometry_fit_badly() -> None:
     # a and b are 1 ms from c, yet 100 ms from each other
-    measured = [MeasuredDelay("a", "c", 1.0), MeasuredDelay("b", "c", 1.0), MeasuredDelay("a", "b", 100.0)]
+    measured = np.array([[0.0, 100.0, 1.0], [100.0, 0.0, 1.0], [1.0, 1.0, 0.0]])
     assert vivaldi_coordinates(measured, np.random.default_rng(6)).relative_error.max() > 0.5
 
 
 def test_vivaldi__refuses_what_cannot_be_placed() -> None:
     rng = np.random.default_rng(7)
-    with pytest.raises(ModelError, match="no delay was measured"):
-        vivaldi_coordinates([], rng)
+    with pytest.raises(ModelError, match="no link was measured"):
+        measured_network([], rng)
     with pytest.raises(ModelError, match="connect only 2 of 4 nodes"):
-        vivaldi_coordinates([MeasuredDelay("a", "b", 1.0), MeasuredDelay("c", "d", 1.0)], rng)
-    with pytest.raises(ModelError, match="connect only 2 of 3 nodes"):
-        vivaldi_coordinates([MeasuredDelay("a", "b", 1.0)], rng, nodes=["a", "b", "c"])
+        measured_network([MeasuredLink("a", "b", 1.0), MeasuredLink("c", "d", 1.0)], rng)
 
 
 @pytest.mark.parametrize("value", [0.0, -1.0, float("nan")])

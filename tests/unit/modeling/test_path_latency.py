@@ -10,7 +10,7 @@ from modeling.flow.plan_rates import plan_flows
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Operator, Stream, Topology
-from modeling.latency.delay import Delay, batch_fill_delay, buffer_timeout_delay
+from modeling.latency.delay import Delay, buffer_timeout_delay
 from modeling.latency.distribution import LatencyDistribution, latency_distribution, stations
 
 Profiles = dict[str, OperatorProfile]
@@ -61,7 +61,7 @@ def test_sinks__are_mixed_by_rate_and_the_slowest_is_told() -> None:
     fast_s, slow_s = 0.1 / 0.925, 4.0
     assert told.at_sink["s"].mean_s == pytest.approx(slow_s, rel=2e-3)
     assert told.of_tuples.mean_s == pytest.approx(0.75 * fast_s + 0.25 * slow_s, rel=2e-3)
-    assert told.slowest_sink_quantile_s(0.95) == pytest.approx(slow_s * np.log(20), rel=2e-3)
+    assert told.at_sink["s"].quantile_s(0.95) == pytest.approx(slow_s * np.log(20), rel=2e-3)
     # of all tuples a fifth of the slow quarter is beyond: 0.25·exp(−t/4) = 0.05
     assert told.quantile_s(0.95) == pytest.approx(slow_s * np.log(5), rel=2e-3)
 
@@ -87,15 +87,6 @@ def test_delays__of_streams_add_mean_and_variance(chain: Topology) -> None:
     assert told.of_tuples.variance_s2 - plain.of_tuples.variance_s2 == pytest.approx(12.25, rel=0.01)
 
 
-def test_batch__waits_for_those_behind() -> None:
-    # of three tuples at one a second: 0, 1 or 2 behind; E = 1, Var = E[N] + Var(N) = 1 + 2/3
-    three = batch_fill_delay(3, 1.0)
-    assert (three.mean_s, three.variance_s2) == pytest.approx((1.0, 5 / 3))
-    assert batch_fill_delay(1, 1.0) == Delay(0.0, 0.0)
-    with pytest.raises(ModelError, match="never fills"):
-        batch_fill_delay(3, 0.0)
-
-
 def test_delay__that_cannot_be_or_of_no_stream_is_refused(chain: Topology, chain_profiles: Profiles) -> None:
     with pytest.raises(ModelError, match="not negative"):
         Delay(-1.0)
@@ -114,7 +105,7 @@ def test_a_way_through_an_unstable_operator__never_ends_for_its_share() -> None:
     assert told.of_tuples.lost == pytest.approx(0.25, abs=1e-6)
     assert told.quantile_s(0.7) < 10
     assert told.quantile_s(0.8) == np.inf
-    assert told.slowest_sink_quantile_s(0.01) == np.inf
+    assert told.at_sink["s"].quantile_s(0.01) == np.inf
 
 
 def test_no_load__leaves_the_services(chain: Topology, chain_profiles: Profiles) -> None:

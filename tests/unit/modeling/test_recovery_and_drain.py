@@ -7,14 +7,23 @@ import pytest
 
 from modeling.errors import ModelError
 from modeling.rescaling.drain import drained
-from modeling.rescaling.recovery import catch_up_s, newest_wait_s, recovery, recovery_s, time_to_violation_s
+from modeling.rescaling.recovery import catch_up_s, newest_wait_s, recovery, time_to_violation_s
 
 
 def test_recovery__of_many_plans_is_that_of_each() -> None:
     capacities = np.array([100.0, 110.0, 160.0])
     many = recovery(100.0, capacities, 40.0)
-    assert many.catch_up_s.tolist() == [catch_up_s(100.0, mu, 40.0) for mu in capacities.tolist()]
-    assert many.recovery_s.tolist() == [recovery_s(100.0, mu, 40.0) for mu in capacities.tolist()]
+    # 40 s down at 100/s leave 4000; none, 10/s and 60/s to spare
+    assert many.catch_up_s.tolist() == pytest.approx([math.inf, 400, 4000 / 60])
+    assert many.recovery_s.tolist() == pytest.approx([math.inf, 440, 40 + 4000 / 60])
+
+
+def test_catch_up__never_ends_without_spare_capacity_and_is_nothing_without_backlog() -> None:
+    # 40 s down at 100/s leave 4000, drained at 160 − 100 = 60/s: 66.7 s
+    assert catch_up_s(100, 160, 40) == pytest.approx(4000 / 60)
+    assert catch_up_s(100, 100, 40) == math.inf
+    assert catch_up_s(0, 0, 40) == 0
+    assert catch_up_s(100, 50, 0) == 0
 
 
 def test_what_is_processed_again__waits_with_what_came() -> None:
@@ -29,7 +38,7 @@ def test_what_is_processed_again__waits_with_what_came() -> None:
 def test_recovery__of_an_overload_never_comes() -> None:
     over = recovery(100.0, 90.0, 0.0)
     assert float(over.peak_lag_s) == math.inf
-    assert float(over.catch_up_s) == 0  # nothing waits at the start, as catch_up_s says
+    assert float(over.catch_up_s) == 0  # nothing waits at the start
     assert float(recovery(100.0, 100.0, 10.0).catch_up_s) == math.inf
     assert float(recovery(100.0, 100.0, 10.0).peak_lag_s) == 10
 

@@ -67,8 +67,6 @@ def test_rescale__deals_to_the_own_part_of_the_readers_and_forward_one_to_one() 
     # Writers 0 to 4 of 5 over 2 readers: the first reads 0 and 1, the second 2, 3 and 4.
     assert dealing(Grouping.RESCALE, 5, 2).shares.tolist() == [[1, 0], [1, 0], [0, 1], [0, 1], [0, 1]]
     assert dealing(Grouping.FORWARD, 3, 3).shares.tolist() == np.eye(3).tolist()
-    # What one writer gives more than the others its own readers get.
-    assert dealing(Grouping.RESCALE, 2, 4).dealt_per_s(np.array([10.0, 90.0])).tolist() == [5, 5, 45, 45]
 
 
 def test_local_or_shuffle__prefers_the_own_worker_in_storm_and_is_a_shuffle_in_heron() -> None:

@@ -17,8 +17,9 @@ from modeling.inputs.site import Site
 from modeling.inputs.topology import Grouping, Operator, Stream, Topology
 from modeling.inputs.windowed_output import WindowedOutput, WindowKind
 from modeling.queueing.bursts import Arrivals, Bursts
+from modeling.queueing.dispersion import dispersion_of_history
 from modeling.queueing.service_shape import ServiceShape
-from tests.unit.modeling.bursty import arrivals_s
+from tests.unit.modeling.bursty import arrivals_s, window_counts
 from tests.unit.modeling.lindley import departures_s
 
 
@@ -179,6 +180,55 @@ def test_bursts__slow_down_all_of_a_line_at_once() -> None:
     profiles = [OperatorProfile(name, 0.0022) for name in "abc"]
     found = estimate(profiles, rate_per_s, arrivals=Arrivals(bursts=bursts))
     assert_like(found, left - came, mean=0.1, p95=0.1)
+
+
+@pytest.mark.parametrize("share", [0.2, 0.5])
+@pytest.mark.parametrize("mean_s", [0.05, 0.5, 5.0, 60.0])
+@pytest.mark.parametrize("window_s", [60.0, 300.0])
+def test_on_off_arrivals_of_which_windows_are_known__wait_more_like_it_than_poisson_ones(
+    share: float, mean_s: float, window_s: float
+) -> None:
+    rng, bursts = np.random.default_rng(6), Bursts(share, 1 / share, mean_s)
+    known = dispersion_of_history(window_counts(rng, bursts, 100.0, window_s, int(7 * 86400 / window_s)), window_s)
+    assert known is not None
+    came = arrivals_s(rng, bursts, 100.0, 1_000_000)
+    latencies_s = departures_s(came, 0.006 * rng.standard_exponential(came.size)) - came
+    seen = np.array([latencies_s.mean(), np.quantile(latencies_s, 0.95)])
+    found, poisson = (
+        np.array([one.latency.mean_s, one.latency.p95_s])
+        for one, _, _ in (estimate([OperatorProfile("one", 0.006)], 100.0, arrivals=each) for each in (known, 1.0))
+        if one.latency is not None
+    )
+    assert (np.abs(np.log(found / seen)) < np.abs(np.log(poisson / seen))).all()
+    if share == 0.5 and mean_s < 1:
+        # what is assumed is so
+        assert found == pytest.approx(seen, rel=0.15)
+
+
+def test_a_source__has_bursts_of_its_own() -> None:
+    topology = Topology(
+        "two", tuple(map(Operator, ("steady", "bursty", "both"))), (Stream("steady", "both"), Stream("bursty", "both"))
+    )
+    profiles = {name: OperatorProfile(name, 0.002) for name in ("steady", "bursty", "both")}
+    plan, load = PhysicalPlan("two", dict.fromkeys(profiles, 1)), {"steady": 200.0, "bursty": 50.0}
+    bursts = Arrivals(bursts=Bursts(0.2, 5.0, 1.0))
+    one, all_of_them, none = (
+        evaluate(topology, profiles, plan, load, arrival_cv2=each, percentiles=True)
+        for each in (Arrivals(by_source={"bursty": bursts}), bursts, 1.0)
+    )
+    assert one.operators["steady"].wait_s == pytest.approx(none.operators["steady"].wait_s)
+    assert one.operators["bursty"].wait_s == pytest.approx(all_of_them.operators["bursty"].wait_s)
+    assert none.operators["both"].wait_s < one.operators["both"].wait_s < all_of_them.operators["both"].wait_s / 2
+    many = evaluate_many(
+        topology,
+        profiles,
+        [plan],
+        {name: [rate] for name, rate in load.items()},
+        arrival_cv2=Arrivals(1.0, None, {"bursty": bursts}),
+    ).latency
+    assert many is not None
+    assert one.latency is not None
+    assert float(many.mean_s[0, 0]) == pytest.approx(one.latency.mean_s, rel=0.02)
 
 
 def test_gaps_that_vary_much__are_noted_for_what_they_do_not_tell() -> None:

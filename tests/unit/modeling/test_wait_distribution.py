@@ -4,11 +4,10 @@ import ciw
 import numpy as np
 import pytest
 
-from modeling.queueing import two_moments
 from modeling.queueing.exact_wait import exact_wait
 from modeling.queueing.lattice import Lattice, mixture, two_moment_lattice
-from modeling.queueing.shared_queue import shared_delay_probability, shared_waits_s
-from modeling.queueing.wait_distribution import delay_probability, waits
+from modeling.queueing.queues import delay_probability
+from modeling.queueing.two_moments import mean_excess_s
 
 
 def test_two_moments__keep_mean_and_variation() -> None:
@@ -20,22 +19,9 @@ def test_two_moments__keep_mean_and_variation() -> None:
 
 
 def test_hyper_exponential__has_two_phases_of_equal_weight() -> None:
-    # cv² = 4: fast share (1 + √(3/5))/2 = 0.8873, rates twice the shares
+    # cv² = 4: fast share (1 + √(3/5))/2 = 0.8873, rates twice the shares; each phase's excess is half of the mean's
     fast = (1 + np.sqrt(0.6)) / 2
-    by_hand = fast * np.exp(-2 * fast) + (1 - fast) * np.exp(-2 * (1 - fast))
-    assert two_moments.survival(1.0, 1.0, 4.0) == pytest.approx(by_hand)
-    assert two_moments.quantile_s(1 - by_hand, 1.0, 4.0) == pytest.approx(1.0)
-
-
-def test_m_m_1__waits_are_exponential_beside_those_that_do_not_wait() -> None:
-    told = waits(0.8, 1.0, 1.0, 1.0)
-    # P(W > t) = ρ·exp(−(1 − ρ)t): p95 at ln(0.8/0.05)/0.2
-    assert told.delayed == pytest.approx(0.8)
-    assert told.quantile_s(0.95) == pytest.approx(np.log(16) / 0.2)
-    assert told.quantile_s(0.1) == 0
-    # the sojourn is exponential of mean 5, its variance 25
-    assert told.sojourn_quantile_s(0.95) == pytest.approx(5 * np.log(20))
-    assert told.variance_s2 + 1 == pytest.approx(25)
+    assert mean_excess_s(1.0, 1.0, 4.0) == pytest.approx((np.exp(-2 * fast) + np.exp(-2 * (1 - fast))) / 2)
 
 
 def test_m_m_1__on_the_lattice_is_the_same() -> None:
@@ -65,33 +51,12 @@ def test_near_saturation__the_lattice_gives_way_to_the_closed_form() -> None:
 
 
 def test_unstable__stations_have_no_finite_wait() -> None:
-    told = waits([0.5, 1.0, 1.2], 1.0, 0.25, 4.0)
-    for of in (told.mean_s, told.variance_s2, told.quantile_s(0.5), told.sojourn_s, told.sojourn_quantile_s(0.5)):
-        assert np.isfinite(of[0])
-        assert np.isposinf(of[1:]).all()
     assert exact_wait(1.0, 1.0, 1.0, 1.0).quantile_s(0.01) == np.inf
 
 
 def test_idle__stations_make_nobody_wait() -> None:
-    told = waits(0.0, 1.0, 4.0, 4.0)
-    assert (told.mean_s, told.quantile_s(0.99)) == (0, 0)
     assert exact_wait(0.0, 1.0, 4.0, 4.0).quantile_s(0.99) == 0
     assert exact_wait(0.0, 0.0, 4.0, 4.0).quantile_s(0.99) == 0
-
-
-def test_m_m_c__is_exact_when_a_queue_is_shared() -> None:
-    # M/M/2 at ρ = ½: Erlang's 1/3 waits, mean 1/3 s
-    assert shared_delay_probability(0.5, 2, 1.0, 1.0) == pytest.approx(1 / 3)
-    assert shared_waits_s(0.5, 1.0, 2, 1.0, 1.0) == pytest.approx(1 / 3)
-
-
-def test_gi_m_c__is_solved_and_goes_over_into_erlangs() -> None:
-    # a gamma of cv² 1 − 10⁻⁶ is all but exponential, and takes the other way through the formula
-    assert shared_waits_s([0.3, 0.5, 0.9], 1.0, [2, 2, 8], 1 - 1e-6, 1.0) == pytest.approx(
-        shared_waits_s([0.3, 0.5, 0.9], 1.0, [2, 2, 8], 1.0, 1.0), rel=1e-4
-    )
-    # one server, Erlang-4 gaps at ρ = ½: σ/(1 − σ) with σ = 0.30204 as above
-    assert shared_waits_s(0.5, 1.0, 1, 0.25, 1.0) == pytest.approx(0.4327, rel=1e-3)
 
 
 def test_mixture__weighs_and_keeps_what_is_lost() -> None:

@@ -5,11 +5,11 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 from arrival_series import web_requests
+from sample_forecast import made_forecast
 
 from forecasting.forecast import QUANTILES, Forecast
 from forecasting.models.persistence_forecaster import PersistenceForecaster
 from forecasting.models.time_of_week_forecaster import TimeOfWeekForecaster
-from forecasting.pipeline import make_forecast
 from forecasting.terms import ForecastTerms
 from planner.demand import demand, demand_paths
 from planner.errors import PlanError
@@ -48,12 +48,8 @@ def test_slot_demand__is_the_quantile_of_the_peak_not_the_peak_of_quantiles() ->
 def test_demand__of_a_forecast_that_was_made_has_its_calibrated_peaks(quantile: float) -> None:
     horizon_s = 6 * 3600
     history = web_requests()
-    made = make_forecast(
-        history,
-        issued_at=history.end,
-        terms=ForecastTerms(900, horizon_s, (900, horizon_s), paths=400, origins=6, seed=3),
-        forecasters=(TimeOfWeekForecaster(), PersistenceForecaster()),
-    ).forecast
+    terms = ForecastTerms(900, horizon_s, (900, horizon_s), paths=400, origins=6, seed=3)
+    made = made_forecast(history, (TimeOfWeekForecaster(), PersistenceForecaster()), terms)
     # Slots as long as a horizon have the peaks of that horizon.
     for slot_s in (900, horizon_s):
         wanted = demand({"s": made}, slot_s=slot_s, quantile=quantile).rate_per_s["s"]

@@ -10,7 +10,8 @@ from sample_replay import replayed_trace
 
 from forecasting.forecast import QUANTILES
 from forecasting.prequential_scores import prequential_scores
-from forescale.report.forecasts.backtest_page import ReplayedTrace, render_backtest_page, write_backtest_page
+from forescale.files.atomic import write_whole
+from forescale.report.forecasts.backtest_page import ReplayedTrace, render_backtest_page
 
 HOSTILE = (
     "</script><script>alert(1)</script>",
@@ -96,6 +97,6 @@ def test_page__of_one_origin_and_a_long_history_shows_what_a_forecast_could_see(
 
 
 def test_page__is_written_whole_and_the_same_again(tmp_path: Path) -> None:
-    path = write_backtest_page(replayed_trace(), tmp_path / "pages" / "calls.html")
+    path = write_whole(render_backtest_page(replayed_trace()), tmp_path / "pages" / "calls.html")
     assert path.read_text() == render_backtest_page(replayed_trace())
     assert [child.name for child in path.parent.iterdir()] == ["calls.html"]

@@ -13,9 +13,10 @@ from report_page import ReportPage
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.forecast import BacktestScore
 from forecasting.judged import judged_forecasts
-from forescale.report.decision.decision import ReportError
-from forescale.report.forecasts.forecast_page import render_forecast_page, write_forecast_page
-from forescale.report.forecasts.forecast_report import ForecastReport, forecast_report
+from forescale.files.atomic import write_whole
+from forescale.report.forecasts.forecast_page import render_forecast_page
+from forescale.report.forecasts.forecast_report import ForecastReport
+from forescale.report.kit.error import ReportError
 
 NBSP = "\N{NO-BREAK SPACE}"
 HORIZONS_S = (900, 3600, 21600, 86400)
@@ -28,7 +29,7 @@ def series() -> ArrivalSeries:
 
 def report_of(series: ArrivalSeries, count: int, **look: float) -> ForecastReport:
     """So many hourly forecasts of the last days, and one from the end of the history on."""
-    return forecast_report(judged_forecasts(hourly(series, count, HORIZONS_S, ahead=1, **look), series))
+    return ForecastReport(**vars(judged_forecasts(hourly(series, count, HORIZONS_S, ahead=1, **look), series)))
 
 
 def page_of(report: ForecastReport) -> ReportPage:
@@ -42,7 +43,7 @@ def read(report: ForecastReport) -> str:
 def test_page__says_first_how_high_the_load_will_come() -> None:
     peaks = {3600: np.array([1.0, 2.0, 2.5, 3.0]), 86400: np.array([4.0, 5.0, 6.5, 9.0])}
     only = said(busy_offices().end, peaks)
-    text = read(forecast_report(judged_forecasts([only], None)))
+    text = read(ForecastReport(**vars(judged_forecasts([only], None))))
     assert text.index("web: at most 6.5/s within 24 h, nineteen times in twenty") < 120
     assert "Peak (p95) 2.5/s within 1 h, 6.5/s within 24 h, from Mon 26 Jan 00:00 UTC." in text
     assert "24 h 4/s 5/s 6.5/s 9/s" in text
@@ -62,7 +63,7 @@ def test_page__says_in_how_many_completed_spans_the_p95_held(series: ArrivalSeri
 def test_page__marks_the_peaks_that_exceeded_their_p95(series: ArrivalSeries) -> None:
     past = hourly(series, 12, (3600,), ahead=1)
     past[3] = replace(past[3], peak_per_s={3600: past[3].peak_per_s[3600] / 10})
-    page = page_of(forecast_report(judged_forecasts(past, series)))
+    page = page_of(ForecastReport(**vars(judged_forecasts(past, series))))
     assert "in 11 of 12 completed hours" in page.text
     bars, held, exceeded = page.figures[1]["data"]
     assert (len(bars["x"]), len(held["x"])) == (13, 11)
@@ -94,7 +95,7 @@ def test_page__before_any_span_is_over_says_so_and_draws_what_is_coming(series: 
 
 
 def test_page__without_a_history_shades_what_is_not_known(series: ArrivalSeries) -> None:
-    page = page_of(forecast_report(judged_forecasts(hourly(series, 30, HORIZONS_S, ahead=1), None)))
+    page = page_of(ForecastReport(**vars(judged_forecasts(hourly(series, 30, HORIZONS_S, ahead=1), None))))
     assert "no data (not zero)" in page.text
     assert "none is known" in page.text
     issued = series.end
@@ -128,17 +129,17 @@ def test_figure__raises_the_p95_of_the_peak_with_each_horizon(series: ArrivalSer
     steps = next(trace for trace in page_of(report).figures[0]["data"] if trace["name"] == "p95 of the peak")
     at = dict(zip(steps["x"], steps["y"], strict=True))
     for horizon_s in HORIZONS_S:
-        end = f"{report.forecast.start + timedelta(seconds=horizon_s * 0.95):%Y-%m-%dT%H}"
-        assert max(y for x, y in at.items() if x.startswith(end)) >= report.forecast.peak_per_s[horizon_s][2] - 1e-6
+        end = f"{report.newest.start + timedelta(seconds=horizon_s * 0.95):%Y-%m-%dT%H}"
+        assert max(y for x, y in at.items() if x.startswith(end)) >= report.newest.peak_per_s[horizon_s][2] - 1e-6
     assert steps["y"] == sorted(steps["y"])
-    assert steps["y"][-1] == pytest.approx(report.forecast.peak_per_s[86400][2], abs=1e-6)
+    assert steps["y"][-1] == pytest.approx(report.newest.peak_per_s[86400][2], abs=1e-6)
 
 
 def test_figure__names_the_lower_edge_of_its_band(series: ArrivalSeries) -> None:
     report = report_of(series, 0)
     assert "p5 to p95 of each step" in page_of(report).text
-    steps = report.forecast.rate_per_s.shape[0]
-    without = replace(report, forecast=replace(report.forecast, paths_per_s=np.empty((0, steps))))
+    steps = report.newest.rate_per_s.shape[0]
+    without = replace(report, newest=replace(report.newest, paths_per_s=np.empty((0, steps))))
     assert "p50 to p95 of each step" in page_of(without).text
 
 
@@ -146,7 +147,7 @@ def test_figure__shows_what_came_after_the_forecast(series: ArrivalSeries) -> No
     past = hourly(series, 6, (3600, 21600))[:1]
     came = [
         trace
-        for trace in page_of(forecast_report(judged_forecasts(past, series))).figures[0]["data"]
+        for trace in page_of(ForecastReport(**vars(judged_forecasts(past, series)))).figures[0]["data"]
         if trace["name"] == "came"
     ]
     assert len(came[0]["y"]) == 6 * 4
@@ -156,7 +157,7 @@ def test_page__says_why_this_model_and_where_it_comes_from(series: ArrivalSeries
     (newest,) = hourly(series, 0, HORIZONS_S, ahead=1)
     lost = BacktestScore("prophet", 900, 0.4, 1.3, 0.9, 36, False, "ratio 1.30, must be below 1")
     newest = replace(newest, scores=(*newest.scores, lost), notes=("3 of 900 windows were missing",))
-    page = page_of(forecast_report(judged_forecasts([newest], series), link="http://127.0.0.1:5000/#/runs/1"))
+    page = page_of(ForecastReport(**vars(judged_forecasts([newest], series)), link="http://127.0.0.1:5000/#/runs/1"))
     text = page.text.replace(NBSP, " ")
     assert "15 min time_of_week 0.6 94 % 36" in text
     assert "15 min prophet refused 1.3 90 % ratio 1.30, must be below 1" in text
@@ -169,7 +170,7 @@ def test_page__says_why_this_model_and_where_it_comes_from(series: ArrivalSeries
 
 def test_page__is_the_same_for_the_same_report_and_is_written_whole(series: ArrivalSeries, tmp_path: Path) -> None:
     report = report_of(series, 5)
-    path = write_forecast_page(report, tmp_path / "shop" / "forecast-web.html")
+    path = write_whole(render_forecast_page(report), tmp_path / "shop" / "forecast-web.html")
     assert path.read_text(encoding="utf-8") == render_forecast_page(report)
     assert list(path.parent.iterdir()) == [path]
 
@@ -178,7 +179,7 @@ def test_report__refuses_a_forecast_without_the_quantiles_it_shows(series: Arriv
     whole = said(series.end, {900: np.ones(4)})
     partial = replace(whole, quantiles=(0.5, 0.9), rate_per_s=whole.rate_per_s[:, :2], peak_per_s={900: np.ones(2)})
     with pytest.raises(ReportError, match=r"no quantile 0\.95"):
-        forecast_report(judged_forecasts([partial], series))
+        ForecastReport(**vars(judged_forecasts([partial], series)))
 
 
 HOSTILE = (
@@ -197,7 +198,7 @@ def test_page__shows_hostile_text_as_text(text: str) -> None:
         (newest,) = hourly(series, 0, (900, 3600), ahead=1)
         scores = tuple(replace(score, forecaster=text, reason=text) for score in newest.scores)
         newest = replace(newest, scores=scores, notes=(text,), run_id=text, history_snapshot=text)
-        return page_of(forecast_report(judged_forecasts([newest], series), link=text))
+        return page_of(ForecastReport(**vars(judged_forecasts([newest], series)), link=text))
 
     shown, tame = hostile(text), hostile("x")
     assert shown.elements == tame.elements

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 from report_page import ReportPage
-from sample_decision import SOURCE, refused_decision, sample_decision
+from sample_decision import SOURCE, sample_decision
 
 from forescale.report.decision.decision import Decision
 from forescale.report.decision.page import render_report
@@ -36,9 +36,7 @@ def hostile_decision(text: str) -> Decision:
         ),
         derived_from={text: text},
     )
-    return replace(
-        decision, schedule_id=text, schedule=schedule, refusals={text: text}, states={0: text}, links={text: text}
-    )
+    return replace(decision, schedule_id=text, schedule=schedule, states={0: text}, links={text: text})
 
 
 @pytest.mark.parametrize("text", HOSTILE)
@@ -81,8 +79,10 @@ def test_figure__escapes_the_tags_that_plotly_would_read_in_a_label() -> None:
 
 
 def test_report__replaces_marks_that_would_turn_the_reading_direction() -> None:
-    page = render_report(replace(refused_decision(), refusals={SOURCE: "safe\u202eevil\u0000\ud800"}))
-    assert "safe\ufffdevil\ufffd\ufffd" in page
+    decision = sample_decision()
+    schedule = replace(decision.schedule, why="Safe\u202eevil\u0000\ud800")
+    page = render_report(replace(decision, schedule=schedule))
+    assert "Safe\ufffdevil\ufffd\ufffd" in page
     assert "\u202e" not in page.replace(page[page.index("<script>") :], "")
 
 

@@ -9,8 +9,9 @@ import pytest
 from report_page import ReportPage
 from sample_whatif import SIZED, evaluated, what_if
 
-from forescale.report.decision.decision import ReportError
-from forescale.report.whatif.page import render_whatif_page, write_whatif_page
+from forescale.files.atomic import write_whole
+from forescale.report.kit.error import ReportError
+from forescale.report.whatif.page import render_whatif_page
 from forescale.report.whatif.whatif import WhatIf
 from modeling.evaluate import evaluate
 from modeling.inputs.key_histogram import KeyHistogram
@@ -369,7 +370,7 @@ def test_page__allows_only_its_own_scripts_and_no_connection() -> None:
 
 
 def test_page__is_written_whole_and_the_same_again(tmp_path: Path) -> None:
-    path = write_whatif_page(three_plans(), tmp_path / "pages" / "plans.html")
+    path = write_whole(render_whatif_page(three_plans()), tmp_path / "pages" / "plans.html")
     assert path.read_text() == render_whatif_page(three_plans())
     assert [child.name for child in path.parent.iterdir()] == ["plans.html"]
 

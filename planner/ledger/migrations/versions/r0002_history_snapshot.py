@@ -12,8 +12,3 @@ depends_on = None
 def upgrade() -> None:
     column = sa.Column("history_snapshot", sa.Text(), nullable=False, server_default=sa.text("''"))
     op.add_column("forecasts", column)
-
-
-def downgrade() -> None:
-    with op.batch_alter_table("forecasts") as forecasts:
-        forecasts.drop_column("history_snapshot")

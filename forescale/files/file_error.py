@@ -1,0 +1,55 @@
+"""What is wrong with a file that people or other tools write: one error, in words that name place, value and remedy."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from pydantic import ValidationError
+
+from forescale.files.shown import shown
+from modeling.errors import ModelError
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
+MAX_PROBLEMS = 20
+
+
+class FileError(ValueError):
+    """A file that cannot be used; names the file, the line or field, the value and the remedy."""
+
+
+@contextmanager
+def field_errors(file: object, remedy: str = "") -> Iterator[None]:
+    """What pydantic or the model refuses becomes a FileError that names the file, and each field on a line.
+
+    remedy: where a file of that kind is described.
+    """
+    try:
+        yield
+    except ModelError as error:
+        raise FileError(f"{file}: {error}") from None
+    except ValidationError as error:
+        problems = error.errors()[:MAX_PROBLEMS]
+        raise FileError("\n".join(f"{_sentence(file, problem)}{remedy}" for problem in problems)) from None
+
+
+def _sentence(file: object, problem: "ErrorDetails") -> str:
+    """What pydantic found, with the file and the field."""
+    place = [str(part) for part in problem["loc"]]
+    if place[:1] == ["arrivals"]:
+        # Between the section and its field stands the kind of source that it was taken for.
+        del place[1:2]
+    if place[:1] == ["events"]:
+        # As with arrivals, behind the number of the entry.
+        del place[2:3]
+    field = ".".join(place) or "(file)"
+    if problem["type"] == "missing":
+        return f"{file}: {field} is missing; add it"
+    if problem["type"] == "extra_forbidden":
+        return f"{file}: {field} is not a known field; remove it or correct its name"
+    message = problem["msg"].removeprefix("Value error, ")
+    given = problem["input"]
+    # Only what stands alone is repeated: a whole section may hold an address with a password.
+    alone = isinstance(given, str | int | float) and problem["type"] != "value_error"
+    return f"{file}: {field}: {message}" + (f" (given: {shown(given)})" if alone else "")

@@ -182,6 +182,7 @@ def test_bursts__slow_down_all_of_a_line_at_once() -> None:
     assert_like(found, left - came, mean=0.1, p95=0.1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", [0.2, 0.5])
 @pytest.mark.parametrize("mean_s", [0.05, 0.5, 5.0, 60.0])
 @pytest.mark.parametrize("window_s", [60.0, 300.0])

@@ -1,4 +1,4 @@
-"""The performance model against a real Flink: calibrated at one plan under a moderate load, held to plans it never saw.
+"""The performance model against a real Flink: calibrated at one plan under moderate loads, held to plans it never saw.
 
     python benchmarks/flink_model.py [--topologies chain,diamond,skew] [--quick] [--json FILE]
     python benchmarks/flink_model.py --from FILE     # what was measured then, beside what the model says now
@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 import psutil
@@ -56,7 +57,8 @@ def run_topologies(flink: LocalFlink, names: Sequence[str], keep: Callable[[Resu
     plans = min(2 if quick else 99, *(len(bench.case.unseen) for bench in benches))
     rounds = [*range(plans), *(AGAIN if not quick else [0])]
     with ThreadPoolExecutor() as pool:
-        list(pool.map(Bench.calibrate, benches))
+        for note in chain.from_iterable(pool.map(Bench.calibrate, benches)):
+            say(note)
         results = Results([calibration(bench.case, bench.profiles) for bench in benches], [], [])
         for number, at in enumerate(rounds):
             steps = [bench.bring(bench.case.unseen[at], LOAD_SHARES[at % len(LOAD_SHARES)]) for bench in benches]

@@ -22,8 +22,9 @@ WARM_S = 4.0
 """After a rescale, before anything is measured."""
 SETTLED_S = 8.0
 """After the load has become too much, until all queues are full."""
-CALIBRATION_SPANS = 4
-"""Calibration is measured so many times, as long as a plan each: their spread is what its intervals rest on."""
+CALIBRATION_LOADS = 3 * (0.6, 1.35)
+"""Calibration is measured at these parts of a case's moderate load, as long as a plan each, as a day has several loads:
+their spread is what its intervals rest on, and their difference tells waking from service."""
 LATE_S = 1.0
 """Items due that shortly before the end of a span may still be on their way."""
 
@@ -67,12 +68,21 @@ class Bench:
         self._running = case.job.start(flink, case.load_per_s(case.calibration_per_s))
         self._room_per_s = case.calibration_per_s
 
-    def calibrate(self) -> None:
-        """Measure service times and selectivities, of which nothing was declared, at one plan under a moderate load."""
+    def calibrate(self) -> list[str]:
+        """Measure service times and selectivities, of which nothing was declared, at one plan under moderate loads.
+
+        Returns what calibration notes.
+        """
         bring_to(self._cluster, self.case.calibrated_at, self._clock)
         self._clock.wait(3 * WARM_S)  # Java gets to know the job
-        samples = [sample for _ in range(CALIBRATION_SPANS) for sample in self._cluster.operator_samples(self._span_s)]
-        self.profiles = calibrated(self.case.topology, samples, self.profiles, warm_s=WARM_S).profiles
+        samples: list[OperatorSample] = []
+        for part in CALIBRATION_LOADS:
+            self._running.offer(self.case.load_per_s(part * self.case.calibration_per_s))
+            self._clock.wait(WARM_S)
+            samples += self._cluster.operator_samples(self._span_s)
+        made = calibrated(self.case.topology, samples, self.profiles, warm_s=WARM_S)
+        self.profiles = made.profiles
+        return sorted({f"{self.case.name}: {note}" for one in made.operators.values() for note in one.notes})
 
     def bring(self, plan: PhysicalPlan, load_share: float) -> Step:
         """Predict a plan, rescale to it, and offer that share of its predicted maximum."""

@@ -16,6 +16,7 @@ from modeling.calibration.resources import OperatorResources, operator_resources
 from modeling.calibration.service_spread import ServiceSpread, service_spread
 from modeling.calibration.service_time import FEWEST_TUPLES, ServiceTimes, service_times
 from modeling.calibration.sifting import WARM_S, Marked, Sifted, sifted
+from modeling.calibration.waking import Waking, waking
 from modeling.errors import ModelError
 from modeling.inputs.operator_profile import OperatorProfile, Profiles
 from modeling.inputs.topology import Topology
@@ -79,7 +80,13 @@ def calibrated(
         for source in topology.sources
         if sets[source].used
     }
-    operators = {name: _calibrated(topology, sets[name], tuples[name], declared[name]) for name in topology.order}
+    woken = waking(topology, {name: kept.used for name, kept in sets.items()}, tuples)
+    operators = {
+        name: _calibrated(
+            topology, sets[name], tuples[name], declared[name], None if name in topology.sources else woken
+        )
+        for name in topology.order
+    }
     for source in topology.sources:
         if note := lacking_note(sets[source].used, sets[source].instances):
             operators[source] = replace(operators[source], notes=(*operators[source].notes, note))
@@ -117,7 +124,9 @@ def _tuples(topology: Topology, sample: OperatorSample, declared: OperatorProfil
     return sum(sample.records_out.values()) / per_arrival if per_arrival > 0 else sample.records_in
 
 
-def _calibrated(topology: Topology, kept: Sifted, tuples: Floats, declared: OperatorProfile) -> CalibratedOperator:
+def _calibrated(
+    topology: Topology, kept: Sifted, tuples: Floats, declared: OperatorProfile, woken: Waking | None
+) -> CalibratedOperator:
     if tuples.sum() < FEWEST_TUPLES:
         why = (
             f"{tuples.sum():.0f} tuples in all its samples, at least {FEWEST_TUPLES} are needed"
@@ -130,11 +139,15 @@ def _calibrated(topology: Topology, kept: Sifted, tuples: Floats, declared: Oper
     outputs = [] if name in topology.sources else [stream.name for stream in topology.outputs(name)]
     # Heron tells no busy time of its spouts: that is not a service time of 0.
     timed = any(sample.busy_s > 0 for sample in kept.used)
-    times = service_times(kept.used, tuples, declared, inputs) if timed else None
+    at_work = kept.used if woken is None else [woken.without(*each) for each in zip(kept.used, tuples, strict=True)]
+    times = service_times(at_work, tuples, declared, inputs) if timed else None
     known, spread = declared, None
     if times is not None:
+        if woken is not None:
+            service = times.service.with_error(woken.service_error_s(kept.used, tuples))
+            times = replace(times, service=service, notes=(*times.notes, woken.note))
         known = _with_times(declared, times)
-        if (spread := service_spread(kept.used, tuples, times.to_anchor, known, inputs)) is not None:
+        if (spread := service_spread(at_work, tuples, times.to_anchor, known, inputs)) is not None:
             known = _with_spread(known, spread)
     ratios = output_ratios(kept.used, tuples, declared, inputs, outputs)
     needs = operator_resources(kept.used, tuples, declared, kept.instances)

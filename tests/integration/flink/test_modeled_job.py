@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from machine import stretched
 
 from forescale.local.demo.flink_measurement import bring_to, throughput_per_s
 from forescale.local.demo.modeled_job import ModeledJob, RunningModeledJob
@@ -51,7 +52,8 @@ def test_modeled_job__takes_the_times_and_gives_the_items_that_it_was_told_to(
     cluster = FlinkCluster(flink.url, TOPOLOGY.name, TOPOLOGY, warm_s=4.0)
     bring_to(cluster, plan, RealClock())
     since_s = time.time() + 4.0
-    samples = cluster.operator_samples(10.0)
+    with stretched() as stretch:
+        samples = cluster.operator_samples(10.0)
     spans_s = [sample.span_s for sample in samples]
     assert max(spans_s) - min(spans_s) < 1.0  # counters of all vertices are of the same two moments, 2 s apart or more
     latencies_s = running.latencies_s(since_s, time.time() - 1.0)
@@ -59,12 +61,13 @@ def test_modeled_job__takes_the_times_and_gives_the_items_that_it_was_told_to(
     # 80 and 40 arrivals a second, for ten seconds or more: ±3.5 and ±5 % (one standard deviation) if Poisson.
     assert throughput_per_s(samples, "orders") == pytest.approx(80, rel=0.14)
     assert throughput_per_s(samples, "clicks") == pytest.approx(40, rel=0.2)
-    # ±2.5 and ±1.8 %, and what a loaded machine adds.
-    assert profiles["check"].service_s == pytest.approx(0.008, rel=0.2)
-    assert profiles["settle"].service_s == pytest.approx(0.004, rel=0.2)
+    # ±2.5 and ±1.8 %; a machine that is late adds to it, and never takes from it.
+    assert 0.8 * 0.008 < profiles["check"].service_s < 1.2 * 0.008 * stretch.factor
+    assert 0.8 * 0.004 < profiles["settle"].service_s < 1.2 * 0.004 * stretch.factor
     assert profiles["check"].selectivity["check->settle"] == pytest.approx(1.5, rel=0.1)
     # 120 orders and 40 clicks a second reach the sink. A click works 4 ms there, an order 8 ms before that: 10 ms on
-    # average without any wait. How much longer it takes is the machine's load, too.
+    # average without any wait. `settle` is 64 % busy: it is full on a machine that is half as late again.
     assert latencies_s.size > 160 * 8
-    assert 0.009 < latencies_s.mean() < 1.0
+    assert latencies_s.mean() > 0.009
+    assert latencies_s.mean() < 1.0 or stretch.factor > 1.5
     assert float(np.quantile(latencies_s, 0.95)) > 1.5 * float(np.median(latencies_s))

@@ -25,13 +25,13 @@ from typing import Any
 
 import ciw
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from scipy.optimize import brentq
 
 # A script's own folder comes first; the packages lie beside it.
 sys.path.pop(0)
 
+from modeling.arrays import Floats
 from modeling.evaluate import evaluate
 from modeling.evaluate_many import evaluate_many
 from modeling.flow.plan_rates import plan_flows
@@ -46,7 +46,6 @@ from modeling.queueing.lattice import two_moment_lattice
 from modeling.queueing.queues import MERGED, kingman_waits_s, klb_waits_s
 from modeling.queueing.service_shape import ServiceShape
 
-Floats = npt.NDArray[np.float64]
 Draw = Callable[[np.random.Generator, float, tuple[int, ...]], Floats]
 
 UTILISATIONS = (0.3, 0.5, 0.7, 0.8, 0.9)

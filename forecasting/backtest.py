@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 import numpy as np
-import numpy.typing as npt
 
+from forecasting.arrays import Floats
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.errors import ForecastError
 from forecasting.forecaster import FittedForecaster, Forecaster
@@ -21,7 +21,6 @@ from forecasting.peaks import actual_peak_per_s, peak_quantiles_per_s
 
 log = logging.getLogger(__name__)
 
-Floats = npt.NDArray[np.float64]
 Progress = Callable[[str], None]
 
 APART_S = 14 * 3600

@@ -13,9 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from forecasting.arrays import Floats
 
 STEP = 0.05
 LEAST_SPREAD = 0.05

@@ -4,16 +4,14 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
+from forecasting.arrays import Floats
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.backtest import forecaster_rng
 from forecasting.forecaster import FittedForecaster
 from forecasting.peaks import peak_quantiles_per_s
 from forecasting.selection import Turn, Weights, after_surprise, deployed_peaks_per_s
 from forecasting.surprise import STAND_IN, surprised
-
-Floats = npt.NDArray[np.float64]
 
 NOW = 1_000_000
 """Number of the present origin among the random streams: beyond any origin of a backtest."""

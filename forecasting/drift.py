@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import bdtrc
 
+from forecasting.arrays import Floats, Ints
 from forecasting.forecast import BacktestScore, Forecast
 from forecasting.models.time_grid import DAY_S
 from forecasting.scoring import COVERAGE_QUANTILE, loss_ratio
@@ -25,9 +25,6 @@ from forecasting.track_scores import (
     p95_per_s,
     track_scores,
 )
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 LEVEL = 0.001
 """Chance of a false alarm by each test, each time a horizon is looked at. A hundred sources with four horizons are 800

@@ -12,8 +12,8 @@ from datetime import datetime
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
+from forecasting.arrays import Floats
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.errors import ForecastError, HistoryError
 from forecasting.events.calendar import EventCalendar
@@ -26,7 +26,6 @@ from forecasting.trained_file import read_trained, write_trained
 
 log = logging.getLogger(__name__)
 
-Floats = npt.NDArray[np.float64]
 WITHOUT_CAUSE = "it says nothing more; run the source alone with `forescale forecast` to see where"
 
 

@@ -3,11 +3,9 @@
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from forecasting.arrays import Floats
 from forecasting.arrivals.history import ArrivalSeries
-
-Floats = npt.NDArray[np.float64]
 
 
 class FittedForecaster(Protocol):

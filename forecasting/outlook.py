@@ -5,14 +5,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 import numpy as np
-import numpy.typing as npt
 
+from forecasting.arrays import Floats
 from forecasting.drift import Drift
 from forecasting.errors import ForecastError
 from forecasting.models.time_grid import DAY_S
 from forecasting.scoring import COVERAGE_QUANTILE
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

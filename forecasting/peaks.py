@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from forecasting.arrays import Floats
 
 
 def peak_quantiles_per_s(paths_per_s: Floats, horizon_steps: Sequence[int], quantiles: Sequence[float]) -> Floats:

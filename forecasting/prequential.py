@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from forecasting.arrays import Floats
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.backtest import APART_S, empty_table, recent_at, replayed
 from forecasting.deployed import joint_forecast
@@ -21,8 +21,6 @@ from forecasting.one_thread import one_thread
 from forecasting.peaks import peak_quantiles_per_s
 from forecasting.selection import DEPLOYED, Turns, Weights, after_surprise
 from forecasting.surprise import STAND_IN, surprised
-
-Floats = npt.NDArray[np.float64]
 
 TOLD_S = 14 * DAY_S
 TEACHING_ORIGINS = 60

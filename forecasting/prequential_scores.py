@@ -8,16 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from forecasting.arrays import Floats
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.backtest import known_peaks_per_s
 from forecasting.models.time_grid import DAY_S, WEEK_S
 from forecasting.peaks import pinball
 from forecasting.prequential import Predicted
 from forecasting.scoring import loss_ratio
-
-Floats = npt.NDArray[np.float64]
 
 SEASONS_S = {"a day ago": DAY_S, "a week ago": WEEK_S}
 RATIO_QUANTILES = (0.95, 0.99)

@@ -4,14 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from forecasting.arrays import Flags, Floats
 from forecasting.backtest import BacktestTable
 from forecasting.forecast import BacktestScore
 from forecasting.peaks import pinball
-
-Floats = npt.NDArray[np.float64]
-Mask = npt.NDArray[np.bool_]
 
 FEWEST_ORIGINS = 4
 SCORED_QUANTILES = (0.9, 0.95, 0.99)
@@ -27,10 +24,10 @@ class PeakLosses:
     """
 
     names: tuple[str, ...]
-    naive: Mask
+    naive: Flags
     per_s: Floats
 
-    def better_naive(self, horizon: int, rows: Mask) -> str | None:
+    def better_naive(self, horizon: int, rows: Flags) -> str | None:
         """The naive with the lowest loss over these origins, of those that forecast at most of them; None without."""
         number = better_naive_number(self.per_s[:, rows, horizon], self.naive)
         return None if number is None else self.names[number]
@@ -51,7 +48,7 @@ def loss_per_s(said: Floats, actual_per_s: Floats, quantiles: Sequence[float]) -
     return np.asarray(pinball(actual_per_s[..., None], said[..., columns], levels).mean(axis=-1))
 
 
-def better_naive_number(losses: Floats, naive: Mask) -> int | None:
+def better_naive_number(losses: Floats, naive: Flags) -> int | None:
     """Number of the naive with the lowest mean loss, of those that forecast most often.
 
     losses: shape (forecasters, origins), NaN where none is known.
@@ -110,7 +107,7 @@ def loss_ratio(loss: float, bound: float) -> float:
     return 1.0 if loss == 0 else float("inf")
 
 
-def _coverage(table: BacktestTable, horizon: int, said: Floats, rows: Mask) -> float:
+def _coverage(table: BacktestTable, horizon: int, said: Floats, rows: Flags) -> float:
     if not rows.any() or COVERAGE_QUANTILE not in table.quantiles:
         return float("nan")
     column = table.quantiles.index(COVERAGE_QUANTILE)

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
-import numpy.typing as npt
 
+from forecasting.arrays import Flags, Floats, Ints
 from forecasting.backtest import BacktestTable
 from forecasting.calibration import Calibration, calibration, floor_per_s, ordered
 from forecasting.errors import ForecastError
@@ -26,9 +26,6 @@ from forecasting.scoring import (
     peak_losses,
     score_against,
 )
-
-Floats = npt.NDArray[np.float64]
-Mask = npt.NDArray[np.bool_]
 
 DEPLOYED = "deployed"
 SHARPNESS = 6.0
@@ -117,13 +114,13 @@ class Turns:
         self.calibrated_per_s[row] = turn.calibration.applied(self.averaged_per_s[row])
         self.deployed_per_s[row] = deployed_peaks_per_s(said, turn)
 
-    def _calibration(self, row: int, over: Mask) -> Calibration:
+    def _calibration(self, row: int, over: Flags) -> Calibration:
         actual = np.where(over, self.table.actual_per_s, np.nan)
         # Until a peak has come, those that are forecast tell what is next to nothing.
         told = actual if over.any() else np.stack(list(self.table.peak_per_s.values()))[:, : row + 1]
         return calibration(self.averaged_per_s, actual, self.table.quantiles, floor_per_s(told))
 
-    def _lost(self, losses: PeakLosses, over: Mask) -> list[bool]:
+    def _lost(self, losses: PeakLosses, over: Flags) -> list[bool]:
         """Whether what the forecasters said together so far lost to the better naive, per horizon."""
         together = loss_per_s(self.calibrated_per_s, self.table.actual_per_s, self.table.quantiles)
         lost = []
@@ -191,7 +188,7 @@ def after_surprise(turn: Turn, stand_in: str) -> Turn:
     return replace(turn, weights=({stand_in: 1.0},) * horizons, held_back=(True,) * horizons)
 
 
-def _known_from(table: BacktestTable) -> npt.NDArray[np.int64]:
+def _known_from(table: BacktestTable) -> Ints:
     """Number of the first origin at which each peak was over, shape (origins, horizons)."""
     starts = np.array([origin.timestamp() for origin in table.origins])
     ends = starts[:, None] + np.asarray(table.horizons_s, dtype=np.float64)
@@ -199,7 +196,7 @@ def _known_from(table: BacktestTable) -> npt.NDArray[np.int64]:
 
 
 def _weights_at(
-    table: BacktestTable, losses: PeakLosses, over: Mask, able: Collection[str], horizon: int
+    table: BacktestTable, losses: PeakLosses, over: Flags, able: Collection[str], horizon: int
 ) -> dict[str, float]:
     """Shares of the forecasters at one horizon, by their losses at the origins that are over."""
     may = np.array([name in able for name in losses.names])
@@ -220,7 +217,7 @@ def _weights_at(
     return {losses.names[at]: float(shares[at]) for at in order if shares[at] > 0}
 
 
-def _naive_at(table: BacktestTable, losses: PeakLosses, over: Mask, able: Collection[str]) -> list[str]:
+def _naive_at(table: BacktestTable, losses: PeakLosses, over: Flags, able: Collection[str]) -> list[str]:
     """The naive to stand in per horizon: by steadied rank, as luck has its say in few origins."""
     may = losses.naive & np.array([name in able for name in losses.names])
     chosen = []
@@ -236,7 +233,7 @@ def _naive_at(table: BacktestTable, losses: PeakLosses, over: Mask, able: Collec
     return chosen
 
 
-def _steadied(losses: Floats, bound: Floats, came: Mask, usual: Floats) -> Floats:
+def _steadied(losses: Floats, bound: Floats, came: Flags, usual: Floats) -> Floats:
     """Logarithms of loss ratios, drawn towards what is usual the fewer the origins at which anything came.
 
     losses: shape (forecasters, origins); bound: of the rival, shape (origins,).

@@ -5,15 +5,13 @@ from dataclasses import dataclass
 from datetime import datetime
 
 import numpy as np
-import numpy.typing as npt
 
+from forecasting.arrays import Floats
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.backtest import known_peaks_per_s
 from forecasting.errors import ForecastError, HistoryError
 from forecasting.forecast import Forecast
 from forecasting.prequential_scores import SEASONS_S
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

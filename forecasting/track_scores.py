@@ -8,16 +8,12 @@ from dataclasses import dataclass
 from datetime import datetime
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import betaincinv
 
+from forecasting.arrays import Flags, Floats, Ints
 from forecasting.peaks import pinball
 from forecasting.scoring import COVERAGE_QUANTILE, SCORED_QUANTILES, loss_ratio
 from forecasting.track_record import TrackRecord
-
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
-Ints = npt.NDArray[np.int64]
 
 INTERVAL = 0.95
 """Confidence of the interval of a coverage: one in twenty does not hold the true share."""
@@ -52,7 +48,7 @@ def track_scores(record: TrackRecord) -> tuple[TrackScore, ...]:
     return tuple(_score(record, horizon) for horizon in range(len(record.horizons_s)))
 
 
-def completed_windows(record: TrackRecord, horizon: int) -> Bools:
+def completed_windows(record: TrackRecord, horizon: int) -> Flags:
     """Whether a window is over, its peak known, and its p95 was said; shape (forecasts,). horizon: its number."""
     return np.isfinite(record.actual_per_s[:, horizon]) & np.isfinite(p95_per_s(record, horizon))
 

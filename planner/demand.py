@@ -5,13 +5,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 import numpy as np
-import numpy.typing as npt
 
 from forecasting.forecast import Forecast
+from modeling.arrays import Floats
 from modeling.queueing.bursts import Arrivals
 from planner.errors import PlanError
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

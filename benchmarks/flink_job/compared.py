@@ -4,19 +4,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
-import numpy.typing as npt
 from cases import CASES, Case
 from pydantic import TypeAdapter
 from rescales import Rescale
 from simulated import simulated_p95_s
 
+from modeling.arrays import Floats
 from modeling.evaluate import evaluate
 from modeling.flow.plan_rates import plan_flows, rates_of
 from modeling.inputs.operator_profile import OperatorProfile, Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.latency.distribution import stations
-
-Floats = npt.NDArray[np.float64]
 
 AS_BUSY = 1e-6
 """Instances whose predicted utilisation is that near to the busiest count as equally busy."""

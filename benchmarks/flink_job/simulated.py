@@ -6,15 +6,12 @@ Between the model and the cluster it tells which part of an error is the model's
 from collections.abc import Mapping
 
 import numpy as np
-import numpy.typing as npt
 from cases import Case
 
+from modeling.arrays import Floats, Ints
 from modeling.flow.key_assignment import flink_instance_of_key
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Grouping, Stream
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 WARM = 0.1
 """Of the span, from an empty job on, that is left out."""

@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import numpy.typing as npt
 
+from forecasting.arrays import Floats
 from forecasting.errors import HistoryError
 
 OBSERVED, PARTIAL, THROTTLED, MISSING = "observed", "partial", "throttled", "missing"
@@ -19,8 +20,6 @@ STATUSES = (OBSERVED, PARTIAL, THROTTLED, MISSING)
 throughput, a lower bound of the offered load; not at all."""
 COLUMNS = ("topology", "source", "window_start", "window_s", "count", "status")
 """The columns of the Parquet border: text, text, timestamp (UTC), int32, int64 (null when missing), text."""
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 import numpy as np
-import numpy.typing as npt
 
+from forecasting.arrays import Flags, Floats
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.events.calendar import LARGEST_RATIO, Event, EventCalendar, EventKind
 from forecasting.models.open_hours import OpenHours, learn_open_hours
@@ -23,9 +23,6 @@ from forecasting.models.slow_level import WeeklyLevel
 from forecasting.models.time_grid import DAY_S, windows_per_day
 from forecasting.models.transform import SQRT
 from forecasting.models.weekly_profile import weekly_profile
-
-Floats = npt.NDArray[np.float64]
-Mask = npt.NDArray[np.bool_]
 
 LEAST_RATIO = 0.01
 """What an event to which nothing came is taken for: its logarithm is finite."""
@@ -204,7 +201,7 @@ def _usual(series: ArrivalSeries, level: WeeklyLevel, hours: OpenHours, of: slic
     return np.where(hours.open_mask(start, count), usual, 0.0)
 
 
-def _telling(known: Mask, covered: Floats, usual: Floats, crowd: Floats) -> Mask:
+def _telling(known: Flags, covered: Floats, usual: Floats, crowd: Floats) -> Flags:
     """The windows that tell most of an event: those that it covers by half at least, and that no other event touches.
 
     Where there are none, those that it covers at all; where there are none, those that it shares.

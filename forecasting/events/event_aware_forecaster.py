@@ -3,14 +3,12 @@
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from forecasting.arrays import Floats
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.events.calendar import EventCalendar
 from forecasting.events.effects import EventEffects, learn_effects
 from forecasting.forecaster import FittedForecaster, Forecaster
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -5,13 +5,9 @@ of single steps. Drawing whole trajectories keeps them together without a model 
 """
 
 import numpy as np
-import numpy.typing as npt
 
+from forecasting.arrays import Flags, Floats, Ints
 from forecasting.models.time_grid import DAY_S, windows_per_day
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 SAME_TIME_OF_DAY_S = 9000
 """Origins within ± 2.5 h of the same time of day count as alike."""
@@ -78,7 +74,7 @@ def filled_both_ways(rows: Floats) -> Floats:
     return rows
 
 
-def most_complete(trajectories: Floats, needed: Mask, share: float = COMPLETE) -> Ints:
+def most_complete(trajectories: Floats, needed: Flags, share: float = COMPLETE) -> Ints:
     """Rows known in at least `share` of the needed steps; the ENOUGH most complete ones where too few are."""
     if not needed.any():
         return np.arange(trajectories.shape[0])
@@ -102,7 +98,7 @@ def drawn_by_weight(weights: Floats, paths: int, rng: np.random.Generator) -> In
     return np.asarray(rng.permutation(order[np.minimum(taken, weights.size - 1)]), dtype=np.int64)
 
 
-def lone_event(errors: Floats, window_s: int) -> Mask:
+def lone_event(errors: Floats, window_s: int) -> Flags:
     """The windows of the one event that stands alone in these errors, shape (windows,); none where none does.
 
     They are those within half a day of the largest error that exceed every error further away, provided that the
@@ -117,7 +113,7 @@ def lone_event(errors: Floats, window_s: int) -> Mask:
 
 
 def spread_over_the_day(
-    origins: Ints, errors: Floats, event: Mask, needed: Mask, window_s: int
+    origins: Ints, errors: Floats, event: Flags, needed: Flags, window_s: int
 ) -> tuple[Ints, Floats | None]:
     """Origins with weights that let an event which happened once come at any time of day; None for equal weights.
 
@@ -143,7 +139,7 @@ def spread_over_the_day(
     return np.concatenate([origins[~soon], anywhere]), np.concatenate(weights)
 
 
-def _holding(event: Mask, origins: Ints, steps: int) -> Mask:
+def _holding(event: Flags, origins: Ints, steps: int) -> Flags:
     """Whether the first `steps` windows from each origin hold any of the event's."""
     sums = np.concatenate([[0], np.cumsum(event)])
     return np.asarray(sums[origins + steps] > sums[origins])

@@ -1,11 +1,9 @@
 """Sines and cosines of the day and the week: smooth seasons in few numbers."""
 
 import numpy as np
-import numpy.typing as npt
 
+from forecasting.arrays import Floats
 from forecasting.models.time_grid import weekend_slots, windows_per_day
-
-Floats = npt.NDArray[np.float64]
 
 
 def fourier_terms(window_s: int, daily_order: int, weekly_order: int) -> Floats:

@@ -8,9 +8,9 @@ twentieth of its time.
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import scipy  # which imports its modules when they are used
 
+from forecasting.arrays import Floats, Ints
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.errors import ForecastError
 from forecasting.forecaster import FittedForecaster
@@ -21,9 +21,6 @@ from forecasting.models.residual_correction import corrected
 from forecasting.models.slow_level import WeeklyLevel
 from forecasting.models.time_grid import DAY_S, WEEK_S, newest, week_slots
 from forecasting.models.weekly_profile import drawn_in
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 RECENT_WEEKS = 4
 DAILY_ORDER = 6

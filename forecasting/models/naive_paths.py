@@ -4,14 +4,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from forecasting.arrays import Floats, Ints
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.errors import ForecastError
 from forecasting.models.error_trajectories import alike_origins, drawn, fill_along, filled_both_ways, run_round
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 Rule = Callable[[Floats, Ints, int], Floats]
 """(counts without gaps, origins, ahead) -> counts forecast for the windows o to o + ahead - 1 of each origin."""

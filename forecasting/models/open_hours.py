@@ -8,13 +8,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 import numpy as np
-import numpy.typing as npt
 
+from forecasting.arrays import Flags, Floats
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.models.time_grid import week_slots, weekend_slots, windows_per_day
-
-Floats = npt.NDArray[np.float64]
-Mask = npt.NDArray[np.bool_]
 
 ZERO_SHARE = 0.8
 NEGLIGIBLE = 0.02
@@ -28,9 +25,9 @@ class OpenHours:
     """closed: per slot of the week, whether nothing is to be expected then."""
 
     window_s: int
-    closed: Mask
+    closed: Flags
 
-    def open_mask(self, start: datetime, count: int) -> Mask:
+    def open_mask(self, start: datetime, count: int) -> Flags:
         """Whether each of `count` windows from start is open; shape (count,)."""
         return ~self.closed[week_slots(start, self.window_s, count)]
 
@@ -73,7 +70,7 @@ def _borrowed(values: Floats, observed: Floats, window_s: int) -> Floats:
     return np.asarray(chosen, dtype=np.float64).reshape(-1)
 
 
-def _long_runs(flags: Mask, shortest: int, expected: Floats) -> Mask:
+def _long_runs(flags: Flags, shortest: int, expected: Floats) -> Flags:
     """The flags that stand in runs of at least `shortest` slots and EXPECTED_EVENTS, round the week."""
     if flags.all():
         return np.full_like(flags, expected.sum() >= EXPECTED_EVENTS)

@@ -3,15 +3,13 @@
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from forecasting.arrays import Floats, Ints
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.forecaster import FittedForecaster
 from forecasting.models.enough_history import refuse_unless, why_too_little
 from forecasting.models.naive_paths import NaivePaths
 from forecasting.models.time_grid import DAY_S, windows_per_day
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -20,7 +18,7 @@ class LastMean:
 
     windows: int
 
-    def __call__(self, counts: Floats, origins: npt.NDArray[np.int64], ahead: int) -> Floats:
+    def __call__(self, counts: Floats, origins: Ints, ahead: int) -> Floats:
         sums = np.concatenate([[0.0], np.cumsum(counts)])
         begin = np.maximum(0, origins - self.windows)
         return np.repeat(((sums[origins] - sums[begin]) / (origins - begin))[:, None], ahead, axis=1)

@@ -10,8 +10,8 @@ from datetime import UTC, timedelta
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from forecasting.arrays import Floats
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.errors import ForecastError
 from forecasting.forecaster import FittedForecaster
@@ -25,7 +25,6 @@ from forecasting.models.weekly_profile import drawn_in
 if TYPE_CHECKING:
     import pandas as pd
 
-Floats = npt.NDArray[np.float64]
 
 AGGREGATION_S = 900
 CHANGEPOINT_PRIOR = 0.001

@@ -10,8 +10,8 @@ from datetime import datetime
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from forecasting.arrays import Flags, Floats, Ints
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.errors import ForecastError
 from forecasting.models.error_trajectories import (
@@ -28,9 +28,6 @@ from forecasting.models.open_hours import OpenHours
 from forecasting.models.slow_level import SlowLevel
 from forecasting.models.time_grid import DAY_S, newest, week_slots, windows_per_day
 from forecasting.models.transform import Transform
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 SPANS_S = (900, 7200, DAY_S)
 CLIP = 4.0
@@ -99,7 +96,7 @@ class CorrectedForecaster:
         expected = np.asarray(current_errors(errors, origins, self.window_s) @ weights.T)
         return expected if self.memory is None else expected + self.memory.anticipated(errors, origins, ahead)
 
-    def _left_errors(self, start: datetime, ahead: int, is_open: npt.NDArray[np.bool_]) -> tuple[Floats, Floats | None]:
+    def _left_errors(self, start: datetime, ahead: int, is_open: Flags) -> tuple[Floats, Floats | None]:
         """What past corrections left, at about this time of day, shape (trajectories, ahead).
 
         And the weights by which they are to be drawn, which sum to 1; None for equal ones.

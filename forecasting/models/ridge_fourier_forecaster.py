@@ -3,8 +3,8 @@ milliseconds and does with little history, as its penalty grows with the frequen
 """
 
 import numpy as np
-import numpy.typing as npt
 
+from forecasting.arrays import Floats
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.forecaster import FittedForecaster
 from forecasting.models.enough_history import refuse_unless, why_too_little
@@ -14,8 +14,6 @@ from forecasting.models.residual_correction import corrected
 from forecasting.models.slow_level import WeeklyLevel
 from forecasting.models.time_grid import DAY_S, WEEK_S, week_slots
 from forecasting.models.weekly_profile import HALF_LIFE_WEEKS, WeeklyProfile, drawn_in
-
-Floats = npt.NDArray[np.float64]
 
 DAILY_ORDER = 12
 WEEKLY_ORDER = 6

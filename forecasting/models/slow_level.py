@@ -5,12 +5,10 @@ from datetime import datetime
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from forecasting.arrays import Floats
 from forecasting.errors import ForecastError
 from forecasting.models.time_grid import WEEK_S, week_slots
-
-Floats = npt.NDArray[np.float64]
 
 
 class SlowLevel(Protocol):

@@ -4,8 +4,8 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 import numpy as np
-import numpy.typing as npt
 
+from forecasting.arrays import Flags, Ints
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.errors import ForecastError
 
@@ -13,8 +13,6 @@ DAY_S = 86400
 WEEK_S = 7 * DAY_S
 # 1970-01-01 was a Thursday: with three days added, slot 0 of the week is Monday 00:00.
 _EPOCH_TO_MONDAY_S = 3 * DAY_S
-
-Ints = npt.NDArray[np.int64]
 
 
 def windows_per_day(window_s: int) -> int:
@@ -30,7 +28,7 @@ def week_slots(start: datetime, window_s: int, count: int) -> Ints:
     return (first + np.arange(count, dtype=np.int64)) % (7 * windows_per_day(window_s))
 
 
-def weekend_slots(window_s: int) -> npt.NDArray[np.bool_]:
+def weekend_slots(window_s: int) -> Flags:
     """Whether each slot of the week falls on a Saturday or Sunday; shape (slots of the week,)."""
     per_day = windows_per_day(window_s)
     return np.arange(7 * per_day) >= 5 * per_day

@@ -4,9 +4,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from forecasting.arrays import Floats
 
 
 @dataclass(frozen=True)

@@ -3,15 +3,13 @@
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from forecasting.arrays import Floats, Ints
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.models.open_hours import OpenHours
 from forecasting.models.slow_level import WeeklyLevel
 from forecasting.models.time_grid import week_slots, weekend_slots, windows_per_day
 from forecasting.models.transform import Transform
-
-Floats = npt.NDArray[np.float64]
 
 HALF_LIFE_WEEKS = 3.0
 BORROWED_WEEKS = 1.0
@@ -65,7 +63,7 @@ def weekly_profile(series: ArrivalSeries, transform: Transform, hours: OpenHours
     return WeeklyProfile(WeeklyLevel(window_s, profile), own)
 
 
-def _by_slot(weights: Floats, slots: npt.NDArray[np.int64], per_day: int) -> Floats:
+def _by_slot(weights: Floats, slots: Ints, per_day: int) -> Floats:
     return np.bincount(slots, weights=weights, minlength=7 * per_day).astype(np.float64)
 
 
@@ -79,7 +77,7 @@ def _smoothed(circle: Floats, kernel: Floats) -> Floats:
     return np.convolve(padded, kernel, mode="valid")
 
 
-def drawn_in(values: Floats, slots: npt.NDArray[np.int64], window_s: int) -> Floats:
+def drawn_in(values: Floats, slots: Ints, window_s: int) -> Floats:
     """Values more than OUTLIER usual deviations off the median of their slot, brought to that bound."""
     per_day = windows_per_day(window_s)
     order = np.argsort(slots, kind="stable")

@@ -14,10 +14,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from forecasting.arrays import Floats
 from forecasting.arrivals.arrival_source import Measures
 from forecasting.arrivals.coverage import Int64s
 from forecasting.arrivals.grid import DAY_S, SECOND_US, from_us, to_us
-from forecasting.arrivals.history import MISSING, OBSERVED, STATUSES, Floats
+from forecasting.arrivals.history import MISSING, OBSERVED, STATUSES
 from forecasting.arrivals.rows import source_codes, window_starts_us
 from forecasting.arrivals.storage.manifest import Manifest
 from forecasting.arrivals.storage.reading import read_commit, rows_between

@@ -6,7 +6,6 @@ from datetime import datetime
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from forecasting.forecast import Forecast
 from forecasting.forecast_file import read_forecast
@@ -15,11 +14,10 @@ from forescale.jobs.measured_arrivals import measured_arrivals
 from forescale.jobs.plan import newest_forecasts
 from forescale.settings import Settings
 from forescale.wiring.parts import ledger_of
+from modeling.arrays import Floats
 from modeling.errors import ModelError
 from modeling.queueing.bursts import Arrivals
 from planner.demand import demand_paths
-
-Floats = npt.NDArray[np.float64]
 
 SPREAD = (0.5, 0.95, 0.99)
 """Quantiles of a forecast's peak that tell how sure it is."""

@@ -9,7 +9,6 @@ from pathlib import Path
 from urllib.parse import quote
 
 import numpy as np
-import numpy.typing as npt
 
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.drift import Drift
@@ -36,6 +35,7 @@ from forescale.report.kit.error import ReportError
 from forescale.report.kit.wording import moment
 from forescale.settings import Settings
 from forescale.wiring.parts import clock_of, ledger_of, topology_config, tracker_of
+from modeling.arrays import Floats
 from planner.ledger.ledger import Ledger
 
 logger = logging.getLogger(__name__)
@@ -44,8 +44,6 @@ MAX_PAGES = 100
 """Pages that are written at once, of the riskiest sources: each is of some megabytes, with all that draws it."""
 FLEET_PAGE = "forecasts.html"
 _MAX_REFUSED = 3
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

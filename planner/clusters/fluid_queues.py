@@ -13,8 +13,8 @@ from operator import add, or_, sub
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from modeling.arrays import Floats
 from modeling.errors import ModelError
 from modeling.excuse import unfit
 from modeling.flow.linear import FULL, LinearFlows, LinearPlans, dot
@@ -25,8 +25,6 @@ from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.placed import placed
 from modeling.inputs.site import NOWHERE, Site
 from modeling.inputs.topology import Topology
-
-Floats = npt.NDArray[np.float64]
 
 Rates = tuple[float, ...]
 """Tuples a second at each source."""

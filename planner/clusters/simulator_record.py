@@ -7,11 +7,9 @@ from datetime import UTC, datetime
 import numpy as np
 import numpy.typing as npt
 
+from modeling.arrays import Flags, Floats, Ints
 from planner.clusters.simulator_state import MINUTE_S, Minute
 from planner.lag_record import LagRecord
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -36,7 +34,7 @@ class SimulatorRecord:
     parallelism: Mapping[str, Ints]
     utilisation: Mapping[str, Floats]
     down_s: Floats
-    known: npt.NDArray[np.bool_]
+    known: Flags
 
     @property
     def instance_hours(self) -> float:

@@ -9,9 +9,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute
 
+from forecasting.arrays import Flags
 from forecasting.arrivals.coverage import Int64s
 
-Bools = npt.NDArray[np.bool_]
 UInt64s = npt.NDArray[np.uint64]
 
 ROLES = ("time", "source", "key", "id", "weight", "arrived", "skipped", "later")
@@ -48,10 +48,10 @@ class EventBatch:
     unusable: int
     key: Coded | None = None
     ids: UInt64s | None = None
-    identified: Bools | None = None
+    identified: Flags | None = None
     weight: Int64s | None = None
     arrived_us: Int64s | None = None
-    skipped: Bools | None = None
+    skipped: Flags | None = None
     later_us: Int64s | None = None
 
 

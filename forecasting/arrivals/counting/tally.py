@@ -13,7 +13,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute
 
-from forecasting.arrivals.counting.event_batch import Bools, Coded, EventBatch
+from forecasting.arrays import Flags
+from forecasting.arrivals.counting.event_batch import Coded, EventBatch
 from forecasting.arrivals.coverage import Int64s
 
 
@@ -131,7 +132,7 @@ class Rules:
 class Sorted:
     """A batch's rows by what becomes of them. counted: those that count and lie in the bins, None for all of them."""
 
-    counted: Bools | None
+    counted: Flags | None
     set_aside: tuple[tuple[Of, Int64s], ...]
     """Of each reason, the rows (indices) that are set aside for it."""
 

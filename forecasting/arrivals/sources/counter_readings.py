@@ -22,14 +22,13 @@ from dataclasses import dataclass
 from datetime import datetime
 
 import numpy as np
-import numpy.typing as npt
 
+from forecasting.arrays import Floats
 from forecasting.arrivals.arrival_source import SourceArrivals
 from forecasting.arrivals.coverage import Int64s, merged_spans, spans_but_for, spans_without
 from forecasting.arrivals.grid import SECOND_US, to_us, whole_windows
 from forecasting.errors import HistoryError
 
-Floats = npt.NDArray[np.float64]
 LARGEST = 2.0**62
 
 

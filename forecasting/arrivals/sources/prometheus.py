@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import SecretStr
 
 from engines.rest import JsonServer
+from forecasting.arrays import Floats
 from forecasting.arrivals.arrival_source import Arrivals, Measures, SourceArrivals
 from forecasting.arrivals.coverage import Int64s, merged_spans, spans_without
 from forecasting.arrivals.grid import SECOND_US, from_us, to_us
@@ -31,7 +31,6 @@ POINTS_PER_PAGE = 11_000
 MILLISECOND_US = 1000
 _SEARCH_S = 3600
 
-Floats = npt.NDArray[np.float64]
 Samples = dict[tuple[tuple[str, str], ...], tuple[list[Int64s], list[Floats]]]
 
 

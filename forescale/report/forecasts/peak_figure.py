@@ -22,8 +22,7 @@ from forescale.report.kit.figure import (
 )
 from forescale.report.kit.traces import Part, key, marks, rounded, traces
 from forescale.report.kit.wording import count_of, duration, number
-
-Floats = npt.NDArray[np.float64]
+from modeling.arrays import Floats
 
 LIGHTER_BAND = "rgba(0, 114, 178, 0.10)"
 MANY = 60

@@ -4,8 +4,9 @@ import numpy as np
 import numpy.typing as npt
 import plotly.graph_objects as go
 
+from forecasting.arrays import Floats
 from forecasting.arrivals.grid import SECOND_US, from_us
-from forecasting.arrivals.history import MISSING, OBSERVED, PARTIAL, THROTTLED, Floats
+from forecasting.arrivals.history import MISSING, OBSERVED, PARTIAL, THROTTLED
 from forescale.history.binned_windows import BinnedWindows
 from forescale.history.span import HistorySpan
 from forescale.report.kit.figure import (

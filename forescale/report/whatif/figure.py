@@ -8,9 +8,10 @@ import plotly.graph_objects as go
 from forescale.report.kit.figure import INK, KeyEntry, ReportFigure, bare_layout, label, look, note_above
 from forescale.report.kit.traces import line, marks, rounded
 from forescale.report.kit.wording import count_of, number, percent, quantile_name, rate, shortened
-from forescale.report.whatif.numbers import Curves, Floats, PlanCurve, drawn_names
+from forescale.report.whatif.numbers import Curves, PlanCurve, drawn_names
 from forescale.report.whatif.whatif import WhatIf
 from forescale.report.whatif.words import seconds
+from modeling.arrays import Floats
 from modeling.estimate import OperatorEstimate
 from modeling.flow.resources import ContainerEstimate, Resource
 

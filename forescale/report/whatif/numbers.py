@@ -8,12 +8,10 @@ from dataclasses import dataclass
 from math import isfinite
 
 import numpy as np
-import numpy.typing as npt
 
 from forescale.report.whatif.whatif import WhatIf
+from modeling.arrays import Floats
 from modeling.evaluate_many import ManyEstimates, evaluate_many
-
-Floats = npt.NDArray[np.float64]
 
 MAX_DRAWN = 8
 BEYOND = 1.3

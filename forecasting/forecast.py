@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import numpy as np
+from pydantic import ConfigDict, with_config
 
 from forecasting.arrays import Floats
 from forecasting.errors import ForecastError
@@ -13,6 +14,7 @@ QUANTILES: tuple[float, ...] = (0.5, 0.9, 0.95, 0.99)
 HORIZONS_S: tuple[int, ...] = (900, 3600, 21600, 86400)
 
 
+@with_config(ConfigDict(extra="forbid"))
 @dataclass(frozen=True)
 class BacktestScore:
     """How a forecaster did at one horizon, over rolling origins that came after what it was trained on.

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy  # which imports its modules when they are used
+from pydantic import ConfigDict, with_config
 
 from forecasting.arrays import Floats, Ints
 from forecasting.arrivals.history import ArrivalSeries
@@ -29,6 +30,7 @@ LARGEST_ROOT = 0.995
 """Of the autoregression: nearer to 1 an error of today would still be there next week."""
 
 
+@with_config(ConfigDict(extra="forbid"))
 @dataclass(frozen=True)
 class ArmaMemory:
     """How ARMA(2,1) errors go on: e[t] = ar1 e[t-1] + ar2 e[t-2] + shock[t] + ma1 shock[t-1]."""

@@ -12,6 +12,7 @@ from arrival_series import web_requests
 from sample_forecast import small_forecast, small_training
 
 from forecasting.deployed_file import ARRAYS_FILE, read_deployed, write_deployed
+from forecasting.deployed_file import JSON_FILE as DEPLOYED_FILE
 from forecasting.errors import ForecastError
 from forecasting.events.calendar import Event, EventCalendar, EventKind
 from forecasting.events.event_aware_forecaster import EventAware
@@ -112,6 +113,9 @@ def test_a_damaged_field__is_named(made: Forecast, tmp_path: Path) -> None:
     file.write_text(json.dumps(body | {"step_s": "soon"}))
     with pytest.raises(ForecastError, match=r"forecast\.json: step_s"):
         read_forecast(tmp_path / "f")
+    file.write_text(json.dumps(body | {"scores": [body["scores"][0] | {"losss": 1.0}]}))
+    with pytest.raises(ForecastError, match=r"forecast\.json: scores\.0\.losss"):
+        read_forecast(tmp_path / "f")
     file.write_text(json.dumps(body | {"paths": 49}))
     with pytest.raises(ForecastError, match="49 are expected"):
         read_forecast(tmp_path / "f")
@@ -189,6 +193,20 @@ def test_an_empty_or_a_damaged_file_of_numbers__is_refused(trained: Trained, tmp
         read_deployed(tmp_path)
     (tmp_path / ARRAYS_FILE).write_bytes(b"")
     with pytest.raises(ForecastError, match=r"cannot be read.*train it again"):
+        read_deployed(tmp_path)
+
+
+def test_an_unknown_field_of_what_errors_remember__is_refused(tmp_path: Path) -> None:
+    series = web_requests()
+    terms = ForecastTerms(900, 900, (900,), paths=20, origins=4, seed=3)
+    deployed = train(series, issued_at=series.end, terms=terms, forecasters=(PersistenceForecaster(),)).deployed
+    fitted = {**deployed.fitted, "harmonic_arima": HarmonicArimaForecaster().fit(series)}
+    write_deployed(replace(deployed, fitted=fitted), tmp_path)
+    file = tmp_path / DEPLOYED_FILE
+    body = json.loads(file.read_text())
+    body["fitted"]["harmonic_arima"]["memory"]["ar3"] = 0.1
+    file.write_text(json.dumps(body))
+    with pytest.raises(ForecastError, match=r"ar3.*train it again"):
         read_deployed(tmp_path)
 
 

@@ -307,7 +307,8 @@ def _step(terms: _Terms, before: PhysicalPlan, change: _Change, last: int) -> Sc
 def _why(terms: _Terms, way: _Way) -> str:
     short = f"; {way.cost.short_s / 60:.0f} min cannot be carried within the limits" if way.cost.short_s >= 1 else ""
     if way.changes:
-        return f"{len(way.changes)} rescales follow the forecast over {terms.demand.slots * terms.slot_h:.3g} h{short}"
+        rescales = "1 rescale follows" if len(way.changes) == 1 else f"{len(way.changes)} rescales follow"
+        return f"{rescales} the forecast over {terms.demand.slots * terms.slot_h:.3g} h{short}"
     if short:
         return f"no change within the limits does better than the running plan: hold it{short}"
     return "the running plan carries the forecast, and no change is worth its rescale: hold it"

@@ -75,6 +75,7 @@ def test_scaling_down__waits_until_the_load_has_gone(pair: Topology, pair_profil
     (step,) = schedule.steps
     assert step.deploy_at == step.needed_from == START + timedelta(hours=2)
     assert step.plan.parallelism["work"] == 1
+    assert schedule.why == "1 rescale follows the forecast over 6 h"  # 24 slots of a quarter
 
 
 def test_a_plan_that_fits__is_held_and_says_so(pair: Topology, pair_profiles: Profiles) -> None:

@@ -15,7 +15,7 @@ class Excuse:
 
     target: what is missed: `fit`, `throughput`, `utilisation`, `latency`, `lag`, or a limit of the planner. operator:
     where; empty for the whole way. change: parallelism of the operators that would mend it, the others as they are; 0:
-    leave it out; empty where no parallelism does.
+    leave it out; empty where none does, or another packing.
     """
 
     plan: PhysicalPlan

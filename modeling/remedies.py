@@ -177,6 +177,8 @@ class _Search:
                 f"no parallelism helps, as it is {least:.3g} s even with the most: make {slowest} faster, or allow more"
             )
         change = {name: count for name, count in wider.items() if count != before[name]}
+        if not change:
+            return why("no more instances are needed where they are dealt evenly: pack them otherwise")
         parts = ", ".join(f"{name} {count} instead of {before[name]}" for name, count in change.items())
         return why(f"give {parts} instances", change)
 

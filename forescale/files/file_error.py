@@ -46,7 +46,7 @@ def _sentence(file: object, problem: "ErrorDetails") -> str:
     field = ".".join(place) or "(file)"
     if problem["type"] == "missing":
         return f"{file}: {field} is missing; add it"
-    if problem["type"] == "extra_forbidden":
+    if problem["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
         return f"{file}: {field} is not a known field; remove it or correct its name"
     message = problem["msg"].removeprefix("Value error, ")
     given = problem["input"]

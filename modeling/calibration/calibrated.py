@@ -81,10 +81,9 @@ def calibrated(
         if sets[source].used
     }
     woken = waking(topology, {name: kept.used for name, kept in sets.items()}, tuples)
+    waking_in = woken.operators if woken else frozenset()
     operators = {
-        name: _calibrated(
-            topology, sets[name], tuples[name], declared[name], None if name in topology.sources else woken
-        )
+        name: _calibrated(topology, sets[name], tuples[name], declared[name], woken if name in waking_in else None)
         for name in topology.order
     }
     for source in topology.sources:

@@ -5,7 +5,7 @@ its idle time in the thread that hands the tuple over). Who finds the instance a
 busy for s + w · idle share, and at its maximum, where it is never idle, for s alone.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,19 +17,33 @@ from modeling.calibration.operator_sample import OperatorSample
 from modeling.inputs.topology import Topology
 
 SIGNIFICANT = 0.05
+CONTRADICTS = 2.0
+"""By how many of its standard errors what an operator shows alone may lie below what all show together."""
 
 
 @dataclass(frozen=True)
 class Waking:
-    """each: seconds that waking takes, one number for all operators of a cluster."""
+    """each: seconds that waking takes, one number for all operators of a cluster. operators: those that show it, or
+    too little to contradict it.
+    """
 
     each: Measured
+    operators: frozenset[str]
 
     def without(self, sample: OperatorSample, tuples: float) -> OperatorSample:
         """The sample with what its service alone kept the instance busy for."""
-        left = max(0.0, 1 - self.each.value * tuples * _idle_share(sample) / sample.busy_s) if sample.busy_s else 1.0
-        by_stream = {name: left * spent_s for name, spent_s in sample.busy_s_by.items()}
-        return replace(sample, busy_s=left * sample.busy_s, busy_s_by=by_stream)
+        if sample.busy_s == 0 or tuples == 0:
+            return sample
+        idle, mean_s = _idle_share(sample), sample.busy_s / tuples
+        service_s = max(0.0, mean_s - self.each.value * idle)
+        part = service_s / mean_s
+        square_s2 = sample.service_second_moment_s2
+        if square_s2 is not None:  # E[(s + w)²] = E[s²] + 2 w E[s] + w² of those that wake
+            square_s2 -= idle * self.each.value * (2 * service_s + self.each.value)
+            square_s2 = max(square_s2, service_s**2)
+        by_stream = {name: part * spent_s for name, spent_s in sample.busy_s_by.items()}
+        busy_s = part * sample.busy_s
+        return replace(sample, busy_s=busy_s, busy_s_by=by_stream, service_second_moment_s2=square_s2)
 
     def service_error_s(self, samples: Sequence[OperatorSample], tuples: Floats) -> float:
         """Standard error that a service time has by it."""
@@ -43,6 +57,25 @@ class Waking:
         )
 
 
+@dataclass(frozen=True)
+class _Compared:
+    """Samples beside the mean of their instance: idle share, busy seconds a tuple, weight. instances: how many."""
+
+    idle: Floats
+    longer_s: Floats
+    weights: Floats
+    instances: int
+
+    def slope_s(self) -> Measured | None:
+        """How much longer the idler, and how well that is known; None where idle shares do not differ."""
+        freedom, spread = self.idle.size - self.instances - 1, float(self.weights @ self.idle**2)
+        if freedom < 1 or spread <= 1e-12 * self.weights.sum():
+            return None
+        slope_s = float(self.weights @ (self.idle * self.longer_s)) / spread
+        left = float(self.weights @ (self.longer_s - slope_s * self.idle) ** 2)
+        return measured(slope_s, float(np.sqrt(left / freedom / spread)), freedom)
+
+
 def waking(
     topology: Topology, used: Mapping[str, Sequence[OperatorSample]], tuples: Mapping[str, Floats]
 ) -> Waking | None:
@@ -52,42 +85,45 @@ def waking(
     longer; samples are weighed by their tuples over the square of the service time, as services vary by that. Operators
     with several inputs are left out, since the mix of these may change with the load.
     """
-    apart = [_within(*each) for each in _instances(topology, used, tuples)]
+    apart = {
+        name: found
+        for name, samples in used.items()
+        if len(topology.inputs(name)) == 1 and (found := _compared(samples, tuples[name])) is not None
+    }
     if not apart:
         return None
-    idle, longer_s, weights = (np.concatenate(each) for each in zip(*apart, strict=True))
-    freedom, spread = idle.size - len(apart) - 1, float(weights @ idle**2)
-    if freedom < 1 or spread <= 1e-12 * weights.sum():
+    together = _Compared(
+        np.concatenate([one.idle for one in apart.values()]),
+        np.concatenate([one.longer_s for one in apart.values()]),
+        np.concatenate([one.weights for one in apart.values()]),
+        sum(one.instances for one in apart.values()),
+    )
+    each = together.slope_s()
+    freedom = together.idle.size - together.instances - 1
+    if each is None or each.value <= 0 or stdtr(freedom, -each.value / max(each.error, 1e-300)) > SIGNIFICANT:
         return None
-    slope_s = float(weights @ (idle * longer_s)) / spread
-    error_s = float(np.sqrt(weights @ (longer_s - slope_s * idle) ** 2 / freedom / spread))
-    if slope_s <= 0 or stdtr(freedom, -slope_s / max(error_s, 1e-300)) > SIGNIFICANT:
+    alone = {name: one.slope_s() for name, one in apart.items()}
+    showing = {name for name, own in alone.items() if own and own.value + CONTRADICTS * own.error >= 0.99 * each.value}
+    return Waking(each, frozenset(showing))
+
+
+def _compared(samples: Sequence[OperatorSample], tuples: Floats) -> _Compared | None:
+    """Of one operator; None where no instance was sampled more than once."""
+    of: dict[tuple[int, int | None], list[int]] = {}
+    for at, sample in enumerate(samples):
+        if tuples[at] > 0 and sample.busy_s > 0:
+            of.setdefault((sample.index, sample.parallelism), []).append(at)
+    parts = []
+    for places in (places for places in of.values() if len(places) > 1):
+        counts = tuples[places]
+        idle = np.array([_idle_share(samples[at]) for at in places])
+        each_s = np.array([samples[at].busy_s for at in places]) / counts
+        mean_s = float(np.average(each_s, weights=counts))
+        parts.append((idle - np.average(idle, weights=counts), each_s - mean_s, counts / mean_s**2))
+    if not parts:
         return None
-    return Waking(measured(slope_s, error_s, freedom))
-
-
-def _instances(
-    topology: Topology, used: Mapping[str, Sequence[OperatorSample]], tuples: Mapping[str, Floats]
-) -> Iterator[tuple[Floats, Floats, Floats]]:
-    """Of each that was sampled more than once: idle shares, busy seconds a tuple, and tuples."""
-    for name, samples in used.items():
-        if len(topology.inputs(name)) != 1:
-            continue
-        of: dict[tuple[int, int | None], list[int]] = {}
-        for at, sample in enumerate(samples):
-            if tuples[name][at] > 0 and sample.busy_s > 0:
-                of.setdefault((sample.index, sample.parallelism), []).append(at)
-        for places in of.values():
-            if len(places) > 1:
-                counts = tuples[name][places]
-                busy_s = np.array([samples[at].busy_s for at in places])
-                yield np.array([_idle_share(samples[at]) for at in places]), busy_s / counts, counts
-
-
-def _within(idle: Floats, each_s: Floats, counts: Floats) -> tuple[Floats, Floats, Floats]:
-    """By how much each sample of an instance differs from their mean, and what it weighs."""
-    mean_s = float(np.average(each_s, weights=counts))
-    return idle - np.average(idle, weights=counts), each_s - mean_s, counts / mean_s**2
+    idle, longer_s, weights = (np.concatenate(each) for each in zip(*parts, strict=True))
+    return _Compared(idle, longer_s, weights, len(parts))
 
 
 def _idle_share(sample: OperatorSample) -> float:

@@ -139,7 +139,7 @@ class LinearFlows:
         of = self._limit_of_row
         rows = slice(*np.searchsorted(of, (among.start, among.stop)).tolist())
         base, more = (np.einsum("cri,ci->cr", self.rows[:, rows], each) for each in (base_per_s, more_per_s))
-        over = base + more > 1 / FULL
+        over = (base + more > 1 / FULL) & (more > 0)
         parts = np.where(over, np.maximum(1 - base, 0) / np.where(over, more, 1), 1)
         first = parts.argmin(axis=1)
         return parts[np.arange(len(parts)), first], of[rows][first]

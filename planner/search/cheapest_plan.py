@@ -85,7 +85,7 @@ def strongest_plan(
         return best, low
     if limits.max_latency_s is None:
         raise ModelError(f"no plan of topology {topology.name!r} is within the limits: {best}")
-    return strongest_plan(topology, profiles, load_per_s, replace(limits, max_latency_s=None))
+    return strongest_plan(topology, profiles, load_per_s, replace(limits, max_latency_s=None), arrival_cv2)
 
 
 def one_fewer(

@@ -51,6 +51,12 @@ def test_section__becomes_the_source_that_its_kind_names(tmp_path: Path, section
         assert place in source.place
 
 
+def test_a_mistyped_column__is_named_with_its_remedy(tmp_path: Path) -> None:
+    section = EVENTS | {"columns": {"time": "at", "source": "feed", "sorce": "feed"}}
+    with pytest.raises(FileError, match=r"columns\.sorce is not a known field; remove it or correct its name"):
+        config(tmp_path, section)
+
+
 def test_storm__alone_has_to_be_read_steadily(tmp_path: Path) -> None:
     told = {}
     for section in (PROMETHEUS, HERON, STORM, KAFKA, EVENTS):

@@ -67,6 +67,43 @@ def test_instances_that_differ__are_compared_with_themselves_alone() -> None:
     assert made.profiles["b"].service_s == pytest.approx(42 / 10_000)
 
 
+def test_an_operator_that_shows_none__keeps_its_service_time() -> None:
+    """c takes in several at once, so that hardly a tuple wakes it: 20 ms each at any load."""
+    first = [one for one in at_loads(1000, 4000, 6000, wake_s=0.0005) if one.operator != "c"]
+    second = [busy("c", count, 0.02 * count, 60.0 * at) for at, count in enumerate((500.0, 1500.0, 2500.0))]
+    made = calibrated(LINE, [*first, *second], DECLARED)
+    assert "waking an idle one" in made.operators["b"].notes[-1]
+    assert made.profiles["c"].service_s == pytest.approx(0.02)
+    assert not made.operators["c"].notes
+
+
+def test_operators_with_several_inputs__keep_their_service_time() -> None:
+    join = Topology("join", tuple(map(Operator, "abcd")), (Stream("a", "b"), Stream("b", "c"), Stream("d", "c")))
+    declared = {name: OperatorProfile(name, 1.0) for name in "abcd"}
+    samples = [one for one in at_loads(1000, 4000, 6000, wake_s=0.0005) if one.operator == "b"]
+    joined = [busy("c", 1000, 4.0, 0.0), busy("c", 1000, 4.0, 60.0)]
+    made = calibrated(join, [*samples, *joined], declared)
+    assert 1000 * made.profiles["b"].service_s == pytest.approx(4.0)
+    assert 1000 * made.profiles["c"].service_s == pytest.approx(4.0)
+
+
+def test_second_moments__lose_what_waking_adds_to_them() -> None:
+    moments = []
+    for one in at_loads(1000, 4000, 6000, wake_s=0.0005):
+        idle = 1 - one.busy_s / SPAN_S
+        # Constant services: E[(s + w)²] of those that wake, s² of the others.
+        s = 0.008 if one.operator == "c" else 0.004
+        moments.append(replace(one, service_second_moment_s2=(1 - idle) * s**2 + idle * (s + 0.0005) ** 2))
+    made = calibrated(LINE, [one for one in moments if one.operator != "a"], DECLARED)
+    assert [made.profiles[name].service_cv2 for name in "bc"] == pytest.approx([0.0, 0.0], abs=1e-9)
+
+
+def test_a_span_that_was_busy_without_a_tuple__is_no_matter() -> None:
+    samples = at_loads(1000, 4000, 6000, wake_s=0.0005)
+    made = calibrated(LINE, [*samples, busy("b", 0, 1.0, 180.0)], DECLARED)
+    assert 1000 * made.profiles["b"].service_s == pytest.approx(4.0)
+
+
 def simulated(rng: np.random.Generator, load: float, began_s: float, wake_s: float) -> OperatorSample:
     """An instance of 4 ms exponential services which a tuple that finds it idle wakes first, over some 60 s."""
     count = round(60 * load / 0.004)

@@ -51,4 +51,4 @@ def test_calibrate__finds_the_service_times_of_a_running_job(
         assert told["used"] >= 3
         low, high = told["intervals"]["service_s"]
         assert low < told["service_s"] < high
-    assert made["offered"][SOURCE]["rate_per_s"] > 50
+    assert made["offered"][SOURCE]["rate_per_s"] > 50 / stretch.factor

@@ -97,7 +97,7 @@ def test_samples__give_the_service_times_that_the_job_was_told_to_take(
     # Whole buffers are counted as they leave: some tens of words at the edges of the span.
     assert profiles[SPLIT].selectivity[f"{SPLIT}->{COUNT}"] == pytest.approx(5.0, rel=0.02)
     sources = [sample for sample in samples if sample.operator == SOURCE]
-    assert sum(s.records_in / s.span_s for s in sources) == pytest.approx(200, rel=0.05 * stretch.factor)
+    assert 0.95 * 200 / stretch.factor < sum(s.records_in / s.span_s for s in sources) < 1.05 * 200
 
 
 def test_job__that_is_cancelled_is_down_and_fails_what_was_asked_of_it(

@@ -58,16 +58,17 @@ def test_modeled_job__takes_the_times_and_gives_the_items_that_it_was_told_to(
     assert max(spans_s) - min(spans_s) < 1.0  # counters of all vertices are of the same two moments, 2 s apart or more
     latencies_s = running.latencies_s(since_s, time.time() - 1.0)
     profiles = calibrated(TOPOLOGY, samples, JOB.declared_profiles(), warm_s=3.0).profiles
-    # 80 and 40 arrivals a second, for ten seconds or more: ±3.5 and ±5 % (one standard deviation) if Poisson.
-    assert throughput_per_s(samples, "orders") == pytest.approx(80, rel=0.14)
-    assert throughput_per_s(samples, "clicks") == pytest.approx(40, rel=0.2)
+    # 80 and 40 arrivals a second, for ten seconds or more: ±3.5 and ±5 % (one standard deviation) if Poisson. Where the
+    # machine is late, the sources are.
+    assert 0.86 * 80 / stretch.factor < throughput_per_s(samples, "orders") < 1.14 * 80
+    assert 0.8 * 40 / stretch.factor < throughput_per_s(samples, "clicks") < 1.2 * 40
     # ±2.5 and ±1.8 %; a machine that is late adds to it, and never takes from it.
     assert 0.8 * 0.008 < profiles["check"].service_s < 1.2 * 0.008 * stretch.factor
     assert 0.8 * 0.004 < profiles["settle"].service_s < 1.2 * 0.004 * stretch.factor
     assert profiles["check"].selectivity["check->settle"] == pytest.approx(1.5, rel=0.1)
     # 120 orders and 40 clicks a second reach the sink. A click works 4 ms there, an order 8 ms before that: 10 ms on
     # average without any wait. `settle` is 64 % busy: it is full on a machine that is half as late again.
-    assert latencies_s.size > 160 * 8
+    assert latencies_s.size > 160 * 8 / stretch.factor
     assert latencies_s.mean() > 0.009
     assert latencies_s.mean() < 1.0 or stretch.factor > 1.5
     assert float(np.quantile(latencies_s, 0.95)) > 1.5 * float(np.median(latencies_s))

@@ -14,7 +14,8 @@ QUANTILES: tuple[float, ...] = (0.5, 0.9, 0.95, 0.99)
 HORIZONS_S: tuple[int, ...] = (900, 3600, 21600, 86400)
 
 
-@with_config(ConfigDict(extra="forbid"))
+# JSON has no infinity: as in forecast.json, it is written as text.
+@with_config(ConfigDict(extra="forbid", ser_json_inf_nan="strings"))
 @dataclass(frozen=True)
 class BacktestScore:
     """How a forecaster did at one horizon, over rolling origins that came after what it was trained on.

@@ -1,8 +1,8 @@
 """What waking an idle instance adds to the busy seconds of a tuple, told by samples at several loads.
 
 Engines that count an instance as busy from when a tuple arrives count the time until its thread runs, too (Flink ends
-its idle time in the thread that hands the tuple over: `StreamTask.ResumeWrapper`). Who finds the instance at work is spared that: a tuple keeps it
-busy for s + w · idle share, and at its maximum, where it is never idle, for s alone.
+its idle time in the thread that hands the tuple over: `StreamTask.ResumeWrapper`). Who finds the instance at work is
+spared that: a tuple keeps it busy for s + w · idle share, and at its maximum, where it is never idle, for s alone.
 """
 
 from collections.abc import Mapping, Sequence

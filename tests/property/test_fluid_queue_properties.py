@@ -98,6 +98,7 @@ def test_step__loses_and_invents_no_tuple(case: Case, steps: list[tuple[float, f
 
 
 @given(cases(), st.floats(0.1, 0.999))
+@pytest.mark.slow
 def test_step__below_saturation_leaves_no_backlog_and_is_as_busy_as_evaluate_says(case: Case, scale: float) -> None:
     estimate = case.estimate(scale)
     done = step(case.network, [0.0] * len(case.unit_per_s), case.arrivals(scale), STEP_S)

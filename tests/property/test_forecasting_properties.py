@@ -110,6 +110,7 @@ def test_any_history__is_forecast_soundly_or_refused_in_words(history: ArrivalSe
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("more", WINDOWS)
+@pytest.mark.slow
 def test_more_history_of_any_kind__changes_no_shape(more: str, kind: str) -> None:
     known = counts_of("as usual", 5 * 96)
     assert_is_sound(forecast_of(series_of(known)))
@@ -186,6 +187,7 @@ def test_twice_the_load__has_about_twice_the_peak(seed: int, doublings: int) -> 
 
 @settings(quick, max_examples=4)
 @given(st.integers(0, 99))
+@pytest.mark.slow
 def test_a_stored_snapshot_and_what_was_trained_on_it__say_the_same_each_time_they_are_asked(seed: int) -> None:
     counts = counts_of("as usual", 4 * 96, seed).astype(np.int64)
     rows = history_rows("shop", "web", counts, np.array([[0, 2**62]]), start=MONDAY, window_s=WINDOW_S)

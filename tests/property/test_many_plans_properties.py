@@ -55,6 +55,7 @@ def more_of(plan: PhysicalPlan, more: int) -> PhysicalPlan:
 
 @settings(max_examples=15, deadline=None)
 @given(cases(), st.randoms(use_true_random=False))
+@pytest.mark.slow
 def test_order_of_plans_and_loads__changes_nothing(case: Case, random: object) -> None:
     topology, profiles, plan, full = case
     plans = [plan, more_of(plan, 1), more_of(plan, 5), plan]

@@ -65,6 +65,7 @@ def test_more_load__never_lowers_utilisation_or_wait(case: Case, factor: float) 
 
 
 @given(cases(), st.floats(0.2, 5.0))
+@pytest.mark.slow
 def test_maximum_sustainable_throughput__depends_on_the_mix_not_on_the_load(case: Case, factor: float) -> None:
     topology, profiles, plan, load = case
     one = evaluate(topology, profiles, plan, load).mst_per_s
@@ -83,6 +84,7 @@ def test_throughput__never_exceeds_what_is_offered_and_saturates_no_instance(cas
 
 
 @given(cases())
+@pytest.mark.slow
 def test_doubling_every_shuffled_operator__never_lowers_what_it_sustains(case: Case) -> None:
     topology, profiles, plan, load = case
     wider = PhysicalPlan("random", {name: 2 * count for name, count in plan.parallelism.items()})
@@ -91,6 +93,7 @@ def test_doubling_every_shuffled_operator__never_lowers_what_it_sustains(case: C
 
 
 @given(cases(), st.data())
+@pytest.mark.slow
 def test_one_more_instance__never_lowers_what_is_sustained(case: Case, data: st.DataObject) -> None:
     # Where keys are known this need not be so: by the hash of one more instance two heavy keys may fall together.
     topology, profiles, plan, load = case

@@ -255,6 +255,7 @@ def check(question: Question) -> None:
 
 @settings(max_examples=15, deadline=None)
 @given(questions(st.none(), windows=False))
+@pytest.mark.slow
 def test_schedule__is_what_it_says_of_itself(question: Question) -> None:
     check(question)
 

@@ -95,6 +95,7 @@ def test_plan__comes_back_from_json_as_it_was(plan: PhysicalPlan) -> None:
 
 @settings(max_examples=60)
 @given(SCHEDULES)
+@pytest.mark.slow
 def test_schedule__comes_back_from_json_as_it_was(schedule: ScalingSchedule) -> None:
     assert schedule_from_json(json.loads(json.dumps(schedule_to_json(schedule), allow_nan=False))) == schedule
 

@@ -58,6 +58,7 @@ def sites(draw: st.DrawFn, topology: Topology) -> Site:
 
 @settings(max_examples=6)
 @given(cases(), st.data(), st.integers(0, 2**32 - 1))
+@pytest.mark.slow
 def test_bulk__says_of_placements_what_each_says_alone(case: Case, data: st.DataObject, seed: int) -> None:
     rng = np.random.default_rng(seed)
     chosen = [data.draw(st.sampled_from(case.plans())) for _ in range(3)]

@@ -25,6 +25,7 @@ HEAVY = {"airflow", "mlflow", "prophet", "pyspark", "scipy.signal", "scipy.stats
     ],
     ids=["every command", "help"],
 )
+@pytest.mark.slow
 def test_what_is_asked_for_often__imports_nothing_heavy(code: str, never: set[str]) -> None:
     code = f"import sys\ntry: {code}\nfinally: print(sorted(sys.modules))"
     result = subprocess.run([sys.executable, "-c", code], cwd=PROJECT, capture_output=True, text=True, check=True)

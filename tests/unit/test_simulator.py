@@ -141,6 +141,7 @@ def test_record__counts_missing_time_as_unknown_and_without_arrivals(tmp_path: P
     assert record.offered["ingest"][60:].sum() == 0
 
 
+@pytest.mark.slow
 def test_state__does_not_depend_on_how_often_it_was_asked(tmp_path: Path) -> None:
     truth = _calls_per_s(14.0, 17.0)
     records = []

@@ -126,6 +126,7 @@ COUNTS = st.one_of(
 
 @given(counts=st.lists(COUNTS, min_size=1, max_size=60), width_h=st.sampled_from([1, 2, 3, 5, 24]))
 @settings(max_examples=30, deadline=None)
+@pytest.mark.slow
 def test_bins__of_any_width_keep_every_event_window_and_peak(
     tmp_path_factory: pytest.TempPathFactory, counts: Sequence[Count], width_h: int
 ) -> None:

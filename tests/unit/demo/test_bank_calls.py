@@ -61,6 +61,7 @@ def test_copies__are_one_percent_and_the_same_in_every_field(week: list[CallDay]
     assert set(rows["feed"].to_pylist()) == {FEED}
 
 
+@pytest.mark.slow
 def test_rows__come_in_no_order_of_time(week: list[CallDay]) -> None:
     delivered_us = week[-1].delivered["called_at"].cast("int64").to_numpy()
     # Of neighbours in random order, half are in order of time; 30 000 of them deviate by less than 2 %.

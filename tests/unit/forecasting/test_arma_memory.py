@@ -25,6 +25,7 @@ def responses(ar1: float, ar2: float, ma1: float, count: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize("process", PROCESSES, ids=str)
+@pytest.mark.slow
 def test_the_fit__agrees_with_maximum_likelihood_within_the_sampling_error(process: tuple[float, float, float]) -> None:
     errors = simulated(*process, size=4000)
     memory = arma_memory(errors)

@@ -171,6 +171,7 @@ def test_the_transform__is_the_same_for_the_same_series() -> None:
     assert chosen_transform(swinging) == chosen_transform(swinging)
 
 
+@pytest.mark.slow
 def test_prophet__names_a_series_on_which_its_optimiser_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     from prophet import Prophet
 

@@ -91,6 +91,7 @@ def test_dispersion__concludes_nothing_from_few_or_missing_counts() -> None:
 
 
 @pytest.mark.parametrize("mean_s", [0.2, 2.0])
+@pytest.mark.slow
 def test_dispersion__of_windows_much_longer_than_bursts_takes_the_rate_as_on_half_of_the_time(mean_s: float) -> None:
     # variance · memory is all that they tell, ⅓ · ¼ mean_s: on for half of the time, 1 · ½ of a sixth of mean_s
     counts = window_counts(np.random.default_rng(6), Bursts(0.75, 4 / 3, mean_s), 100.0, 60.0, 7 * 1440)

@@ -287,6 +287,7 @@ def test_second_moment_of_one_sample__is_as_sure_as_of_log_normal_times() -> Non
 
 
 @pytest.mark.parametrize("spans", [1, 2, 3, 4])
+@pytest.mark.slow
 def test_cv2_of_heavy_tails__is_held_by_intervals_of_few_samples(spans: int) -> None:
     # Log-normal of cv² 4: spread √ln 5 of the logarithm
     rng = np.random.default_rng(13)

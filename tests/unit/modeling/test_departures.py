@@ -54,6 +54,7 @@ def test_thinning_and_merging__are_those_of_long_spans() -> None:
 @pytest.mark.parametrize(
     ("utilisations", "cs2"), [([0.85] * 5, 0.1), ([0.85] * 5, 0.25), ([0.5] * 4, 0.1), ([0.6, 0.85, 0.7, 0.85], 0.5)]
 )
+@pytest.mark.slow
 def test_latency_of_a_line__is_within_a_twentieth_of_a_simulation(utilisations: list[float], cs2: float) -> None:
     rng, count, runs = np.random.default_rng(6), 200_000, []
     for _ in range(4):

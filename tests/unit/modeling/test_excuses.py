@@ -54,6 +54,7 @@ def test_excuse__names_value_bound_and_the_least_change() -> None:
     assert found[0].plan_id == plan.plan_id
 
 
+@pytest.mark.slow
 def test_excuse__of_a_latency_adds_what_helps_and_no_more() -> None:
     topology, profiles, plan = wide()
     targets = Targets(max_latency_s=0.045)

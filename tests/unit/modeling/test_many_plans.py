@@ -270,6 +270,7 @@ def packed(topology: Topology, counts: dict[str, int], nodes: list[str]) -> Phys
     )
 
 
+@pytest.mark.slow
 def test_packed_plans__deal_to_their_own_workers_and_wait_on_slower_nodes() -> None:
     streams = (Stream("a", "b", Grouping.LOCAL_OR_SHUFFLE), Stream("b", "c", Grouping.FIELDS))
     topology = Topology("packed", tuple(map(Operator, "abc")), streams, Engine.STORM)

@@ -121,6 +121,7 @@ def test_network__keeps_what_was_measured_and_takes_the_median_of_several() -> N
     assert network.bandwidth_mbit_per_s[0, 1] == math.inf
 
 
+@pytest.mark.slow
 def test_pair__that_was_not_measured_is_estimated_from_the_others() -> None:
     # a 3-4-5 lattice of sites on a plane, one pair left out
     at = {f"n{x}{y}": (3.0 * x, 4.0 * y) for x in range(3) for y in range(3)}
@@ -155,6 +156,7 @@ def test_bandwidth__of_a_pair_not_measured_is_that_of_its_slower_node_at_its_bes
     assert network.estimate_error == math.inf
 
 
+@pytest.mark.slow
 def test_vivaldi__finds_the_height_of_a_node_behind_a_slow_access_link() -> None:
     # seven sites on a plane, and among them one with 20 ms of access link; at the rim its place could stand in for that
     rng = np.random.default_rng(4)

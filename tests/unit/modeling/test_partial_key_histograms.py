@@ -48,6 +48,7 @@ def busiest(shape: str, parallelism: int) -> npt.NDArray[np.float64]:
 
 @pytest.mark.parametrize("parallelism", [4, 8, 12])
 @pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.slow
 def test_busiest_instance__is_as_busy_as_keys_that_are_hashed_make_it_on_average(shape: str, parallelism: int) -> None:
     true = busiest(shape, parallelism)
     error = float(true.std() / SETS**0.5)
@@ -112,6 +113,7 @@ def test_distinct_keys__fewer_than_are_named_are_refused() -> None:
         KeyHistogram({}, distinct_keys=0)
 
 
+@pytest.mark.slow
 def test_estimate__with_the_number_of_keys_is_that_of_all_keys_and_names_the_stream() -> None:
     topology = Topology("t", (Operator("in"), Operator("count")), (Stream("in", "count", Grouping.FIELDS),))
     plan = PhysicalPlan("t", {"in": 1, "count": 8})

@@ -111,6 +111,7 @@ def test_wait_behind_several_senders__is_the_simulated_one(senders: int, receive
 
 @pytest.mark.parametrize("made", [0.5, 1.0, 4.0])
 @pytest.mark.parametrize("grouping", [g for g in Grouping if g is not Grouping.CUSTOM])
+@pytest.mark.slow
 def test_many_plans__take_the_same_variability(grouping: Grouping, made: float) -> None:
     """The mean latency of evaluate_many is that of the closed form at every instance, weighed by what it is given."""
     plans = [(1, 2, 3), (2, 4, 4), (3, 2, 6), (2, 6, 2), (1, 1, 1)]

@@ -116,6 +116,7 @@ def simulated(rng: np.random.Generator, load: float, began_s: float, wake_s: flo
     return replace(busy("b", count, busy_s, began_s), span_s=span_s)
 
 
+@pytest.mark.slow
 def test_simulated_instances__give_the_service_time_they_had_within_its_interval() -> None:
     rng = np.random.default_rng(3)
     found = []

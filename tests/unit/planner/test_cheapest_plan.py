@@ -25,6 +25,7 @@ def test_parallelism__is_the_smallest_with_headroom(pair: Topology, pair_profile
     assert plan.parallelism == {"source": 1, "work": 10}
 
 
+@pytest.mark.slow
 def test_plan__equals_the_best_of_all_plans_tried_one_by_one() -> None:
     topology = Topology(
         "t",

@@ -128,6 +128,7 @@ def test_alternatives__are_costed_over_the_same_demand(pair: Topology, pair_prof
     assert schedule.cost_instance_hours == pytest.approx(26)
 
 
+@pytest.mark.slow
 def test_search__finds_the_best_of_all_ways_to_cut_a_small_horizon(pair: Topology, pair_profiles: Profiles) -> None:
     """Against brute force: every sequence of plans over six slots, with the same prices."""
     rates = [0.8, 2.5, 6.0, 6.5, 1.5, 0.8]
@@ -174,6 +175,7 @@ def test_a_rescale__misses_no_time_that_is_missed_anyway(pair: Topology, pair_pr
     assert schedule.short_s == 8 * 900
 
 
+@pytest.mark.slow
 def test_a_latency_that_no_plan_holds__is_left_free_and_excused(pair: Topology, pair_profiles: Profiles) -> None:
     # The service alone takes a second.
     schedule = schedule_for(pair, pair_profiles, [8.5] * 8, work=1, limits=Limits(max_latency_s=0.5))

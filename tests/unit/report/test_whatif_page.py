@@ -128,6 +128,7 @@ def keyed(shares: dict[str, float], count: int) -> WhatIf:
     return evaluated(WhatIf(topology, profiles, plans, dict.fromkeys(plans), {"read": 400.0}))  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_utilisation__shows_each_instance_where_keys_are_uneven() -> None:
     shown = lines(page_of(keyed({"often": 0.5}, 4)), UTILISATION)
     assert len(shown["instances of plan"][0]) == 4
@@ -329,6 +330,7 @@ def test_page__tells_what_leaving_the_running_plan_costs() -> None:
     assert "down recovery" in text
 
 
+@pytest.mark.slow
 def test_page__of_many_plans_draws_the_first_and_tables_all() -> None:
     page = page_of(what_if({f"plan {count}": count for count in range(1, 11)}))
     assert "2 plans more not drawn here and below." in page.text

@@ -83,6 +83,29 @@ class LinearFlows:
         """The part of each limit that is in use, in one case."""
         return [max([dot(row, inputs_per_s) for row in rows]) for rows in self._weights]
 
+    def let_in_one(self, base_per_s: Sequence[float], more_per_s: Sequence[float]) -> tuple[list[float], list[int]]:
+        """`let_in` of one case, quicker for the few limits that there are: what of more each source takes in, and the
+        numbers of the limits that are full then.
+        """
+        if self.windows:
+            parts_per_s, limits = self.let_in(np.array([base_per_s]), np.array([more_per_s]))
+            return list(parts_per_s[0].tolist()), list(np.flatnonzero(limits[0]).tolist())
+        more, full = list(more_per_s), list[int]()
+        before = [[dot(row, base_per_s) for row in rows] for rows in self._weights]
+        for among in (range(self.operators), range(self.operators, len(self._weights))):
+            for _ in among:
+                part, limit = 1.0, 0
+                for number in among:
+                    for row, used in zip(self._weights[number], before[number], strict=True):
+                        added = dot(row, more)
+                        if added > 0 and used + added > 1 / FULL and (left := max(1 - used, 0.0) / added) < part:
+                            part, limit = left, number
+                if part >= FULL:
+                    break
+                full.append(limit)
+                more = [each * part if slow else each for each, slow in zip(more, self.slowed[limit], strict=True)]
+        return more, sorted(set(full))
+
     def let_in(self, base_per_s: Floats, more_per_s: Floats) -> tuple[Floats, Flags]:
         """What of more than a base each source takes in under backpressure, shape (cases, sources), and which limits
         are full then, shape (cases, limits): the fixed point at which no limit is exceeded. The base is taken in whole.
@@ -162,6 +185,11 @@ class LinearFlows:
     @cached_property
     def _limit_of_row(self) -> Ints:
         return np.repeat(np.arange(len(self.first_row)), np.diff([*self.first_row, self.rows.shape[1]]))
+
+    @cached_property
+    def slowed(self) -> tuple[tuple[bool, ...], ...]:
+        """`slows` as plain values."""
+        return tuple(map(tuple, self.slows.tolist()))
 
     @cached_property
     def _weights(self) -> tuple[tuple[Weights, ...], ...]:

@@ -1,5 +1,6 @@
 """The arrivals that the simulator replays: piecewise constant rates, one per window and source."""
 
+import math
 from bisect import bisect_right
 from collections.abc import Mapping
 from datetime import datetime
@@ -50,6 +51,17 @@ class ArrivalTrace:
         """Tuples that arrive in [from_s, to_s)."""
         rates_per_s = self._rate_per_s
         return sum(rates_per_s[w] * s for w, s in self._windows(from_s, to_s) if 0 <= w < len(rates_per_s))
+
+    def rate_per_s(self, at_s: float) -> float:
+        window = int((at_s - self._start_s) // self._window_s)
+        return self._rate_per_s[window] if 0 <= window < len(self._rate_per_s) else 0.0
+
+    def steady_until_s(self, at_s: float) -> float:
+        """The end of the window in which a moment lies, or of the time in which nothing comes."""
+        window = int((at_s - self._start_s) // self._window_s)
+        if window >= len(self._rate_per_s):
+            return math.inf
+        return self._start_s + (max(-1, window) + 1) * self._window_s
 
     def known(self, from_s: float, to_s: float) -> bool:
         """Whether the trace tells of all of [from_s, to_s)."""

@@ -98,10 +98,9 @@ class FluidNetwork:
             taken_per_s = tuple(map(add, base_per_s, more_per_s))
             if max(self.linear.used(self.linear.inputs_per_s(taken_per_s))) <= 1 / FULL:
                 return Limited(taken_per_s, (), (False,) * len(taken_per_s))
-            parts_per_s, full = self.linear.let_in(np.array([base_per_s]), np.array([more_per_s]))
-            slowed = self.linear.slows[full[0]].any(axis=0)
-            taken_per_s = tuple(map(add, base_per_s, parts_per_s[0].tolist()))
-            return Limited(taken_per_s, tuple(np.flatnonzero(full[0]).tolist()), tuple(slowed.tolist()))
+            parts_per_s, full = self.linear.let_in_one(base_per_s, more_per_s)
+            slowed = tuple([any(of) for of in zip(*(self.linear.slowed[limit] for limit in full), strict=True)])
+            return Limited(tuple(map(add, base_per_s, parts_per_s)), tuple(full), slowed or (False,) * len(base_per_s))
 
         return lru_cache(_REMEMBERED)(limited)
 

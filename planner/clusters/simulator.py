@@ -4,6 +4,7 @@ It stands in for a cluster in demonstrations, back-tests and tests. It is advanc
 the truth from the moment it was left at up to the clock's present. All processes that use its folder share its state.
 """
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,11 +22,36 @@ from modeling.inputs.topology import Topology
 from planner.clock import Clock
 from planner.clusters.arrival_trace import ArrivalTrace, TrueArrivals, arrival_traces
 from planner.clusters.cluster import Accepted, ClusterState, Failed, Pending, Refusal, Status, Verified
+from planner.clusters.engine_terms import EngineTerms
 from planner.clusters.fluid_queues import FluidNetwork, channels_of, fluid_network
 from planner.clusters.simulator_record import SimulatorRecord, record_of
-from planner.clusters.simulator_state import STEP_S, SimulatorState, Totals, advanced, rescaled, started
+from planner.clusters.simulator_state import STEP_S, SimulatorState, Totals, advanced, asked, started
 from planner.clusters.simulator_store import SimulatorStore, SimulatorTransaction
 from planner.errors import ClusterError
+
+
+class _SteadyWorld:
+    """Nothing goes wrong in it. Networks are compiled once."""
+
+    calm_s = STEP_S
+
+    def __init__(self, topology: Topology, profiles: Profiles, terms: EngineTerms) -> None:
+        self.topology, self.terms, self._profiles = topology, terms, profiles
+        self._networks: dict[tuple[int, ...], FluidNetwork] = {}
+
+    def network(self, parallelism: Mapping[str, int], at_s: float = 0.0) -> FluidNetwork:
+        """Raises ModelError for a parallelism that does not fit."""
+        counts = tuple(parallelism[name] for name in self.topology.order)
+        if counts not in self._networks:
+            plan = PhysicalPlan(self.topology.name, dict(zip(self.topology.order, counts, strict=True)))
+            self._networks[counts] = fluid_network(self.topology, self._profiles, plan)
+        return self._networks[counts]
+
+    def turn_s(self, after_s: float) -> float:
+        return math.inf
+
+    def fails(self, at_s: float) -> bool:
+        return False
 
 
 @dataclass(frozen=True)
@@ -60,12 +86,11 @@ class SimulatedCluster:
         self._profiles = profiles
         self._initial = initial
         self._slots = slots
-        self._downtime_s = downtime_s
+        self._world = _SteadyWorld(topology, profiles, EngineTerms(downtime_s))
         self._truth = truth
         self._clock = clock
         self._store = SimulatorStore(folder / "simulator.db")
-        self._networks: dict[tuple[int, ...], FluidNetwork] = {}
-        self._network(initial.parallelism)
+        self._world.network(initial.parallelism)
 
     def state(self) -> ClusterState:
         with self._present() as moment:
@@ -97,7 +122,7 @@ class SimulatedCluster:
                 f"simulator of topology {self._topology.name!r} has measured nothing since the plan began to run at "
                 f"{_datetime(since_s)}; ask again {STEP_S} s later"
             )
-        return self._samples(self._network(state.parallelism), totals, measured_s)
+        return self._samples(self._world.network(state.parallelism), totals, measured_s)
 
     def apply(self, plan: PhysicalPlan, *, expected: PhysicalPlan) -> Accepted | Refusal:
         with self._present() as moment:
@@ -155,7 +180,7 @@ class SimulatedCluster:
         stored = transaction.load()
         if stored is None:
             first = dict(self._initial.parallelism)
-            state = started(self._network(first), first, now.timestamp())
+            state = started(self._world.network(first), first, now.timestamp())
             transaction.save(self._identity, state, [])
             return state
         identity, state = stored
@@ -169,15 +194,14 @@ class SimulatedCluster:
                 f"simulator of topology {self._topology.name!r} is at {_datetime(state.at_s)}, but the clock shows "
                 f"{now}; move the clock on, or delete {self._store.path} to start anew"
             )
-        network = self._network(state.parallelism)
-        moved, minutes = advanced(state, network, self._traces, now.timestamp(), exactly=exactly)
+        moved, minutes = advanced(state, self._world, self._traces, now.timestamp(), exactly=exactly)
         if moved.at_s > state.at_s:
             transaction.save(self._identity, moved, minutes)
         return moved
 
     def _rescale(self, moment: _Moment, plan: PhysicalPlan) -> Accepted:
         state = self._advanced(moment.transaction, moment.now, exactly=True)
-        after = rescaled(state, self._network(state.parallelism), dict(plan.parallelism), self._downtime_s)
+        after = asked(state, self._world, dict(plan.parallelism))
         moment.transaction.save(self._identity, after, [])
         return Accepted(plan, self._plan(state.parallelism), moment.now)
 
@@ -205,14 +229,6 @@ class SimulatedCluster:
 
     def _plan(self, parallelism: Mapping[str, int]) -> PhysicalPlan:
         return PhysicalPlan(self._topology.name, {name: parallelism[name] for name in self._topology.order})
-
-    def _network(self, parallelism: Mapping[str, int]) -> FluidNetwork:
-        """Of one parallelism, compiled once. Raises ModelError for one that does not fit."""
-        plan = self._plan(parallelism)
-        counts = tuple(plan.parallelism.values())
-        if counts not in self._networks:
-            self._networks[counts] = fluid_network(self._topology, self._profiles, plan)
-        return self._networks[counts]
 
     @cached_property
     def _identity(self) -> dict[str, object]:

@@ -1,11 +1,14 @@
 """The state of the cluster simulator as a value, and how it moves through time. No clock and no files here."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import astuple, dataclass, field, replace
-from operator import sub
-from typing import Any
+from operator import add, sub
+from typing import Protocol
 
+from modeling.inputs.topology import Topology
 from planner.clusters.arrival_trace import ArrivalTrace
+from planner.clusters.engine_terms import EngineTerms
 from planner.clusters.fluid_queues import FluidNetwork, step
 
 STEP_S = 5
@@ -40,7 +43,7 @@ class Totals:
 class OpenMinute:
     """What is known so far of the minute that has not ended.
 
-    busiest_s: seconds that each operator's busiest instance worked.
+    busiest_s: seconds that each operator's busiest instance worked; blocked_s: that it waited for room downstream.
     unknown_s: seconds of which the truth does not tell.
     """
 
@@ -50,11 +53,28 @@ class OpenMinute:
     max_lag_s: float = 0.0
     down_s: float = 0.0
     unknown_s: float = 0.0
+    blocked_s: tuple[float, ...] = ()
 
     @staticmethod
     def empty(network: FluidNetwork) -> "OpenMinute":
-        sources = (0.0,) * len(network.sources)
-        return OpenMinute(sources, sources, (0.0,) * len(network.operators))
+        sources, operators = (0.0,) * len(network.sources), (0.0,) * len(network.operators)
+        return OpenMinute(sources, sources, operators, blocked_s=operators)
+
+
+@dataclass(frozen=True)
+class Change:
+    """A change of plan that was asked for and has not begun: the job stops for it at stop_s."""
+
+    parallelism: Mapping[str, int]
+    stop_s: float
+
+
+@dataclass(frozen=True)
+class Mark:
+    """What each source had taken in since the simulator began, when a checkpoint began."""
+
+    at_s: float
+    taken: tuple[float, ...]
 
 
 @dataclass(frozen=True)
@@ -63,6 +83,8 @@ class SimulatorState:
 
     change: how many rescales it has seen. parallelism: asked for last. replaced: what ran before that. down_from_s,
     down_until_s: the last downtime (both the start when there was none). content: tuples that wait at each source.
+    asked: the change that is to come. taken: tuples that each source has taken in since the start; marks: the same at
+    the last checkpoints, where the engine has any.
     """
 
     at_s: float
@@ -75,6 +97,9 @@ class SimulatorState:
     content: tuple[float, ...]
     totals: Totals
     minute: OpenMinute
+    asked: Change | None = None
+    taken: tuple[float, ...] = ()
+    marks: tuple[Mark, ...] = ()
 
     @property
     def rescaling(self) -> bool:
@@ -87,7 +112,8 @@ class Minute:
 
     offered, processed: tuples per source. backlog: tuples per source at its end. lag_s: the longest that a tuple had
     waited at a source. busiest_s: per operator, seconds its busiest instance worked. parallelism: at its end.
-    totals, change: the counters at its end, and which plan they belong to.
+    totals, change: the counters at its end, and which plan they belong to. blocked_s: per operator, seconds that it
+    waited for room downstream.
     """
 
     start_s: float
@@ -101,6 +127,34 @@ class Minute:
     known: bool
     change: int
     totals: Totals
+    blocked_s: Mapping[str, float] = field(default_factory=dict)
+
+
+class World(Protocol):
+    """What the simulated job stands in.
+
+    calm_s: longest step while nothing waits, all arrive at one rate and no limit is full: such a step does the same as
+    many short ones, but for rounding.
+    """
+
+    @property
+    def topology(self) -> Topology: ...
+    @property
+    def terms(self) -> EngineTerms: ...
+    @property
+    def calm_s(self) -> float: ...
+
+    def network(self, parallelism: Mapping[str, int], at_s: float) -> FluidNetwork:
+        """Of a parallelism, as it is at a moment."""
+        ...
+
+    def turn_s(self, after_s: float) -> float:
+        """The first moment after that at which networks become others or the job fails; infinite without one."""
+        ...
+
+    def fails(self, at_s: float) -> bool:
+        """Whether the job fails at a turn."""
+        ...
 
 
 @dataclass
@@ -118,76 +172,166 @@ class _Run:
     max_lag_s: float
     down_s: float
     unknown_s: float
+    minute_blocked_s: list[float]
+    position: list[float]
+    marks: list[Mark]
     minutes: list[Minute] = field(default_factory=list)
 
     @staticmethod
-    def of(state: SimulatorState) -> "_Run":
-        offered, processed, busiest_s, *rest = astuple(state.minute)
-        sums = (state.content, *astuple(state.totals), offered, processed, busiest_s)
-        lists: list[Any] = [list(each) for each in sums]
-        return _Run(state.at_s, *lists, *rest)
+    def of(state: SimulatorState, network: FluidNetwork) -> "_Run":
+        minute, totals = state.minute, state.totals
+        return _Run(
+            at_s=state.at_s,
+            content=list(state.content),
+            taken=list(totals.taken),
+            taken_blocked=list(totals.taken_blocked),
+            blocked_s=list(totals.blocked_s),
+            offered=list(minute.offered),
+            processed=list(minute.processed),
+            busiest_s=list(minute.busiest_s),
+            max_lag_s=minute.max_lag_s,
+            down_s=minute.down_s,
+            unknown_s=minute.unknown_s,
+            # Files that were written before know neither of these.
+            minute_blocked_s=list(minute.blocked_s or (0.0,) * len(network.operators)),
+            position=list(state.taken or (0.0,) * len(network.sources)),
+            marks=list(state.marks),
+        )
 
     def totals(self) -> Totals:
         return Totals(tuple(self.taken), tuple(self.taken_blocked), tuple(self.blocked_s))
 
     def open_minute(self) -> OpenMinute:
         sums = (tuple(self.offered), tuple(self.processed), tuple(self.busiest_s))
-        return OpenMinute(*sums, self.max_lag_s, self.down_s, self.unknown_s)
+        told = (self.max_lag_s, self.down_s, self.unknown_s)
+        return OpenMinute(*sums, *told, tuple(self.minute_blocked_s))
 
 
 def started(network: FluidNetwork, parallelism: Mapping[str, int], at_s: float) -> SimulatorState:
     """An empty job that has just begun to run, with no downtime behind it."""
     nothing = (0.0,) * len(network.sources)
     totals, minute = Totals.zero(network), OpenMinute.empty(network)
-    return SimulatorState(at_s, at_s, 0, parallelism, parallelism, at_s, at_s, nothing, totals, minute)
+    begun = (Mark(at_s, nothing),)
+    return SimulatorState(
+        at_s, at_s, 0, parallelism, parallelism, at_s, at_s, nothing, totals, minute, None, nothing, begun
+    )
 
 
 def advanced(
     state: SimulatorState,
-    network: FluidNetwork,
+    world: World,
     traces: Mapping[str, ArrivalTrace],
     to_s: float,
     *,
     exactly: bool = False,
 ) -> tuple[SimulatorState, list[Minute]]:
-    """The state at to_s, and the minutes that ended on the way. network: of the state's parallelism.
+    """The state at to_s, and the minutes that ended on the way.
 
     Only whole steps are made, so the state may stay up to STEP_S behind; exactly=True makes a shorter last step, for
     the moments at which something is done to the simulator.
     """
-    run = _Run.of(state)
-    sources = [traces[name] for name in network.sources]
-    while run.at_s < to_s:
-        end_s = (run.at_s // STEP_S + 1) * STEP_S
-        if run.at_s < state.down_until_s < end_s:
-            end_s = state.down_until_s
-        if end_s > to_s:
-            if not exactly:
-                break
-            end_s = to_s
-        _step(run, network, sources, end_s, up=run.at_s >= state.down_until_s)
-        if end_s % MINUTE_S == 0:
-            _close_minute(run, network, state)
-    moved = replace(state, at_s=run.at_s, content=tuple(run.content), totals=run.totals(), minute=run.open_minute())
-    return moved, run.minutes
+    minutes: list[Minute] = []
+    while True:
+        stop_s = state.asked.stop_s if state.asked is not None else math.inf
+        event_s = min(stop_s, world.turn_s(state.at_s))
+        happens = event_s <= to_s
+        network = world.network(state.parallelism, state.at_s)
+        state, ended = _run(state, network, world, traces, event_s if happens else to_s, exactly=exactly or happens)
+        minutes += ended
+        if not happens:
+            return state, minutes
+        if state.asked is not None and stop_s <= event_s:
+            state = _stopped(state, world, state.asked.parallelism)
+        elif world.fails(event_s):
+            state = _stopped(state, world, state.parallelism)
 
 
-def rescaled(
-    state: SimulatorState, network: FluidNetwork, parallelism: Mapping[str, int], downtime_s: float
-) -> SimulatorState:
-    """The state after a rescale was accepted: down from now (or still down), then under the new parallelism."""
+def asked(state: SimulatorState, world: World, parallelism: Mapping[str, int]) -> SimulatorState:
+    """The state after a change was asked for: at once where nothing has to be waited for, and in place of a change that
+    has not begun.
+    """
+    grows = sum(parallelism.values()) > sum(state.parallelism.values())
+    # Before its first change, a job has nothing to cool down from.
+    free_s = state.down_until_s if state.change else -math.inf
+    stop_s = world.terms.stop_s(state.at_s, free_s, grows=grows)
+    if stop_s <= state.at_s:
+        return _stopped(state, world, parallelism)
+    return replace(state, asked=Change(parallelism, stop_s))
+
+
+def _stopped(state: SimulatorState, world: World, parallelism: Mapping[str, int]) -> SimulatorState:
+    """Down from now on (or still down), then under this parallelism; the same one where the job has failed."""
+    terms, after = world.terms, dict(parallelism)
+    content, taken, marks = state.content, state.taken, state.marks
+    if terms.checkpoints is not None:
+        begun_s = terms.begun_s(state.at_s)
+        marks = tuple(mark for mark in marks if mark.at_s <= begun_s) or marks[:1] or (Mark(state.at_s, taken),)
+        again = tuple(map(sub, taken, marks[-1].taken))
+        content, taken = tuple(map(add, content, again)), marks[-1].taken
+    changes = after != dict(state.parallelism)
     return replace(
         state,
         change=state.change + 1,
-        parallelism=parallelism,
-        replaced=state.parallelism,
+        parallelism=after,
+        replaced=state.parallelism if changes else state.replaced,
         down_from_s=state.down_from_s if state.rescaling else state.at_s,
-        down_until_s=state.at_s + downtime_s,
-        totals=Totals.zero(network),
+        down_until_s=state.at_s + terms.change_s(world.topology, state.parallelism, after),
+        content=content,
+        totals=Totals.zero(world.network(after, state.at_s)),
+        asked=state.asked if not changes else None,
+        taken=taken,
+        marks=marks,
     )
 
 
-def _step(run: _Run, network: FluidNetwork, sources: list[ArrivalTrace], end_s: float, *, up: bool) -> None:
+def _run(
+    state: SimulatorState,
+    network: FluidNetwork,
+    world: World,
+    traces: Mapping[str, ArrivalTrace],
+    to_s: float,
+    *,
+    exactly: bool,
+) -> tuple[SimulatorState, list[Minute]]:
+    """Under one network, without an event in between."""
+    if to_s <= state.at_s:
+        return state, []
+    run = _Run.of(state, network)
+    sources = [traces[name] for name in network.sources]
+    every_s = 0.0 if world.terms.checkpoints is None else world.terms.every_s
+    until_s = to_s if exactly else to_s // STEP_S * STEP_S
+    while run.at_s < until_s:
+        end_s = (run.at_s // STEP_S + 1) * STEP_S
+        up = run.at_s >= state.down_until_s
+        if not up:
+            end_s = min(end_s, state.down_until_s)
+        elif world.calm_s > STEP_S and not any(run.content):
+            end_s = max(end_s, _calm_until_s(run.at_s, network, sources, world.calm_s))
+        _step(run, network, sources, min(end_s, until_s), every_s, up=up)
+        if run.at_s % MINUTE_S == 0:
+            _close_minute(run, network, state)
+    moved = replace(
+        state,
+        at_s=run.at_s,
+        content=tuple(run.content),
+        totals=run.totals(),
+        minute=run.open_minute(),
+        taken=tuple(run.position),
+        marks=tuple(run.marks),
+    )
+    return moved, run.minutes
+
+
+def _calm_until_s(at_s: float, network: FluidNetwork, sources: list[ArrivalTrace], calm_s: float) -> float:
+    """Until when all arrive at one rate that the network takes in; no later than the next multiple of calm_s."""
+    until_s = min((at_s // calm_s + 1) * calm_s, *(trace.steady_until_s(at_s) for trace in sources))
+    rates_per_s = tuple([trace.rate_per_s(at_s) for trace in sources])
+    return at_s if network.limited((0.0,) * len(sources), rates_per_s).full else until_s
+
+
+def _step(
+    run: _Run, network: FluidNetwork, sources: list[ArrivalTrace], end_s: float, every_s: float, *, up: bool
+) -> None:
     span_s = end_s - run.at_s
     arrivals = [trace.arrived(run.at_s, end_s) for trace in sources]
     done = step(network, run.content, arrivals, span_s if up else 0.0)
@@ -197,11 +341,15 @@ def _step(run: _Run, network: FluidNetwork, sources: list[ArrivalTrace], end_s: 
         run.busiest_s[position] += done.busiest_s[position]
         if done.blocked[position]:
             run.blocked_s[position] += span_s
+            run.minute_blocked_s[position] += span_s
             for inlet in inlets:
                 run.taken_blocked[inlet] += done.taken[inlet]
+    if every_s:
+        _mark(run, done.taken, end_s, every_s)
     for source, trace in enumerate(sources):
         run.offered[source] += arrivals[source]
         run.processed[source] += done.taken[source]
+        run.position[source] += done.taken[source]
         if done.content[source] > 0:
             run.max_lag_s = max(run.max_lag_s, trace.age_s(end_s, done.content[source]))
     if not up:
@@ -210,6 +358,16 @@ def _step(run: _Run, network: FluidNetwork, sources: list[ArrivalTrace], end_s: 
         run.unknown_s += span_s
     run.content = done.content
     run.at_s = end_s
+
+
+def _mark(run: _Run, taken: list[float], end_s: float, every_s: float) -> None:
+    """Note what sources had taken in when a checkpoint began; the last two and the one under way are enough."""
+    begin_s = (run.at_s // every_s + 1) * every_s
+    while begin_s <= end_s:
+        part = (begin_s - run.at_s) / (end_s - run.at_s)
+        at = tuple(before + part * more for before, more in zip(run.position, taken, strict=False))
+        run.marks = [*run.marks[-2:], Mark(begin_s, at)]
+        begin_s += every_s
 
 
 def _close_minute(run: _Run, network: FluidNetwork, state: SimulatorState) -> None:
@@ -226,8 +384,10 @@ def _close_minute(run: _Run, network: FluidNetwork, state: SimulatorState) -> No
             known=run.unknown_s == 0,
             change=state.change,
             totals=run.totals(),
+            blocked_s=dict(zip(network.operators, run.minute_blocked_s, strict=True)),
         )
     )
     empty = OpenMinute.empty(network)
     run.offered, run.processed, run.busiest_s = list(empty.offered), list(empty.processed), list(empty.busiest_s)
+    run.minute_blocked_s = list(empty.blocked_s)
     run.max_lag_s = run.down_s = run.unknown_s = 0.0

@@ -1,0 +1,69 @@
+"""How a simulated engine carries out a change of plan, and how it comes back from a failure."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from modeling.inputs.physical_plan import PhysicalPlan
+from modeling.inputs.topology import Topology
+from modeling.rescaling.checkpoints import Checkpoints
+from modeling.rescaling.recovery import check_numbers
+from modeling.rescaling.state import Restored, state_move
+
+
+@dataclass(frozen=True)
+class EngineTerms:
+    """downtime_s: of any change, state apart. lead_s: from asking for more instances until they are there; the old plan
+    runs on meanwhile. cooldown_s: after a change, before the engine begins another. checkpoints: what was processed
+    after the last complete one is processed again after a change or a failure; None: nothing is. restore_s_per_gib: of
+    state that is read again, which lengthens the downtime. state_gib: per operator. restored: which of it is read.
+    """
+
+    downtime_s: float
+    lead_s: float = 0.0
+    cooldown_s: float = 0.0
+    checkpoints: Checkpoints | None = None
+    restore_s_per_gib: float = 0.0
+    state_gib: Mapping[str, float] = field(default_factory=dict)
+    restored: Restored = Restored.WHOLE_JOB
+
+    def __post_init__(self) -> None:
+        for name in ("downtime_s", "lead_s", "cooldown_s", "restore_s_per_gib"):
+            check_numbers("simulated engine", name, getattr(self, name))
+
+    @property
+    def every_s(self) -> float:
+        """From one checkpoint to the next; a job makes one at a time. Infinite without any."""
+        return max(self.checkpoints.interval_s, self.checkpoints.duration_s) if self.checkpoints else math.inf
+
+    def stop_s(self, asked_s: float, free_s: float, *, grows: bool) -> float:
+        """When the job stops for a change. free_s: when the change before it was done. grows: instances are added.
+
+        An engine that rescales on completion of a checkpoint waits for the next one.
+        """
+        ready_s = asked_s + (self.lead_s if grows else 0.0)
+        if self.cooldown_s:
+            ready_s = max(ready_s, free_s + self.cooldown_s)
+        known = self.checkpoints
+        if known is None or not known.rescales_on_completion:
+            return ready_s
+        return math.ceil((ready_s - known.duration_s) / self.every_s) * self.every_s + known.duration_s
+
+    def begun_s(self, stopped_s: float) -> float:
+        """When the last checkpoint began that was complete when the job stopped; they begin at multiples of their
+        interval since the epoch.
+        """
+        known = self.checkpoints
+        if known is None:
+            return stopped_s
+        return math.floor((stopped_s - known.duration_s) / self.every_s) * self.every_s
+
+    def change_s(self, topology: Topology, before: Mapping[str, int], after: Mapping[str, int]) -> float:
+        """Downtime of a change, or of a failure where both are the same: all state is read again then."""
+        if not self.restore_s_per_gib or not any(self.state_gib.values()):
+            return self.downtime_s
+        if dict(before) == dict(after):
+            return self.downtime_s + self.restore_s_per_gib * sum(self.state_gib.values())
+        old, new = (PhysicalPlan(topology.name, counts) for counts in (before, after))
+        move = state_move(topology, self.state_gib, old, [new], restored=self.restored)
+        return self.downtime_s + self.restore_s_per_gib * float(move.restored_gib[0])

@@ -1,0 +1,132 @@
+"""The load of a replay: what arrived at each source in each minute, gaps filled and wide windows told apart."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+import numpy as np
+
+from modeling.arrays import Floats
+from planner.clusters.arrival_trace import ArrivalTrace, CountedArrivals
+from planner.errors import PlanError
+
+MINUTE_S = 60
+MOST_MISSING = 0.1
+"""Share of a trace that may be filled in; more of it would be a replay of guesses."""
+MOST_MINUTES = 4 * 366 * 24 * 60
+
+
+@dataclass(frozen=True)
+class Load:
+    """start_s: epoch seconds of the first minute, a multiple of 60. rate_per_s: shape (minutes,), per source. notes:
+    what was done to the trace to have a rate for each minute, in sentences.
+    """
+
+    start_s: int
+    rate_per_s: Mapping[str, Floats]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def minutes(self) -> int:
+        return int(next(iter(self.rate_per_s.values())).size)
+
+    @property
+    def end_s(self) -> int:
+        return self.start_s + self.minutes * MINUTE_S
+
+    @property
+    def start(self) -> datetime:
+        return datetime.fromtimestamp(self.start_s, UTC)
+
+    @property
+    def end(self) -> datetime:
+        return datetime.fromtimestamp(self.end_s, UTC)
+
+    def between(self, from_s: float, until_s: float) -> "Load":
+        """The minutes that lie in that span."""
+        first, last = (
+            round((min(max(at, self.start_s), self.end_s) - self.start_s) / MINUTE_S) for at in (from_s, until_s)
+        )
+        rates = {source: rates[first:last] for source, rates in self.rate_per_s.items()}
+        return replace(self, start_s=self.start_s + first * MINUTE_S, rate_per_s=rates)
+
+    def scaled(self, factor: float) -> "Load":
+        return replace(self, rate_per_s={source: rates * factor for source, rates in self.rate_per_s.items()})
+
+    def traces(self) -> dict[str, ArrivalTrace]:
+        """What the simulator replays."""
+        start = datetime.fromtimestamp(self.start_s, UTC)
+        return {
+            source: ArrivalTrace(_Counted(start, MINUTE_S, rates * MINUTE_S))
+            for source, rates in self.rate_per_s.items()
+        }
+
+
+@dataclass(frozen=True)
+class _Counted:
+    start: datetime
+    window_s: int
+    counts: Floats
+
+
+def minute_load(series: Mapping[str, CountedArrivals]) -> Load:
+    """Every source by minutes, over the span that all of them tell of.
+
+    Windows shorter than a minute are added up. In wider ones the rate goes in straight lines through the middles of the
+    windows, which keeps a staircase of the trace's making from looking like jumps of the load. Missing windows are
+    bridged likewise. Raises PlanError where more than MOST_MISSING of a source is missing, or the span is too short or
+    too long.
+    """
+    if not series:
+        raise PlanError("a replay needs arrivals of at least one source; none was given")
+    start_s = max(-(-int(each.start.timestamp()) // MINUTE_S) * MINUTE_S for each in series.values())
+    end_s = min(int(_end_s(each)) // MINUTE_S * MINUTE_S for each in series.values())
+    minutes = (end_s - start_s) // MINUTE_S
+    if minutes < 2:
+        raise PlanError(
+            f"the sources {', '.join(series)} have {max(0, minutes)} whole minutes in common; a replay needs at least "
+            "two"
+        )
+    if minutes > MOST_MINUTES:
+        raise PlanError(
+            f"the trace spans {minutes / 1440:.0f} days, a replay at most {MOST_MINUTES / 1440:.0f}; give a part of it "
+            "by --from and --until"
+        )
+    notes: list[str] = []
+    rates = {}
+    for source, each in series.items():
+        rates[source], told = _by_minute(source, each, start_s, minutes)
+        notes += told
+    if not any(rate.any() for rate in rates.values()):
+        raise PlanError(f"nothing arrives at {', '.join(rates)} in the whole trace; give one with arrivals")
+    return Load(start_s, rates, tuple(notes))
+
+
+def _by_minute(source: str, each: CountedArrivals, start_s: int, minutes: int) -> tuple[Floats, list[str]]:
+    known, window_s = np.isfinite(each.counts), each.window_s
+    notes, missing = [], float(1 - known.mean())
+    if missing > MOST_MISSING:
+        raise PlanError(
+            f"source {source!r}: {missing:.0%} of the windows are missing, at most {MOST_MISSING:.0%} are filled in; "
+            "give a part of the trace that is whole"
+        )
+    begin_s, middle_s = each.start.timestamp(), (np.arange(each.counts.size) + 0.5) * window_s
+    counts = np.asarray(each.counts, dtype=np.float64)
+    if missing:
+        notes.append(
+            f"{source}: {np.count_nonzero(~known)} missing windows of {window_s} s lie on a straight line here"
+        )
+        counts = np.where(known, counts, np.interp(middle_s, middle_s[known], counts[known]))
+    at_s = start_s - begin_s + MINUTE_S * np.arange(minutes + 1)
+    if window_s > MINUTE_S:
+        notes.append(
+            f"{source}: windows of {window_s} s, so rates within them are straight lines between their middles"
+        )
+        return np.interp(at_s[:-1] + MINUTE_S / 2, middle_s, counts / window_s), notes
+    edges_s = np.arange(counts.size + 1) * window_s
+    came = np.interp(at_s, edges_s, np.concatenate([[0.0], np.cumsum(counts)]))
+    return np.diff(came) / MINUTE_S, notes
+
+
+def _end_s(each: CountedArrivals) -> float:
+    return each.start.timestamp() + each.counts.size * each.window_s

@@ -1,0 +1,239 @@
+"""replay(): one policy over one load, minute by minute, prequentially: it sees what was over, and nothing else."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from modeling.arrays import Floats, Ints
+from modeling.excuse import unfit
+from modeling.inputs.physical_plan import PhysicalPlan
+from modeling.inputs.topology import Topology
+from planner.clusters.fluid_queues import FluidNetwork
+from planner.clusters.simulator_state import MINUTE_S, Minute, SimulatorState, advanced, asked, started
+from planner.errors import PlanError
+from planner.replay.load import Load
+from planner.replay.policy import Measured, Policy, Seen
+from planner.replay.reality import Reality
+
+
+@dataclass(frozen=True)
+class Taken:
+    """A decision that was carried out, or was overtaken before that: in_effect_s is None then. Times in epoch seconds,
+    in_effect_s when the new plan ran.
+    """
+
+    decided_s: float
+    in_effect_s: float | None
+    plan: Mapping[str, int]
+    why: str
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """One policy, one seed, minute by minute; arrays of shape (minutes,) unless told.
+
+    start_s: epoch seconds. arrivals_per_s, capacity_per_s: over all sources; the capacity is what the running plan
+    sustains in the mix of that minute. parallelism: at the minute's end, shape (minutes, operators), in the topology's
+    order. backlog: tuples that wait at all sources at its end. lag_s: the longest wait in it. down_s: seconds of
+    downtime. utilisation: of the busiest instance.
+    """
+
+    policy: str
+    seed: int
+    topology: Topology
+    start_s: Floats
+    arrivals_per_s: Floats
+    capacity_per_s: Floats
+    parallelism: Ints
+    backlog: Floats
+    lag_s: Floats
+    down_s: Floats
+    utilisation: Floats
+    decisions: tuple[Taken, ...]
+
+    @cached_property
+    def instances(self) -> Ints:
+        return np.asarray(self.parallelism.sum(axis=1))
+
+
+def replay(
+    policy: Policy,
+    load: Load,
+    reality: Reality,
+    first: Mapping[str, int],
+    *,
+    past: Load | None = None,
+    metrics_delay_s: float = 60.0,
+    max_instances: int = 10_000,
+) -> Replayed:
+    """Run a policy over a load. first: the plan that runs at the start, unless the policy begins with one of its own.
+
+    past: arrivals before the start that the policy knows. metrics_delay_s: how old a minute must be to be seen.
+    Raises PlanError for a plan that does not fit the topology, with the name of the policy.
+    """
+    world = _Run(policy, load, reality, past, metrics_delay_s)
+    state = started(reality.network(policy.first or first, load.start_s), dict(policy.first or first), load.start_s)
+    asked_for: list[tuple[float, Mapping[str, int], str]] = []
+    effects: list[float | None] = []
+    at_s = float(load.start_s)
+    while at_s < load.end_s:
+        decision = policy.decide(world.seen(state, at_s))
+        if decision is not None and dict(decision.plan) != _target(state):
+            _check(policy, reality.topology, decision.plan, max_instances)
+            asked_for.append((at_s, dict(decision.plan), decision.why))
+            effects.append(None)
+            state = asked(state, reality, decision.plan)
+        next_s = min(float(load.end_s), (at_s // policy.every_s + 1) * policy.every_s)
+        state, minutes = advanced(state, reality, world.traces, next_s, exactly=True)
+        world.take(minutes)
+        at_s = next_s
+        if effects and effects[-1] is None and dict(state.parallelism) == asked_for[-1][1] and not state.asked:
+            effects[-1] = state.down_until_s
+    taken = tuple(Taken(at, effect, plan, why) for (at, plan, why), effect in zip(asked_for, effects, strict=True))
+    return world.replayed(taken)
+
+
+def _target(state: SimulatorState) -> dict[str, int]:
+    return dict(state.asked.parallelism if state.asked is not None else state.parallelism)
+
+
+def _check(policy: Policy, topology: Topology, plan: Mapping[str, int], max_instances: int) -> None:
+    given = PhysicalPlan(topology.name, plan)
+    given.check(topology)
+    if misfit := unfit(topology, given):
+        raise PlanError(f"policy {policy.name} asked for a plan that cannot run: {misfit}")
+    if given.instances > max_instances:
+        raise PlanError(
+            f"policy {policy.name} asked for {given.instances} instances > {max_instances}: allow more, or correct the "
+            "service times of the topology"
+        )
+
+
+class _Run:
+    """The columns of a replay as they grow."""
+
+    def __init__(self, policy: Policy, load: Load, reality: Reality, past: Load | None, delay_s: float) -> None:
+        self._policy, self._load, self._reality, self._delay_s = policy, load, reality, delay_s
+        self.traces = load.traces()
+        topology = reality.topology
+        self._before = 0 if past is None else past.minutes
+        size, sources, operators = self._before + load.minutes, len(topology.sources), len(topology.order)
+        # Minutes before the start tell of arrivals alone.
+        first_s = float(load.start_s) - MINUTE_S * self._before
+        self._start_s: Floats = first_s + MINUTE_S * np.arange(size, dtype=np.float64)
+        self._up_s, self._lag_s, self._down_s, self._capacity, self._utilisation = (np.zeros(size) for _ in range(5))
+        self._arrivals, self._taken, self._backlog = (np.zeros((size, sources)) for _ in range(3))
+        self._in, self._busy, self._busiest, self._suspended = (np.zeros((size, operators)) for _ in range(4))
+        self._streams = np.zeros((size, len(topology.streams)))
+        self._parallelism = np.zeros((size, operators), dtype=np.int64)
+        if past is not None:
+            self._arrivals[: self._before] = np.column_stack([past.rate_per_s[name] for name in topology.sources])
+        self._filled = self._before
+        noise = reality.differences.metric_noise
+        rng = np.random.default_rng([reality.differences.seed, 9])
+        self._noise = np.exp(noise * rng.standard_normal((size, operators))) if noise else None
+        self._known: dict[int, _Rates] = {}
+
+    def seen(self, state: SimulatorState, at_s: float) -> Seen:
+        ended = int((at_s - self._delay_s - self._start_s[0]) // MINUTE_S)
+        rows = slice(0, max(min(ended, self._filled), min(self._before, ended)))
+        measured = Measured(
+            self._reality.topology,
+            self._start_s,
+            self._up_s,
+            self._arrivals,
+            self._taken,
+            self._backlog,
+            self._in,
+            self._busy,
+            self._busiest,
+            self._suspended,
+            self._streams,
+        )
+        changing = state.asked is not None or state.rescaling
+        return Seen(at_s, _target(state), state.down_until_s, changing, measured.taken(rows))
+
+    def take(self, minutes: list[Minute]) -> None:
+        topology = self._reality.topology
+        for minute in minutes:
+            row = self._filled
+            up_s = MINUTE_S - minute.down_s
+            network = self._reality.network(minute.parallelism, minute.start_s)
+            rates = self._rates(network)
+            offered = np.array([minute.offered[name] for name in topology.sources]) / MINUTE_S
+            taken = np.array([minute.processed[name] for name in topology.sources]) / MINUTE_S
+            self._up_s[row], self._down_s[row], self._lag_s[row] = up_s, minute.down_s, minute.lag_s
+            self._arrivals[row], self._taken[row] = offered, taken
+            self._backlog[row] = [minute.backlog[name] for name in topology.sources]
+            self._capacity[row] = rates.capacity_per_s(offered)
+            self._parallelism[row] = [minute.parallelism[name] for name in topology.order]
+            self._busiest[row] = np.minimum(1.0, [minute.busiest_s[name] / MINUTE_S for name in topology.order])
+            self._utilisation[row] = self._busiest[row].max()
+            self._in[row], self._busy[row], self._streams[row] = rates.flows(taken)
+            blocked = np.array([minute.blocked_s[name] / MINUTE_S for name in topology.order])
+            self._suspended[row] = blocked * (1.0 - self._busy[row])
+            if self._noise is not None:
+                noise = self._noise[row]
+                for column in (self._busiest, self._busy):
+                    column[row] = np.minimum(1.0, column[row] * noise)
+                self._in[row] *= noise[::-1]
+            self._filled += 1
+
+    def _rates(self, network: FluidNetwork) -> "_Rates":
+        # The rates hold on to their network, so that no other one gets its number.
+        if id(network) not in self._known:
+            self._known[id(network)] = _Rates(network, self._reality.topology)
+        return self._known[id(network)]
+
+    def replayed(self, decisions: tuple[Taken, ...]) -> Replayed:
+        rows = slice(self._before, self._filled)
+        return Replayed(
+            self._policy.name,
+            self._reality.differences.seed,
+            self._reality.topology,
+            self._start_s[rows],
+            self._arrivals[rows].sum(axis=1),
+            self._capacity[rows],
+            self._parallelism[rows],
+            self._backlog[rows].sum(axis=1),
+            self._lag_s[rows],
+            self._down_s[rows],
+            self._utilisation[rows],
+            decisions,
+        )
+
+
+class _Rates:
+    """What metrics a network shows at rates of its sources."""
+
+    def __init__(self, network: FluidNetwork, topology: Topology) -> None:
+        self._network, self._topology = network, topology
+        flows = {flow.name: flow for flow in network.flows}
+        # Per tuple a second of each input: tuples into the operator, and the mean busy share of its instances.
+        self._into = np.array([flows[name].entering_per_s[0] for name in topology.order])
+        self._worked = np.array([flows[name].worked_s()[0].mean(axis=0) for name in topology.order])
+        # Channels are the outsides of sources, then all streams.
+        self._streams = np.array(network.per_input[len(topology.sources) :]).reshape(len(topology.streams), -1)
+        self._last = np.full(len(topology.sources), 1.0 / len(topology.sources))
+        self._by_mix: dict[bytes, float] = {}
+
+    def flows(self, taken_per_s: Floats) -> tuple[Floats, Floats, Floats]:
+        """Tuples into each operator, the busy share of its instances, tuples on each stream."""
+        inputs = np.asarray(self._network.linear.inputs_per_s(taken_per_s.tolist()))
+        return self._into @ inputs, np.minimum(1.0, self._worked @ inputs), self._streams @ inputs
+
+    def capacity_per_s(self, offered_per_s: Floats) -> float:
+        """Of all sources together in this mix; in that of the minute before where nothing comes."""
+        total = float(offered_per_s.sum())
+        if total > 0:
+            self._last = offered_per_s / total
+        linear = self._network.linear
+        if not linear.windows:
+            return 1.0 / max(linear.used(self._last.tolist()))
+        key = np.round(self._last, 4).tobytes()
+        if key not in self._by_mix:
+            part, _ = linear.first_crossing(np.zeros((1, self._last.size)), self._last[None])
+            self._by_mix[key] = float(part[0])
+        return self._by_mix[key]

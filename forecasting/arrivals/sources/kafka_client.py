@@ -123,18 +123,36 @@ class KafkaClient:
 
     def _listed(self, partitions: Sequence[Partition], specs: Iterable[Any]) -> Iterator[list[tuple[int, int]]]:
         """Offset and stamp per partition, for each spec in turn. One request may ask a partition only once."""
-        under_way: deque[Mapping[Any, Future[Any]]] = deque()
+        under_way: deque[tuple[Any, Mapping[Any, Future[Any]]]] = deque()
         asked = [self._kafka.TopicPartition(topic, number) for topic, number in partitions]
         for spec in specs:
-            under_way.append(
-                self._admin.list_offsets(dict.fromkeys(asked, spec), request_timeout=self._timeout_s) if asked else {}
-            )
+            under_way.append((spec, self._asked(asked, spec)))
             if len(under_way) >= IN_FLIGHT:
-                yield self._offsets(asked, under_way.popleft())
+                yield self._offsets(asked, *under_way.popleft())
         while under_way:
-            yield self._offsets(asked, under_way.popleft())
+            yield self._offsets(asked, *under_way.popleft())
 
-    def _offsets(self, asked: Sequence[Any], futures: Mapping[Any, Future[Any]]) -> list[tuple[int, int]]:
+    def _asked(self, partitions: Sequence[Any], spec: Any) -> Mapping[Any, Future[Any]]:
+        if not partitions:
+            return {}
+        answers: Mapping[Any, Future[Any]] = self._admin.list_offsets(
+            dict.fromkeys(partitions, spec), request_timeout=self._timeout_s
+        )
+        return answers
+
+    def _offsets(self, asked: Sequence[Any], spec: Any, futures: Mapping[Any, Future[Any]]) -> list[tuple[int, int]]:
+        """What was asked; asked again, within timeout_s, while a leader is being elected or is not known everywhere."""
+        deadline = time.monotonic() + self._timeout_s
+        while True:
+            try:
+                return self._answered(asked, futures)
+            except _LeaderError:
+                if time.monotonic() > deadline:
+                    raise
+            time.sleep(_PATIENCE_S)
+            futures = self._asked(asked, spec)
+
+    def _answered(self, asked: Sequence[Any], futures: Mapping[Any, Future[Any]]) -> list[tuple[int, int]]:
         by_partition = {(key.topic, key.partition): future for key, future in futures.items()}
         answers = (
             self._answer(by_partition[key.topic, key.partition], f"partition {key.partition} of topic {key.topic!r}")
@@ -172,7 +190,8 @@ class KafkaClient:
         else:
             remedy = f"see that the brokers run and are reachable, or allow more than timeout_s={self._timeout_s:g}"
         told = f" ({self._told[-1].str()})" if self._told else ""
-        return HistoryError(self._without_secrets(f"{self._place}: {what} cannot be read: {reason}{told}; {remedy}"))
+        kind = _LeaderError if "LEADER" in code else HistoryError
+        return kind(self._without_secrets(f"{self._place}: {what} cannot be read: {reason}{told}; {remedy}"))
 
     def _remember(self, error: Any) -> None:
         # "All brokers are down" follows each failed connection and says less than it.
@@ -187,6 +206,10 @@ class KafkaClient:
         for secret in self._secrets:
             text = text.replace(secret, "…")
         return " ".join(text.split())
+
+
+class _LeaderError(HistoryError):
+    """A partition has no leader for the moment, or the broker that was asked is not the one any more."""
 
 
 def _topic(name: str, partitions: tuple[Partition, ...], settings: Mapping[str, Any]) -> Topic:

@@ -268,6 +268,12 @@ def test_read__of_a_topic_that_never_held_a_message_is_missing(messages: Message
         source.first_moment()
 
 
+def test_read__of_a_topic_that_was_made_this_moment_waits_for_its_leaders(messages: Messages, noon: datetime) -> None:
+    for _ in range(20):
+        arrivals = source_of(messages.broker, messages.topic(partitions=8)).read(noon, noon + MINUTE, 60)
+        assert statuses(arrivals) == [MISSING]
+
+
 def test_read__takes_a_partition_that_was_added_later_for_silent_before(messages: Messages, noon: datetime) -> None:
     topic = messages.topic()
     messages.send(topic, spread(noon, [5, 5, 5, 5]))

@@ -1,0 +1,38 @@
+"""A schedule by the clock: each hour gets what the same hour of last week needed."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from planner.replay.need import Need
+from planner.replay.policy import Decision, Seen
+
+HOUR_S, WEEK_S = 3600.0, 7 * 86400.0
+
+
+class CronByLastWeek:
+    """What KEDA's cron scaler, scheduled scaling of clouds, or a scheduled tuning does whose writer looks at last week.
+
+    Each hour's plan is asked for ahead_s before it begins. Without a week of history the last day stands in, and
+    without that the plan stays.
+    """
+
+    name = "cron by last week"
+    every_s = 300.0
+    first: Mapping[str, int] | None = None
+
+    def __init__(self, need: Need, ahead_s: float) -> None:
+        self._need, self._ahead_s = need, ahead_s
+
+    def decide(self, seen: Seen) -> Decision | None:
+        hour_s = (seen.at_s + self._ahead_s) // HOUR_S * HOUR_S
+        known = seen.measured
+        for back_s, what in ((WEEK_S, "last week"), (86400.0, "yesterday")):
+            first, last = np.searchsorted(known.start_s, (hour_s - back_s, hour_s - back_s + HOUR_S))
+            if last - first < 60:
+                continue
+            peaks = known.arrivals_per_s[first:last].max(axis=0)
+            load = dict(zip(self._need.topology.sources, peaks.tolist(), strict=True))
+            told = ", ".join(f"{rate:.3g}/s at {source}" for source, rate in load.items())
+            return Decision(self._need.plan(load), f"the same hour {what} brought up to {told}")
+        return None

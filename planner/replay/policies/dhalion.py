@@ -1,0 +1,92 @@
+"""Dhalion: detect backpressure, diagnose what causes it, resolve it, one operator a round."""
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+from modeling.inputs.topology import Topology
+from planner.replay.policy import Decision, Seen
+
+WINDOW_S = 300.0
+COOLDOWN_S = 180.0
+NOISE = 0.02
+"""Share of the time; what is suspended for less is no backpressure."""
+MOST_SUSPENDED = 0.999
+MOST_GROWTH = 4.0
+IDLE_S = 1.0
+"""Seconds of arrivals that wait, below which next to nothing waits."""
+
+
+class Dhalion:
+    """The rules of the paper (Floratou et al., VLDB 2017), with the thresholds of Heron's implementation.
+
+    With backpressure, the operator that starts it gets ⌈n·(1 + u)⌉ instances; u = b / (1 − b), at most 4, b the share
+    of the last 300 s for which the operators before it were suspended: what the load lacks, 1 − μ/λ. Without
+    backpressure and with next to nothing waiting, the least busy operator is scaled down by a tenth; a scale-down that
+    backpressure follows is undone, and that operator left alone from then on (the blacklist). After any action it waits
+    180 s. Skewed data and slow instances, which it repairs by other means, are left as they are.
+    """
+
+    name = "Dhalion"
+    every_s = 60.0
+    first: Mapping[str, int] | None = None
+
+    def __init__(self, topology: Topology, most: Mapping[str, int], down_factor: float = 0.9) -> None:
+        self._topology, self._most, self._down = topology, most, down_factor
+        self._acted_s = -math.inf
+        self._lowered: tuple[str, int] | None = None
+        self._blacklist: set[str] = set()
+
+    def decide(self, seen: Seen) -> Decision | None:
+        since_s = max(seen.running_since_s, self._acted_s + COOLDOWN_S)
+        known = seen.measured.last(WINDOW_S, since_s)
+        if seen.changing or not known.minutes or seen.at_s - since_s < 60:
+            return None
+        suspended, busiest = known.suspended.mean(axis=0), known.busiest.mean(axis=0)
+        if suspended.max() > NOISE:
+            decision = self._scale_up(seen, suspended, busiest)
+        elif known.minutes * 60 >= WINDOW_S and self._idle(known.backlog, known.arrivals_per_s):
+            decision = self._scale_down(seen, busiest)
+        else:
+            decision = None
+        if decision is not None:
+            self._acted_s = seen.at_s
+        return decision
+
+    def _scale_up(self, seen: Seen, suspended: np.ndarray, busiest: np.ndarray) -> Decision | None:
+        # It starts where an operator is full that is itself not held up: the one furthest down.
+        position = max(
+            (at for at in range(len(self._topology.order)) if suspended[at] <= NOISE), key=lambda at: busiest[at]
+        )
+        name = self._topology.order[position]
+        share = min(float(suspended.max()), MOST_SUSPENDED)
+        growth = min(share / (1 - share), MOST_GROWTH)
+        now = seen.plan[name]
+        if self._lowered and self._lowered[0] == name:
+            self._blacklist.add(name)
+            count, why = self._lowered[1], f"backpressure followed the scale-down of {name}: undone, and not done again"
+        else:
+            count = math.ceil(now * (1 + growth) - 1e-9)
+            why = f"{name} holds others up for {share:.0%} of the time: {growth:.2g} times as much more is needed"
+        self._lowered = None
+        count = max(now, min(count, self._most[name]))
+        return None if count == now else Decision({**seen.plan, name: count}, why)
+
+    def _scale_down(self, seen: Seen, busiest: np.ndarray) -> Decision | None:
+        able = [
+            (float(busiest[at]), name)
+            for at, name in enumerate(self._topology.order)
+            if seen.plan[name] > 1 and name not in self._blacklist
+        ]
+        if not able:
+            return None
+        busy, name = min(able)
+        now = seen.plan[name]
+        self._lowered = (name, now)
+        count = max(1, min(now - 1, math.floor(now * self._down)))
+        return Decision({**seen.plan, name: count}, f"no backpressure, nothing waits, and {name} is {busy:.0%} busy")
+
+    @staticmethod
+    def _idle(backlog: np.ndarray, arrivals_per_s: np.ndarray) -> bool:
+        return bool(backlog.mean() <= IDLE_S * arrivals_per_s.mean() + 1e-6)

@@ -1,0 +1,51 @@
+"""Kubernetes' HorizontalPodAutoscaler on CPU utilisation, one for each operator."""
+
+import math
+from collections import deque
+from collections.abc import Mapping
+
+from modeling.inputs.topology import Topology
+from planner.replay.policy import Decision, Seen
+
+TOLERANCE = 0.1
+STABILISATION_S = 300.0
+
+
+class HorizontalPodAutoscaler:
+    """desired = ⌈current · utilisation / target⌉, left alone within the tolerance of .1.
+
+    It scales down to the largest of what it wanted in the last 300 s, and up at once: its bound of the double in 15 s
+    is wider than a minute's metric can ask for. All of this is autoscaling/v2's default. An instance counts as busy as
+    its thread is, which is its CPU where tuples are computed on. Its best form here: all operators are changed in one
+    rescale, and none while one is under way.
+    """
+
+    every_s = 60.0
+    first: Mapping[str, int] | None = None
+
+    def __init__(self, topology: Topology, target: float, most: Mapping[str, int]) -> None:
+        self.name = f"HPA {target:.0%}"
+        self._topology, self._target, self._most = topology, target, most
+        self._wanted: deque[tuple[float, dict[str, int]]] = deque()
+
+    def decide(self, seen: Seen) -> Decision | None:
+        if not seen.measured.minutes or seen.changing or seen.measured.up_s[-1] < 60:
+            return None
+        busy = dict(zip(self._topology.order, seen.measured.busy[-1].tolist(), strict=True))
+        wanted = {name: self._desired(name, seen.plan[name], busy[name]) for name in self._topology.order}
+        self._wanted.append((seen.at_s, wanted))
+        while self._wanted[0][0] < seen.at_s - STABILISATION_S:
+            self._wanted.popleft()
+        plan = {}
+        for name, now in seen.plan.items():
+            stable = max(then[name] for _, then in self._wanted)
+            plan[name] = wanted[name] if wanted[name] > now else min(now, stable)
+        if plan == dict(seen.plan):
+            return None
+        told = ", ".join(f"{name} {busy[name]:.0%}" for name, count in plan.items() if count != seen.plan[name])
+        return Decision(plan, f"busy: {told}; the target is {self._target:.0%}")
+
+    def _desired(self, name: str, now: int, busy: float) -> int:
+        ratio = busy / self._target
+        desired = now if abs(ratio - 1) <= TOLERANCE else math.ceil(now * ratio - 1e-9)
+        return max(1, min(desired, self._most[name]))

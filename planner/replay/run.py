@@ -13,6 +13,7 @@ from modeling.inputs.topology import Topology
 from planner.clusters.fluid_queues import FluidNetwork
 from planner.clusters.simulator_state import MINUTE_S, Minute, SimulatorState, advanced, asked, started
 from planner.errors import PlanError
+from planner.replay.capacity import capacity_per_s
 from planner.replay.load import Load
 from planner.replay.policy import Measured, Policy, Seen
 from planner.replay.reality import Reality
@@ -123,7 +124,7 @@ class _Run:
         # Minutes before the start tell of arrivals alone.
         first_s = float(load.start_s) - MINUTE_S * self._before
         self._start_s: Floats = first_s + MINUTE_S * np.arange(size, dtype=np.float64)
-        self._up_s, self._lag_s, self._down_s, self._capacity, self._utilisation = (np.zeros(size) for _ in range(5))
+        self._up_s, self._lag_s, self._down_s, self._utilisation = (np.zeros(size) for _ in range(4))
         self._arrivals, self._taken, self._backlog = (np.zeros((size, sources)) for _ in range(3))
         self._in, self._busy, self._busiest, self._suspended = (np.zeros((size, operators)) for _ in range(4))
         self._streams = np.zeros((size, len(topology.streams)))
@@ -135,6 +136,7 @@ class _Run:
         rng = np.random.default_rng([reality.differences.seed, 9])
         self._noise = np.exp(noise * rng.standard_normal((size, operators))) if noise else None
         self._known: dict[int, _Rates] = {}
+        self._networks: list[int] = []
 
     def seen(self, state: SimulatorState, at_s: float) -> Seen:
         ended = int((at_s - self._delay_s - self._start_s[0]) // MINUTE_S)
@@ -167,7 +169,7 @@ class _Run:
             self._up_s[row], self._down_s[row], self._lag_s[row] = up_s, minute.down_s, minute.lag_s
             self._arrivals[row], self._taken[row] = offered, taken
             self._backlog[row] = [minute.backlog[name] for name in topology.sources]
-            self._capacity[row] = rates.capacity_per_s(offered)
+            self._networks.append(id(network))
             self._parallelism[row] = [minute.parallelism[name] for name in topology.order]
             self._busiest[row] = np.minimum(1.0, [minute.busiest_s[name] / MINUTE_S for name in topology.order])
             self._utilisation[row] = self._busiest[row].max()
@@ -189,13 +191,18 @@ class _Run:
 
     def replayed(self, decisions: tuple[Taken, ...]) -> Replayed:
         rows = slice(self._before, self._filled)
+        arrivals, networks = self._arrivals[rows], np.array(self._networks)
+        capacity = np.zeros(networks.size)
+        for number, rates in self._known.items():
+            of = networks == number
+            capacity[of] = capacity_per_s(rates.network, arrivals)[of]
         return Replayed(
             self._policy.name,
             self._reality.differences.seed,
             self._reality.topology,
             self._start_s[rows],
-            self._arrivals[rows].sum(axis=1),
-            self._capacity[rows],
+            arrivals.sum(axis=1),
+            capacity,
             self._parallelism[rows],
             self._backlog[rows].sum(axis=1),
             self._lag_s[rows],
@@ -209,31 +216,15 @@ class _Rates:
     """What metrics a network shows at rates of its sources."""
 
     def __init__(self, network: FluidNetwork, topology: Topology) -> None:
-        self._network, self._topology = network, topology
+        self.network = network
         flows = {flow.name: flow for flow in network.flows}
         # Per tuple a second of each input: tuples into the operator, and the mean busy share of its instances.
         self._into = np.array([flows[name].entering_per_s[0] for name in topology.order])
         self._worked = np.array([flows[name].worked_s()[0].mean(axis=0) for name in topology.order])
         # Channels are the outsides of sources, then all streams.
         self._streams = np.array(network.per_input[len(topology.sources) :]).reshape(len(topology.streams), -1)
-        self._last = np.full(len(topology.sources), 1.0 / len(topology.sources))
-        self._by_mix: dict[bytes, float] = {}
 
     def flows(self, taken_per_s: Floats) -> tuple[Floats, Floats, Floats]:
         """Tuples into each operator, the busy share of its instances, tuples on each stream."""
-        inputs = np.asarray(self._network.linear.inputs_per_s(taken_per_s.tolist()))
+        inputs = np.asarray(self.network.linear.inputs_per_s(taken_per_s.tolist()))
         return self._into @ inputs, np.minimum(1.0, self._worked @ inputs), self._streams @ inputs
-
-    def capacity_per_s(self, offered_per_s: Floats) -> float:
-        """Of all sources together in this mix; in that of the minute before where nothing comes."""
-        total = float(offered_per_s.sum())
-        if total > 0:
-            self._last = offered_per_s / total
-        linear = self._network.linear
-        if not linear.windows:
-            return 1.0 / max(linear.used(self._last.tolist()))
-        key = np.round(self._last, 4).tobytes()
-        if key not in self._by_mix:
-            part, _ = linear.first_crossing(np.zeros((1, self._last.size)), self._last[None])
-            self._by_mix[key] = float(part[0])
-        return self._by_mix[key]

@@ -10,6 +10,7 @@ from planner.replay.policy import Decision, Seen
 
 WINDOW_S = 300.0
 COOLDOWN_S = 180.0
+CATCH_UP_S = 600.0
 NOISE = 0.02
 """Share of the time; what is suspended for less is no backpressure."""
 MOST_SUSPENDED = 0.999
@@ -25,7 +26,8 @@ class Dhalion:
     of the last 300 s for which the operators before it were suspended: what the load lacks, 1 − μ/λ. Without
     backpressure and with next to nothing waiting, the least busy operator is scaled down by a tenth; a scale-down that
     backpressure follows is undone, and that operator left alone from then on (the blacklist). After any action it waits
-    180 s. Skewed data and slow instances, which it repairs by other means, are left as they are.
+    180 s, and at most 600 s while the backlog of the rescale itself drains, so that it does not mistake that for what
+    the action has done. Skewed data and slow instances, which it repairs by other means, are left as they are.
     """
 
     name = "Dhalion"
@@ -42,6 +44,8 @@ class Dhalion:
         since_s = max(seen.running_since_s, self._acted_s + COOLDOWN_S)
         known = seen.measured.last(WINDOW_S, since_s)
         if seen.changing or not known.minutes or seen.at_s - since_s < 60:
+            return None
+        if seen.at_s < seen.running_since_s + CATCH_UP_S and known.backlog[-1].sum() < known.backlog[0].sum():
             return None
         suspended, busiest = known.suspended.mean(axis=0), known.busiest.mean(axis=0)
         if suspended.max() > NOISE:

@@ -9,6 +9,7 @@ from planner.replay.policy import Decision, Seen
 
 TOLERANCE = 0.1
 STABILISATION_S = 300.0
+INITIALISATION_S = 300.0
 
 
 class HorizontalPodAutoscaler:
@@ -17,7 +18,8 @@ class HorizontalPodAutoscaler:
     It scales down to the largest of what it wanted in the last 300 s, and up at once: its bound of the double in 15 s
     is wider than a minute's metric can ask for. All of this is autoscaling/v2's default. An instance counts as busy as
     its thread is, which is its CPU where tuples are computed on. Its best form here: all operators are changed in one
-    rescale, and none while one is under way.
+    rescale, none while one is under way, and none in the 5 minutes after it, in which Kubernetes takes the CPU of a
+    pod for that of its start.
     """
 
     every_s = 60.0
@@ -29,7 +31,7 @@ class HorizontalPodAutoscaler:
         self._wanted: deque[tuple[float, dict[str, int]]] = deque()
 
     def decide(self, seen: Seen) -> Decision | None:
-        if not seen.measured.minutes or seen.changing or seen.measured.up_s[-1] < 60:
+        if seen.changing or seen.measured.last(60.0, seen.running_since_s + INITIALISATION_S).minutes == 0:
             return None
         busy = dict(zip(self._topology.order, seen.measured.busy[-1].tolist(), strict=True))
         wanted = {name: self._desired(name, seen.plan[name], busy[name]) for name in self._topology.order}

@@ -1,0 +1,28 @@
+"""What a network sustains in any mix of its sources, many mixes at once."""
+
+import numpy as np
+
+from modeling.arrays import Floats
+from planner.clusters.fluid_queues import FluidNetwork
+
+
+def capacity_per_s(network: FluidNetwork, rates_per_s: Floats) -> Floats:
+    """Of all sources together, shape (moments,), in the mixes of rates of shape (moments, sources).
+
+    Where nothing comes, the mix is that of the last moment at which something came, even shares before the first.
+    """
+    total = rates_per_s.sum(axis=1)
+    some = total > 0
+    last = np.maximum.accumulate(np.where(some, np.arange(total.size), -1))
+    even = np.full(rates_per_s.shape[1], 1.0 / rates_per_s.shape[1])
+    mixes = np.where((last >= 0)[:, None], rates_per_s[last] / np.where(some, total, 1.0)[last][:, None], even)
+    if rates_per_s.shape[1] == 1:
+        mixes, of = mixes[:1], np.zeros(total.size, dtype=np.int64)
+    else:
+        mixes, of = np.unique(mixes.round(4), axis=0, return_inverse=True)
+    linear = network.linear
+    if linear.windows:
+        part, _ = linear.first_crossing(np.zeros_like(mixes), mixes)
+    else:
+        part = 1.0 / (mixes @ linear.rows[0].T).max(axis=1)
+    return np.asarray(part[of.reshape(-1)], dtype=np.float64)

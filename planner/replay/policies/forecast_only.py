@@ -1,0 +1,40 @@
+"""A scaler that follows the forecast and nothing else: what a predictive autoscaler of replica counts does."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+from planner.demand import demand
+from planner.errors import PlanError
+from planner.replay.forecasts import Forecasts
+from planner.replay.need import Need
+from planner.replay.policy import Decision, Seen
+
+
+class ForecastOnly:
+    """Each slot gets the cheapest plan for the quantile of its peak, ahead_s before it begins.
+
+    Predictive scaling of clouds and predictive HPAs do no more: no backlog, no price of a rescale, no dwelling.
+    """
+
+    name = "forecast only"
+    first: Mapping[str, int] | None = None
+
+    def __init__(self, need: Need, forecasts: Forecasts, ahead_s: float, slot_s: int, quantile: float) -> None:
+        self._need, self._forecasts, self._ahead_s = need, forecasts, ahead_s
+        self._slot_s, self._quantile = slot_s, quantile
+        self.every_s = 300.0
+
+    def decide(self, seen: Seen) -> Decision | None:
+        forecasts = self._forecasts.at(seen.at_s)
+        if not forecasts:
+            return None
+        try:
+            wanted = demand(forecasts, slot_s=self._slot_s, quantile=self._quantile)
+            wanted = wanted.still_to_come(datetime.fromtimestamp(seen.at_s, UTC))
+        except PlanError:
+            return None
+        # What runs now must carry the slot that runs, and the one that begins before a change would be done.
+        ahead = int((seen.at_s + self._ahead_s - wanted.start.timestamp()) // self._slot_s)
+        load = wanted.peak_per_s(0, max(1, min(ahead + 1, wanted.slots)))
+        told = ", ".join(f"{rate:.3g}/s at {source}" for source, rate in load.items())
+        return Decision(self._need.plan(load), f"p{self._quantile * 100:g} of the coming slots is {told}")

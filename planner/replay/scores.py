@@ -1,0 +1,130 @@
+"""Scores of a timeline: cost and violations together, per policy, over all seeds."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import stdtrit
+
+from modeling.arrays import Floats
+from planner.replay.timeline import Timeline, Track
+
+LAGS_S = (2.0, 10.0, 90.0)
+LEVEL = 0.95
+
+
+@dataclass(frozen=True)
+class Score:
+    """One policy; means over the seeds. violation_share: of all minutes, at the target's lag; violation_minutes_at: a
+    day, by lag in seconds. lag_p50_s …: of the lags of the minutes. recovery_s: from the beginning of a downtime to the
+    end of the minute in which nothing waits any more, mean and longest over all of them, None without any; one that
+    lasts beyond the end counts up to there. best: on the Pareto front of instance-hours and violation minutes.
+    """
+
+    policy: str
+    seeds: int
+    days: float
+    instance_hours: float
+    mean_instances: float
+    violation_minutes: float
+    violation_share: float
+    violation_minutes_at: Mapping[float, float]
+    lag_p50_s: float
+    lag_p95_s: float
+    lag_p99_s: float
+    recovery_mean_s: float | None
+    recovery_longest_s: float | None
+    rescales_per_day: float
+    downtime_minutes: float
+    best: bool
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A policy against another one, paired by seed: mean, and where it lies with 95 % (Student's t); no interval of a
+    single seed.
+    """
+
+    policy: str
+    against: str
+    instance_hours: float
+    instance_hours_interval: tuple[float, float] | None
+    violation_minutes: float
+    violation_minutes_interval: tuple[float, float] | None
+
+
+def scores(timeline: Timeline) -> list[Score]:
+    """Of every policy, cheapest first."""
+    found = [_score(name, timeline.of(name)) for name in timeline.policies]
+    points = {one.policy: (round(one.instance_hours, 6), round(one.violation_minutes, 6)) for one in found}
+    best = {
+        name: not any(other != mine and other[0] <= mine[0] and other[1] <= mine[1] for other in points.values())
+        for name, mine in points.items()
+    }
+    ordered = sorted(found, key=lambda one: (one.instance_hours, one.violation_minutes))
+    return [Score(**{**vars(one), "best": best[one.policy]}) for one in ordered]
+
+
+def difference(timeline: Timeline, policy: str, against: str) -> Difference:
+    """Of the seeds that both were replayed with."""
+    mine, others = ({track.seed: track for track in timeline.of(name)} for name in (policy, against))
+    seeds = sorted(set(mine) & set(others))
+    hours = np.array([_hours(mine[seed]) - _hours(others[seed]) for seed in seeds])
+    minutes = np.array([float(mine[s].violation.sum()) - float(others[s].violation.sum()) for s in seeds])
+    return Difference(
+        policy,
+        against,
+        float(hours.mean()),
+        _interval(hours),
+        float(minutes.mean()),
+        _interval(minutes),
+    )
+
+
+def recoveries_s(track: Track) -> list[float]:
+    """Of each downtime, in whole minutes."""
+    down, waits = track.in_downtime > 0, (track.backlog > 0) | (track.in_downtime > 0)
+    begins = np.flatnonzero(down & ~np.concatenate([[False], down[:-1]]))
+    free = np.flatnonzero(~waits)
+    found = []
+    for begin in begins.tolist():
+        at = int(np.searchsorted(free, begin))
+        end = int(free[at]) if at < free.size else track.minute.size
+        found.append(60.0 * (end - begin))
+    return found
+
+
+def _score(policy: str, tracks: Sequence[Track]) -> Score:
+    lag = np.concatenate([track.lag_s for track in tracks])
+    recovered = [each for track in tracks for each in recoveries_s(track)]
+    days = float(np.mean([track.days for track in tracks]))
+    p50, p95, p99 = np.quantile(lag, (0.5, 0.95, 0.99)).tolist()
+    return Score(
+        policy=policy,
+        seeds=len(tracks),
+        days=days,
+        instance_hours=float(np.mean([_hours(track) for track in tracks])),
+        mean_instances=float(np.mean([track.instances.mean() for track in tracks])),
+        violation_minutes=float(np.mean([track.violation.sum() for track in tracks])),
+        violation_share=float(np.mean([track.violation.mean() for track in tracks])),
+        violation_minutes_at={bound: float(np.mean(lag > bound)) * 1440 for bound in LAGS_S},
+        lag_p50_s=p50,
+        lag_p95_s=p95,
+        lag_p99_s=p99,
+        recovery_mean_s=float(np.mean(recovered)) if recovered else None,
+        recovery_longest_s=max(recovered, default=None),
+        rescales_per_day=float(np.mean([track.changes_s.size / track.days for track in tracks])),
+        downtime_minutes=float(np.mean([track.in_downtime.sum() / 60 for track in tracks])),
+        best=False,
+    )
+
+
+def _hours(track: Track) -> float:
+    return float(track.instances.sum()) / 60
+
+
+def _interval(values: Floats) -> tuple[float, float] | None:
+    if values.size < 2:
+        return None
+    width = float(stdtrit(values.size - 1, (1 + LEVEL) / 2)) * float(values.std(ddof=1)) / values.size**0.5
+    return float(values.mean()) - width, float(values.mean()) + width

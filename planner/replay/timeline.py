@@ -1,0 +1,230 @@
+"""The timeline: what happened minute by minute under each policy, as a Parquet file from which scores are recomputed.
+
+Beside `timeline.parquet` stands `timeline.decisions.parquet`. Both are documented in docs/replay.md.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from modeling.arrays import Flags, Floats, Ints
+from planner.errors import PlanError
+from planner.replay.run import Replayed
+
+SCHEMA_VERSION = 1
+_SECOND = pa.timestamp("s", tz="UTC")
+_TEXT = pa.dictionary(pa.int32(), pa.string())
+COLUMNS = pa.schema(
+    [
+        ("policy", _TEXT),
+        ("seed", pa.int64()),
+        ("minute", _SECOND),
+        ("arrivals_per_s", pa.float64()),
+        ("plan", _TEXT),
+        ("instances", pa.int64()),
+        ("capacity_per_s", pa.float64()),
+        ("backlog", pa.float64()),
+        ("lag_s", pa.float64()),
+        ("in_downtime", pa.float64()),
+        ("utilisation", pa.float64()),
+        ("violation", pa.bool_()),
+    ]
+)
+DECISIONS = pa.schema(
+    [
+        ("policy", _TEXT),
+        ("seed", pa.int64()),
+        ("decided_at", _SECOND),
+        ("in_effect_at", _SECOND),
+        ("plan", _TEXT),
+        ("why", pa.string()),
+    ]
+)
+
+
+@dataclass(frozen=True)
+class Track:
+    """One policy and seed of a timeline, arrays of shape (minutes,); the columns of the file.
+
+    minute: epoch seconds. plan: number in `plans`. changes_s: when the decisions that were carried out took effect.
+    """
+
+    policy: str
+    seed: int
+    minute: Floats
+    arrivals_per_s: Floats
+    plan: Ints
+    plans: tuple[Mapping[str, int], ...]
+    instances: Ints
+    capacity_per_s: Floats
+    backlog: Floats
+    lag_s: Floats
+    in_downtime: Floats
+    utilisation: Floats
+    violation: Flags
+    changes_s: Floats
+
+    @property
+    def days(self) -> float:
+        return self.minute.size / 1440
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """max_lag_s: the target that `violation` tells of. notes: what a reader must know of the load and the profiles."""
+
+    topology: str
+    max_lag_s: float
+    tracks: tuple[Track, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def policies(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(track.policy for track in self.tracks))
+
+    def of(self, policy: str) -> tuple[Track, ...]:
+        return tuple(track for track in self.tracks if track.policy == policy)
+
+
+def track_of(one: Replayed, max_lag_s: float) -> Track:
+    counts, number = np.unique(one.parallelism, axis=0, return_inverse=True)
+    plans = tuple(dict(zip(one.topology.order, each.tolist(), strict=True)) for each in counts)
+    return Track(
+        one.policy,
+        one.seed,
+        one.start_s,
+        one.arrivals_per_s,
+        number.reshape(-1).astype(np.int64),
+        plans,
+        one.instances,
+        one.capacity_per_s,
+        one.backlog,
+        one.lag_s,
+        one.down_s,
+        one.utilisation,
+        one.lag_s > max_lag_s,
+        np.array([each.in_effect_s for each in one.decisions if each.in_effect_s is not None], dtype=np.float64),
+    )
+
+
+def decisions_path(path: Path) -> Path:
+    return path.with_suffix(".decisions.parquet")
+
+
+def write_timeline(timeline: Timeline, replayed: Sequence[Replayed], path: Path) -> None:
+    """Both files, each whole or not at all. Raises PlanError where they cannot be written."""
+    head = {
+        "schema_version": SCHEMA_VERSION,
+        "topology": timeline.topology,
+        "max_lag_s": timeline.max_lag_s,
+        "notes": timeline.notes,
+    }
+    metadata = {b"forescale": json.dumps(head).encode()}
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        for table, to in (
+            (_minutes(timeline.tracks), path),
+            (_decisions(replayed), decisions_path(path)),
+        ):
+            part = to.with_name(f"{to.name}.part")
+            try:
+                pq.write_table(table.replace_schema_metadata(metadata), part)
+                part.replace(to)
+            finally:
+                part.unlink(missing_ok=True)
+    except OSError as error:
+        raise PlanError(f"timeline {path} cannot be written: {error}; give another --out") from None
+
+
+def read_timeline(path: Path) -> Timeline:
+    """What was written. Raises PlanError naming the file for what is no timeline."""
+    try:
+        table, decided = pq.read_table(path), pq.read_table(decisions_path(path))
+        head = json.loads((table.schema.metadata or {})[b"forescale"])
+        version = head["schema_version"]
+    except FileNotFoundError as error:
+        raise PlanError(f"timeline {path} does not exist whole: {error}; run `forescale replay` first") from None
+    except (OSError, KeyError, ValueError, pa.ArrowException) as error:
+        raise PlanError(f"{path} is no timeline of a replay: {error}; run `forescale replay` anew") from None
+    if version != SCHEMA_VERSION:
+        raise PlanError(f"timeline {path} has schema version {version}, this release reads {SCHEMA_VERSION}")
+    names, seeds = table["policy"].combine_chunks(), table["seed"].to_numpy()
+    policy, known = names.indices.to_numpy(), names.dictionary.to_pylist()
+    tracks = []
+    for number, name in enumerate(known):
+        for seed in np.unique(seeds[policy == number]).tolist():
+            tracks.append(_read(table.filter(pa.array((policy == number) & (seeds == seed))), decided, name, seed))
+    return Timeline(head["topology"], float(head["max_lag_s"]), tuple(tracks), tuple(head["notes"]))
+
+
+def _read(rows: pa.Table, decided: pa.Table, policy: str, seed: int) -> Track:
+    plan = rows["plan"].combine_chunks()
+    own = np.array(decided["policy"].to_pylist(), dtype=object) == policy
+    own = own & (decided["seed"].to_numpy() == seed) if own.size else np.zeros(0, dtype=np.bool_)
+    effects = decided.filter(pa.array(own))["in_effect_at"].drop_null().cast(pa.int64()).to_numpy()
+
+    def column(name: str) -> npt.NDArray[np.float64]:
+        return np.asarray(rows[name].to_numpy())
+
+    return Track(
+        policy,
+        seed,
+        rows["minute"].cast(pa.int64()).to_numpy().astype(np.float64),
+        column("arrivals_per_s"),
+        plan.indices.to_numpy().astype(np.int64),
+        tuple(json.loads(each) for each in plan.dictionary.to_pylist()),
+        rows["instances"].to_numpy(),
+        column("capacity_per_s"),
+        column("backlog"),
+        column("lag_s"),
+        column("in_downtime"),
+        column("utilisation"),
+        rows["violation"].to_numpy(zero_copy_only=False),
+        effects.astype(np.float64),
+    )
+
+
+def _minutes(tracks: Sequence[Track]) -> pa.Table:
+    tables = []
+    for track in tracks:
+        plans = pa.DictionaryArray.from_arrays(
+            pa.array(track.plan, pa.int32()), pa.array([json.dumps(plan) for plan in track.plans])
+        )
+        policy = pa.DictionaryArray.from_arrays(
+            pa.array(np.zeros(track.minute.size, np.int32)), pa.array([track.policy])
+        )
+        columns = [
+            policy,
+            pa.array(np.full(track.minute.size, track.seed, dtype=np.int64)),
+            pa.array(track.minute.astype(np.int64), pa.int64()).cast(_SECOND),
+            track.arrivals_per_s,
+            plans,
+            track.instances,
+            track.capacity_per_s,
+            track.backlog,
+            track.lag_s,
+            track.in_downtime,
+            track.utilisation,
+            track.violation,
+        ]
+        tables.append(pa.table([pa.array(each) for each in columns], schema=COLUMNS))
+    return pa.concat_tables(tables).unify_dictionaries() if tables else COLUMNS.empty_table()
+
+
+def _decisions(replayed: Sequence[Replayed]) -> pa.Table:
+    rows = [(one, each) for one in replayed for each in one.decisions]
+    columns = [
+        pa.array([one.policy for one, _ in rows], pa.string()).dictionary_encode(),
+        pa.array([one.seed for one, _ in rows], pa.int64()),
+        pa.array([int(each.decided_s) for _, each in rows], pa.int64()).cast(_SECOND),
+        pa.array([None if e.in_effect_s is None else int(e.in_effect_s) for _, e in rows], pa.int64()).cast(_SECOND),
+        pa.array([json.dumps(each.plan) for _, each in rows], pa.string()).dictionary_encode(),
+        pa.array([each.why for _, each in rows], pa.string()),
+    ]
+    return pa.table(columns, schema=DECISIONS)

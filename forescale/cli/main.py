@@ -20,6 +20,8 @@ COMMANDS = {
     "evaluate": "Throughput, bottleneck, latency, resources and recovery of plans under a load, before any is"
     " deployed.",
     "plan": "Which plan from when, for the newest forecast. Proposes; nothing is deployed before it is approved.",
+    "replay": "What policies would have cost and violated, minute by minute, each seeing no more than it would have"
+    " seen.",
     "report": "Write a schedule's HTML report again, with what has come of it since, and log it to MLflow.",
     "reproduce": "Make forecasts again from the commit of the history and the model that their run recorded. Exits with"
     " 1 where\none is not the same, bit for bit.",

@@ -17,7 +17,7 @@ class CronByLastWeek:
     without that the plan stays.
     """
 
-    name = "cron by last week"
+    name = "cron"
     every_s = 300.0
     first: Mapping[str, int] | None = None
 

@@ -22,7 +22,7 @@ class Daedalus:
     scales all alike. need: with no headroom, as the paper adds none.
     """
 
-    name = "Daedalus' rule"
+    name = "daedalus"
     every_s = 60.0
     first: Mapping[str, int] | None = None
 

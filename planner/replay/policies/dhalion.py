@@ -30,7 +30,7 @@ class Dhalion:
     the action has done. Skewed data and slow instances, which it repairs by other means, are left as they are.
     """
 
-    name = "Dhalion"
+    name = "dhalion"
     every_s = 60.0
     first: Mapping[str, int] | None = None
 

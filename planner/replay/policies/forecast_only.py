@@ -16,7 +16,7 @@ class ForecastOnly:
     Predictive scaling of clouds and predictive HPAs do no more: no backlog, no price of a rescale, no dwelling.
     """
 
-    name = "forecast only"
+    name = "forecast-only"
     first: Mapping[str, int] | None = None
 
     def __init__(self, need: Need, forecasts: Forecasts, ahead_s: float, slot_s: int, quantile: float) -> None:

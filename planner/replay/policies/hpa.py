@@ -26,7 +26,7 @@ class HorizontalPodAutoscaler:
     first: Mapping[str, int] | None = None
 
     def __init__(self, topology: Topology, target: float, most: Mapping[str, int]) -> None:
-        self.name = f"HPA {target:.0%}"
+        self.name = f"hpa-{target * 100:.0f}"
         self._topology, self._target, self._most = topology, target, most
         self._wanted: deque[tuple[float, dict[str, int]]] = deque()
 

@@ -9,7 +9,7 @@ from planner.replay.policy import Decision, Seen
 class InHindsight:
     """It is replayed without lead time: who knows all ahead orders in time."""
 
-    name = "hindsight optimum"
+    name = "hindsight"
     every_s = 60.0
 
     def __init__(self, found: Hindsight) -> None:

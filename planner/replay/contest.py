@@ -1,0 +1,162 @@
+"""Policies against each other over one load: what each is given, and how all are run."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor, as_completed
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from modeling.inputs.operator_profile import Profiles
+from modeling.inputs.topology import Topology
+from planner.clusters.engine_terms import EngineTerms
+from planner.errors import PlanError
+from planner.limits import Limits, RescaleTerms
+from planner.replay.forecasts import Forecasts, PerfectForecasts
+from planner.replay.hindsight import hindsight, plan_ladder
+from planner.replay.load import Load
+from planner.replay.need import Need
+from planner.replay.policies.cron import CronByLastWeek
+from planner.replay.policies.daedalus import Daedalus
+from planner.replay.policies.dhalion import Dhalion
+from planner.replay.policies.forecast_only import ForecastOnly
+from planner.replay.policies.hpa import HorizontalPodAutoscaler
+from planner.replay.policies.in_hindsight import InHindsight
+from planner.replay.policies.planned import Planned
+from planner.replay.policies.static_plan import StaticPlan
+from planner.replay.policy import Policy
+from planner.replay.reality import Differences, Reality
+from planner.replay.run import Replayed, replay
+
+FULL = 0.999
+"""Utilisation up to which those plan who add no headroom."""
+
+
+@dataclass(frozen=True)
+class Contest:
+    """Everything that policies share.
+
+    believed: what is known of the operators. load: of the replay; past: what came before it and is known. limits,
+    rescale, slot_s, quantile: how our planner plans. engine: what truly happens at a rescale. max_lag_s: of the target.
+    metrics_delay_s: how late a minute's metrics are. forecasts: as the pipeline would have made them, None where none
+    are asked for. steps: width of a forecast's step in seconds, and how far it looks.
+    """
+
+    topology: Topology
+    believed: Profiles
+    load: Load
+    past: Load | None
+    limits: Limits
+    rescale: RescaleTerms
+    engine: EngineTerms
+    max_lag_s: float
+    slot_s: int
+    quantile: float
+    step_s: int
+    horizon_s: int
+    forecasts: Forecasts | None = None
+    differences: Differences = field(default_factory=Differences)
+    metrics_delay_s: float = 60.0
+
+    def reality(self, seed: int, *, ahead: bool = False) -> Reality:
+        """ahead: of one who orders instances in time, whatever they take to come."""
+        engine = replace(self.engine, lead_s=0.0) if ahead else self.engine
+        wrong = replace(self.differences, seed=seed)
+        return Reality(self.topology, self.believed, engine, wrong, self.load.start_s, self.load.end_s)
+
+    def need(self, max_utilisation: float | None = None) -> Need:
+        """By what is believed, with the headroom of the planner where none is told."""
+        headroom = max_utilisation or self.limits.max_utilisation
+        return Need(self.topology, self.believed, replace(self.limits, max_utilisation=headroom, max_latency_s=None))
+
+    @property
+    def most(self) -> dict[str, int]:
+        """Instances that each operator may have."""
+        allowed = self.limits.max_parallelism
+        return {
+            operator.name: min(operator.max_parallelism, self.limits.max_instances, allowed.get(operator.name, 2**31))
+            for operator in self.topology.operators
+        }
+
+    def peak(self, share: float = 1.0) -> Mapping[str, int]:
+        """The plan for a share of the largest minute of the load."""
+        total = np.sum(list(self.load.rate_per_s.values()), axis=0)
+        at = int(total.argmax())
+        return self.need().plan({source: float(rates[at]) * share for source, rates in self.load.rate_per_s.items()})
+
+    def first(self) -> Mapping[str, int]:
+        """The plan that runs at the start: for the last hour before it, or for the first one where nothing is known."""
+        known = self.past.rate_per_s if self.past is not None else self.load.rate_per_s
+        hour = slice(-60, None) if self.past is not None else slice(0, 60)
+        return self.need().plan({source: float(rates[hour].max()) for source, rates in known.items()})
+
+    def perfect(self) -> Forecasts:
+        return PerfectForecasts(self.topology.name, self.load, self.step_s, self.horizon_s)
+
+    def asked(self) -> Forecasts:
+        if self.forecasts is None:
+            raise PlanError(
+                "this policy asks for forecasts, and none were made; give the trace a history before --from"
+            )
+        return self.forecasts
+
+    def ahead_s(self) -> float:
+        """From asking for a plan until it runs."""
+        return self.engine.lead_s + self.engine.downtime_s
+
+    def planned(self, name: str, forecasts: Forecasts) -> Policy:
+        return Planned(
+            name, self.topology, self.believed, forecasts, self.limits, self.rescale, self.slot_s, self.quantile
+        )
+
+
+def _hindsight(contest: Contest, seed: int) -> Policy:
+    reality = contest.reality(seed, ahead=True)
+    true = Need(contest.topology, reality.profiles, replace(contest.limits, max_utilisation=FULL, max_latency_s=None))
+    ladder = plan_ladder(true, contest.load)
+    return InHindsight(hindsight(contest.load, reality, ladder, contest.max_lag_s))
+
+
+POLICIES: Mapping[str, Callable[[Contest, int], Policy]] = {
+    "static-peak": lambda c, _: StaticPlan("static-peak", c.peak()),
+    "static-half": lambda c, _: StaticPlan("static-half", c.peak(0.5)),
+    "cron": lambda c, _: CronByLastWeek(c.need(), c.ahead_s()),
+    "hpa-35": lambda c, _: HorizontalPodAutoscaler(c.topology, 0.35, c.most),
+    "hpa-50": lambda c, _: HorizontalPodAutoscaler(c.topology, 0.50, c.most),
+    "hpa-70": lambda c, _: HorizontalPodAutoscaler(c.topology, 0.70, c.most),
+    "dhalion": lambda c, _: Dhalion(c.topology, c.most),
+    "daedalus": lambda c, _: Daedalus(c.need(FULL), c.asked(), c.engine.downtime_s),
+    "forecast-only": lambda c, _: ForecastOnly(c.need(), c.asked(), c.ahead_s(), c.slot_s, c.quantile),
+    "planner": lambda c, _: c.planned("planner", c.asked()),
+    "planner-perfect": lambda c, _: c.planned("planner-perfect", c.perfect()),
+    "hindsight": _hindsight,
+}
+"""By name, each made anew for a replay with a seed. What each does, and where its rules come from: docs/replay.md."""
+
+FORECASTING = frozenset({"daedalus", "forecast-only", "planner"})
+"""Policies that ask for the pipeline's forecasts."""
+
+
+def run_one(contest: Contest, name: str, seed: int) -> Replayed:
+    """One policy under one seed. Raises PlanError or ModelError, naming the policy."""
+    policy = POLICIES[name](contest, seed)
+    return replay(
+        policy,
+        contest.load,
+        contest.reality(seed, ahead=name == "hindsight"),
+        contest.first(),
+        past=contest.past,
+        metrics_delay_s=contest.metrics_delay_s,
+    )
+
+
+def run_all(
+    contest: Contest, wanted: Sequence[tuple[str, int]], executor: Executor
+) -> Iterator[tuple[str, int, Replayed]]:
+    """Policies with their seeds, as they are done. Whoever stops asking stops those that have not begun."""
+    waiting = {executor.submit(run_one, contest, name, seed): (name, seed) for name, seed in wanted}
+    try:
+        for future in as_completed(waiting):
+            yield (*waiting[future], future.result())
+    finally:
+        for future in waiting:
+            future.cancel()

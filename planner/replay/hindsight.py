@@ -21,8 +21,10 @@ NEVER = 1e6
 """Price of a violation minute in instance-hours at which none is accepted that can be avoided."""
 
 _SMALL_S = (0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
-_FINE, _COARSE = 24, 16
-"""Lags of the grid from there up to the one that is allowed, and from there to LONGEST_LAG_S."""
+FINE = 32
+"""Lags of the grid from there up to the one that is allowed."""
+_COARSE = 16
+"""Lags from the one that is allowed to LONGEST_LAG_S."""
 LONGEST_LAG_S = 4 * 3600.0
 MOST_PLANS = 48
 
@@ -65,9 +67,14 @@ def hindsight(
     ladder: Sequence[Mapping[str, int]],
     max_lag_s: float,
     price_instance_hours: float = NEVER,
+    fine: int = FINE,
 ) -> Hindsight:
-    """The plans with the fewest instance-hours, where a violation minute costs so many of them."""
-    return _Search(load, reality, ladder, max_lag_s, price_instance_hours).best()
+    """The plans with the fewest instance-hours, where a violation minute costs so many of them.
+
+    fine: lags of the grid up to max_lag_s. A way that needs a lag between two of them may be missed, in favour of one
+    that is safe.
+    """
+    return _Search(load, reality, ladder, max_lag_s, price_instance_hours, fine).best()
 
 
 class _Search:
@@ -76,7 +83,13 @@ class _Search:
     """
 
     def __init__(
-        self, load: Load, reality: Reality, ladder: Sequence[Mapping[str, int]], max_lag_s: float, price_h: float
+        self,
+        load: Load,
+        reality: Reality,
+        ladder: Sequence[Mapping[str, int]],
+        max_lag_s: float,
+        price_h: float,
+        fine: int,
     ) -> None:
         self._ladder, self._start_s, self._minutes, self._price_h = ladder, load.start_s, load.minutes, price_h
         terms = reality.terms
@@ -91,7 +104,7 @@ class _Search:
         self._drained = np.pad(np.array(drained), ((0, 0), (0, self._span + 1)))
         self._cost_h = np.array([sum(plan.values()) for plan in ladder]) / 60.0
         small_s = [lag_s for lag_s in _SMALL_S if lag_s < max_lag_s]
-        lags_s = [*small_s, *np.linspace(small_s[-1], max_lag_s, _FINE)[1:]]
+        lags_s = [*small_s, *np.linspace(small_s[-1], max_lag_s, fine)[1:]]
         self._allowed = len(lags_s) - 1
         lags_s += np.geomspace(max_lag_s + 1.0, LONGEST_LAG_S, _COARSE).tolist()
         self._lags_min = np.array(lags_s) / MINUTE_S
@@ -180,7 +193,8 @@ class _Search:
         changes: list[tuple[float, Mapping[str, int]]] = [(float(self._start_s), self._ladder[plan])]
         while at < self._minutes:
             # The lag of the grid above: what is done there is safe here.
-            lag = min(int(np.searchsorted(self._backlogs(at), float(waiting[0, 0]))), self._lags_min.size - 1)
+            known = self._backlogs(at) * (1 + 1e-9) + 1e-9
+            lag = min(int(np.searchsorted(known, float(waiting[0, 0]))), self._lags_min.size - 1)
             drained = self._drained[plan : plan + 1]
             if stays[at, plan, lag]:
                 waiting = np.maximum(0.0, waiting + self._came[at] - drained[:, at : at + 1])

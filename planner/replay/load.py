@@ -114,7 +114,7 @@ def _by_minute(source: str, each: CountedArrivals, start_s: int, minutes: int) -
     counts = np.asarray(each.counts, dtype=np.float64)
     if missing:
         notes.append(
-            f"{source}: {np.count_nonzero(~known)} missing windows of {window_s} s lie on a straight line here"
+            f"{source}: {np.count_nonzero(~known)} missing windows of {window_s} s are bridged in straight lines"
         )
         counts = np.where(known, counts, np.interp(middle_s, middle_s[known], counts[known]))
     at_s = start_s - begin_s + MINUTE_S * np.arange(minutes + 1)

@@ -18,13 +18,13 @@ from planner.errors import PlanError
 from planner.replay.run import Replayed
 
 SCHEMA_VERSION = 1
-_SECOND = pa.timestamp("s", tz="UTC")
+_MOMENT = pa.timestamp("ms", tz="UTC")
 _TEXT = pa.dictionary(pa.int32(), pa.string())
 COLUMNS = pa.schema(
     [
         ("policy", _TEXT),
         ("seed", pa.int64()),
-        ("minute", _SECOND),
+        ("minute", _MOMENT),
         ("arrivals_per_s", pa.float64()),
         ("plan", _TEXT),
         ("instances", pa.int64()),
@@ -40,8 +40,8 @@ DECISIONS = pa.schema(
     [
         ("policy", _TEXT),
         ("seed", pa.int64()),
-        ("decided_at", _SECOND),
-        ("in_effect_at", _SECOND),
+        ("decided_at", _MOMENT),
+        ("in_effect_at", _MOMENT),
         ("plan", _TEXT),
         ("why", pa.string()),
     ]
@@ -167,7 +167,7 @@ def _read(rows: pa.Table, decided: pa.Table, policy: str, seed: int) -> Track:
     plan = rows["plan"].combine_chunks()
     own = np.array(decided["policy"].to_pylist(), dtype=object) == policy
     own = own & (decided["seed"].to_numpy() == seed) if own.size else np.zeros(0, dtype=np.bool_)
-    effects = decided.filter(pa.array(own))["in_effect_at"].drop_null().cast(pa.int64()).to_numpy()
+    effects = _seconds(decided.filter(pa.array(own))["in_effect_at"].drop_null())
 
     def column(name: str) -> npt.NDArray[np.float64]:
         return np.asarray(rows[name].to_numpy())
@@ -175,7 +175,7 @@ def _read(rows: pa.Table, decided: pa.Table, policy: str, seed: int) -> Track:
     return Track(
         policy,
         seed,
-        rows["minute"].cast(pa.int64()).to_numpy().astype(np.float64),
+        _seconds(rows["minute"]),
         column("arrivals_per_s"),
         plan.indices.to_numpy().astype(np.int64),
         tuple(json.loads(each) for each in plan.dictionary.to_pylist()),
@@ -186,7 +186,7 @@ def _read(rows: pa.Table, decided: pa.Table, policy: str, seed: int) -> Track:
         column("in_downtime"),
         column("utilisation"),
         rows["violation"].to_numpy(zero_copy_only=False),
-        effects.astype(np.float64),
+        effects,
     )
 
 
@@ -202,7 +202,7 @@ def _minutes(tracks: Sequence[Track]) -> pa.Table:
         columns = [
             policy,
             pa.array(np.full(track.minute.size, track.seed, dtype=np.int64)),
-            pa.array(track.minute.astype(np.int64), pa.int64()).cast(_SECOND),
+            _moments(track.minute.tolist()),
             track.arrivals_per_s,
             plans,
             track.instances,
@@ -222,9 +222,18 @@ def _decisions(replayed: Sequence[Replayed]) -> pa.Table:
     columns = [
         pa.array([one.policy for one, _ in rows], pa.string()).dictionary_encode(),
         pa.array([one.seed for one, _ in rows], pa.int64()),
-        pa.array([int(each.decided_s) for _, each in rows], pa.int64()).cast(_SECOND),
-        pa.array([None if e.in_effect_s is None else int(e.in_effect_s) for _, e in rows], pa.int64()).cast(_SECOND),
+        _moments([each.decided_s for _, each in rows]),
+        _moments([each.in_effect_s for _, each in rows]),
         pa.array([json.dumps(each.plan) for _, each in rows], pa.string()).dictionary_encode(),
         pa.array([each.why for _, each in rows], pa.string()),
     ]
     return pa.table(columns, schema=DECISIONS)
+
+
+def _moments(epoch_s: Sequence[float | None]) -> pa.Array:
+    return pa.array([None if each is None else round(each * 1000) for each in epoch_s], pa.int64()).cast(_MOMENT)
+
+
+def _seconds(moments: pa.ChunkedArray) -> Floats:
+    """Since the epoch."""
+    return np.asarray(moments.cast(_MOMENT).cast(pa.int64()).to_numpy() / 1000.0, dtype=np.float64)

@@ -1,0 +1,77 @@
+"""The best in hindsight against every way there is, on small cases, and against what the simulator makes of it."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from replay_cases import days_of, load_of, plan, reality
+
+from planner.clusters.engine_terms import EngineTerms
+from planner.replay.hindsight import hindsight
+from planner.replay.load import Load
+from planner.replay.policies.in_hindsight import InHindsight
+from planner.replay.run import replay
+
+LADDER = [plan(work) for work in (1, 2, 4)]
+
+
+def _by_hand(load: Load, plans: tuple[int, ...], max_lag_s: float) -> tuple[float, int]:
+    """Instance-hours and violation minutes of one plan a minute, with a minute of downtime at each change.
+
+    Fluid, first come first served, in steps of a second.
+    """
+    rates = np.repeat(load.rate_per_s["ingest"], 60)
+    came = np.concatenate([[0.0], np.cumsum(rates)])
+    taken, hours, late = 0.0, 0.0, 0
+    for minute, work in enumerate(plans):
+        hours += (work + 1) / 60
+        down = minute > 0 and plans[minute - 1] != work
+        for second in range(minute * 60, minute * 60 + 60):
+            if not down:
+                taken = min(came[second + 1], taken + 10.0 * work)
+        end = minute * 60 + 60
+        late += bool(taken < came[max(0, end - round(max_lag_s))] - 1e-6)
+    return hours, late
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_optimum__is_that_of_all_plans_tried_one_by_one(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    load, max_lag_s = load_of(rng.uniform(2, 32, size=6).tolist()), float(rng.uniform(50, 130))
+    real = reality(load, EngineTerms(60.0))
+    found = hindsight(load, real, LADDER, max_lag_s, price_instance_hours=1.0, fine=128)
+    every = (_by_hand(load, plans, max_lag_s) for plans in product((1, 2, 4), repeat=load.minutes))
+    least = min(hours + late for hours, late in every)
+    assert found.instance_hours + found.violation_minutes == pytest.approx(least)
+
+
+def test_what_it_finds__is_what_the_simulator_shows() -> None:
+    load, terms = days_of(0.7), EngineTerms(30.0)
+    real = reality(load, terms)
+    ladder = [plan(work) for work in range(1, 13)]
+    found = hindsight(load, real, ladder, 90.0)
+    done = replay(InHindsight(found), load, real, {})
+    assert found.violation_minutes == 0
+    assert not (done.lag_s > 90.0).any()
+    assert done.instances.sum() / 60 == pytest.approx(found.instance_hours)
+    # No plan that carries each minute by itself could do with less than the load asks, rounded up nowhere.
+    assert found.instance_hours > (load.rate_per_s["ingest"].sum() / 10.0 + load.minutes) / 60
+
+
+def test_a_downtime_beyond_the_lag__leaves_the_plan_of_the_peak() -> None:
+    load = days_of(1)
+    found = hindsight(load, reality(load, EngineTerms(180.0)), [plan(work) for work in range(1, 13)], 60.0)
+    # Every change would be late, but one so close to the end that nobody sees it.
+    assert all(at_s > load.end_s - 300 for at_s, _ in found.changes[1:])
+    assert found.changes[0][1] == plan(8)
+    assert found.violation_minutes == 0
+
+
+def test_a_price_of_violations__buys_fewer_instances() -> None:
+    load = days_of(1)
+    real, ladder = reality(load, EngineTerms(180.0)), [plan(work) for work in range(1, 13)]
+    costs = [hindsight(load, real, ladder, 60.0, price) for price in (1e6, 1.0, 0.05)]
+    hours, late = [each.instance_hours for each in costs], [each.violation_minutes for each in costs]
+    assert hours == sorted(hours, reverse=True)
+    assert late == sorted(late)
+    assert hours[-1] < 0.8 * hours[0]

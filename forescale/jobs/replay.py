@@ -24,7 +24,7 @@ from forescale.wiring.parts import limits_of, rescale_terms_of, topology_config
 from planner.clusters.engine_terms import EngineTerms
 from planner.errors import PlanError
 from planner.replay.contest import FORECASTING, POLICIES, Contest, run_all
-from planner.replay.load import Load, minute_load
+from planner.replay.load import minute_load
 from planner.replay.pipeline_forecasts import PipelineForecasts
 from planner.replay.reality import Differences
 from planner.replay.run import Replayed
@@ -84,8 +84,12 @@ def replay(settings: Settings, request: ReplayRequest, *, progress: Progress | N
     config = topology_config(request.topology, settings)
     _check(request)
     series, notes = _series(request, config, settings)
-    whole = minute_load(series)
-    load, past = _span(request, whole.scaled(request.scale))
+    start, end = _span(request, series)
+    seen = timedelta(days=config.forecast.train_days)
+    series = {source: each.between(max(each.start, start - seen), end) for source, each in series.items()}
+    whole = minute_load(series).scaled(request.scale)
+    load = whole.between(start.timestamp(), end.timestamp())
+    past = whole.between(whole.start_s, load.start_s) if load.start_s > whole.start_s else None
     believed = kept_profiles(config, settings)
     if not any(profile.samples for profile in believed.values()):
         notes.append("service times are as the topology file declares them; nothing of it was measured")
@@ -172,25 +176,22 @@ def _series(
     return parts, [f"the trace is dealt evenly to the sources {', '.join(sources)}"]
 
 
-def _span(request: ReplayRequest, whole: Load) -> tuple[Load, Load | None]:
-    """What is replayed, and what came before it."""
-    length = whole.end - whole.start
-    learning = min(timedelta(days=LEARNING_DAYS), length / 2)
+def _span(request: ReplayRequest, series: Mapping[str, ArrivalSeries]) -> tuple[datetime, datetime]:
+    """What is replayed, in whole minutes. What came before it is learnt from."""
+    first, last = max(each.start for each in series.values()), min(each.end for each in series.values())
     if request.trace is None or request.days is not None:
-        end = request.end or whole.end
-        start = request.start or max(whole.start, end - timedelta(days=request.days or USUAL_DAYS))
+        end = request.end or last
+        start = request.start or max(first, end - timedelta(days=request.days or USUAL_DAYS))
     else:
-        start = request.start or whole.start + learning
-        end = request.end or min(whole.end, start + timedelta(days=USUAL_DAYS))
-    start, end = max(start, whole.start), min(end, whole.end)
-    load = whole.between(start.timestamp(), end.timestamp()) if start < end else None
-    if load is None or load.minutes < 2:
+        start = request.start or first + min(timedelta(days=LEARNING_DAYS), (last - first) / 2)
+        end = request.end or min(last, start + timedelta(days=USUAL_DAYS))
+    start, end = (at.replace(second=0, microsecond=0) for at in (max(start, first), min(end, last)))
+    if end - start < timedelta(minutes=2):
         raise PlanError(
             f"nothing is left to replay from {start:%Y-%m-%d %H:%M} to {end:%Y-%m-%d %H:%M}; the arrivals go from "
-            f"{whole.start:%Y-%m-%d %H:%M} to {whole.end:%Y-%m-%d %H:%M} UTC: ask within"
+            f"{first:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M} UTC: ask within"
         )
-    past = whole.between(whole.start_s, load.start_s)
-    return load, past if past.minutes else None
+    return start, end
 
 
 def _forecasts(

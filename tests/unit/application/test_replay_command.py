@@ -1,0 +1,141 @@
+"""`forescale replay` as a user meets it: a table, a timeline, and one line for what cannot be replayed."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from forescale.cli.main import main
+from planner.replay.timeline import decisions_path, read_timeline
+
+TOPOLOGY = """
+topology: calls
+operators:
+  ingest: {service_s: 0.0001}
+  work: {service_s: 0.1}
+streams:
+  - {from: ingest, to: work}
+planning: {max_instances: 40, max_lag_s: 120, downtime_s: 60}
+"""
+CHEAP = "static-peak,static-half,cron,hpa-70,dhalion,hindsight"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("FORESCALE_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "calls.yaml").write_text(TOPOLOGY)
+    return tmp_path
+
+
+def _trace(path: Path, days: float = 2.0, window_s: int = 300) -> Path:
+    start, steps = datetime(2024, 3, 4, tzinfo=UTC), round(days * 86400 / window_s)
+    rate = 40 - 35 * np.cos(2 * np.pi * np.arange(steps) * window_s / 86400)
+    lines = [
+        f"{start + timedelta(seconds=window_s * at):%Y-%m-%dT%H:%M:%SZ},{r * window_s:.0f}" for at, r in enumerate(rate)
+    ]
+    path.write_text("timestamp,count\n" + "\n".join(lines) + "\n")
+    return path
+
+
+def _run(*arguments: str) -> int:
+    try:
+        return main([*arguments]) or 0
+    except SystemExit as error:
+        return int(error.code or 0)
+
+
+@pytest.mark.slow
+def test_policies__are_scored_side_by_side_and_the_timeline_kept(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trace = _trace(folder / "trace.csv")
+    code = _run("replay", str(trace), "--topology", "calls.yaml", "--out", "t.parquet", "--policies", CHEAP, "--json")
+    assert code == 0
+    told = json.loads(capsys.readouterr().out)
+    by_name = {score["policy"]: score for score in told["scores"]}
+    assert set(by_name) == set(CHEAP.split(","))
+    # A day is learnt from and a day replayed.
+    assert {score["days"] for score in told["scores"]} == {1.0}
+    assert by_name["static-peak"]["violation_minutes"] == 0
+    assert by_name["static-half"]["violation_minutes"] > 100
+    assert by_name["hindsight"]["violation_minutes"] == 0
+    cheaper = {n for n, s in by_name.items() if s["violation_minutes"] == 0 and n != "hindsight"}
+    assert all(by_name[name]["instance_hours"] > by_name["hindsight"]["instance_hours"] for name in cheaper)
+    assert "service times are as the topology file declares them; nothing of it was measured" in told["notes"]
+    timeline = read_timeline(folder / "t.parquet")
+    assert set(timeline.policies) == set(by_name)
+    assert decisions_path(folder / "t.parquet").exists()
+
+
+@pytest.mark.slow
+def test_a_table__tells_cost_and_violations_together(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    trace = _trace(folder / "trace.csv")
+    code = _run(
+        "replay", str(trace), "--topology", "calls.yaml", "--policies", "static-peak,static-half", "--seeds", "2"
+    )
+    assert code == 0
+    said = capsys.readouterr().out
+    assert "violation: lag > 120 s" in said
+    assert "static-half" in said
+    assert "windows of 300 s" in said
+
+
+@pytest.mark.parametrize(
+    ("rows", "reason"),
+    [
+        (["2024-03-04T00:05:00Z,5", "2024-03-04T00:00:00Z,5"], "sort the rows"),
+        (["2024-03-04T00:00:00Z,5", "2024-03-04T00:00:00Z,5"], "does not come after"),
+        (["2024-03-04T00:00:00Z,-5", "2024-03-04T00:05:00Z,5"], "not negative"),
+        (["2024-03-04T00:00:00Z,many", "2024-03-04T00:05:00Z,5"], "give a number"),
+        (["yesterday,5", "2024-03-04T00:05:00Z,5"], "is no time"),
+        (["2024-03-04T00:00:00Z,5"], "at least two"),
+        (["2024-03-04T00:00:00Z,0", "2024-03-04T00:05:00Z,0"], "nothing arrives"),
+        (["2014-03-04T00:00:00Z,5", "2014-03-04T01:00:00Z,5", "2014-06-04T01:00:00Z,5"], "windows are missing"),
+    ],
+)
+def test_a_trace_that_is_none__is_refused_in_a_line(
+    folder: Path, capsys: pytest.CaptureFixture[str], rows: list[str], reason: str
+) -> None:
+    (folder / "bad.csv").write_text("\n".join(["timestamp,count", *rows]) + "\n")
+    assert _run("replay", "bad.csv", "--topology", "calls.yaml", "--policies", "static-peak") != 0
+    said = capsys.readouterr().err
+    assert reason in said
+    assert "Traceback" not in said
+    assert not (folder / "timeline.parquet").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (["--policies", "best"], "--policies names 'best'; known are static-peak"),
+        (["--downtime", "-1"], "--downtime -1"),
+        (["--target-lag", "0"], "--target-lag 0"),
+        (["--from", "2030-01-01"], "nothing is left to replay"),
+        (["--from", "noon"], "is no ISO time"),
+    ],
+)
+def test_options_that_cannot_be__are_refused_in_a_line(
+    folder: Path, capsys: pytest.CaptureFixture[str], options: list[str], reason: str
+) -> None:
+    trace = _trace(folder / "trace.csv")
+    assert _run("replay", str(trace), "--topology", "calls.yaml", *options) != 0
+    assert reason in capsys.readouterr().err
+
+
+def test_local_times__are_replayed_in_utc(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [f"2024-03-04T{hour:02d}:00:00+02:00,{3600 * 9}" for hour in range(24)]
+    (folder / "local.csv").write_text("\n".join(["timestamp,count", *rows]) + "\n")
+    assert _run("replay", "local.csv", "--topology", "calls.yaml", "--policies", "static-peak", "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["start"], told["end"]) == ("2024-03-04T10:00:00+00:00", "2024-03-04T22:00:00+00:00")
+
+
+@pytest.mark.slow
+def test_of_ten_years__the_part_that_is_asked_for_is_replayed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    trace = _trace(folder / "long.csv", days=3652, window_s=3600)
+    options = ["--policies", "static-peak", "--from", "2030-01-01", "--until", "2030-01-03", "--json"]
+    assert _run("replay", str(trace), "--topology", "calls.yaml", *options) == 0
+    assert json.loads(capsys.readouterr().out)["scores"][0]["days"] == 2.0

@@ -16,6 +16,7 @@ import java.util.Map;
 import java.util.Set;
 import org.apache.flink.api.common.JobID;
 import org.apache.flink.api.common.JobStatus;
+import org.apache.flink.autoscaler.config.AutoScalerOptions;
 import org.apache.flink.autoscaler.event.AutoScalerEventHandler;
 import org.apache.flink.autoscaler.metrics.FlinkMetric;
 import org.apache.flink.autoscaler.realizer.ScalingRealizer;
@@ -26,6 +27,7 @@ import org.apache.flink.autoscaler.topology.JobTopology;
 import org.apache.flink.autoscaler.topology.ShipStrategy;
 import org.apache.flink.autoscaler.topology.VertexInfo;
 import org.apache.flink.autoscaler.tuning.ConfigChanges;
+import org.apache.flink.configuration.ConfigOption;
 import org.apache.flink.configuration.Configuration;
 import org.apache.flink.metrics.groups.UnregisteredMetricsGroup;
 import org.apache.flink.runtime.jobgraph.JobVertexID;
@@ -35,14 +37,16 @@ import org.apache.flink.runtime.rest.messages.job.metrics.Metric;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.JsonNode;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.ObjectMapper;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.ArrayNode;
+import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.ObjectNode;
 
 /**
- * What Flink's autoscaler asks for, minute by minute: one case a line on stdin, one line of decisions for each on stdout.
+ * What Flink's autoscaler asks for, minute by minute: a case a line on stdin, its decisions a line on stdout.
  *
  * <p>In the library's package, whose clocks can be set from there alone. A case is {settings, down_minutes, failures,
  * vertices: [{name, parallelism, max_parallelism, partitions, inputs: {name: strategy}}], minutes: [{name: {records_in,
  * records_out, busy_ms, backpressured_ms, lag}}]}. The job runs from second 0 and is down for down_minutes after each
- * decision and from the start of each minute of failures. Decisions are [minute, {name: parallelism}].
+ * decision and from the start of each minute of failures. Decisions are [minute, {name: parallelism}]. With an
+ * argument, it prints the defaults of all options instead.
  */
 public final class AutoscalerCases {
 
@@ -50,10 +54,27 @@ public final class AutoscalerCases {
     private static final long MINUTE_S = 60;
 
     public static void main(String[] arguments) throws Exception {
+        if (arguments.length > 0) {
+            System.out.println(defaults());
+            return;
+        }
         var lines = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         for (String line; (line = lines.readLine()) != null; ) {
             System.out.println(new Job(JSON.readTree(line)).decisions());
         }
+    }
+
+    /** Of each option, durations in seconds. */
+    private static ObjectNode defaults() throws IllegalAccessException {
+        var all = JSON.createObjectNode();
+        for (Field field : AutoScalerOptions.class.getFields()) {
+            if (field.get(null) instanceof ConfigOption) {
+                var option = (ConfigOption<?>) field.get(null);
+                var value = option.defaultValue();
+                all.put(option.key(), value instanceof Duration ? ((Duration) value).toSeconds() + " s" : "" + value);
+            }
+        }
+        return all;
     }
 
     private static final class Job {
@@ -62,6 +83,8 @@ public final class AutoscalerCases {
         private final Map<String, Integer> parallelism = new HashMap<>();
         private final Map<String, long[]> counted = new HashMap<>();
         private final SetClock clock = new SetClock();
+        private final AutoScalerStateStore<JobID, JobAutoScalerContext<JobID>> store =
+                new InMemoryAutoScalerStateStore<>();
         private final JobAutoScalerImpl<JobID, JobAutoScalerContext<JobID>> autoscaler;
         private Map<String, String> overrides = Map.of();
         private long runningSince = 0;
@@ -85,9 +108,6 @@ public final class AutoscalerCases {
                     collector, new ScalingMetricEvaluator(), executor, new Events(), new Realizer(), store);
             autoscaler.setClock(clock);
         }
-
-        private final AutoScalerStateStore<JobID, JobAutoScalerContext<JobID>> store =
-                new InMemoryAutoScalerStateStore<>();
 
         ArrayNode decisions() throws Exception {
             var decided = JSON.createArrayNode();
@@ -212,7 +232,7 @@ public final class AutoscalerCases {
     private static final class Events implements AutoScalerEventHandler<JobID, JobAutoScalerContext<JobID>> {
         @Override
         public void handleEvent(
-                JobAutoScalerContext<JobID> context, Type type, String reason, String message, String key, Duration every) {}
+                JobAutoScalerContext<JobID> job, Type type, String reason, String text, String key, Duration every) {}
 
         @Override
         public void handleException(JobAutoScalerContext<JobID> context, String reason, Throwable error) {

@@ -63,9 +63,9 @@ TUNED = FlinkAutoscalerSettings(
     # A job whose load is known needs half the default's spare capacity, so it scales at 0.9, not when it is saturated.
     target_utilisation=0.8,
     utilisation_boundary=0.1,
-    # A minute after a restart the metrics are steady: state is restored by then.
+    # State is restored by the time that the job runs, so its metrics are steady after a minute.
     stabilization_s=60.0,
-    # What a restart is measured to take, rounded up; the default assumes five times as long.
+    # A job with little state restarts within a minute; the default assumes five.
     restart_s=60.0,
     # The lag is to be gone in ten minutes, not in half an hour.
     catch_up_s=600.0,
@@ -134,11 +134,13 @@ class FlinkAutoscaler:
 
     A minute's row stands for Flink's sample at its end. Rates come from the counts after the window's first sample,
     utilisation is the mean over all samples. `busiest` is busyTimeMsPerSecond, its maximum over subtasks as the default
-    aggregator takes it; Flink reads it in whole milliseconds. `suspended` is
-    backPressuredTimeMsPerSecond. A minute in which the job was down for a part gives no sample, where Flink may have
-    one. Not here, as off by default: detection of ineffective scaling, tracked restart times, memory tuning, quotas and
-    excluded periods. Not here, as not measured: the stop under memory pressure. Operators whose instances a topology
-    fixes are excluded from scaling. Later releases scale down to the maximum of the interval; this one to the newest.
+    aggregator takes it; Flink reads it in whole milliseconds. `suspended` is backPressuredTimeMsPerSecond. A minute in
+    which the job was down for a part gives no sample, where Flink may have one.
+
+    Left out, as off by default: detection of ineffective scaling, tracked restart times, memory tuning, quotas and
+    excluded periods. Left out, as not measured: the stop under memory pressure. Operators whose number of instances the
+    topology fixes are excluded from scaling. This release scales down to the newest result; later ones to the largest
+    of the interval.
 
     partitions: of those sources whose number Flink can tell (Kafka, Pulsar).
     """

@@ -26,9 +26,10 @@ def _class_path() -> str:
 
 
 @pytest.fixture(scope="package")
-def answers(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Sequence[str]], list[str]]:
-    """From cases, one JSON line each, to the decisions of each, likewise. Without the library or Java, tests are
-    skipped with the reason, but fail where CI=true.
+def library(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., list[str]]:
+    """From cases, one JSON line each, to the decisions of each, likewise; with an argument, to all defaults.
+
+    Without the library or Java, tests are skipped with the reason, but fail where CI=true.
     """
     try:
         java, class_path = find_java(), _class_path()
@@ -42,8 +43,9 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Sequence[str]
     program = "org.apache.flink.autoscaler.AutoscalerCases"
     command = [java.java, "-XX:+UseSerialGC", "-Xmx256m", "-cp", f"{classes}:{class_path}", program]
 
-    def ask(cases: Sequence[str]) -> list[str]:
-        done = subprocess.run(command, input="\n".join(cases), capture_output=True, text=True, timeout=300)
+    def ask(cases: Sequence[str], *arguments: str) -> list[str]:
+        told = "\n".join(cases)
+        done = subprocess.run([*command, *arguments], input=told, capture_output=True, text=True, timeout=300)
         assert done.returncode == 0, done.stderr[-2000:]
         return done.stdout.splitlines()
 

@@ -28,8 +28,8 @@ def test_a_load_that_rises_and_falls__is_carried_by_as_many_as_it_needs(policy: 
     reality = Reality(PAIR, PROFILES, EngineTerms(downtime_s=30.0), Differences(), load.start_s, load.end_s)
     replayed = replay(policy(), load, reality, {"source": 1, "work": 2})
     work = replayed.parallelism[:, PAIR.order.index("work")]
-    # An hour after the rise 450/100 = 4.5 → at least 5 run, and nothing waits. In the end 2 are needed; Flink's dead band
-    # keeps up to 4: they do 400/s, no more than 150/0.4 + 150 × 5/30 = 400/s.
+    # An hour after the rise 450/100 = 4.5 → at least 5 run, and nothing waits. In the end 2 are needed. Flink's dead
+    # band keeps up to 4: they do 400/s, no more than 150/0.4 + 150 × 5/30 = 400/s.
     assert work[180] >= 5
     assert replayed.lag_s[180:240].max() < 60
     assert 2 <= work[-1] <= 4

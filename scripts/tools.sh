@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # What only some targets need beyond the set-up: `tools.sh jdk` a Java compiler for the Flink job, `tools.sh chromium` a
 # browser for the tests that look at the report, `tools.sh kafka`, `tools.sh prometheus` and `tools.sh storm` the servers
-# that tests start. Fails where a tool is neither there nor can be installed.
+# that tests start, `tools.sh flink_autoscaler` the library that a policy is compared with. Fails where a tool is neither
+# there nor can be installed.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 source scripts/debian.sh
@@ -35,7 +36,7 @@ for tool in "$@"; do
             (debian_package chromium "the report's tests need Chromium") ;;
         prometheus) command -v prometheus >/dev/null && command -v promtool >/dev/null ||
             (debian_package prometheus "the tests of Prometheus counters need a Prometheus server") ;;
-        kafka | storm) server_jars "$tool" ;;
+        kafka | storm | flink_autoscaler) server_jars "$tool" ;;
         *) echo "tools: unknown tool $tool" >&2 && exit 2 ;;
     esac || lacking=1
 done

@@ -18,6 +18,8 @@ from planner.replay.need import Need
 from planner.replay.policies.cron import CronByLastWeek
 from planner.replay.policies.daedalus import Daedalus
 from planner.replay.policies.dhalion import Dhalion
+from planner.replay.policies.ds2 import Ds2, Ds2Settings
+from planner.replay.policies.flink_autoscaler import TUNED, FlinkAutoscaler, FlinkAutoscalerSettings
 from planner.replay.policies.forecast_only import ForecastOnly
 from planner.replay.policies.hpa import HorizontalPodAutoscaler
 from planner.replay.policies.in_hindsight import InHindsight
@@ -103,6 +105,9 @@ class Contest:
         """From asking for a plan until it runs."""
         return self.engine.lead_s + self.engine.downtime_s
 
+    def flink_autoscaler(self, name: str, settings: FlinkAutoscalerSettings) -> Policy:
+        return FlinkAutoscaler(replace(settings, max_parallelism=max(self.most.values())), name)
+
     def planned(self, name: str, forecasts: Forecasts) -> Policy:
         return Planned(
             name, self.topology, self.believed, forecasts, self.limits, self.rescale, self.slot_s, self.quantile
@@ -124,6 +129,13 @@ POLICIES: Mapping[str, Callable[[Contest, int], Policy]] = {
     "hpa-50": lambda c, _: HorizontalPodAutoscaler(c.topology, 0.50, c.most),
     "hpa-70": lambda c, _: HorizontalPodAutoscaler(c.topology, 0.70, c.most),
     "dhalion": lambda c, _: Dhalion(c.topology, c.most),
+    # Three evaluations of five minutes: with one of a minute, as published, it flaps where metrics are noisy.
+    "ds2": lambda c, _: Ds2(Ds2Settings(300.0, 1, 3), "ds2"),
+    "flink-autoscaler": lambda c, _: c.flink_autoscaler("flink-autoscaler", FlinkAutoscalerSettings()),
+    # Whoever tunes it knows how long the job is down.
+    "flink-autoscaler-tuned": lambda c, _: c.flink_autoscaler(
+        "flink-autoscaler-tuned", replace(TUNED, restart_s=c.engine.downtime_s)
+    ),
     "daedalus": lambda c, _: Daedalus(c.need(FULL), c.asked(), c.engine.downtime_s),
     "forecast-only": lambda c, _: ForecastOnly(c.need(), c.asked(), c.ahead_s(), c.slot_s, c.quantile),
     "planner": lambda c, _: c.planned("planner", c.asked()),

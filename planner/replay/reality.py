@@ -26,10 +26,10 @@ class Differences:
     """How reality differs from what is believed; nothing differs by default.
 
     service_error: standard deviation of the logarithm of each operator's true service time over the believed one.
-    metric_noise: likewise, of each metric that a policy reads. slow_every_s, slow_for_s, slow_factor: so often, on
-    average, one instance of one operator takes so many times as long for a tuple, for so long. failure_every_s: so
-    often, on average, the job fails and starts again under the same plan. key_drift: share of the keys' shares that is
-    dealt anew each day. seed: of all of it.
+    metric_noise: likewise, of how busy operators are seen to be; counters are exact. slow_every_s, slow_for_s,
+    slow_factor: so often, on average, one instance of one operator takes so many times as long for a tuple, for so
+    long. failure_every_s: so often, on average, the job fails and starts again under the same plan. key_drift: share of
+    the keys' shares that is dealt anew each day. seed: of all of it.
     """
 
     seed: int = 0

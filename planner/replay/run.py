@@ -180,7 +180,6 @@ class _Run:
                 noise = self._noise[row]
                 for column in (self._busiest, self._busy):
                     column[row] = np.minimum(1.0, column[row] * noise)
-                self._in[row] *= noise[::-1]
             self._filled += 1
 
     def _rates(self, network: FluidNetwork) -> "_Rates":

@@ -6,12 +6,16 @@ from typing import Annotated
 import typer
 
 from forescale.cli.installation import settings_of
-from forescale.cli.output import AsJson, console, plain, say_json, table
+from forescale.cli.output import AsJson, check_page, console, plain, say_json, table
+from forescale.codec import to_json
+from forescale.files.atomic import write_whole
 from forescale.history.span import moment
 from forescale.jobs.replay import ReplayRequest
 from forescale.jobs.replay import replay as replay_policies
+from planner.errors import PlanError
 from planner.replay.contest import POLICIES
 from planner.replay.scores import Score
+from planner.replay.timeline import read_timeline
 
 
 def replay(
@@ -39,10 +43,14 @@ def replay(
     end: Annotated[str | None, typer.Option("--until", help="ISO time; at most 30 days later if absent.")] = None,
     days: Annotated[float | None, typer.Option(min=0.01, help="The last so many days; 30 of a history.")] = None,
     scale: Annotated[float, typer.Option(help="Factor on all arrivals.")] = 1.0,
+    plot: Annotated[
+        Path | None, typer.Option(help="Write a page (.html) with load, capacities, lags and scores.")
+    ] = None,
     workers: Annotated[int | None, typer.Option(min=1, help="Processes; as many as cores if absent.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """What policies would have cost and violated, minute by minute, each seeing no more than it would have seen."""
+    check_page(plot, PlanError)
     is_trace = arrivals.lower().endswith(".csv")
     if is_trace and topology is None:
         raise typer.BadParameter("a trace needs --topology: what its arrivals go through", param_hint="--topology")
@@ -64,8 +72,12 @@ def replay(
     )
     with console.status(f"replaying {arrivals}") as status:
         done = replay_policies(settings_of(context), request, progress=None if as_json else status.update)
+    if plot is not None:
+        from forescale.report.replay.page import render_replay_page
+
+        write_whole(render_replay_page(read_timeline(out)), plot)
     if as_json:
-        say_json(done)
+        say_json(to_json(done) | ({"plot": str(plot)} if plot else {}))
         return
     columns = ["policy", "instances", "instance-hours", "violations", "minutes", "lag p99", "rescales a day", "best"]
     span = f"{done.start:%Y-%m-%d %H:%M} to {done.end:%Y-%m-%d %H:%M}"
@@ -74,6 +86,8 @@ def replay(
     for note in done.notes:
         plain(note)
     plain(f"best: no other policy has both no more instance-hours and no more violations; timeline in {done.timeline}")
+    if plot is not None:
+        plain(f"drawn in {plot}")
 
 
 def _row(score: Score) -> tuple[str, ...]:

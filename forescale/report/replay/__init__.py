@@ -1,0 +1,1 @@
+"""The page of a replay: load, capacities and lags over each other, cost against violations, the scores."""

@@ -1,0 +1,70 @@
+"""A replay as one self-contained page: what policies would have cost and violated."""
+
+from collections.abc import Sequence
+
+from forescale.report.kit.page import rendered
+from forescale.report.kit.table import Cell, Sentence, Table, numbers, texts
+from forescale.report.kit.wording import count_of, duration, percent
+from forescale.report.replay.figures import pareto_figure, timeline_figure
+from planner.replay.scores import Score, scores
+from planner.replay.timeline import Timeline
+
+AT_FIRST = ("planner", "flink-autoscaler", "static-peak", "hindsight")
+"""Policies that are drawn before anybody asks for others, where they were replayed."""
+
+
+def render_replay_page(timeline: Timeline) -> str:
+    """The whole page. The same timeline gives the same text."""
+    found = scores(timeline)
+    shown = [name for name in AT_FIRST if name in timeline.policies] or list(timeline.policies[:3])
+    over_time, pareto = timeline_figure(timeline, shown), pareto_figure(found, timeline.policies)
+    return rendered(
+        "replay.html.j2",
+        "report.js",
+        [pareto, over_time],
+        topology=timeline.topology,
+        headline=_headline(found),
+        sentences=_sentences(timeline, found),
+        pareto=pareto,
+        over_time=over_time,
+        scores=_table(found),
+    )
+
+
+def _headline(found: Sequence[Score]) -> str:
+    able = [one for one in found if one.policy not in ("hindsight", "planner-perfect")]
+    least = min(able or found, key=lambda one: (one.violation_minutes, one.instance_hours))
+    return (
+        f"{least.policy} has the fewest violations, {percent(least.violation_share)} of all minutes, with "
+        f"{least.mean_instances:.1f} instances on average"
+    )
+
+
+def _sentences(timeline: Timeline, found: Sequence[Score]) -> list[Sentence]:
+    one = found[0]
+    span = f"{one.days:.3g} days under each of {count_of(one.seeds, 'seed')}"
+    late = f"a violation is a minute with more than {duration(timeline.max_lag_s)} of lag"
+    return [Sentence("Replayed", f"{span}; {late}."), *(Sentence("Note", note) for note in timeline.notes)]
+
+
+def _table(found: Sequence[Score]) -> Table:
+    columns = (
+        *texts("policy"),
+        *numbers(
+            "instances", "instance-hours", "violations", "minutes", "lag p99", "longest recovery", "rescales a day"
+        ),
+    )
+    rows = tuple(
+        (
+            Cell(one.policy, strong=one.best),
+            Cell(f"{one.mean_instances:.2f}"),
+            Cell(f"{one.instance_hours:,.0f}"),
+            Cell(percent(one.violation_share)),
+            Cell(f"{one.violation_minutes:,.0f}"),
+            Cell(duration(one.lag_p99_s)),
+            Cell("–" if one.recovery_longest_s is None else duration(one.recovery_longest_s)),
+            Cell(f"{one.rescales_per_day:.1f}"),
+        )
+        for one in found
+    )
+    return Table(columns, rows)

@@ -19,7 +19,7 @@ from forescale.report.kit.figure import (
     plotly_time,
 )
 from forescale.report.kit.traces import line, marks
-from forescale.report.kit.wording import moment, percent, shortened
+from forescale.report.kit.wording import moment, shortened
 from modeling.arrays import Floats
 from planner.replay.scores import Score
 from planner.replay.timeline import Timeline
@@ -27,6 +27,8 @@ from planner.replay.timeline import Timeline
 MAX_BINS = 2000
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#b0568a", "#e69f00", "#56b4e9", "#8c6d31", "#5a5a9c")
 _DASHES = ("solid", "dash", "dot")
+_AROUND = ("top center", "bottom center", "top right", "bottom right")
+"""Names of neighbours in cost do not stand on each other."""
 _LOAD_FROM = 0.42
 """Share of the height from which on the load is drawn; below it is the lag."""
 
@@ -111,10 +113,9 @@ def pareto_figure(scores: Sequence[Score], policies: Sequence[str]) -> ReportFig
         [one.mean_instances for one in front], [one.violation_share for one in front], "front", "#999999", 1.2
     )
     plot.add_trace(joined.update(line={"shape": "hv"}, hoverinfo="skip", hovertemplate=None))
-    for one in scores:
-        hover = (
-            f"{label(one.policy)}<br>{one.mean_instances:.2f} instances, {percent(one.violation_share)} in violation"
-        )
+    most = max(one.violation_share for one in scores)
+    for at, one in enumerate(scores):
+        hover = f"{label(one.policy)}<br>{one.mean_instances:.2f} instances, {one.violation_share:.2%} in violation"
         point = marks(
             [one.mean_instances],
             np.array([one.violation_share]),
@@ -125,7 +126,9 @@ def pareto_figure(scores: Sequence[Score], policies: Sequence[str]) -> ReportFig
             hovertemplate=f"{hover}<extra></extra>",
         )
         plot.add_trace(
-            point.update(mode="markers+text", text=[label(shortened(one.policy, 24))], textposition="top center")
+            point.update(
+                mode="markers+text", text=[label(shortened(one.policy, 24))], textposition=_AROUND[at % len(_AROUND)]
+            )
         )
     plot.update_layout(
         hovermode="closest",
@@ -135,7 +138,8 @@ def pareto_figure(scores: Sequence[Score], policies: Sequence[str]) -> ReportFig
             "showgrid": True,
             "gridcolor": "#e6e6e6",
         },
-        yaxis={"tickformat": ".1%", "rangemode": "tozero"},
+        # Below zero there is room for names.
+        yaxis={"tickformat": ".1%", "range": [-0.14 * max(most, 1e-4), 1.14 * max(most, 1e-4)], "zeroline": True},
     )
     return ReportFigure(
         title="Cost against violations",

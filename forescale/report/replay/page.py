@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from forescale.report.kit.page import rendered
 from forescale.report.kit.table import Cell, Sentence, Table, numbers, texts
-from forescale.report.kit.wording import count_of, duration, percent
+from forescale.report.kit.wording import count_of, duration
 from forescale.report.replay.figures import pareto_figure, timeline_figure
 from planner.replay.scores import Score, scores
 from planner.replay.timeline import Timeline
@@ -35,7 +35,7 @@ def _headline(found: Sequence[Score]) -> str:
     able = [one for one in found if one.policy not in ("hindsight", "planner-perfect")]
     least = min(able or found, key=lambda one: (one.violation_minutes, one.instance_hours))
     return (
-        f"{least.policy} has the fewest violations, {percent(least.violation_share)} of all minutes, with "
+        f"{least.policy} has the fewest violations, {least.violation_share:.2%} of all minutes, with "
         f"{least.mean_instances:.1f} instances on average"
     )
 
@@ -59,7 +59,7 @@ def _table(found: Sequence[Score]) -> Table:
             Cell(one.policy, strong=one.best),
             Cell(f"{one.mean_instances:.2f}"),
             Cell(f"{one.instance_hours:,.0f}"),
-            Cell(percent(one.violation_share)),
+            Cell(f"{one.violation_share:.2%}"),
             Cell(f"{one.violation_minutes:,.0f}"),
             Cell(duration(one.lag_p99_s)),
             Cell("–" if one.recovery_longest_s is None else duration(one.recovery_longest_s)),

@@ -1,0 +1,59 @@
+"""The page of a replay in a real browser, with the network cut."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from browser_wait import wait_until
+from playwright.sync_api import Browser, BrowserContext, Page
+from sample_timeline import timeline
+
+from forescale.files.atomic import write_whole
+from forescale.report.replay.page import render_replay_page
+
+pytestmark = pytest.mark.browser
+
+FITS = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
+DESKTOP, PHONE = (1280, 900), (360, 740)
+VISIBLE = "document.getElementById('figure-1').data.filter((trace) => trace.visible !== 'legendonly').length"
+
+
+@pytest.fixture
+def context(browser: Browser) -> Iterator[BrowserContext]:
+    opened = browser.new_context(viewport={"width": DESKTOP[0], "height": DESKTOP[1]}, offline=True)
+    yield opened
+    opened.close()
+
+
+def open_page(context: BrowserContext, folder: Path) -> tuple[Page, list[str]]:
+    """The page, and what the browser complained of."""
+    path = write_whole(render_replay_page(timeline()), folder / "page.html")
+    page, complaints = context.new_page(), []
+    page.on("console", lambda message: complaints.append(f"{message.type}: {message.text}"))
+    page.on("pageerror", lambda error: complaints.append(f"error: {error}"))
+    page.on("request", lambda request: complaints.extend([request.url] * request.url.startswith("http")))
+    page.goto(path.as_uri())
+    wait_until(page, "document.querySelectorAll('.plot .main-svg').length >= 4")
+    return page, complaints
+
+
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_page__draws_cost_against_violations_and_everything_over_time(
+    context: BrowserContext, tmp_path: Path, size: tuple[int, int]
+) -> None:
+    page, complaints = open_page(context, tmp_path)
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    wait_until(page, FITS)
+    assert complaints == []
+    captions = [" ".join(text.split()) for text in page.locator("figcaption").all_inner_texts()]
+    assert captions == ["Cost against violations", "Load, capacity and lag"]
+    assert page.locator("#figure-0 .scatterlayer .textpoint").count() == 3
+
+
+def test_a_policy__is_switched_on_by_its_name_in_the_legend(context: BrowserContext, tmp_path: Path) -> None:
+    page, complaints = open_page(context, tmp_path)
+    # The load, and of the static peak its capacity and its lag.
+    assert page.evaluate(VISIBLE) == 3
+    page.locator("#figure-1 .legendtoggle").nth(2).click()
+    wait_until(page, f"{VISIBLE} === 5")
+    assert complaints == []

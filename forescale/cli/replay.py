@@ -10,8 +10,9 @@ from forescale.cli.output import AsJson, check_page, console, plain, say_json, t
 from forescale.codec import to_json
 from forescale.files.atomic import write_whole
 from forescale.history.span import moment
-from forescale.jobs.replay import ReplayRequest
+from forescale.jobs.replay import ReplayedPolicies, ReplayRequest
 from forescale.jobs.replay import replay as replay_policies
+from forescale.jobs.replay_gate import Bounds, worse_than
 from planner.errors import PlanError
 from planner.replay.contest import POLICIES
 from planner.replay.scores import Score
@@ -47,6 +48,13 @@ def replay(
         Path | None, typer.Option(help="Write a page (.html) with load, capacities, lags and scores.")
     ] = None,
     workers: Annotated[int | None, typer.Option(min=1, help="Processes; as many as cores if absent.")] = None,
+    gate: Annotated[
+        Path | None, typer.Option(help="An earlier answer with --json; exits with 1 where this replay is worse.")
+    ] = None,
+    gate_cost: Annotated[float, typer.Option(min=0, help="Share of instance-hours that may be more.")] = 0.02,
+    gate_violations: Annotated[
+        float, typer.Option(min=0, max=1, help="Share of all minutes that may be in violation beyond those before.")
+    ] = 0.001,
     as_json: AsJson = False,
 ) -> None:
     """What policies would have cost and violated, minute by minute, each seeing no more than it would have seen."""
@@ -76,9 +84,19 @@ def replay(
         from forescale.report.replay.page import render_replay_page
 
         write_whole(render_replay_page(read_timeline(out)), plot)
+    answer = to_json(done)
+    worse = [] if gate is None else worse_than(done, answer, gate, Bounds(gate_cost, gate_violations))
     if as_json:
-        say_json(to_json(done) | ({"plot": str(plot)} if plot else {}))
-        return
+        say_json(answer | ({"plot": str(plot)} if plot else {}) | ({"worse": worse} if gate else {}))
+    else:
+        _show(done, plot)
+        for text in worse:
+            plain(f"worse: {text}")
+    if worse:
+        raise typer.Exit(1)
+
+
+def _show(done: ReplayedPolicies, plot: Path | None) -> None:
     columns = ["policy", "instances", "instance-hours", "violations", "minutes", "lag p99", "rescales a day", "best"]
     span = f"{done.start:%Y-%m-%d %H:%M} to {done.end:%Y-%m-%d %H:%M}"
     title = f"{done.topology}, {span}, violation: lag > {done.max_lag_s:g} s"

@@ -139,3 +139,31 @@ def test_of_ten_years__the_part_that_is_asked_for_is_replayed(folder: Path, caps
     options = ["--policies", "static-peak", "--from", "2030-01-01", "--until", "2030-01-03", "--json"]
     assert _run("replay", str(trace), "--topology", "calls.yaml", *options) == 0
     assert json.loads(capsys.readouterr().out)["scores"][0]["days"] == 2.0
+
+
+@pytest.mark.slow
+def test_the_gate__lets_pass_what_is_no_worse_and_says_what_is(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trace = _trace(folder / "trace.csv")
+    asked = ["replay", str(trace), "--topology", "calls.yaml", "--policies", "static-peak,static-half", "--json"]
+    assert _run(*asked, "--plot", "page.html") == 0
+    answer = capsys.readouterr().out
+    assert "has the fewest violations" in (folder / "page.html").read_text()
+    (folder / "baseline.json").write_text(answer)
+    assert _run(*asked, "--gate", "baseline.json") == 0
+    assert json.loads(capsys.readouterr().out)["worse"] == []
+    kept = json.loads(answer)
+    for score in kept["scores"]:
+        score["instance_hours"] /= 1.1
+    (folder / "baseline.json").write_text(json.dumps(kept))
+    assert _run(*asked, "--gate", "baseline.json") == 1
+    worse = json.loads(capsys.readouterr().out)["worse"]
+    assert len(worse) == 2
+    assert "10.0% more than" in worse[0]
+    (folder / "baseline.json").write_text(json.dumps(kept | {"max_lag_s": 5}))
+    assert _run(*asked, "--gate", "baseline.json") == 1
+    assert "has max_lag_s 5, this replay 120" in capsys.readouterr().err
+    (folder / "baseline.json").write_text("[]")
+    assert _run(*asked, "--gate", "baseline.json") == 1
+    assert "is no answer of `forescale replay" in capsys.readouterr().err

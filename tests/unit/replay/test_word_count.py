@@ -49,6 +49,6 @@ def test_dhalion__needs_about_six_rounds_and_takes_too_many() -> None:
     # One operator a round.
     for before, after in zip([ONE_EACH, *plans], plans, strict=False):
         assert sum(before[name] != after[name] for name in before) == 1
-    # Published: 22 and 30.
+    # In the paper they were 22 and 30 in the end.
     assert plans[rounds - 1]["flatmap"] > 10
     assert plans[rounds - 1]["count"] > 20

@@ -125,6 +125,7 @@ def test_options_that_cannot_be__are_refused_in_a_line(
     assert reason in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_local_times__are_replayed_in_utc(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = [f"2024-03-04T{hour:02d}:00:00+02:00,{3600 * 9}" for hour in range(24)]
     (folder / "local.csv").write_text("\n".join(["timestamp,count", *rows]) + "\n")

@@ -45,6 +45,7 @@ def test_optimum__is_that_of_all_plans_tried_one_by_one(seed: int) -> None:
     assert found.instance_hours + found.violation_minutes == pytest.approx(least)
 
 
+@pytest.mark.slow
 def test_what_it_finds__is_what_the_simulator_shows() -> None:
     load, terms = days_of(0.7), EngineTerms(30.0)
     real = reality(load, terms)
@@ -67,6 +68,7 @@ def test_a_downtime_beyond_the_lag__leaves_the_plan_of_the_peak() -> None:
     assert found.violation_minutes == 0
 
 
+@pytest.mark.slow
 def test_a_price_of_violations__buys_fewer_instances() -> None:
     load = days_of(1)
     real, ladder = reality(load, EngineTerms(180.0)), [plan(work) for work in range(1, 13)]

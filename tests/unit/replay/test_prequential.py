@@ -34,6 +34,7 @@ def _peeks(made: Callable[[Contest], Policy], one: Contest, at_s: float) -> bool
 
 
 @pytest.mark.parametrize("name", sorted(set(POLICIES) - KNOWS - {"daedalus", "forecast-only", "planner"}))
+@pytest.mark.slow
 def test_a_policy__decides_by_what_was_over(name: str) -> None:
     whole = days_of(9)
     past, load = whole.between(START_S, START_S + 8 * 86400), whole.between(START_S + 8 * 86400, whole.end_s)
@@ -41,6 +42,7 @@ def test_a_policy__decides_by_what_was_over(name: str) -> None:
     assert not _peeks(lambda c: POLICIES[name](c, 0), one, load.start_s + 12 * 3600)
 
 
+@pytest.mark.slow
 def test_a_policy_whose_forecast_sees_the_next_hour__is_caught() -> None:
     def peeking(one: Contest) -> Policy:
         forecasts = PerfectForecasts(TOPOLOGY.name, one.load, 300, 3600)

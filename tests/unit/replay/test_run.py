@@ -141,6 +141,7 @@ def test_noise__is_in_what_is_seen_and_not_in_what_is_recorded() -> None:
     assert len(set(policy.seen[-1].measured.busy[:, 1].tolist())) == policy.seen[-1].measured.minutes
 
 
+@pytest.mark.slow
 def test_how_often_a_policy_is_asked__does_not_change_what_happens() -> None:
     """A calm minute is one step where nobody asks, and several where somebody does."""
     load = days_of(1)

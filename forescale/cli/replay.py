@@ -66,7 +66,9 @@ def replay(
         topology=topology or arrivals,
         out=out,
         trace=Path(arrivals) if is_trace else None,
-        policies=tuple(name.strip() for name in policies.split(",")) if policies is not None else tuple(POLICIES),
+        policies=tuple(dict.fromkeys(name.strip() for name in policies.split(",")))
+        if policies is not None
+        else tuple(POLICIES),
         lead_s=lead,
         downtime_s=downtime,
         max_lag_s=target_lag,

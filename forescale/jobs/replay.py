@@ -97,7 +97,8 @@ def replay(settings: Settings, request: ReplayRequest, *, progress: Progress | N
     max_lag_s = config.planning.max_lag_s if request.max_lag_s is None else request.max_lag_s
     rescale = rescale_terms_of(config.planning)
     width_s = max(each.window_s for each in series.values())
-    step_s = math.lcm(config.forecast.step_s, width_s)
+    # Replays are by the minute, whatever the width of the arrivals' windows.
+    step_s = math.lcm(config.forecast.step_s, width_s, 60)
     contest = Contest(
         topology=config.as_topology(),
         believed=believed,
@@ -116,7 +117,7 @@ def replay(settings: Settings, request: ReplayRequest, *, progress: Progress | N
         slot_s=math.lcm(config.planning.slot_s, step_s),
         quantile=config.planning.quantile,
         step_s=step_s,
-        horizon_s=config.forecast.horizon_s,
+        horizon_s=max(config.forecast.horizon_s, step_s),
         differences=Differences(service_error=request.error),
     )
     wanted = [(name, seed) for seed in range(request.seeds) for name in request.policies]
@@ -132,6 +133,9 @@ def replay(settings: Settings, request: ReplayRequest, *, progress: Progress | N
                 )
                 contest = replace(contest, forecasts=forecasts)
             for name, seed, replayed in run_all(contest, wanted, executor):
+                if isinstance(replayed, str):
+                    notes.append(f"{name} could not be replayed with seed {seed}: {replayed}")
+                    continue
                 done[name, seed] = replayed
                 tell(f"replayed {name} with seed {seed}, {len(done)} of {len(wanted)}")
         except BrokenProcessPool:
@@ -139,7 +143,9 @@ def replay(settings: Settings, request: ReplayRequest, *, progress: Progress | N
         except KeyboardInterrupt:
             executor.shutdown(wait=False, cancel_futures=True)
             raise
-    every = [done[key] for key in wanted]
+    every = [done[key] for key in wanted if key in done]
+    if not every:
+        raise PlanError("; ".join(notes))
     notes = [*load.notes, *notes]
     timeline = Timeline(config.topology, max_lag_s, tuple(track_of(each, max_lag_s) for each in every), tuple(notes))
     write_timeline(timeline, every, request.out)

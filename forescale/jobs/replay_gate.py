@@ -47,10 +47,13 @@ def worse_than(done: ReplayedPolicies, answer: Mapping[str, Any], baseline: Path
                 f"baseline {baseline} has {field} {told[field]}, this replay {answer[field]}; replay the same span "
                 "(--from, --until) and target, or write the baseline anew"
             )
+    if lacking := sorted({score.policy for score in done.scores} - set(numbers)):
+        raise FileError(
+            f"baseline {baseline} lacks policy {lacking[0]!r}; it has {', '.join(numbers)}: give these to --policies, or "
+            "write the baseline anew"
+        )
     found = []
     for score in done.scores:
-        if score.policy not in numbers:
-            continue
         hours, share = numbers[score.policy]
         if score.instance_hours > hours * (1 + bounds.cost) + 1e-9:
             found.append(

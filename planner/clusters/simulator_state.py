@@ -248,8 +248,10 @@ def advanced(
 
 def asked(state: SimulatorState, world: World, parallelism: Mapping[str, int]) -> SimulatorState:
     """The state after a change was asked for: at once where nothing has to be waited for, and in place of a change that
-    has not begun.
+    has not begun. To ask for the plan that runs is to give up that change.
     """
+    if dict(parallelism) == dict(state.parallelism):
+        return replace(state, asked=None)
     grows = sum(parallelism.values()) > sum(state.parallelism.values())
     # Before its first change, a job has nothing to cool down from.
     free_s = state.down_until_s if state.change else -math.inf

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from modeling.errors import ModelError
 from modeling.inputs.operator_profile import Profiles
 from modeling.inputs.topology import Topology
 from planner.clusters.engine_terms import EngineTerms
@@ -158,17 +159,26 @@ def run_one(contest: Contest, name: str, seed: int) -> Replayed:
         contest.first(),
         past=contest.past,
         metrics_delay_s=contest.metrics_delay_s,
+        most=contest.most,
+        max_instances=contest.limits.max_instances,
     )
 
 
 def run_all(
     contest: Contest, wanted: Sequence[tuple[str, int]], executor: Executor
-) -> Iterator[tuple[str, int, Replayed]]:
-    """Policies with their seeds, as they are done. Whoever stops asking stops those that have not begun."""
+) -> Iterator[tuple[str, int, Replayed | str]]:
+    """Policies with their seeds, as they are done; or why one cannot be replayed.
+
+    Whoever stops asking stops those that have not begun.
+    """
     waiting = {executor.submit(run_one, contest, name, seed): (name, seed) for name, seed in wanted}
     try:
         for future in as_completed(waiting):
-            yield (*waiting[future], future.result())
+            name, seed = waiting[future]
+            try:
+                yield name, seed, future.result()
+            except (PlanError, ModelError) as error:
+                yield name, seed, str(error)
     finally:
         for future in waiting:
             future.cancel()

@@ -106,7 +106,7 @@ class _Search:
         small_s = [lag_s for lag_s in _SMALL_S if lag_s < max_lag_s]
         lags_s = [*small_s, *np.linspace(small_s[-1], max_lag_s, fine)[1:]]
         self._allowed = len(lags_s) - 1
-        lags_s += np.geomspace(max_lag_s + 1.0, LONGEST_LAG_S, _COARSE).tolist()
+        lags_s += np.geomspace(max_lag_s + 1.0, max(LONGEST_LAG_S, 4 * max_lag_s), _COARSE).tolist()
         self._lags_min = np.array(lags_s) / MINUTE_S
         # Before the start it was as in the first minute.
         early = math.ceil(float(self._lags_min[-1])) + 1

@@ -4,10 +4,12 @@ They are kept by the digest of what they saw, so that a second replay of the sam
 """
 
 import hashlib
+import math
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor, as_completed
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from importlib.metadata import version
 from pathlib import Path
 
 from forecasting.arrivals.history import ArrivalSeries
@@ -50,7 +52,8 @@ class PipelineForecasts:
     ) -> None:
         """folder: where forecasts are kept. refit_s: how old what was trained may be; 0 for every forecast."""
         self._series, self._terms, self._train_days = series, terms, train_days
-        self._refit_s, self._folder = max(refit_s, EVERY_S), folder
+        # What is asked on the hour is trained on the hour.
+        self._refit_s, self._folder = max(1, math.ceil(refit_s / EVERY_S)) * EVERY_S, folder
         self._keys: dict[tuple[str, float], str] = {}
         self._newest: tuple[float, Mapping[str, Forecast]] = (-1.0, {})
 
@@ -66,20 +69,30 @@ class PipelineForecasts:
         """Make what lacks of that span; what could not be forecast is told. progress: made, and how many there are."""
         blocks = [block for block in self._blocks(from_s, until_s) if not self._whole(block)]
         total, done = sum(len(block.asked_s) for block in blocks), 0
-        failures: dict[str, str] = {}
         progress(0, total)
         waiting = {executor.submit(_made, block): block for block in blocks}
         try:
             for future in as_completed(waiting):
-                block = waiting[future]
-                if reason := future.result():
-                    failures.setdefault(block.series.source, reason)
-                done += len(block.asked_s)
+                future.result()
+                done += len(waiting[future].asked_s)
                 progress(done, total)
         finally:
             for future in waiting:
                 future.cancel()
-        return tuple(f"{source}: not forecast at some hours: {reason}" for source, reason in failures.items())
+        return tuple(self._failures(from_s, until_s))
+
+    def _failures(self, from_s: float, until_s: float) -> Iterator[str]:
+        """Of each source, at how many hours it was not forecast, and why the first time."""
+        failed: dict[str, list[Path]] = {}
+        hours = 0
+        for block in self._blocks(from_s, until_s):
+            hours += len(block.asked_s)
+            every = [_failure(block.folder, at_s) for at_s in block.asked_s]
+            failed.setdefault(block.series.source, []).extend(path for path in every if path.exists())
+        for source, paths in failed.items():
+            if paths:
+                reason = paths[0].read_text(encoding="utf-8")
+                yield f"{source}: not forecast at {len(paths)} of {hours // len(failed)} hours: {reason}"
 
     def _blocks(self, from_s: float, until_s: float) -> Iterator[_Block]:
         first_s = (from_s - KNOWN_AFTER_S) // EVERY_S * EVERY_S
@@ -99,9 +112,12 @@ class PipelineForecasts:
         """Of everything that the forecasts of one training depend on but the counts, which stand in their names."""
         if (source, train_s) not in self._keys:
             series = self._series[source]
-            told = f"{CACHE_VERSION}|{self._terms}|{self._train_days}|{self._refit_s}|{source}|{train_s}"
+            told = f"{CACHE_VERSION}|{version('forescale')}|{self._terms}|{self._train_days}|{self._refit_s}"
+            told += f"|{source}|{train_s}"
             until = datetime.fromtimestamp(train_s + self._refit_s, UTC)
-            seen = _up_to(series, until, self._train_days)
+            # The first is trained on what came train_days before it, and the last asked of what came until then.
+            first_seen_s = timedelta(days=self._train_days, seconds=self._refit_s)
+            seen = _between(series, until - first_seen_s, until)
             told += f"|{seen.digest() if seen is not None else ''}"
             self._keys[source, train_s] = hashlib.sha256(told.encode()).hexdigest()[:24]
         return self._keys[source, train_s]
@@ -121,39 +137,45 @@ class PipelineForecasts:
         return found
 
 
-def _made(block: _Block) -> str:
-    """Forecasts of one training. Returns why there are none, or not all."""
-    reason = ""
+def _made(block: _Block) -> None:
+    """Forecasts of one training, and beside them why one could not be made. Raises ForecastError where they cannot be
+    written.
+    """
     block.folder.mkdir(parents=True, exist_ok=True)
     try:
         at = datetime.fromtimestamp(block.train_s, UTC)
         trained = train(_known(block, at), issued_at=at, terms=block.terms)
     except (ForecastError, HistoryError) as error:
         for at_s in block.asked_s:
-            _failure(block.folder, at_s).write_text(str(error), encoding="utf-8")
-        return str(error)
+            _keep_failure(block.folder, at_s, str(error))
+        return
     for at_s in block.asked_s:
         at = datetime.fromtimestamp(at_s, UTC)
         try:
-            write_forecast(issue(trained, _known(block, at), issued_at=at), _of(block.folder, at_s))
+            made = issue(trained, _known(block, at), issued_at=at)
         except (ForecastError, HistoryError) as error:
-            reason = str(error)
-            _failure(block.folder, at_s).write_text(reason, encoding="utf-8")
-    return reason
+            _keep_failure(block.folder, at_s, str(error))
+        else:
+            write_forecast(made, _of(block.folder, at_s))
+
+
+def _keep_failure(folder: Path, at_s: float, reason: str) -> None:
+    part = _failure(folder, at_s).with_suffix(".part")
+    part.write_text(reason, encoding="utf-8")
+    part.replace(_failure(folder, at_s))
 
 
 def _known(block: _Block, at: datetime) -> ArrivalSeries:
     """What was over at a moment, and no window more. Raises ForecastError where nothing was."""
-    seen = _up_to(block.series, at, block.train_days)
+    seen = _between(block.series, at - timedelta(days=block.train_days), at)
     if seen is None:
         raise ForecastError(f"source {block.series.source!r} has no history before {at}")
     return known_history(seen, at, block.terms.step_s)
 
 
-def _up_to(series: ArrivalSeries, at: datetime, train_days: int) -> ArrivalSeries | None:
-    start = max(series.start, at - timedelta(days=train_days))
+def _between(series: ArrivalSeries, start: datetime, end: datetime) -> ArrivalSeries | None:
     try:
-        return series.between(start, min(series.end, at))
+        return series.between(max(series.start, start), min(series.end, end))
     except HistoryError:
         return None
 

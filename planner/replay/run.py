@@ -67,11 +67,13 @@ def replay(
     *,
     past: Load | None = None,
     metrics_delay_s: float = 60.0,
+    most: Mapping[str, int] | None = None,
     max_instances: int = 10_000,
 ) -> Replayed:
     """Run a policy over a load. first: the plan that runs at the start, unless the policy begins with one of its own.
 
-    past: arrivals before the start that the policy knows. metrics_delay_s: how old a minute must be to be seen.
+    past: arrivals before the start that the policy knows. metrics_delay_s: how old a minute must be to be seen. most:
+    instances that each operator may have; max_instances: all together. A plan that has more grows as far as it may.
     Raises PlanError for a plan that does not fit the topology, with the name of the policy.
     """
     world = _Run(policy, load, reality, past, metrics_delay_s)
@@ -81,11 +83,14 @@ def replay(
     at_s = float(load.start_s)
     while at_s < load.end_s:
         decision = policy.decide(world.seen(state, at_s))
-        if decision is not None and dict(decision.plan) != _target(state):
-            _check(policy, reality.topology, decision.plan, max_instances)
-            asked_for.append((at_s, dict(decision.plan), decision.why))
-            effects.append(None)
-            state = asked(state, reality, decision.plan)
+        if decision is not None:
+            plan = _allowed(decision.plan, state.parallelism, most or {}, max_instances)
+            if plan != _target(state):
+                _check(policy, reality.topology, plan)
+                if plan != dict(state.parallelism):
+                    asked_for.append((at_s, plan, decision.why))
+                    effects.append(None)
+                state = asked(state, reality, plan)
         next_s = min(float(load.end_s), (at_s // policy.every_s + 1) * policy.every_s)
         state, minutes = advanced(state, reality, world.traces, next_s, exactly=True)
         world.take(minutes)
@@ -100,16 +105,25 @@ def _target(state: SimulatorState) -> dict[str, int]:
     return dict(state.asked.parallelism if state.asked is not None else state.parallelism)
 
 
-def _check(policy: Policy, topology: Topology, plan: Mapping[str, int], max_instances: int) -> None:
+def _allowed(
+    plan: Mapping[str, int], now: Mapping[str, int], most: Mapping[str, int], max_instances: int
+) -> dict[str, int]:
+    """The plan, or where it has too many instances, as much of the way to it from the present one as is allowed."""
+    capped = {name: min(count, most.get(name, count)) for name, count in plan.items()}
+    if sum(capped.values()) <= max_instances or sum(now.values()) >= max_instances:
+        return capped if sum(capped.values()) <= max_instances else dict(now)
+    for percent in range(99, -1, -1):
+        part = {name: now[name] + (count - now[name]) * percent // 100 for name, count in capped.items()}
+        if sum(part.values()) <= max_instances:
+            return part
+    return dict(now)
+
+
+def _check(policy: Policy, topology: Topology, plan: Mapping[str, int]) -> None:
     given = PhysicalPlan(topology.name, plan)
     given.check(topology)
     if misfit := unfit(topology, given):
         raise PlanError(f"policy {policy.name} asked for a plan that cannot run: {misfit}")
-    if given.instances > max_instances:
-        raise PlanError(
-            f"policy {policy.name} asked for {given.instances} instances > {max_instances}: allow more, or correct the "
-            "service times of the topology"
-        )
 
 
 class _Run:
@@ -140,7 +154,7 @@ class _Run:
 
     def seen(self, state: SimulatorState, at_s: float) -> Seen:
         ended = int((at_s - self._delay_s - self._start_s[0]) // MINUTE_S)
-        rows = slice(0, max(min(ended, self._filled), min(self._before, ended)))
+        rows = slice(0, max(0, min(ended, self._filled)))
         measured = Measured(
             self._reality.topology,
             self._start_s,

@@ -90,6 +90,8 @@ def recoveries_s(track: Track) -> list[float]:
     for begin in begins.tolist():
         at = int(np.searchsorted(free, begin))
         end = int(free[at]) if at < free.size else track.minute.size
+        # A minute at whose end nothing waits, but at whose beginning something did, still belongs to it.
+        end += at < free.size and bool(track.backlog[end - 1] > 0)
         found.append(60.0 * (end - begin))
     return found
 

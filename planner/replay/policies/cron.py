@@ -18,18 +18,19 @@ class CronByLastWeek:
     """
 
     name = "cron"
-    every_s = 300.0
+    every_s = 60.0
     first: Mapping[str, int] | None = None
 
     def __init__(self, need: Need, ahead_s: float) -> None:
         self._need, self._ahead_s = need, ahead_s
 
     def decide(self, seen: Seen) -> Decision | None:
-        hour_s = (seen.at_s + self._ahead_s) // HOUR_S * HOUR_S
+        # Until the hour begins, the one before it must be carried too.
+        now_s, hour_s = (at_s // HOUR_S * HOUR_S for at_s in (seen.at_s, seen.at_s + self._ahead_s))
         known = seen.measured
         for back_s, what in ((WEEK_S, "last week"), (86400.0, "yesterday")):
-            first, last = np.searchsorted(known.start_s, (hour_s - back_s, hour_s - back_s + HOUR_S))
-            if last - first < 60:
+            first, last = np.searchsorted(known.start_s, (now_s - back_s, hour_s - back_s + HOUR_S))
+            if (last - first) * 60 < hour_s + HOUR_S - now_s:
                 continue
             peaks = known.arrivals_per_s[first:last].max(axis=0)
             load = dict(zip(self._need.topology.sources, peaks.tolist(), strict=True))

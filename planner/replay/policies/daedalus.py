@@ -35,7 +35,7 @@ class Daedalus:
         if seen.changing or not known.minutes:
             return None
         waiting = float(known.backlog[-1].sum())
-        if seen.at_s < self._acted_s + RECOVERY_S and waiting > 1e-6:
+        if seen.at_s < max(self._acted_s, seen.running_since_s) + RECOVERY_S and waiting > 1e-6:
             return None
         forecasts = self._forecasts.at(seen.at_s)
         load = {}

@@ -27,7 +27,8 @@ class Dhalion:
     backpressure and with next to nothing waiting, the least busy operator is scaled down by a tenth; a scale-down that
     backpressure follows is undone, and that operator left alone from then on (the blacklist). After any action it waits
     180 s, and at most 600 s while the backlog of the rescale itself drains, so that it does not mistake that for what
-    the action has done. Skewed data and slow instances, which it repairs by other means, are left as they are.
+    the action has done. Sources are never scaled down. Skewed data and slow instances, which it repairs by other means,
+    are left as they are.
     """
 
     name = "dhalion"
@@ -36,6 +37,8 @@ class Dhalion:
 
     def __init__(self, topology: Topology, most: Mapping[str, int], down_factor: float = 0.9) -> None:
         self._topology, self._most, self._down = topology, most, down_factor
+        # A source shows no backpressure when it is full itself, so nobody would notice that one has too few instances.
+        self._kept = {*topology.sources, *topology.given_parallelism}
         self._acted_s = -math.inf
         self._lowered: tuple[str, int] | None = None
         self._blacklist: set[str] = set()
@@ -75,13 +78,17 @@ class Dhalion:
             why = f"{name} holds others up for {share:.0%} of the time: {growth:.2g} times as much more is needed"
         self._lowered = None
         count = max(now, min(count, self._most[name]))
-        return None if count == now else Decision({**seen.plan, name: count}, why)
+        return (
+            None
+            if count == now or name in self._topology.given_parallelism
+            else Decision({**seen.plan, name: count}, why)
+        )
 
     def _scale_down(self, seen: Seen, busiest: np.ndarray) -> Decision | None:
         able = [
             (float(busiest[at]), name)
             for at, name in enumerate(self._topology.order)
-            if seen.plan[name] > 1 and name not in self._blacklist
+            if seen.plan[name] > 1 and name not in self._kept and name not in self._blacklist
         ]
         if not able:
             return None

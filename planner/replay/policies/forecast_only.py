@@ -17,12 +17,12 @@ class ForecastOnly:
     """
 
     name = "forecast-only"
+    every_s = 60.0
     first: Mapping[str, int] | None = None
 
     def __init__(self, need: Need, forecasts: Forecasts, ahead_s: float, slot_s: int, quantile: float) -> None:
         self._need, self._forecasts, self._ahead_s = need, forecasts, ahead_s
         self._slot_s, self._quantile = slot_s, quantile
-        self.every_s = 300.0
 
     def decide(self, seen: Seen) -> Decision | None:
         forecasts = self._forecasts.at(seen.at_s)

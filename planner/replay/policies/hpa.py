@@ -34,7 +34,10 @@ class HorizontalPodAutoscaler:
         if seen.changing or seen.measured.last(60.0, seen.running_since_s + INITIALISATION_S).minutes == 0:
             return None
         busy = dict(zip(self._topology.order, seen.measured.busy[-1].tolist(), strict=True))
-        wanted = {name: self._desired(name, seen.plan[name], busy[name]) for name in self._topology.order}
+        fixed = self._topology.given_parallelism
+        wanted = {
+            name: now if name in fixed else self._desired(name, now, busy[name]) for name, now in seen.plan.items()
+        }
         self._wanted.append((seen.at_s, wanted))
         while self._wanted[0][0] < seen.at_s - STABILISATION_S:
             self._wanted.popleft()

@@ -165,6 +165,9 @@ def test_the_gate__lets_pass_what_is_no_worse_and_says_what_is(
     (folder / "baseline.json").write_text(json.dumps(kept | {"max_lag_s": 5}))
     assert _run(*asked, "--gate", "baseline.json") == 1
     assert "has max_lag_s 5, this replay 120" in capsys.readouterr().err
+    (folder / "baseline.json").write_text(json.dumps(kept | {"scores": kept["scores"][:1]}))
+    assert _run(*asked, "--gate", "baseline.json") == 1
+    assert "lacks policy" in capsys.readouterr().err
     (folder / "baseline.json").write_text("[]")
     assert _run(*asked, "--gate", "baseline.json") == 1
     assert "is no answer of `forescale replay" in capsys.readouterr().err

@@ -163,10 +163,26 @@ def test_a_plan_that_cannot_run__is_refused(work: int, reason: str) -> None:
         replay(Scripted({60: work}, first=2), load, reality(load), {})
 
 
-def test_a_plan_of_too_many_instances__names_the_policy() -> None:
+def test_a_plan_of_too_many_instances__grows_as_far_as_it_may() -> None:
     load = load_of([15.0] * 10)
-    with pytest.raises(PlanError, match="policy scripted asked for 41 instances > 20"):
-        replay(Scripted({60: 40}, first=2), load, reality(load), {}, max_instances=20)
+    done = replay(Scripted({60: 40}, first=2), load, reality(load), {}, max_instances=20)
+    assert done.instances[-1] == 20
+    done = replay(Scripted({60: 40}, first=2), load, reality(load), {}, most={"work": 7})
+    assert done.instances[-1] == 8
+
+
+def test_at_the_start__nothing_is_seen_where_nothing_is_known() -> None:
+    load = load_of([15.0] * 3)
+    policy = Scripted({}, first=2)
+    replay(policy, load, reality(load), {})
+    assert [each.measured.minutes for each in policy.seen] == [0, 0, 1]
+
+
+def test_to_ask_for_the_plan_that_runs__gives_up_the_change_that_is_to_come() -> None:
+    load = load_of([15.0] * 20)
+    done = replay(Scripted({60: 3, 120: 2}, first=2), load, reality(load, EngineTerms(30.0, lead_s=300.0)), {})
+    assert not done.down_s.any()
+    assert set(done.instances.tolist()) == {3}
 
 
 def test_what_runs_at_the_start__is_the_plan_that_was_given_unless_the_policy_has_its_own() -> None:

@@ -75,7 +75,7 @@ def _recoveries(track: pd.DataFrame) -> list[int]:
     for begin in range(len(down)):
         if down[begin] > 0 and (begin == 0 or down[begin - 1] == 0):
             end = begin
-            while end < len(down) and (down[end] > 0 or waits[end] > 0):
+            while end < len(down) and (down[end] > 0 or waits[end] > 0 or (end > begin and waits[end - 1] > 0)):
                 end += 1
             found.append(60 * (end - begin))
     return found

@@ -8,7 +8,7 @@ from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context
 from pathlib import Path
 
 from forecasting.arrivals.history import ArrivalSeries
@@ -141,7 +141,9 @@ def replay(settings: Settings, request: ReplayRequest, *, progress: Progress | N
         except BrokenProcessPool:
             raise PlanError("a worker of the replay was killed, perhaps for its memory; give --workers 1") from None
         except KeyboardInterrupt:
-            executor.shutdown(wait=False, cancel_futures=True)
+            # What they are at may take minutes; forecasts that are made are kept.
+            for worker in active_children():
+                worker.terminate()
             raise
     every = [done[key] for key in wanted if key in done]
     if not every:

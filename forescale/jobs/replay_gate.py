@@ -49,8 +49,8 @@ def worse_than(done: ReplayedPolicies, answer: Mapping[str, Any], baseline: Path
             )
     if lacking := sorted({score.policy for score in done.scores} - set(numbers)):
         raise FileError(
-            f"baseline {baseline} lacks policy {lacking[0]!r}; it has {', '.join(numbers)}: give these to --policies, or "
-            "write the baseline anew"
+            f"baseline {baseline} lacks policy {lacking[0]!r}; it has {', '.join(numbers)}: give these to --policies, "
+            "or write the baseline anew"
         )
     found = []
     for score in done.scores:

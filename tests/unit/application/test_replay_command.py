@@ -8,6 +8,10 @@ import numpy as np
 import pytest
 
 from forescale.cli.main import main
+from forescale.codec import taken_over
+from forescale.files.file_error import FileError
+from forescale.jobs.replay import ReplayedPolicies
+from forescale.jobs.replay_gate import Bounds, worse_than
 from planner.replay.timeline import decisions_path, read_timeline
 
 TOPOLOGY = """
@@ -146,28 +150,34 @@ def test_of_ten_years__the_part_that_is_asked_for_is_replayed(folder: Path, caps
 def test_the_gate__lets_pass_what_is_no_worse_and_says_what_is(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    trace = _trace(folder / "trace.csv")
+    trace, baseline = _trace(folder / "trace.csv"), folder / "baseline.json"
     asked = ["replay", str(trace), "--topology", "calls.yaml", "--policies", "static-peak,static-half", "--json"]
     assert _run(*asked, "--plot", "page.html") == 0
-    answer = capsys.readouterr().out
+    answer = json.loads(capsys.readouterr().out)
     assert "has the fewest violations" in (folder / "page.html").read_text()
-    (folder / "baseline.json").write_text(answer)
-    assert _run(*asked, "--gate", "baseline.json") == 0
-    assert json.loads(capsys.readouterr().out)["worse"] == []
-    kept = json.loads(answer)
-    for score in kept["scores"]:
-        score["instance_hours"] /= 1.1
-    (folder / "baseline.json").write_text(json.dumps(kept))
-    assert _run(*asked, "--gate", "baseline.json") == 1
-    worse = json.loads(capsys.readouterr().out)["worse"]
-    assert len(worse) == 2
-    assert "10.0% more than" in worse[0]
-    (folder / "baseline.json").write_text(json.dumps(kept | {"max_lag_s": 5}))
-    assert _run(*asked, "--gate", "baseline.json") == 1
-    assert "has max_lag_s 5, this replay 120" in capsys.readouterr().err
-    (folder / "baseline.json").write_text(json.dumps(kept | {"scores": kept["scores"][:1]}))
-    assert _run(*asked, "--gate", "baseline.json") == 1
-    assert "lacks policy" in capsys.readouterr().err
-    (folder / "baseline.json").write_text("[]")
-    assert _run(*asked, "--gate", "baseline.json") == 1
-    assert "is no answer of `forescale replay" in capsys.readouterr().err
+    done = taken_over(ReplayedPolicies, {name: answer[name] for name in answer if name != "plot"})
+
+    def worse(kept: object) -> list[str]:
+        baseline.write_text(json.dumps(kept))
+        return worse_than(done, answer, baseline, Bounds())
+
+    assert worse(answer) == []
+    cheaper = [score | {"instance_hours": score["instance_hours"] / 1.1} for score in answer["scores"]]
+    assert len(worse(answer | {"scores": cheaper})) == 2
+    assert "10.0% more than" in worse(answer | {"scores": cheaper})[0]
+    better = [score | {"violation_share": score["violation_share"] / 2} for score in answer["scores"]]
+    # The static peak has no violation to begin with.
+    assert [text.split(":")[0] for text in worse(answer | {"scores": better})] == ["static-half"]
+    for kept, reason in (
+        (answer | {"max_lag_s": 5}, "has max_lag_s 5, this replay 120"),
+        (answer | {"scores": cheaper[:1]}, "lacks policy"),
+        ([], "is no answer of `forescale replay"),
+    ):
+        with pytest.raises(FileError, match=reason):
+            worse(kept)
+    with pytest.raises(FileError, match="does not exist"):
+        worse_than(done, answer, folder / "none.json", Bounds())
+
+    baseline.write_text(json.dumps(answer | {"scores": cheaper}))
+    assert _run(*asked, "--gate", str(baseline)) == 1
+    assert len(json.loads(capsys.readouterr().out)["worse"]) == 2

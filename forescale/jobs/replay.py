@@ -4,7 +4,7 @@ import math
 import os
 import signal
 from collections.abc import Callable, Mapping
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -123,8 +123,7 @@ def replay(settings: Settings, request: ReplayRequest, *, progress: Progress | N
     wanted = [(name, seed) for seed in range(request.seeds) for name in request.policies]
     workers = request.workers or os.cpu_count() or 1
     done: dict[tuple[str, int], Replayed] = {}
-    # Spawned: threads of numpy and a fork do not go together.
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_leave_interrupts) as executor:
+    with _executor(workers) as executor:
         try:
             if FORECASTING & set(request.policies):
                 forecasts = _forecasts(request, config, settings, series, step_s)
@@ -219,6 +218,13 @@ def _forecasts(
     )
     scaled = {source: replace(each, counts=each.counts * request.scale) for source, each in series.items()}
     return PipelineForecasts(scaled, terms, wanted.train_days, wanted.refit_s, settings.home / "replay" / "forecasts")
+
+
+def _executor(workers: int) -> Executor:
+    if workers == 1:
+        return ThreadPoolExecutor(1)
+    # Spawned: threads of numpy and a fork do not go together.
+    return ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_leave_interrupts)
 
 
 def _leave_interrupts() -> None:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
 from modeling.inputs.operator_profile import Profiles
 from modeling.inputs.topology import Topology
@@ -22,11 +22,6 @@ class Need:
     def plan(self, load_per_s: Mapping[str, float]) -> Mapping[str, int]:
         """The fewest instances that hold the limits under the load; the strongest plan where none does."""
         return self._known(tuple(_rounded_up(load_per_s[source]) for source in self.topology.sources))
-
-    @cached_property
-    def least(self) -> Mapping[str, int]:
-        """Of no load at all."""
-        return self.plan(dict.fromkeys(self.topology.sources, 0.0))
 
     def _worked_out(self, rates_per_s: tuple[float, ...]) -> Mapping[str, int]:
         load_per_s = dict(zip(self.topology.sources, rates_per_s, strict=True))

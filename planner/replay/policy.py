@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -78,10 +77,6 @@ class Seen:
     running_since_s: float
     changing: bool
     measured: Measured
-
-    @cached_property
-    def instances(self) -> int:
-        return sum(self.plan.values())
 
 
 @dataclass(frozen=True)

@@ -110,9 +110,7 @@ def _allowed(
 ) -> dict[str, int]:
     """The plan, or where it has too many instances, as much of the way to it from the present one as is allowed."""
     capped = {name: min(count, most.get(name, count)) for name, count in plan.items()}
-    if sum(capped.values()) <= max_instances or sum(now.values()) >= max_instances:
-        return capped if sum(capped.values()) <= max_instances else dict(now)
-    for percent in range(99, -1, -1):
+    for percent in range(100, 0, -1):
         part = {name: now[name] + (count - now[name]) * percent // 100 for name, count in capped.items()}
         if sum(part.values()) <= max_instances:
             return part

@@ -26,7 +26,7 @@ demo-flink: setup ## the same job, deployed to a real Flink cluster on loopback
 up: setup ## Airflow's and MLflow's web pages on loopback, with the demo's data
 	@.venv/bin/forescale up
 
-unit: setup ## unit tests, properties, contracts and doctests, without the slow ones: under a minute
+unit: setup ## unit tests, properties, contracts and doctests, without the slow ones: one to two minutes
 	@.venv/bin/pytest -q -n 2 --dist loadfile -m "not slow" --hypothesis-profile same-examples $(UNIT)
 
 test: setup ## every check and every test

@@ -13,7 +13,8 @@ from modeling.inputs.topology import Grouping, Topology
 class Excuse:
     """One target that a plan misses, or one way in which it does not fit the topology.
 
-    target: what is missed: `fit`, `throughput`, `utilisation`, `latency`, `lag`, or a limit of the planner. operator:
+    target: what is missed: `fit`, `throughput`, `utilisation`, `latency`, `lag`, or a limit of the planner; of one of
+    several candidates also what another one has the better of: `cost`, `disruption`, `headroom`, `order`. operator:
     where; empty for the whole way. change: parallelism of the operators that would mend it, the others as they are; 0:
     leave it out; empty where none does, or another packing.
     """

@@ -82,9 +82,9 @@ def demand_paths(forecasts: Mapping[str, Forecast], within_s: int | None = None)
     """Sample paths of the demand per source, shape (paths, steps), brought to the calibrated peaks of one horizon.
 
     within_s: the horizon; the longest where None. Paths end there. Each is scaled by calibrated over raw quantile of
-    the peak at its own rank: the peaks of all paths have the calibrated quantiles then. Paths of different sources are
-    paired as they come, since sources are forecast each by itself. Raises PlanError when forecasts disagree on their
-    grid, or have no paths that reach so far.
+    the peak at its own rank: the peaks of all paths have the calibrated quantiles then. Paths of sources go
+    together by their number, as forecasting.joined_paths has ordered them. Raises PlanError when forecasts disagree on
+    their grid, or have no paths that reach so far.
     """
     grids = {(f.start, f.step_s, f.paths_per_s.shape[1]) for f in forecasts.values()}
     if len(grids) > 1:

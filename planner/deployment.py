@@ -13,6 +13,9 @@ from planner.ledger.entries import Outcome, StepEntry
 from planner.ledger.ledger import Ledger
 from planner.ledger.step_state import WAITING, StepState
 
+NEVER_ASKED = "cut short before the cluster took it"
+"""How the reason of a step begins that was rolled back without ever having been tried."""
+
 
 @dataclass(frozen=True)
 class Patience:
@@ -42,10 +45,11 @@ def deploy_step(
     """Deploy a step that is approved and due, and record what became of it.
 
     A step that is called off, too late or done already changes nothing. Raises PlanError for a step that is not
-    approved or not yet due, LedgerError for an unknown one, and ClusterError while the cluster cannot be reached: the
-    step then stays as it is, and the same call takes it up again.
+    approved, not yet due or of a shadow schedule, LedgerError for an unknown one, and ClusterError while the cluster
+    cannot be reached: the step then stays as it is, and the same call takes it up again.
     """
     step = ledger.step(step_id)
+    refuse_shadow(step)
     if step.state in WAITING:
         refused = _admitted(step, ledger, clock.now(), by)
         if refused is not None:
@@ -53,9 +57,7 @@ def deploy_step(
     elif step.state is StepState.DEPLOYING:
         now = clock.now()
         if now > step.expires_at and cluster.state().plan.same_parallelism(step.replaces):
-            late = (
-                f"cut short before the cluster took it, and its time has gone by at {step.expires_at}; nothing changed"
-            )
+            late = f"{NEVER_ASKED}, and its time has gone by at {step.expires_at}; nothing changed"
             return _ended(step, StepState.ROLLED_BACK, late, ledger, now, by)
         ledger.resume(step_id, at=clock.now(), by=by, why="taken up again after it was cut short")
     else:
@@ -73,6 +75,15 @@ def deploy_step(
         return _ended(step, StepState.VERIFIED, detail, ledger, clock.now(), by)
     undone = _undone(cluster, clock, answer, patience)
     return _ended(step, StepState.ROLLED_BACK, f"{result.reason}; {undone}", ledger, clock.now(), by)
+
+
+def refuse_shadow(step: StepEntry) -> None:
+    """Raises PlanError for a step that was made in shadow mode."""
+    if step.state is StepState.SHADOW:
+        raise PlanError(
+            f"step {step.id} was made in shadow mode and is never deployed; set planning.mode: act in the topology "
+            "file and plan again"
+        )
 
 
 def _admitted(step: StepEntry, ledger: Ledger, now: datetime, by: str) -> Deployment | None:

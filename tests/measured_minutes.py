@@ -20,8 +20,9 @@ def measured_minutes(
     suspended: Mapping[str, float] | None = None,
     backlog: Sequence[float] | None = None,
     down: Sequence[int] = (),
+    start_s: float = 0.0,
 ) -> Measured:
-    """From second 0 on. Arrivals are what sources take in unless told otherwise, nothing is held back, and nothing
+    """From start_s on. Arrivals are what sources take in unless told otherwise, nothing is held back, and nothing
     waits. backlog: of every source, at each minute's end. down: minutes in which the job is down.
     """
 
@@ -34,7 +35,7 @@ def measured_minutes(
     shares = steady(busy, topology.order)
     return Measured(
         topology,
-        60.0 * np.arange(minutes),
+        start_s + 60.0 * np.arange(minutes),
         up_s,
         steady(arrivals_per_s or records_in_per_s, topology.sources),
         steady(records_in_per_s, topology.sources),
@@ -49,4 +50,4 @@ def measured_minutes(
 
 def seen_at_the_end(measured: Measured, plan: Mapping[str, int], running_since_s: float = 0.0) -> Seen:
     """By a policy that is asked when the last minute is over."""
-    return Seen(60.0 * measured.minutes, plan, running_since_s, False, measured)
+    return Seen(float(measured.start_s[-1]) + 60, plan, running_since_s, False, measured)

@@ -57,6 +57,8 @@ def due(context: typer.Context, topology: Topology, as_json: AsJson = False) -> 
             plain(f"{deployment.step_id}: {deployment.state}, {deployment.detail}")
         for step_id, why in done.failed.items():
             plain(f"{step_id}: {why}")
+        for why in done.held.values():
+            plain(why)
     if done.failed:
         raise typer.Exit(1)
 

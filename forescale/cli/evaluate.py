@@ -1,4 +1,4 @@
-"""`forescale evaluate`: what plans would do under a load, side by side."""
+"""`forescale evaluate`: what plans would do under a load; several of them ranked, with why each is not the first."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -11,32 +11,41 @@ from forescale.cli.evaluation_json import evaluation_fields
 from forescale.cli.evaluation_tables import show_comparison, show_evaluation
 from forescale.cli.installation import settings_of
 from forescale.cli.output import AsJson, check_page, console, plain, say_json
-from forescale.cli.source_options import MAX_PER_S, asked_load, sources_numbers
+from forescale.cli.profile_option import given_profiles
+from forescale.cli.ranking_json import ranking_fields
+from forescale.cli.ranking_tables import show_ranking
+from forescale.cli.source_options import MAX_PER_S, asked_load, asked_loads, sources_numbers
 from forescale.files.atomic import write_whole
 from forescale.files.plan import read_plan_file
-from forescale.files.profile import read_profile_file
+from forescale.files.plan_folder import plan_paths, read_plan_files
 from forescale.files.site import no_site, read_site_file
 from forescale.jobs.evaluation import Evaluation, Terms, evaluation
-from forescale.jobs.evaluation_load import EvaluatedLoad, evaluated_load
-from forescale.settings import Settings
+from forescale.jobs.evaluation_load import AskedLoad, EvaluatedLoad, evaluated_load
+from forescale.jobs.ranking import Ranking, ranking
 from forescale.wiring.parts import topology_config
 from modeling.errors import ModelError
 from modeling.inputs.checked import site_of_plans
-from modeling.inputs.operator_profile import MOST_CV2, OperatorProfile, Profiles
+from modeling.inputs.operator_profile import MOST_CV2, Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.site import Site
 from modeling.inputs.targets import Targets
 from modeling.inputs.topology import Topology
 
+MOST_IN_FULL = 8
+"""Plans that are told in full beside their ranking: as many as a page draws."""
+
 
 def evaluate(
     context: typer.Context,
     topology: Annotated[str, typer.Option(help="Topology file, or its name in the folder of topology files.")],
-    plan: Annotated[list[Path], typer.Option(help="Plan file (YAML); give several to compare them.")],
+    plan: Annotated[
+        list[Path], typer.Option(help="Plan file (YAML or JSON), or a folder of some; several are ranked.")
+    ],
     load: Annotated[
         list[str],
         typer.Option(
-            help="SOURCE=EVENTS_PER_SECOND for each source; or `forecast`, the newest one; or a forecast's folder."
+            help="SOURCE=EVENTS_PER_SECOND for each source; or `forecast`, the newest one; or a forecast's folder. "
+            "Several plans may be ranked under several loads: give a source one rate for each."
         ),
     ],
     profile: Annotated[
@@ -56,7 +65,12 @@ def evaluate(
             "topology file, else what the history tells of a forecast's arrivals."
         ),
     ] = None,
-    quantile: Annotated[float, typer.Option(help="Of a forecast's peak.")] = 0.95,
+    quantile: Annotated[
+        list[float] | None,
+        typer.Option(
+            help="Of a forecast's peak; 0.95 if absent. Several plans may be ranked at several, held steadily."
+        ),
+    ] = None,
     within_s: Annotated[
         int | None, typer.Option("--within", help="Seconds within which the forecast's peak is; its longest if absent.")
     ] = None,
@@ -65,7 +79,11 @@ def evaluate(
         float | None, typer.Option("--max-lag", help="Target, in seconds; planning.max_lag_s if absent.")
     ] = None,
     max_latency_s: Annotated[
-        float | None, typer.Option("--max-latency", help="Target of the latency's p95, in seconds.")
+        float | None,
+        typer.Option(
+            "--max-latency",
+            help="Target of the latency's p95, in seconds; where plans are ranked, planning.max_latency_s if absent.",
+        ),
     ] = None,
     draws: Annotated[int, typer.Option(min=20, max=100_000, help="Of the profiles' errors.")] = 400,
     seed: Annotated[int, typer.Option(min=0, help="Reproduces the draws.")] = 7,
@@ -74,26 +92,33 @@ def evaluate(
 ) -> None:
     """Throughput, bottleneck, latency, resources and recovery of plans under a load, before any is deployed."""
     check_page(plot, ModelError)
-    if repeated := sorted({str(path) for path in plan if plan.count(path) > 1}):
-        raise ModelError(f"--plan {repeated[0]} is given twice; give each plan once")
+    paths = plan_paths(plan)
     if arrival_cv2 is not None and not 0 <= arrival_cv2 <= MOST_CV2:
         raise ModelError(f"--arrival-cv2 {arrival_cv2:g} is out of bounds; give 0 to {MOST_CV2:g}")
     settings = settings_of(context)
     config = topology_config(topology, settings)
     shape = config.as_topology()
-    profiles = config.declared_profiles() | (_profiles(profile, shape, settings) if profile else {})
+    profiles = config.declared_profiles() | (given_profiles(profile, shape, settings) if profile else {})
     waiting = sources_numbers("--backlog", backlog or [], 0.0, MAX_PER_S)
     if unknown := sorted(set(waiting) - set(shape.sources)):
         raise ModelError(f"--backlog names {unknown[0]!r}, which is no source; they are {', '.join(shape.sources)}")
     planning = config.planning
-    plans = {str(path): read_plan_file(path, shape) for path in plan}
+    plans = read_plan_files(paths, shape)
     running = read_plan_file(current, shape) if current else None
     where = read_site_file(site, shape) if site else no_site(shape.engine)
     for path, each in plans.items():
         _check_nodes(path, each, where.site)
+    asked = _asked(load, quantile or [0.95], within_s, arrival_cv2, several=len(plans) > 1)
+    loads = [evaluated_load(settings, config, each) for each in asked]
+    if quantile and len(quantile) > 1:
+        loads = [replace(each, paths_per_s={}, step_s=0.0) for each in loads]
+    if plot is not None and len(loads) > 1:
+        raise ModelError(
+            f"--plot draws plans over one load, {len(loads)} are given; leave --plot out, or give one load"
+        )
     placed = [*plans.values(), *([running] if running else [])]
     terms = Terms(
-        load=evaluated_load(settings, config, asked_load(load, quantile, within_s, arrival_cv2)),
+        load=loads[0],
         where=replace(where, site=site_of_plans(shape, where.site, placed)),
         targets=Targets(
             max_utilisation=planning.max_utilisation,
@@ -105,24 +130,73 @@ def evaluate(
         draws=draws,
         seed=seed,
     )
+    if len(plans) == 1:
+        found = _evaluated(shape, profiles, plans, terms)
+        if plot is not None:
+            _draw(shape, profiles, plans, found, terms, plot)
+        if as_json:
+            say_json({name: evaluation_fields(each) for name, each in found.items()})
+            return
+        _say_loads(loads)
+        for name, one in found.items():
+            show_evaluation(name, one)
+    else:
+        bounds = replace(terms.targets, max_latency_s=max_latency_s or planning.max_latency_s)
+        against = str(current) if current else "" if plan[0].is_dir() else str(plan[0])
+        with console.status("ranking"):
+            best = ranking(config, profiles, plans, replace(terms, targets=bounds), loads, against)
+        few = len(plans) <= MOST_IN_FULL and len(loads) == 1
+        in_full = plans if few else _best(best, plans) if plot is not None else {}
+        found = _evaluated(shape, profiles, in_full, terms)
+        if plot is not None:
+            _draw(shape, profiles, in_full, found, terms, plot)
+        if as_json:
+            evaluations = {name: evaluation_fields(each) for name, each in found.items()}
+            say_json(ranking_fields(config.topology, best, loads) | {"plans": evaluations})
+            return
+        _say_loads(loads)
+        if few:
+            for name, one in found.items():
+                show_evaluation(name, one)
+            show_comparison(found)
+        show_ranking(best, shown_names(paths))
+    if plot is not None:
+        drawn = "" if len(found) == len(plans) else f": the best {len(found)} of {len(plans)} plans"
+        plain(f"drawn in {plot}{drawn}")
+
+
+def _evaluated(
+    topology: Topology, profiles: Profiles, plans: Mapping[str, PhysicalPlan], terms: Terms
+) -> dict[str, Evaluation]:
     found: dict[str, Evaluation] = {}
     with console.status("evaluating") as status:
         for name, each in plans.items():
             status.update(f"evaluating {name}")
-            found[name] = evaluation(shape, profiles, each, terms)
-    if plot is not None:
-        _draw(shape, profiles, plans, found, terms, plot)
-    if as_json:
-        say_json({name: evaluation_fields(each) for name, each in found.items()})
-        return
-    rates = ", ".join(f"{source} {rate:.4g}/s" for source, rate in terms.load.rate_per_s.items())
-    plain(f"load: {rates} ({_origin(terms.load)})")
-    for name, one in found.items():
-        show_evaluation(name, one)
-    if len(found) > 1:
-        show_comparison(found)
-    if plot is not None:
-        plain(f"drawn in {plot}")
+            found[name] = evaluation(topology, profiles, each, terms)
+    return found
+
+
+def _say_loads(loads: Sequence[EvaluatedLoad]) -> None:
+    for load in loads:
+        rates = ", ".join(f"{source} {rate:.4g}/s" for source, rate in load.rate_per_s.items())
+        plain(f"load: {rates} ({_origin(load)})")
+
+
+def _asked(
+    load: Sequence[str], quantiles: Sequence[float], within_s: int | None, arrival_cv2: float | None, *, several: bool
+) -> list[AskedLoad]:
+    if several:
+        return asked_loads(load, quantiles, within_s, arrival_cv2)
+    if len(quantiles) > 1:
+        raise ModelError(
+            f"--quantile is given {len(quantiles)} times; several rank several plans: give one, or another --plan"
+        )
+    return [asked_load(load, quantiles[0], within_s, arrival_cv2)]
+
+
+def _best(found: Ranking, plans: Mapping[str, PhysicalPlan]) -> dict[str, PhysicalPlan]:
+    names = [found.name(each) for each in found.plans[:MOST_IN_FULL]]
+    return {name: plans[name] for name in names}
 
 
 def shown_names(paths: Sequence[Path]) -> dict[str, str]:
@@ -139,14 +213,6 @@ def _origin(load: EvaluatedLoad) -> str:
         return "as given"
     peak = f"p{load.peak.quantile * 100:g} of the peak within {load.peak.within_s / 3600:g} h"
     return f"{peak}, forecast at {load.peak.issued_at:%Y-%m-%d %H:%M} UTC"
-
-
-def _profiles(given: str, topology: Topology, settings: Settings) -> dict[str, OperatorProfile]:
-    if not given.startswith("models:/"):
-        return read_profile_file(Path(given), topology)
-    from forescale.tracking.calibration_versions import profiles_of_version
-
-    return profiles_of_version(given, settings, topology)
 
 
 def _check_nodes(path: str, plan: PhysicalPlan, site: Site) -> None:

@@ -19,9 +19,12 @@ COMMANDS = {
     "calibrate": "Measure service times, selectivities and needs of every operator, each with its 95 % interval.",
     "evaluate": "Throughput, bottleneck, latency, resources and recovery of plans under a load, before any is"
     " deployed.",
+    "pack": "Which container holds which instance: a plan file by one of the packers, for `forescale evaluate`.",
     "plan": "Which plan from when, for the newest forecast. Proposes; nothing is deployed before it is approved.",
     "replay": "What policies would have cost and violated, minute by minute, each seeing no more than it would have"
     " seen.",
+    "shadow": "What forescale would have cost and violated, day by day, had it acted, beside what really ran.",
+    "guard": "Between forecasts: see that the job keeps up, and act or advise where it does not.",
     "report": "Write a schedule's HTML report again, with what has come of it since, and log it to MLflow.",
     "reproduce": "Make forecasts again from the commit of the history and the model that their run recorded. Exits with"
     " 1 where\none is not the same, bit for bit.",

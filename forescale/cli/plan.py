@@ -25,7 +25,9 @@ def plan(
         say_json(made)
         return
     show_schedule(made)
-    if made.steps:
+    if made.shadow:
+        plain(f"shadow mode: nothing is deployed; what comes of it: forescale shadow {topology}")
+    elif made.steps:
         plain(f"approve with: forescale deploy approve {made.schedule_id}")
 
 

@@ -13,6 +13,9 @@ from forescale.history.span import moment
 from forescale.jobs.replay import ReplayedPolicies, ReplayRequest
 from forescale.jobs.replay import replay as replay_policies
 from forescale.jobs.replay_gate import Bounds, worse_than
+from forescale.jobs.replay_terms import Deviations
+from forescale.jobs.replay_tracking import tracked
+from forescale.report.replay.score_columns import DIFFERENCE_COLUMNS, difference_cells, further_columns
 from planner.errors import PlanError
 from planner.replay.contest import POLICIES
 from planner.replay.scores import Score
@@ -31,23 +34,46 @@ def replay(
     policies: Annotated[
         str | None, typer.Option(help=f"Separated by commas; all if absent: {', '.join(POLICIES)}.")
     ] = None,
-    lead: Annotated[float, typer.Option(help="Seconds from asking for instances until they are there.")] = 300.0,
+    lead: Annotated[
+        float | None,
+        typer.Option(help="Seconds from asking for instances until they are there; planning.lead_s if absent."),
+    ] = None,
     downtime: Annotated[float | None, typer.Option(help="Seconds of a rescale; planning.downtime_s if absent.")] = None,
+    site: Annotated[
+        Path | None, typer.Option(help="Site file (YAML): checkpoints, and how fast state is read again.")
+    ] = None,
+    restore_s_per_gib: Annotated[
+        float | None, typer.Option(help="Seconds a GiB of state that is read again; the site's if absent.")
+    ] = None,
     target_lag: Annotated[
         float | None, typer.Option(help="Seconds; a minute with more lag is a violation. planning.max_lag_s if absent.")
     ] = None,
     error: Annotated[
         float, typer.Option(help="By how much true service times differ from those believed: .1 is about 10 %.")
     ] = 0.0,
+    noise: Annotated[float, typer.Option(help="Likewise, of how busy operators are seen to be.")] = 0.0,
+    failures_every: Annotated[
+        float | None, typer.Option(help="Seconds between failures of the job, on average; never if absent.")
+    ] = None,
+    slow_every: Annotated[
+        float | None,
+        typer.Option(help="Seconds between half hours in which an instance takes twice as long; never if absent."),
+    ] = None,
+    key_drift: Annotated[float, typer.Option(help="Share of the keys' shares that is dealt anew each day.")] = 0.0,
     seeds: Annotated[int, typer.Option(min=1, max=100, help="Realities to replay each policy in.")] = 1,
     start: Annotated[str | None, typer.Option("--from", help="ISO time, UTC where it has no offset.")] = None,
     end: Annotated[str | None, typer.Option("--until", help="ISO time; at most 30 days later if absent.")] = None,
     days: Annotated[float | None, typer.Option(min=0.01, help="The last so many days; 30 of a history.")] = None,
     scale: Annotated[float, typer.Option(help="Factor on all arrivals.")] = 1.0,
+    allow: Annotated[float, typer.Option(help="Share of the minutes that may be in violation: .005 is .5 %.")] = 0.0,
+    against: Annotated[
+        str | None, typer.Option(help="Policy to hold the others against, seed by seed; none if absent.")
+    ] = None,
     plot: Annotated[
         Path | None, typer.Option(help="Write a page (.html) with load, capacities, lags and scores.")
     ] = None,
     workers: Annotated[int | None, typer.Option(min=1, help="Processes; as many as cores if absent.")] = None,
+    anew: Annotated[bool, typer.Option(help="Forget forecasts and replays that are kept.")] = False,
     gate: Annotated[
         Path | None, typer.Option(help="An earlier answer with --json; exits with 1 where this replay is worse.")
     ] = None,
@@ -72,22 +98,28 @@ def replay(
         lead_s=lead,
         downtime_s=downtime,
         max_lag_s=target_lag,
-        error=error,
+        site=site,
+        restore_s_per_gib=restore_s_per_gib,
+        deviations=Deviations(error, noise, failures_every, slow_every, key_drift),
         seeds=seeds,
         start=None if start is None else moment(start, "--from"),
         end=None if end is None else moment(end, "--until"),
         days=days,
         scale=scale,
+        allow=allow,
+        against=against,
         workers=workers,
+        anew=anew,
     )
+    settings = settings_of(context)
     with console.status(f"replaying {arrivals}") as status:
-        done = replay_policies(settings_of(context), request, progress=None if as_json else status.update)
+        done = tracked(settings, replay_policies(settings, request, progress=None if as_json else status.update))
     if plot is not None:
         from forescale.report.replay.page import render_replay_page
 
-        write_whole(render_replay_page(read_timeline(out)), plot)
+        write_whole(render_replay_page(read_timeline(out), against), plot)
     answer = to_json(done)
-    worse = [] if gate is None else worse_than(done, answer, gate, Bounds(gate_cost, gate_violations))
+    worse = [] if gate is None else worse_than(done, answer, request.policies, gate, Bounds(gate_cost, gate_violations))
     if as_json:
         say_json(answer | ({"plot": str(plot)} if plot else {}) | ({"worse": worse} if gate else {}))
     else:
@@ -100,12 +132,23 @@ def replay(
 
 def _show(done: ReplayedPolicies, plot: Path | None) -> None:
     columns = ["policy", "instances", "instance-hours", "violations", "minutes", "lag p99", "rescales a day", "best"]
+    further = further_columns(done.scores)
+    columns += [name for name, _ in further]
+    rows = [[*_row(score), *(cells[at] for _, cells in further)] for at, score in enumerate(done.scores)]
     span = f"{done.start:%Y-%m-%d %H:%M} to {done.end:%Y-%m-%d %H:%M}"
-    title = f"{done.topology}, {span}, violation: lag > {done.max_lag_s:g} s"
-    console.print(table(title, columns, [_row(score) for score in done.scores]))
+    allowed = f", allowed in {done.terms.allow:.2%} of the minutes" if done.terms.allow else ""
+    title = f"{done.topology}, {span}, violation: lag > {done.max_lag_s:g} s{allowed}"
+    console.print(table(title, columns, rows))
+    if done.differences:
+        others = [difference_cells(one) for one in done.differences]
+        console.print(
+            table(f"\nless {done.differences[0].against}, mean over paired seeds", DIFFERENCE_COLUMNS, others)
+        )
     for note in done.notes:
         plain(note)
     plain(f"best: no other policy has both no more instance-hours and no more violations; timeline in {done.timeline}")
+    if done.run_id:
+        plain(f"MLflow run {done.run_id}")
     if plot is not None:
         plain(f"drawn in {plot}")
 

@@ -26,6 +26,38 @@ def asked_load(texts: Sequence[str], quantile: float, within_s: int | None, arri
     return AskedLoad(rates_per_s, folders, NEWEST in texts, quantile, within_s, arrival_cv2)
 
 
+def asked_loads(
+    texts: Sequence[str], quantiles: Sequence[float], within_s: int | None, arrival_cv2: float | None
+) -> list[AskedLoad]:
+    """One or several: a source that is given several rates has one in each load, one with a single rate has it in all;
+    each of them at each quantile of the forecasts' peaks. Raises ModelError as `asked_load`, and where sources have
+    different numbers of rates.
+    """
+    rates: dict[str, list[str]] = {}
+    others = []
+    for text in texts:
+        source, equals, _ = text.rpartition("=")
+        if source and equals and not (Path(text) / JSON_FILE).exists():
+            rates.setdefault(source, []).append(text)
+        else:
+            others.append(text)
+    several = {source: each for source, each in rates.items() if len(each) > 1}
+    count = max(map(len, several.values()), default=1)
+    for source, each in several.items():
+        if len(each) < count:
+            most = next(name for name in several if len(several[name]) == count)
+            raise ModelError(
+                f"--load gives source {source!r} {len(each)} rates and {most!r} {count}; give each source one rate for "
+                "each load, or one for all"
+            )
+    if len(quantiles) > 1 and not others:
+        raise ModelError(
+            f"--quantile {quantiles[0]:g} and {quantiles[1]:g} are of a forecast's peak; give --load {NEWEST} too"
+        )
+    mixes = [[*others, *(each[at] if len(each) > 1 else each[0] for each in rates.values())] for at in range(count)]
+    return [asked_load(mix, quantile, within_s, arrival_cv2) for mix in mixes for quantile in quantiles]
+
+
 def sources_numbers(
     option: str, texts: Sequence[str], least: float, most: float, otherwise: str = ""
 ) -> dict[str, float]:

@@ -49,7 +49,7 @@ class _Arrivals(BaseModel):
 
     def of_the_source(self) -> dict[str, Any]:
         """What the source that is read over a network takes, under the same names; the rest is of the history."""
-        return self.model_dump(exclude={"kind", "window_s", "lateness_s", "quality", "password_env"})
+        return self.model_dump(exclude={"kind", "window_s", "lateness_s", "quality", "password_env", "group"})
 
 
 class EventsEntry(_Arrivals):
@@ -78,13 +78,15 @@ class EventsEntry(_Arrivals):
 class KafkaEntry(_Arrivals):
     """Topics, counted by their offsets. topics: source → topic or topics. settings: of the client, librdkafka's.
 
-    password_env: environment variable that holds sasl.password, which no file should.
+    group: under which the topology reads them. password_env: environment variable that holds sasl.password, which no
+    file should.
     """
 
     kind: Literal["kafka"]
     servers: str
     topics: dict[str, str | list[str]]
     settings: dict[str, str] = {}
+    group: Annotated[str, Field(min_length=1)] | None = None
     password_env: EnvironmentVariable | None = None
     timeout_s: Positive = 30
     settle_s: NotNegative = 10

@@ -1,10 +1,16 @@
-"""A physical plan as a YAML file: `topology`, `parallelism` per operator and, if wanted, `containers`."""
+"""A physical plan as a YAML or JSON file: `topology`, `parallelism` per operator and, if wanted, `containers`."""
 
+import json
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
+import yaml
 from pydantic import BaseModel, ConfigDict, StrictInt
 
-from forescale.files.file_error import field_errors
+from forescale.files.atomic import write_whole
+from forescale.files.file_error import FileError, field_errors
 from forescale.files.topology import yaml_fields
 from modeling.inputs.physical_plan import Container, Instance, PhysicalPlan
 from modeling.inputs.topology import Topology
@@ -32,10 +38,56 @@ class PlanEntry(BaseModel):
 
 def read_plan_file(path: Path, topology: Topology) -> PhysicalPlan:
     """The plan, checked against its topology. Raises FileError naming file, field, value and remedy."""
-    body = yaml_fields(path, "plan file", _DOCUMENTED)
+    body = _json_fields(path) or yaml_fields(path, "plan file", _DOCUMENTED)
     with field_errors(path, f"; {_DOCUMENTED}"):
         entry = PlanEntry.model_validate(body)
         packing = tuple(Container(c.id, tuple(Instance(*one) for one in c.instances), c.node) for c in entry.containers)
         plan = PhysicalPlan(entry.topology, entry.parallelism, packing)
         plan.check(topology)
         return plan
+
+
+def _json_fields(path: Path) -> dict[str, Any]:
+    """Read as JSON, tens of times faster than as the YAML that it is too. Empty where it is none: YAML tells why."""
+    if path.suffix.lower() == ".json":
+        with suppress(OSError, ValueError, RecursionError):
+            body = json.loads(path.read_text(encoding="utf-8-sig"), object_pairs_hook=_unique)
+            return body if isinstance(body, dict) else {}
+    return {}
+
+
+def _unique(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """Raises ValueError for a key that stands twice."""
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        raise ValueError("a key stands twice")
+    return fields
+
+
+def check_plan_path(path: Path) -> None:
+    """Raises FileError for a name that tells no format."""
+    if path.suffix.lower() not in (".json", ".yaml", ".yml"):
+        raise FileError(f"plan file {path}: the name tells no format; let it end in .json or .yaml")
+
+
+def write_plan_file(plan: PhysicalPlan, path: Path) -> Path:
+    """As `read_plan_file` reads it, nodes included: JSON or YAML by its name. Raises FileError and OSError."""
+    check_plan_path(path)
+    fields = plan_fields(plan)
+    if path.suffix.lower() == ".json":
+        return write_whole(json.dumps(fields, indent=2, ensure_ascii=False) + "\n", path)
+    return write_whole(yaml.safe_dump(fields, sort_keys=False, allow_unicode=True), path)
+
+
+def plan_fields(plan: PhysicalPlan) -> dict[str, Any]:
+    """The fields of a plan file; containers only where the plan has a packing."""
+    containers = [
+        {
+            "id": container.id,
+            **({"node": container.node} if container.node else {}),
+            "instances": [[each.operator, each.index] for each in container.instances],
+        }
+        for container in plan.packing
+    ]
+    body = {"topology": plan.topology, "parallelism": dict(plan.parallelism)}
+    return body | ({"containers": containers} if containers else {})

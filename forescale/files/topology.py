@@ -14,9 +14,13 @@ from forecasting.forecast import QUANTILES
 from forescale.files.arrivals_section import ArrivalsSection, NotNegative, Positive
 from forescale.files.events_section import EventsSection
 from forescale.files.file_error import FileError, field_errors
+from forescale.files.guard_section import GuardSection
 from modeling.inputs.key_histogram import KeyHistogram
 from modeling.inputs.operator_profile import MOST_CV2, OperatorProfile
 from modeling.inputs.topology import Engine, Grouping, Operator, Stream, Topology
+
+# Far beyond what any instance has, and far from where numbers overflow.
+Amount = Annotated[float, Field(ge=0, le=1e12, allow_inf_nan=False)]
 
 
 class _Strict(BaseModel):
@@ -25,7 +29,8 @@ class _Strict(BaseModel):
 
 class OperatorEntry(_Strict):
     """What is declared of an operator until calibration measures it. service_s: busy seconds of one instance per
-    tuple. key_shares: of the heavy keys; distinct_keys: how many there are in all.
+    tuple. key_shares: of the heavy keys; distinct_keys: how many there are in all. state_gib: keyed state of the whole
+    operator. cores, memory_mib: reserved for one instance; price_per_hour: of one, in any currency.
     """
 
     service_s: NotNegative
@@ -33,6 +38,10 @@ class OperatorEntry(_Strict):
     max_parallelism: Annotated[int, Field(ge=1)] = 128
     key_shares: dict[str, Annotated[float, Field(ge=0, le=1)]] | None = None
     distinct_keys: Annotated[int, Field(ge=1)] | None = None
+    state_gib: Amount = 0.0
+    cores: Amount | None = None
+    memory_mib: Amount | None = None
+    price_per_hour: Amount | None = None
 
     def keys(self) -> KeyHistogram | None:
         known = self.key_shares or self.distinct_keys is not None
@@ -86,15 +95,19 @@ class Planning(_Strict):
     max_lag_s: a minute with more seconds of backlog than this is a violation. downtime_s: of a rescale. safety_s: how
     much earlier than needed a plan is to be in place. rescale_cost_instance_hours: what one rescale is worth
     avoiding. arrival_cv2: of the gaps between arrivals, in place of what the history tells of them.
-    deploy_timeout_s: a plan that does not run by then is undone; hold_s: how long it must hold.
+    deploy_timeout_s: a plan that does not run by then is undone; hold_s: how long it must hold. mode: shadow plans and
+    reports, and deploys nothing, nor does the guard. lead_s: from asking for instances until they are there, in replays
+    and in shadow mode.
     """
 
+    mode: Literal["act", "shadow"] = "act"
     quantile: float = 0.95
     slot_s: Annotated[int, Field(gt=0)] = 900
     max_utilisation: Annotated[float, Field(gt=0, lt=1)] = 0.85
     max_latency_s: Positive | None = None
     max_lag_s: Positive = 180
     downtime_s: NotNegative = 30
+    lead_s: NotNegative = 300
     safety_s: NotNegative = 300
     min_dwell_s: NotNegative = 3600
     max_catch_up_s: Positive = 600
@@ -104,6 +117,7 @@ class Planning(_Strict):
     arrival_cv2: Annotated[float, Field(ge=0, le=MOST_CV2)] | None = None
     deploy_timeout_s: Positive = 300
     hold_s: NotNegative = 30
+    guard: GuardSection = GuardSection()
 
     @field_validator("quantile")
     @classmethod
@@ -112,6 +126,15 @@ class Planning(_Strict):
         if quantile not in QUANTILES:
             raise ValueError(f"{quantile} is not calibrated; give one of {', '.join(map(str, QUANTILES))}")
         return quantile
+
+    @property
+    def shadow(self) -> bool:
+        return self.mode == "shadow"
+
+    @property
+    def guard_mode(self) -> Literal["act", "advise", "off"]:
+        """In shadow mode the guard only advises."""
+        return "advise" if self.shadow and self.guard.mode == "act" else self.guard.mode
 
 
 class SimulatorEntry(_Strict):
@@ -239,6 +262,7 @@ class TopologyConfig(_Strict):
                 {s.as_stream().name: s.selectivity for s in self.streams if s.upstream == name},
                 service_cv2=entry.service_cv2,
                 keys=entry.keys(),
+                state_gib=entry.state_gib,
             )
             for name, entry in self.operators.items()
         }

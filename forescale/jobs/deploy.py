@@ -2,19 +2,21 @@
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from forecasting.errors import TrackingError
 from forescale.codec import Moment
+from forescale.files.topology import TopologyConfig
 from forescale.settings import Settings
 from forescale.wiring.parts import clock_of, cluster_of, ledger_of, topology_config, tracker_of
 from modeling.inputs.physical_plan import PhysicalPlan
 from planner.deployment import Deployment, Patience, deploy_step
 from planner.errors import PlanError
 from planner.ledger.entries import StepEntry
+from planner.ledger.guard_records import is_guards
 from planner.ledger.ledger import Ledger
-from planner.ledger.step_state import StepState
+from planner.ledger.step_state import WAITING, StepState
 
 logger = logging.getLogger(__name__)
 
@@ -36,11 +38,14 @@ class StepToDeploy:
 
 @dataclass(frozen=True)
 class DueSteps:
-    """What was done about the steps of a topology. expired: ids of those whose time has gone by; failed: why, by id."""
+    """What was done about the steps of a topology. expired: ids of those whose time has gone by; failed: why, by id.
+    held: approved before the topology was in shadow mode, and not deployed in it; why, by id.
+    """
 
     expired: tuple[str, ...]
     deployed: tuple[Deployment, ...]
     failed: Mapping[str, str]
+    held: Mapping[str, str] = field(default_factory=dict)
 
 
 def request_deployment(
@@ -54,7 +59,8 @@ def request_deployment(
 ) -> StepToDeploy:
     """Keep a plan that a person asks for as an approved step; once for a request_id.
 
-    Operators that `parallelism` does not name keep what they run with. deploy_at: None for at once.
+    Operators that `parallelism` does not name keep what they run with. deploy_at: None for at once. In shadow mode it
+    is deployed as ever: forescale does not act of itself there, people do, and what they do is what really runs.
     Raises ModelError for a plan that cannot be, PlanError for a time that is past or has no zone.
     """
     config = topology_config(topology, settings)
@@ -80,12 +86,14 @@ def request_deployment(
 def deploy(settings: Settings, step_id: str) -> Deployment:
     """Deploy a step that is due. Safe to run again after a kill.
 
-    Raises DeploymentFailed when the plan was refused or had to be undone, PlanError when the step is not approved or
-    not due, ClusterError when the cluster cannot be reached (run it again).
+    Raises DeploymentFailed when the plan was refused or had to be undone, PlanError when the step is not approved, not
+    due or of a topology in shadow mode, ClusterError when the cluster cannot be reached (run it again).
     """
     clock, ledger = clock_of(settings), ledger_of(settings)
     step = ledger.step(step_id)
     config = topology_config(step.topology, settings)
+    if why := _held(config, step):
+        raise PlanError(why)
     cluster = cluster_of(config, settings, clock)
     patience = Patience(config.planning.deploy_timeout_s, hold_s=config.planning.hold_s)
     deployment = deploy_step(step_id, ledger, cluster, clock, by="deploy", patience=patience)
@@ -100,22 +108,38 @@ def deploy_due(settings: Settings, topology: str) -> DueSteps:
 
     For installations without Airflow, run from cron every minute or so.
     """
-    name = topology_config(topology, settings).topology
+    config = topology_config(topology, settings)
     ledger, now = ledger_of(settings), clock_of(settings).now()
-    expired = ledger.expire_steps(now, by="deploy", topology=name)
-    deployed, failed = [], {}
-    for step in ledger.due_steps(now, topology=name):
+    expired = ledger.expire_steps(now, by="deploy", topology=config.topology)
+    deployed, failed, held = [], {}, {}
+    for step in ledger.due_steps(now, topology=config.topology):
+        if why := _held(config, step):
+            held[step.id] = why
+            continue
         try:
             deployed.append(deploy(settings, step.id))
         except DeploymentFailed as failure:
             failed[step.id] = str(failure)
-    return DueSteps(tuple(expired), tuple(deployed), failed)
+    return DueSteps(tuple(expired), tuple(deployed), failed, held)
 
 
 def approved_steps(settings: Settings, schedule_id: str) -> tuple[StepToDeploy, ...]:
     """Steps of a schedule that were approved, wherever that was done."""
     steps = ledger_of(settings).steps(schedule_id=schedule_id, states=(StepState.APPROVED, StepState.DUE))
     return tuple(StepToDeploy(step.id, step.deploy_at) for step in steps)
+
+
+def _held(config: TopologyConfig, step: StepEntry) -> str:
+    """Why a step is not deployed in shadow mode; empty where it is. A deployment that has begun is brought to its end,
+    and so is what a person asked for.
+    """
+    of_person = step.schedule_id is None and not is_guards(step)
+    if not config.planning.shadow or of_person or step.state not in WAITING:
+        return ""
+    return (
+        f"step {step.id} is not deployed: topology {config.topology!r} is in shadow mode; set "
+        "planning.mode: act in its file, or deploy a plan of yours with `forescale deploy plan`"
+    )
 
 
 def _checked(deploy_at: datetime, now: datetime) -> datetime:

@@ -10,6 +10,7 @@ import numpy as np
 from forecasting.forecast import Forecast
 from forecasting.forecast_file import read_forecast
 from forescale.files.topology import TopologyConfig
+from forescale.jobs.joint_forecasts import joint_forecasts
 from forescale.jobs.measured_arrivals import measured_arrivals
 from forescale.jobs.plan import newest_forecasts
 from forescale.settings import Settings
@@ -51,7 +52,7 @@ class ForecastPeak:
 class EvaluatedLoad:
     """rate_per_s: per source. peak: where rates are of forecasts. paths_per_s: of these, per source, shape (paths,
     steps) of step_s seconds; empty where rates were given. peak_per_s: of a forecast, per quantile that tells of its
-    spread, the peaks of all sources added up. notes: on arrival_cv2, how arrivals vary.
+    spread, the peaks of all sources added up. notes: on arrival_cv2, how arrivals vary, and on how paths are paired.
     """
 
     rate_per_s: Mapping[str, float]
@@ -100,7 +101,8 @@ def evaluated_load(settings: Settings, config: TopologyConfig, asked: AskedLoad)
         + sum(one.peak_quantile_per_s(_within_s(one, within_s), each) for one in forecasts.values())
         for each in known
     }
-    paths = demand_paths(forecasts, within_s)
+    joint = joint_forecasts(settings, config, forecasts, within_s)
+    paths = demand_paths(joint.forecasts, within_s)
     shape = next(iter(paths.values())).shape
     one = next(iter(forecasts.values()))
     return EvaluatedLoad(
@@ -110,7 +112,7 @@ def evaluated_load(settings: Settings, config: TopologyConfig, asked: AskedLoad)
         one.step_s,
         spread,
         arrivals.arrival_cv2,
-        arrivals.notes,
+        (*arrivals.notes, *((joint.note,) if joint.note else ())),
     )
 
 

@@ -21,6 +21,13 @@ def kept_profiles(config: TopologyConfig, settings: Settings) -> dict[str, Opera
     return known_profiles(config, last_profiles(config, settings))
 
 
+def unmeasured_notes(profiles: Profiles) -> list[str]:
+    """What a reader must know of what is computed from these profiles."""
+    if any(profile.samples for profile in profiles.values()):
+        return []
+    return ["service times are as the topology file declares them; nothing of it was measured"]
+
+
 def last_profiles(config: TopologyConfig, settings: Settings) -> dict[str, OperatorProfile]:
     """Of the operators that the planner measured, by the names that they had then."""
     path = profile_path(config, settings)
@@ -28,8 +35,8 @@ def last_profiles(config: TopologyConfig, settings: Settings) -> dict[str, Opera
 
 
 def known_profiles(config: TopologyConfig, earlier: Profiles) -> dict[str, OperatorProfile]:
-    """Of all operators. What nobody measured (keys, the selectivity of new streams, a service time that the engine does
-    not tell) is as the file declares it now: a correction there takes effect.
+    """Of all operators. What nobody measured (keys, the selectivity of new streams, a service time or state that the
+    engine does not tell) is as the file declares it now: a correction there takes effect.
     """
     topology = config.as_topology()
     return {
@@ -49,6 +56,7 @@ def _known(topology: Topology, declared: OperatorProfile, measured: OperatorProf
         service_s=known.service_s if timed else declared.service_s,
         selectivity={stream: ratios.get(stream, ratio) for stream, ratio in declared.selectivity.items()},
         keys=declared.keys or known.keys,
+        state_gib=known.state_gib if "state_gib" in measured.intervals else declared.state_gib or known.state_gib,
         service_cv2=_cv2(declared, measured),
     )
 

@@ -85,7 +85,7 @@ def past_forecasts(
     causes = read_failures(settings.forecasts_dir / topology.name)
     return {
         source: _judged(
-            entries[source][:newest], _known(history, source, topology.events, now), causes.get(source, lacking)
+            entries[source][:newest], known_by(history, source, topology.events, now), causes.get(source, lacking)
         )
         for source in topology.sources
     }
@@ -110,10 +110,10 @@ def _history(topology: str, settings: Settings) -> tuple[ArrivalHistory | None, 
         return None, str(error)
 
 
-def _known(
+def known_by(
     history: ArrivalHistory | None, source: str, events: Sequence[HolidaysEntry | EventEntry], now: datetime
 ) -> ArrivalSeries | None:
-    """What is known of a source by now. An outage that was announced tells nothing of a forecast: it is left out."""
+    """What is known of a source by then. An outage that was announced tells nothing of a forecast: it is left out."""
     if history is None or source not in history.series:
         return None
     whole = history.series[source]

@@ -4,16 +4,20 @@ import hashlib
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from pathlib import Path
 
-from forecasting.errors import TrackingError
+from forecasting.errors import HistoryError, TrackingError
 from forecasting.forecast import Forecast
 from forecasting.forecast_file import read_forecast
 from forescale.codec import Moment
+from forescale.files.file_error import FileError
 from forescale.files.topology import TopologyConfig
 from forescale.jobs.calibrate import PlanningProfiles, planning_profiles
 from forescale.jobs.measured_arrivals import MeasuredArrivals, measured_arrivals
+from forescale.jobs.observe import record_observation
 from forescale.jobs.report import write_schedule_report
+from forescale.jobs.shadow import accrue
 from forescale.report.decision.verdict import schedule_summary
 from forescale.settings import Settings
 from forescale.wiring.parts import (
@@ -25,7 +29,8 @@ from forescale.wiring.parts import (
     topology_config,
     tracker_of,
 )
-from planner.clusters.cluster import Status
+from modeling.inputs.physical_plan import PhysicalPlan
+from planner.clusters.cluster import ClusterState, Status
 from planner.demand import demand
 from planner.errors import ClusterError, PlanError
 from planner.ledger.entries import ForecastEntry, ScheduleEntry
@@ -48,7 +53,7 @@ class PlannedStep:
 @dataclass(frozen=True)
 class PlannedSchedule:
     """What was decided; no steps where the plan that runs is held. peaks_per_s: of the forecasts, by source, horizon
-    and quantile. report: its page; summary: for whoever reviews it.
+    and quantile. report: its page; summary: for whoever reviews it. shadow: nothing of it is deployed.
     """
 
     topology: str
@@ -59,27 +64,38 @@ class PlannedSchedule:
     peaks_per_s: Mapping[str, Mapping[int, Mapping[float, float]]]
     report: Path
     summary: str
+    shadow: bool = False
+
+
+@dataclass(frozen=True)
+class _Start:
+    """What a schedule begins with."""
+
+    plan: PhysicalPlan
+    running_since: datetime | None
 
 
 def plan(settings: Settings, topology: str) -> PlannedSchedule:
-    """Make the schedule for the newest forecasts and the plan that runs now; once for the same two.
+    """Make the schedule for the newest forecasts and the plan that runs now; once for the same two. In shadow mode, for
+    the plan that would run, had the schedules so far been deployed.
 
     Raises PlanError without forecasts, ClusterError where the cluster does not tell what runs.
     """
     config = topology_config(topology, settings)
-    clock, ledger = clock_of(settings), ledger_of(settings)
+    clock, ledger, shadow = clock_of(settings), ledger_of(settings), config.planning.shadow
     now = clock.now()
     ledger.expire_steps(now, by="plan", topology=config.topology)
     entries = newest_forecasts(config, ledger)
     forecasts = {source: read_forecast(Path(entry.folder)) for source, entry in entries.items()}
     cluster = cluster_of(config, settings, clock)
     state = cluster.state()
-    if state.status is not Status.RUNNING:
-        raise ClusterError(f"topology {config.topology!r} is {state.status} now; plan again when it runs")
+    if shadow:
+        record_observation(config, ledger, cluster)
+    start = _shadow_start(config, ledger, now) or _running(state)
     derived_from = {
         "forecasts": " ".join(entry.id for entry in entries.values()),
         "history": " ".join(entry.history_digest[:12] for entry in entries.values()),
-        "running plan": state.plan.plan_id,
+        "shadow plan" if shadow else "running plan": start.plan.plan_id,
         "topology file": hashlib.sha256(config.model_dump_json().encode()).hexdigest()[:12],
     }
     earlier = _made_before(config.topology, derived_from, ledger)
@@ -96,18 +112,48 @@ def plan(settings: Settings, topology: str) -> PlannedSchedule:
             config.as_topology(),
             calibration.profiles,
             wanted.still_to_come(now),
-            state.plan,
+            start.plan,
             made_at=now,
             limits=limits_of(config.planning),
             rescale=rescale_terms_of(config.planning),
-            running_since=state.running_since,
+            running_since=start.running_since,
             derived_from=derived_from | _notes(calibration, arrivals),
         )
         ids = [entry.id for entry in entries.values()]
-        earlier = ledger.schedule(ledger.record_schedule(schedule, forecasts=ids))
+        earlier = ledger.schedule(ledger.record_schedule(schedule, forecasts=ids, shadow=shadow))
+    if shadow:
+        _accrue(settings, config, ledger)
     report = write_schedule_report(config, settings, ledger, earlier, forecasts)
     _track(settings, config, entries, earlier, report)
     return _planned(earlier, ledger, forecasts, report)
+
+
+def _running(state: ClusterState) -> _Start:
+    """Raises ClusterError while it does not run."""
+    if state.status is not Status.RUNNING:
+        raise ClusterError(f"topology {state.topology!r} is {state.status} now; plan again when it runs")
+    return _Start(state.plan, state.running_since)
+
+
+def _shadow_start(config: TopologyConfig, ledger: Ledger, now: datetime) -> _Start | None:
+    """The plan that would run; None outside shadow mode, and at its beginning, where that is the one that runs."""
+    span = ledger.shadow.span(config.topology) if config.planning.shadow else None
+    if span is None or set(span.first.parallelism) != set(config.operators):
+        return None
+    if not (followed := span.followed(now)):
+        return _Start(span.first, None)
+    last = followed[-1]
+    grows = last.plan.instances > last.replaces.instances
+    ahead_s = config.planning.downtime_s + (config.planning.lead_s if grows else 0.0)
+    return _Start(last.plan, last.deploy_at + timedelta(seconds=ahead_s))
+
+
+def _accrue(settings: Settings, config: TopologyConfig, ledger: Ledger) -> None:
+    """Planning goes on where a day of the shadow cannot be accrued: `forescale shadow` says why."""
+    try:
+        accrue(settings, config, ledger)
+    except (HistoryError, FileError) as error:
+        logger.warning("days of the shadow of %s are not accrued: %s", config.topology, error)
 
 
 def newest_forecasts(config: TopologyConfig, ledger: Ledger) -> dict[str, ForecastEntry]:
@@ -186,4 +232,5 @@ def _planned(made: ScheduleEntry, ledger: Ledger, forecasts: Mapping[str, Foreca
         },
         report=report,
         summary=schedule_summary(schedule.why, steps),
+        shadow=made.shadow,
     )

@@ -2,13 +2,12 @@
 
 import math
 import os
-import signal
+import shutil
 from collections.abc import Callable, Mapping
-from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from multiprocessing import active_children, get_context
+from multiprocessing import active_children
 from pathlib import Path
 
 from forecasting.arrivals.history import ArrivalSeries
@@ -17,23 +16,34 @@ from forecasting.errors import HistoryError
 from forecasting.terms import ForecastTerms
 from forecasting.trace_file import read_trace
 from forescale.codec import Moment
+from forescale.files.events_section import event_calendar
+from forescale.files.site import read_site_file
 from forescale.files.topology import TopologyConfig
-from forescale.jobs.known_profiles import kept_profiles
+from forescale.jobs.kept_replays import KeptReplays, digest_of
+from forescale.jobs.known_profiles import kept_profiles, unmeasured_notes
+from forescale.jobs.measured_arrivals import SPAN
+from forescale.jobs.replay_costs import instance_costs
+from forescale.jobs.replay_engine import engine_terms
+from forescale.jobs.replay_terms import Deviations, ReplayTerms
+from forescale.jobs.replay_workers import replay_workers
 from forescale.settings import Settings
 from forescale.wiring.parts import limits_of, rescale_terms_of, topology_config
-from planner.clusters.engine_terms import EngineTerms
 from planner.errors import PlanError
 from planner.replay.contest import FORECASTING, POLICIES, Contest, run_all
 from planner.replay.load import minute_load
 from planner.replay.pipeline_forecasts import PipelineForecasts
-from planner.replay.reality import Differences
-from planner.replay.run import Replayed
-from planner.replay.scores import Score, scores
-from planner.replay.timeline import Timeline, track_of, write_timeline
+from planner.replay.scores import Difference, Score, differences, scores
+from planner.replay.timeline import Timeline, Track, track_of, write_timeline
+from planner.replay.variation import POISSON, Variation
 
 LEARNING_DAYS = 14
 """Days at the beginning of a trace that policies only learn from, where nothing else is asked; at most half of it."""
 USUAL_DAYS = 30
+
+EVENTS_KNOWN = (
+    "events of the topology file count as known from the beginning, as it does not tell since when they are; outages "
+    "once they are over"
+)
 
 Progress = Callable[[str], None]
 
@@ -41,42 +51,55 @@ Progress = Callable[[str], None]
 @dataclass(frozen=True)
 class ReplayRequest:
     """What to replay. trace: a CSV file; None for the topology's own history. policies: names, in order; seeds: how
-    many realities. lead_s, downtime_s: of a rescale; max_lag_s: the target; the topology file's where None. error:
-    standard deviation of the logarithm of true over believed service times. days: of a history, up to its end. scale:
-    factor on all arrivals. workers: processes.
+    many realities. lead_s, downtime_s: of a rescale; max_lag_s: the target; the topology file's where None. site: file
+    that tells of checkpoints and of state that is read again; restore_s_per_gib: in place of what it tells of that.
+    deviations: of reality from what is believed. days: of a history, up to its end. scale: factor on all arrivals.
+    allow: share of the minutes that may be in violation. against: the policy that the others are held against, seed by
+    seed. workers: processes. anew: forget the forecasts and replays that are kept.
     """
 
     topology: str
     out: Path
     trace: Path | None = None
     policies: tuple[str, ...] = tuple(POLICIES)
-    lead_s: float = 300.0
+    lead_s: float | None = None
     downtime_s: float | None = None
     max_lag_s: float | None = None
-    error: float = 0.0
+    site: Path | None = None
+    restore_s_per_gib: float | None = None
+    deviations: Deviations = field(default_factory=Deviations)
     seeds: int = 1
     start: datetime | None = None
     end: datetime | None = None
     days: float | None = None
     scale: float = 1.0
+    allow: float = 0.0
+    against: str | None = None
     workers: int | None = None
+    anew: bool = False
 
 
 @dataclass(frozen=True)
 class ReplayedPolicies:
-    """scores: cheapest first. timeline: the file that they were taken from. notes: what a reader must know of them."""
+    """scores: cheapest first. differences: against one policy, empty where none was named. timeline: the file that they
+    were taken from. notes: what a reader must know of them. terms: what they depend on beside. run_id: of MLflow, empty
+    where it was not tracked.
+    """
 
     topology: str
     timeline: Path
     start: Moment
     end: Moment
     max_lag_s: float
+    terms: ReplayTerms
     scores: tuple[Score, ...]
+    differences: tuple[Difference, ...]
     notes: tuple[str, ...]
+    run_id: str = ""
 
 
 def replay(settings: Settings, request: ReplayRequest, *, progress: Progress | None = None) -> ReplayedPolicies:
-    """Run policies over arrivals and score them. Forecasts are made once and kept.
+    """Run policies over arrivals and score them. Forecasts and replays are kept, so one that is broken off goes on.
 
     Raises FileError, HistoryError, ForecastError, PlanError or ModelError.
     """
@@ -87,15 +110,18 @@ def replay(settings: Settings, request: ReplayRequest, *, progress: Progress | N
     start, end = _span(request, series)
     seen = timedelta(days=config.forecast.train_days)
     series = {source: each.between(max(each.start, start - seen), end) for source, each in series.items()}
-    whole = minute_load(series).scaled(request.scale)
+    whole = minute_load(series, start.timestamp()).scaled(request.scale)
     load = whole.between(start.timestamp(), end.timestamp())
     past = whole.between(whole.start_s, load.start_s) if load.start_s > whole.start_s else None
     believed = kept_profiles(config, settings)
-    if not any(profile.samples for profile in believed.values()):
-        notes.append("service times are as the topology file declares them; nothing of it was measured")
+    notes += unmeasured_notes(believed)
+    lead_s = float(config.planning.lead_s if request.lead_s is None else request.lead_s)
     downtime_s = config.planning.downtime_s if request.downtime_s is None else request.downtime_s
     max_lag_s = config.planning.max_lag_s if request.max_lag_s is None else request.max_lag_s
     rescale = rescale_terms_of(config.planning)
+    site = None if request.site is None else read_site_file(request.site, config.as_topology())
+    engine, told = engine_terms(lead_s, downtime_s, request.restore_s_per_gib, site, believed)
+    notes += told
     width_s = max(each.window_s for each in series.values())
     # Replays are by the minute, whatever the width of the arrivals' windows.
     step_s = math.lcm(config.forecast.step_s, width_s, 60)
@@ -106,66 +132,108 @@ def replay(settings: Settings, request: ReplayRequest, *, progress: Progress | N
         past=past,
         limits=limits_of(config.planning),
         rescale=replace(
-            rescale, downtime_s=downtime_s, max_lag_s=max_lag_s, safety_s=max(rescale.safety_s, request.lead_s)
+            rescale, downtime_s=engine.whole_s, max_lag_s=max_lag_s, safety_s=max(rescale.safety_s, lead_s)
         ),
-        engine=EngineTerms(
-            downtime_s,
-            lead_s=request.lead_s,
-            state_gib={name: profile.state_gib for name, profile in believed.items()},
-        ),
+        engine=engine,
         max_lag_s=max_lag_s,
         slot_s=math.lcm(config.planning.slot_s, step_s),
         quantile=config.planning.quantile,
         step_s=step_s,
         horizon_s=max(config.forecast.horizon_s, step_s),
-        differences=Differences(service_error=request.error),
+        differences=request.deviations.differences(),
+        variation=_variation(config, series),
+        allowed_share=request.allow,
     )
     wanted = [(name, seed) for seed in range(request.seeds) for name in request.policies]
     workers = request.workers or os.cpu_count() or 1
-    done: dict[tuple[str, int], Replayed] = {}
-    with _executor(workers) as executor:
+    folder = settings.home / "replay"
+    if request.anew:
+        shutil.rmtree(folder, ignore_errors=True)
+    done: dict[tuple[str, int], Track] = {}
+    others = set(active_children())
+    with replay_workers(workers) as executor:
         try:
             if FORECASTING & set(request.policies):
-                forecasts = _forecasts(request, config, settings, series, step_s)
+                forecasts = _forecasts(request, config, series, step_s, folder / "forecasts")
                 notes += forecasts.prepare(
                     load.start_s, load.end_s, executor, lambda made, of: tell(f"forecasts {made} of {of}")
                 )
+                notes += [EVENTS_KNOWN] * bool(config.events)
                 contest = replace(contest, forecasts=forecasts)
-            for name, seed, replayed in run_all(contest, wanted, executor):
+            kept = KeptReplays(folder / "done", contest)
+            done = {key: track for key in wanted if (track := kept.track(*key)) is not None}
+            for name, seed, replayed in run_all(contest, [key for key in wanted if key not in done], executor):
                 if isinstance(replayed, str):
                     notes.append(f"{name} could not be replayed with seed {seed}: {replayed}")
                     continue
-                done[name, seed] = replayed
+                done[name, seed] = track_of(replayed, max_lag_s)
+                kept.keep(done[name, seed])
                 tell(f"replayed {name} with seed {seed}, {len(done)} of {len(wanted)}")
         except BrokenProcessPool:
             raise PlanError("a worker of the replay was killed, perhaps for its memory; give --workers 1") from None
         except KeyboardInterrupt:
-            # What they are at may take minutes; forecasts that are made are kept.
-            for worker in active_children():
+            # What they are at may take minutes; forecasts and replays that are made are kept.
+            for worker in set(active_children()) - others:
                 worker.terminate()
             raise
-    every = [done[key] for key in wanted if key in done]
+    every = tuple(done[key] for key in wanted if key in done)
     if not every:
         raise PlanError("; ".join(notes))
-    notes = [*load.notes, *notes]
-    timeline = Timeline(config.topology, max_lag_s, tuple(track_of(each, max_lag_s) for each in every), tuple(notes))
-    write_timeline(timeline, every, request.out)
+    per_instance, unknown = instance_costs(config, believed)
+    notes = [*load.notes, *notes, *unknown]
+    timeline = Timeline(config.topology, max_lag_s, every, tuple(notes), per_instance, request.allow)
+    write_timeline(timeline, request.out)
     return ReplayedPolicies(
-        config.topology, request.out, load.start, load.end, max_lag_s, tuple(scores(timeline)), tuple(notes)
+        config.topology,
+        request.out,
+        load.start,
+        load.end,
+        max_lag_s,
+        _terms(request, contest),
+        tuple(scores(timeline)),
+        tuple(differences(timeline, request.against)) if request.against is not None else (),
+        tuple(notes),
+    )
+
+
+def _terms(request: ReplayRequest, contest: Contest) -> ReplayTerms:
+    engine = contest.engine
+    return ReplayTerms(
+        lead_s=engine.lead_s,
+        downtime_s=engine.downtime_s,
+        restore_s_per_gib=engine.restore_s_per_gib,
+        state_gib=sum(engine.state_gib.values()),
+        restored=engine.restored,
+        checkpoints=engine.checkpoints,
+        deviations=request.deviations,
+        seeds=request.seeds,
+        scale=request.scale,
+        allow=request.allow,
+        arrivals=contest.load.digest(),
+        profiles=digest_of(contest.topology, contest.believed),
     )
 
 
 def _check(request: ReplayRequest) -> None:
     if unknown := [name for name in request.policies if name not in POLICIES]:
         raise PlanError(f"--policies names {unknown[0]!r}; known are {', '.join(POLICIES)}")
+    if request.against is not None and request.against not in request.policies:
+        raise PlanError(f"--against {request.against!r} is not replayed; name one of {', '.join(request.policies)}")
     if not request.policies or request.seeds < 1:
         raise PlanError("a replay needs at least one policy and one seed")
-    for option, value in (("--lead", request.lead_s), ("--downtime", request.downtime_s), ("--error", request.error)):
+    request.deviations.differences()
+    for option, value in (
+        ("--lead", request.lead_s),
+        ("--downtime", request.downtime_s),
+        ("--restore-s-per-gib", request.restore_s_per_gib),
+    ):
         if value is not None and not (math.isfinite(value) and value >= 0):
             raise PlanError(f"{option} {value:g}; give a finite number that is not negative")
     for option, value in (("--target-lag", request.max_lag_s), ("--scale", request.scale)):
         if value is not None and not (math.isfinite(value) and value > 0):
             raise PlanError(f"{option} {value:g}; give a finite number above 0")
+    if not 0 <= request.allow <= 1:
+        raise PlanError(f"--allow {request.allow:g}; give a share of the minutes, from 0 to 1")
 
 
 def _series(
@@ -204,9 +272,9 @@ def _span(request: ReplayRequest, series: Mapping[str, ArrivalSeries]) -> tuple[
 def _forecasts(
     request: ReplayRequest,
     config: TopologyConfig,
-    settings: Settings,
     series: Mapping[str, ArrivalSeries],
     step_s: int,
+    folder: Path,
 ) -> PipelineForecasts:
     wanted = config.forecast
     if 86400 % step_s:
@@ -217,16 +285,12 @@ def _forecasts(
         step_s, max(wanted.horizon_s, step_s), paths=wanted.paths, origins=wanted.origins, seed=wanted.seed
     )
     scaled = {source: replace(each, counts=each.counts * request.scale) for source, each in series.items()}
-    return PipelineForecasts(scaled, terms, wanted.train_days, wanted.refit_s, settings.home / "replay" / "forecasts")
+    first, last = min(each.start for each in series.values()), max(each.end for each in series.values())
+    calendar = event_calendar(config.events, first, last + timedelta(seconds=wanted.horizon_s))
+    return PipelineForecasts(scaled, terms, wanted.train_days, wanted.refit_s, folder, calendar)
 
 
-def _executor(workers: int) -> Executor:
-    if workers == 1:
-        return ThreadPoolExecutor(1)
-    # Spawned: threads of numpy and a fork do not go together.
-    return ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_leave_interrupts)
-
-
-def _leave_interrupts() -> None:
-    """Ctrl-C is the parent's to handle."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+def _variation(config: TopologyConfig, series: Mapping[str, ArrivalSeries]) -> Variation:
+    # Plans depend on it where their latency is bounded, and are found sooner where it stays the same.
+    bounded = config.planning.max_latency_s is not None
+    return Variation(series, SPAN, config.planning.arrival_cv2) if bounded else POISSON

@@ -1,7 +1,8 @@
 """The gate: whether a replay has become worse than one that was kept. For continuous integration and upgrades."""
 
 import json
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from forescale.files.file_error import FileError
 from forescale.jobs.replay import ReplayedPolicies
 
 SAME = ("topology", "start", "end", "max_lag_s")
-"""What two replays must have in common to be compared."""
+"""What two replays must have in common to be compared, beside all their terms."""
 
 
 @dataclass(frozen=True)
@@ -20,20 +21,32 @@ class Bounds:
     cost: float = 0.02
     violations: float = 0.001
 
+    def check(self) -> None:
+        """Raises FileError naming the option."""
+        for option, value in (("--gate-cost", self.cost), ("--gate-violations", self.violations)):
+            if not math.isfinite(value):
+                raise FileError(f"{option} {value}; give a finite number")
 
-def worse_than(done: ReplayedPolicies, answer: Mapping[str, Any], baseline: Path, bounds: Bounds) -> list[str]:
-    """What has become worse, in sentences, of the policies that both have. answer: of this replay, as `--json` gives
-    it; baseline: a file with that of another.
 
-    Raises FileError where the file is none, or of another span, target or topology.
+def worse_than(
+    done: ReplayedPolicies, answer: Mapping[str, Any], asked: Sequence[str], baseline: Path, bounds: Bounds
+) -> list[str]:
+    """What has become worse, in sentences; a policy that could not be replayed with all seeds has. answer: of this
+    replay, as `--json` gives it; asked: its policies; baseline: a file with the answer of another.
+
+    Raises FileError where the file is none, is not whole, or is of another span, target, topology or other terms.
     """
+    bounds.check()
     try:
         kept = json.loads(baseline.read_text(encoding="utf-8"))
         before = {score["policy"]: score for score in kept["scores"]}
-        told = {field: kept[field] for field in SAME}
+        told = _terms(kept)
         numbers = {
             name: (float(score["instance_hours"]), float(score["violation_share"])) for name, score in before.items()
         }
+        seeds = {name: int(score["seeds"]) for name, score in before.items()}
+        if not all(math.isfinite(each) for pair in numbers.values() for each in pair):
+            raise ValueError("a score is no finite number")
     except FileNotFoundError:
         raise FileError(f"baseline {baseline} does not exist; write it by `forescale replay … --json`") from None
     except (OSError, UnicodeDecodeError, ValueError, KeyError, TypeError) as error:
@@ -41,18 +54,31 @@ def worse_than(done: ReplayedPolicies, answer: Mapping[str, Any], baseline: Path
             f"baseline {baseline} is no answer of `forescale replay … --json` ({type(error).__name__}: {error}); write "
             "it anew"
         ) from None
-    for field in SAME:
-        if told[field] != answer[field]:
-            raise FileError(
-                f"baseline {baseline} has {field} {told[field]}, this replay {answer[field]}; replay the same span "
-                "(--from, --until) and target, or write the baseline anew"
-            )
-    if lacking := sorted({score.policy for score in done.scores} - set(numbers)):
+    apart = [
+        f"{name} {told.get(name)}, this replay {mine}"
+        for name, mine in _terms(answer).items()
+        if told.get(name) != mine
+    ]
+    if apart:
+        raise FileError(
+            f"baseline {baseline} has {'; '.join(apart)}; replay the same span (--from, --until) on the same terms, or "
+            "write the baseline anew"
+        )
+    if partly := [name for name in asked if name in seeds and seeds[name] != done.terms.seeds]:
+        raise FileError(
+            f"baseline {baseline} has policy {partly[0]!r} with {seeds[partly[0]]} of {done.terms.seeds} seeds; find "
+            "out why from its notes, and write it anew"
+        )
+    if lacking := sorted(set(asked) - set(numbers)):
         raise FileError(
             f"baseline {baseline} lacks policy {lacking[0]!r}; it has {', '.join(numbers)}: give these to --policies, "
             "or write the baseline anew"
         )
     found = []
+    replayed = {score.policy: score.seeds for score in done.scores}
+    for name in asked:
+        if replayed.get(name, 0) != done.terms.seeds:
+            found.append(f"{name}: replayed with {replayed.get(name, 0)} of {done.terms.seeds} seeds; see the notes")
     for score in done.scores:
         hours, share = numbers[score.policy]
         if score.instance_hours > hours * (1 + bounds.cost) + 1e-9:
@@ -66,3 +92,11 @@ def worse_than(done: ReplayedPolicies, answer: Mapping[str, Any], baseline: Path
                 f"{bounds.violations:.2%} more are allowed"
             )
     return found
+
+
+def _terms(answer: Mapping[str, Any]) -> dict[str, object]:
+    """What must be the same, by name."""
+    terms: dict[str, object] = dict(answer["terms"])
+    deviations: dict[str, object] = dict(answer["terms"]["deviations"])
+    del terms["deviations"]
+    return {field: answer[field] for field in SAME} | terms | deviations

@@ -14,6 +14,7 @@ from forecasting.forecast_file import read_forecast
 from forescale.files.atomic import write_whole
 from forescale.files.topology import SimulatorEntry, TopologyConfig
 from forescale.jobs.known_profiles import kept_profiles
+from forescale.jobs.shadow import accrued_days
 from forescale.report.decision.decision import CapacityStep, Decision, DecisionOutcome
 from forescale.report.decision.page import render_report
 from forescale.settings import Settings
@@ -22,7 +23,7 @@ from forescale.wiring.parts import clock_of, ledger_of, simulator_of, topology_c
 from modeling.evaluate import evaluate
 from modeling.inputs.physical_plan import PhysicalPlan
 from planner.demand import demand
-from planner.ledger.entries import ScheduleEntry
+from planner.ledger.entries import ScheduleEntry, ShadowDay
 from planner.ledger.ledger import Ledger
 from planner.scaling_schedule import ScalingSchedule
 
@@ -91,10 +92,17 @@ def write_schedule_report(
         links=_run_links(settings, forecasts),
         states={number: str(step.state) for number, step in enumerate(ledger.steps(schedule_id=made.id))},
         outcome=outcome,
+        shadow_days=_shadow_days(ledger, made) if made.shadow else None,
     )
     written = write_whole(render_report(decision), settings.reports_dir / config.topology / f"{made.id}.html")
     ledger.record_report(made.id, str(written))
     return written
+
+
+def _shadow_days(ledger: Ledger, made: ScheduleEntry) -> tuple[ShadowDay, ...]:
+    """Those that have been accrued since its shadow began; none once another one has."""
+    span = ledger.shadow.span(made.schedule.topology)
+    return () if span is None else accrued_days(ledger, span, made.schedule.topology)
 
 
 def _planned_peak_per_s(
@@ -120,7 +128,8 @@ def _outcome(config: TopologyConfig, settings: Settings, ledger: Ledger, made: S
     """What came after the decision, as far as it is known; None while nothing is."""
     schedule, clock = made.schedule, clock_of(settings)
     end = min(schedule.end, clock.now())
-    if not isinstance(config.cluster, SimulatorEntry) or end <= schedule.made_at:
+    # What ran was not of a shadow's making: `forescale shadow` holds the two side by side.
+    if made.shadow or not isinstance(config.cluster, SimulatorEntry) or end <= schedule.made_at:
         return None
     record = simulator_of(config, config.cluster, settings, clock).record(schedule.made_at, end)
     if not record.minute.size:

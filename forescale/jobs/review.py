@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from forescale.settings import Settings
-from forescale.wiring.parts import clock_of, ledger_of
+from forescale.wiring.parts import clock_of, ledger_of, topology_config
+from planner.errors import PlanError
 from planner.ledger.step_state import WAITING, StepState
 
 
@@ -19,11 +20,17 @@ class ReviewedSchedule:
 def review(settings: Settings, schedule_id: str, *, approve: bool, by: str, why: str = "") -> ReviewedSchedule:
     """Approve the schedule's proposed steps, in place of what waits of earlier schedules, or veto its waiting steps.
 
-    Doing it again changes nothing. Raises LedgerError for an unknown schedule.
+    Doing it again changes nothing. Raises LedgerError for an unknown schedule and one that was made in shadow mode,
+    PlanError for the approval of any other while the topology is in shadow mode.
     """
     ledger, now = ledger_of(settings), clock_of(settings).now()
-    ledger.schedule(schedule_id)
+    made = ledger.schedule(schedule_id)
     if approve:
+        if not made.shadow and topology_config(made.schedule.topology, settings).planning.shadow:
+            raise PlanError(
+                f"schedule {schedule_id} is not approved: topology {made.schedule.topology!r} is in shadow mode; set "
+                "planning.mode: act in its file and plan again"
+            )
         ledger.approve_schedule(schedule_id, at=now, by=by, why=why or f"approved by {by}")
     else:
         for step in ledger.steps(schedule_id=schedule_id, states=WAITING):

@@ -48,16 +48,18 @@ def requested_step(settings: Settings, form: Mapping[str, Any], *, run_id: str, 
     """What the form asks for, as the ledger has it.
 
     A hand-made plan becomes an approved step in the ledger, once per run_id however often the task runs.
-    Raises ValueError where the form names both a step and a plan, or neither, or where the plan cannot be;
-    LedgerError for an unknown step.
+    Raises ValueError where the form names both a step and a plan, or neither, a step that was made in shadow mode, or
+    where the plan cannot be; LedgerError for an unknown step.
     """
     from forescale.jobs.deploy import StepToDeploy, request_deployment
     from forescale.wiring.parts import ledger_of
+    from planner.deployment import refuse_shadow
 
     if form["step_id"]:
         if form["topology"] or form["parallelism"] or form["when"]:
             raise ValueError(f"the form names step {form['step_id']} and a plan as well; give one of them")
         step = ledger_of(settings).step(form["step_id"])
+        refuse_shadow(step)
         return StepToDeploy(step.id, step.deploy_at)
     if not (form["topology"] and form["parallelism"]):
         raise ValueError("the form lacks what to deploy; give a step_id, or a topology and its parallelism")

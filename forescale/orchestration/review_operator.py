@@ -33,7 +33,7 @@ class ReviewSchedule(HITLOperator):
     """Asks for a decision on a schedule; waits without a worker.
 
     schedule (templated): a PlannedSchedule that was handed over; hands over an Answer. Does not ask where
-    FORESCALE_REVIEW is false, nor where there is nothing to deploy.
+    FORESCALE_REVIEW is false, nor where there is nothing to deploy, as always in shadow mode.
     """
 
     template_fields: Collection[str] = ("schedule",)
@@ -55,6 +55,8 @@ class ReviewSchedule(HITLOperator):
         from forescale.jobs.plan import PlannedSchedule
 
         settings, schedule = Settings(), taken_over(PlannedSchedule, self.schedule)
+        if schedule.shadow:
+            return handed_over(Answer(None, "forescale", "shadow mode (planning.mode): nothing is deployed"))
         if not schedule.steps:
             # Without review a decision to hold takes the place of what waits; with it, what was approved stands.
             held = "the plan that runs is held; nothing to deploy"

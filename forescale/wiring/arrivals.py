@@ -7,6 +7,8 @@ from pathlib import Path
 
 from forecasting.arrivals.arrival_source import ArrivalSource
 from forecasting.arrivals.counting.event_files import EventFiles
+from forecasting.arrivals.sources.kafka_group import KafkaGroup
+from forecasting.arrivals.sources.kafka_offsets import KafkaOffsets
 from forecasting.arrivals.sources.steady import SteadySource
 from forecasting.errors import HistoryError
 from forescale.files.arrivals_section import EventsEntry, HeronEntry, KafkaEntry, PrometheusEntry, StormEntry
@@ -42,6 +44,15 @@ def steady_source(config: TopologyConfig, settings: Settings) -> SteadySource | 
         return _storm(config, config.arrivals, settings)
 
 
+def kafka_group(config: TopologyConfig) -> KafkaGroup | None:
+    """The group under which the topology reads its topics; None where the file names none. Raises HistoryError."""
+    arrivals = config.arrivals_section
+    if not isinstance(arrivals, KafkaEntry) or arrivals.group is None:
+        return None
+    with _named(config):
+        return KafkaGroup(_kafka(arrivals), arrivals.group)
+
+
 def event_files(arrivals: EventsEntry, settings: Settings) -> EventFiles:
     given = arrivals.model_dump(exclude={"kind", "window_s", "quality", "columns"}, exclude_none=True)
     given["path"] = below(settings.home, arrivals.path)
@@ -71,12 +82,7 @@ def _over_the_network(config: TopologyConfig, settings: Settings) -> ArrivalSour
     with _named(config):
         match arrivals:
             case KafkaEntry():
-                from forecasting.arrivals.sources.kafka_offsets import KafkaOffsets
-
-                given = arrivals.of_the_source()
-                if (password := arrivals.password()) is not None:
-                    given["settings"]["sasl.password"] = password.get_secret_value()
-                return KafkaOffsets(**given)
+                return _kafka(arrivals)
             case PrometheusEntry():
                 from forecasting.arrivals.sources.prometheus import Prometheus
 
@@ -89,6 +95,13 @@ def _over_the_network(config: TopologyConfig, settings: Settings) -> ArrivalSour
                 return _storm(config, arrivals, settings)
             case _:
                 raise AssertionError(arrivals)
+
+
+def _kafka(arrivals: KafkaEntry) -> KafkaOffsets:
+    given = arrivals.of_the_source()
+    if (password := arrivals.password()) is not None:
+        given["settings"]["sasl.password"] = password.get_secret_value()
+    return KafkaOffsets(**given)
 
 
 def _storm(config: TopologyConfig, arrivals: StormEntry, settings: Settings) -> SteadySource:

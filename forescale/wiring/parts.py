@@ -14,6 +14,7 @@ from planner.clock import Clock
 from planner.clusters.cluster import Cluster
 from planner.clusters.flink import FlinkCluster
 from planner.clusters.simulator import SimulatedCluster
+from planner.guard.terms import GuardTerms
 from planner.ledger.ledger import Ledger
 from planner.limits import Limits, RescaleTerms
 
@@ -60,6 +61,18 @@ def simulator_of(config: TopologyConfig, entry: SimulatorEntry, settings: Settin
 
 def limits_of(planning: Planning) -> Limits:
     return Limits(**planning.model_dump(include={field.name for field in fields(Limits)}))
+
+
+def guard_terms_of(config: TopologyConfig) -> GuardTerms:
+    planning = config.planning
+    return GuardTerms(
+        **planning.guard.model_dump(exclude={"mode"}),
+        max_lag_s=planning.max_lag_s,
+        downtime_s=planning.downtime_s,
+        min_dwell_s=planning.min_dwell_s,
+        limits=limits_of(planning),
+        hot_keys={name: entry.key_shares for name, entry in config.operators.items() if entry.key_shares},
+    )
 
 
 def rescale_terms_of(planning: Planning) -> RescaleTerms:

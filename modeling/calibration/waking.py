@@ -17,6 +17,10 @@ from modeling.calibration.operator_sample import OperatorSample
 from modeling.inputs.topology import Topology
 
 SIGNIFICANT = 0.05
+LOADS_APART = 0.15
+"""By how much an instance's idle shares differ at least where its samples are taken for such of several loads. Those of
+one load differ, too, where a machine is late; a slope through these is noise, and not for service times.
+"""
 CONTRADICTS = 2.0
 """By how many of its standard errors what an operator shows alone may lie below what all show together."""
 
@@ -108,7 +112,7 @@ def waking(
 
 
 def _compared(samples: Sequence[OperatorSample], tuples: Floats) -> _Compared | None:
-    """Of one operator; None where no instance was sampled more than once."""
+    """Of one operator; None where no instance was sampled at several loads."""
     of: dict[tuple[int, int | None], list[int]] = {}
     for at, sample in enumerate(samples):
         if tuples[at] > 0 and sample.busy_s > 0:
@@ -117,6 +121,8 @@ def _compared(samples: Sequence[OperatorSample], tuples: Floats) -> _Compared | 
     for places in (places for places in of.values() if len(places) > 1):
         counts = tuples[places]
         idle = np.array([_idle_share(samples[at]) for at in places])
+        if np.ptp(idle) < LOADS_APART:
+            continue
         each_s = np.array([samples[at].busy_s for at in places]) / counts
         mean_s = float(np.average(each_s, weights=counts))
         parts.append((idle - np.average(idle, weights=counts), each_s - mean_s, counts / mean_s**2))

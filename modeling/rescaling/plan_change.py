@@ -1,13 +1,17 @@
 """What taking the place of the plan that runs costs: downtime, backlog, catch-up."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
+from modeling.arrays import Floats
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Topology
 from modeling.rescaling.checkpoints import Checkpoints
 from modeling.rescaling.recovery import recovery
 from modeling.rescaling.rescale_model import RescaleModel
-from modeling.rescaling.state import Restored, state_move
+from modeling.rescaling.state import Restored, StateMove, state_move
 
 LEVEL = 0.95
 
@@ -23,6 +27,11 @@ class PlanChange:
     checkpoints: Checkpoints | None = None
     with_savepoint: bool = False
     restored: Restored = Restored.WHOLE_JOB
+
+    @property
+    def replayed_s(self) -> float:
+        """Seconds of arrivals that are processed again."""
+        return 0.0 if self.checkpoints is None or self.with_savepoint else self.checkpoints.replayed_s()
 
 
 @dataclass(frozen=True)
@@ -50,7 +59,7 @@ class RescaleEstimate:
 
 def rescale_estimate(
     topology: Topology,
-    state_gib: dict[str, float],
+    state_gib: Mapping[str, float],
     change: PlanChange,
     plan: PhysicalPlan,
     load_per_s: float,
@@ -64,10 +73,8 @@ def rescale_estimate(
     """
     if change.current.plan_id == plan.plan_id:
         return RescaleEstimate(plan.plan_id, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-    move = state_move(topology, state_gib, change.current, [plan], restored=change.restored)
-    restored, saved = float(move.restored_gib[0]), float(move.saved_gib[0]) if change.with_savepoint else 0.0
-    again = change.checkpoints is not None and not change.with_savepoint
-    replayed_s = change.checkpoints.replayed_s() if again and change.checkpoints is not None else 0.0
+    move, saved_gib = _moved(topology, state_gib, change, [plan])
+    restored, saved, replayed_s = float(move.restored_gib[0]), float(saved_gib[0]), change.replayed_s
     downtime_s = float(change.rescale.downtime_s(restored, saved))
     # A capacity without bound drains at once.
     cost = recovery(load_per_s, min(capacity_per_s, 1e12), downtime_s, replayed_s=replayed_s, backlog=backlog)
@@ -82,3 +89,20 @@ def rescale_estimate(
         catch_up_s=float(cost.catch_up_s),
         peak_lag_s=float(cost.peak_lag_s),
     )
+
+
+def downtimes_s(
+    topology: Topology, state_gib: Mapping[str, float], change: PlanChange, plans: Sequence[PhysicalPlan]
+) -> Floats:
+    """Expected downtime of the change to each plan, shape (plans,), as rescale_estimate has it."""
+    move, saved_gib = _moved(topology, state_gib, change, plans)
+    runs = np.array([plan.plan_id == change.current.plan_id for plan in plans], dtype=bool)
+    return np.where(runs, 0.0, change.rescale.downtime_s(move.restored_gib, saved_gib))
+
+
+def _moved(
+    topology: Topology, state_gib: Mapping[str, float], change: PlanChange, plans: Sequence[PhysicalPlan]
+) -> tuple[StateMove, Floats]:
+    """What the change to each plan moves, and what of it is saved before the job stops, shape (plans,)."""
+    move = state_move(topology, state_gib, change.current, plans, restored=change.restored)
+    return move, move.saved_gib if change.with_savepoint else np.zeros(len(plans))

@@ -61,7 +61,7 @@ def violations(
     of one source goes with path m of the others. Of several loads, shape (loads, paths, steps). Each path goes with a
     draw of its own, from the first again where there are fewer of one than of the other; the draws are the same for all
     plans and loads, so that differences between these are no chance. downtime_s: from time 0 on nothing is processed;
-    backlog_s: what waits at time 0, in seconds of full work; both one number, or one per plan.
+    backlog_s: what waits at time 0, in seconds of full work; both one number, one per plan, or one per plan and load.
 
     The lag is that of a fluid queue, first come, first served (Reich 1958; modeling/rescaling/drain.py): it grows by
     what the fullest limit is short of. That is exact for one source, or where one limit is the fullest throughout;
@@ -81,7 +81,7 @@ def violations(
     names = (*targets.names, ANY)
     probability = {name: np.full((len(plans), count), np.nan) for name in names}
     seconds = {name: np.full((len(plans), count), np.nan) for name in names}
-    waiting_s = np.broadcast_to(np.asarray(downtime_s, dtype=np.float64) + np.asarray(backlog_s), (len(plans),))
+    waiting_s = np.broadcast_to(_per_load(downtime_s) + _per_load(backlog_s), (len(plans), count))
     if not (np.isfinite(waiting_s) & (waiting_s >= 0)).all():
         raise ModelError("violations: downtime_s and backlog_s are finite numbers of seconds, not below 0")
     asked = Asked(latency=bool(targets.latency_bounds_s), arrival_cv2=arrival_cv2, site=site)
@@ -121,9 +121,15 @@ def _late(
             times_s = estimates.latency.quantile_s(targets.latency_share, sink)
             found[name] = (times_s > bound_s).reshape(shape).astype(np.float64)
     if targets.max_lag_s is not None:
-        lag_s = lags_s(busy, step_s, waiting_s[:, None, None])
+        lag_s = lags_s(busy, step_s, waiting_s[:, :, None])
         found["lag"] = share_late(lag_s - targets.max_lag_s, (busy - 1) * step_s)
     return found
+
+
+def _per_load(waiting_s: npt.ArrayLike) -> Floats:
+    """Of each plan with an axis of loads behind it."""
+    each = np.asarray(waiting_s, dtype=np.float64)
+    return each[:, None] if each.ndim == 1 else each
 
 
 def _stacked(

@@ -1,6 +1,6 @@
 """The role of a cluster: tell what runs, measure it, change the plan compare-and-set, verify, and undo."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -30,6 +30,17 @@ class ClusterState:
     observed_at: datetime
     running_since: datetime | None
     free_slots: int | None
+
+
+@dataclass(frozen=True)
+class SourceBacklog:
+    """What waits at one source. tuples: how many, None where that is not known. lag_s: the longest that one of them has
+    waited, None where nobody can tell, and `unmeasured` says why.
+    """
+
+    tuples: float | None
+    lag_s: float | None
+    unmeasured: str = ""
 
 
 @dataclass(frozen=True)
@@ -79,6 +90,10 @@ class Cluster(Protocol):
 
     def operator_samples(self, span_s: float) -> Sequence[OperatorSample]:
         """Counters per instance over about the last, or the next, span_s seconds (Flink: waits for them)."""
+        ...
+
+    def backlogs(self) -> Mapping[str, SourceBacklog]:
+        """What waits at each source now, as far as the cluster tells (Flink: asks it for some seconds)."""
         ...
 
     def apply(self, plan: PhysicalPlan, *, expected: PhysicalPlan) -> Accepted | Refusal:

@@ -17,6 +17,8 @@ class EngineTerms:
     runs on meanwhile. cooldown_s: after a change, before the engine begins another. checkpoints: what was processed
     after the last complete one is processed again after a change or a failure; None: nothing is. restore_s_per_gib: of
     state that is read again, which lengthens the downtime. state_gib: per operator. restored: which of it is read.
+    buffered: tuples per source that fit between it and the operator that is full (Flink's network buffers, Storm's
+    `topology.max.spout.pending`, up to Heron's water marks); only what does not fit waits at the source.
     """
 
     downtime_s: float
@@ -26,9 +28,10 @@ class EngineTerms:
     restore_s_per_gib: float = 0.0
     state_gib: Mapping[str, float] = field(default_factory=dict)
     restored: Restored = Restored.WHOLE_JOB
+    buffered: float = 0.0
 
     def __post_init__(self) -> None:
-        for name in ("downtime_s", "lead_s", "cooldown_s", "restore_s_per_gib"):
+        for name in ("downtime_s", "lead_s", "cooldown_s", "restore_s_per_gib", "buffered"):
             check_numbers("simulated engine", name, getattr(self, name))
 
     @property
@@ -58,12 +61,17 @@ class EngineTerms:
             return stopped_s
         return math.floor((stopped_s - known.duration_s) / self.every_s) * self.every_s
 
+    @property
+    def whole_s(self) -> float:
+        """Downtime in which all state is read again: no change takes longer."""
+        return self.downtime_s + self.restore_s_per_gib * sum(self.state_gib.values())
+
     def change_s(self, topology: Topology, before: Mapping[str, int], after: Mapping[str, int]) -> float:
         """Downtime of a change, or of a failure where both are the same: all state is read again then."""
         if not self.restore_s_per_gib or not any(self.state_gib.values()):
             return self.downtime_s
         if dict(before) == dict(after):
-            return self.downtime_s + self.restore_s_per_gib * sum(self.state_gib.values())
+            return self.whole_s
         old, new = (PhysicalPlan(topology.name, counts) for counts in (before, after))
         move = state_move(topology, self.state_gib, old, [new], restored=self.restored)
         return self.downtime_s + self.restore_s_per_gib * float(move.restored_gib[0])

@@ -1,6 +1,5 @@
 """A topology on a Flink session or application cluster, rescaled in place by the adaptive scheduler."""
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,17 +11,14 @@ from modeling.errors import ModelError
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Topology
 from planner.clock import Clock, RealClock
-from planner.clusters.cluster import Accepted, ClusterState, Failed, Pending, Refusal, Status, Verified
-from planner.clusters.flink_answers import ENDED, Job, Vertex, VertexDetails, moment
-from planner.clusters.flink_counters import Reading, operator_samples, shortest_span_s
-from planner.clusters.flink_rest import FlinkRest, RequestRefusedError
+from planner.clusters.cluster import Accepted, ClusterState, Failed, Pending, Refusal, SourceBacklog, Status, Verified
+from planner.clusters.flink_answers import ENDED, Job, Vertex, moment
+from planner.clusters.flink_backlog import Queue, queue_reading, source_backlogs
+from planner.clusters.flink_counters import Read, operator_samples, read_counters, shortest_span_s
+from planner.clusters.flink_rest import POLL_S, FlinkRest, RequestRefusedError
 from planner.clusters.flink_vertices import bounded_topology, operator_vertices, slots_needed
 from planner.errors import ClusterError
 
-# Flink collects counters when somebody asks for them, every 10 s by default: ask often, and they keep coming.
-_POLL_S = 2.0
-# It does so while it answers: vertices read before and after that are not of one moment, and are read once more.
-_READS = 3
 # How much longer than the span Flink may take until its counters have moved by it.
 _COUNTERS_LATE_S = 60.0
 # How long a job that is rescaled or restarted just now is waited for before it is measured.
@@ -44,14 +40,6 @@ class _Seen:
     @property
     def asked(self) -> Mapping[str, int]:
         return {name: self.asked_by_vertex[vertex.id] for name, vertex in self.vertices.items()}
-
-
-@dataclass(frozen=True)
-class _Read:
-    """Counters, and when they were read (seconds since the epoch, by Flink's clock)."""
-
-    at_s: float
-    counters: Reading
 
 
 class FlinkCluster:
@@ -106,10 +94,10 @@ class FlinkCluster:
         deadline_s = span_s + _COUNTERS_LATE_S
         old = self._read()  # perhaps from when somebody asked last, perhaps before the plan was warm
         waited_s = 0.0
-        before: _Read | None = None
+        before: Read | None = None
         while waited_s < deadline_s:
-            self._clock.wait(_POLL_S)
-            waited_s += _POLL_S
+            self._clock.wait(POLL_S)
+            waited_s += POLL_S
             reading = self._read()
             if before is None:
                 fresh = reading is not None and (old is None or shortest_span_s(old.counters, reading.counters) != 0)
@@ -130,6 +118,12 @@ class FlinkCluster:
             f"counters of {self._where} did not move by {span_s:g} s within {deadline_s:g} s; "
             "see whether its task managers answer the job manager"
         )
+
+    def backlogs(self) -> Mapping[str, SourceBacklog]:
+        """Asks for some seconds, until it is also known at which rate tuples come. Unknown of a source whose connector
+        publishes no pendingRecords, and of all while the job does not run.
+        """
+        return source_backlogs(self._declared.sources, self._queues, self._clock)
 
     def apply(self, plan: PhysicalPlan, *, expected: PhysicalPlan) -> Accepted | Refusal:
         seen = self._look()
@@ -191,8 +185,7 @@ class FlinkCluster:
         return f"job {self._job_name!r} of {self._rest.place}"
 
     def _look(self) -> _Seen:
-        job = self._rest.job(self._rest.find_job(self._job_name).jid)
-        vertices = operator_vertices(job, self._declared, self._vertex_names)
+        job, vertices = self._found()
         if job.state in ENDED:  # Flink keeps requirements of living jobs only
             return _Seen(job, vertices, {vertex.id: vertex.parallelism for vertex in job.vertices})
         if job.scheduler != "Adaptive":
@@ -204,6 +197,11 @@ class FlinkCluster:
         if lacking := [vertex.name for vertex in job.vertices if vertex.id not in requirements]:
             raise ClusterError(f"{self._rest.place} tells no resource requirements of vertex {lacking[0]!r}; ask again")
         return _Seen(job, vertices, {vertex_id: r.parallelism.upper for vertex_id, r in requirements.items()})
+
+    def _found(self) -> tuple[Job, Mapping[str, Vertex]]:
+        """The job, and the vertex of each operator."""
+        job = self._rest.job(self._rest.find_job(self._job_name).jid)
+        return job, operator_vertices(job, self._declared, self._vertex_names)
 
     @staticmethod
     def _under_way(seen: _Seen, slots: int) -> bool:
@@ -273,45 +271,32 @@ class FlinkCluster:
             since = state.running_since
             if since is not None and (state.observed_at - since).total_seconds() >= self._warm_s:
                 return
-            self._clock.wait(_POLL_S)
-            waited_s += _POLL_S
+            self._clock.wait(POLL_S)
+            waited_s += POLL_S
         raise ClusterError(
             f"{self._where} has not run for {self._warm_s:g} s after {waited_s:g} s of waiting; see what restarts it"
         )
 
     def _state_gib(self) -> Mapping[str, float]:
         """Per operator in the last completed checkpoint; empty where nothing tells."""
-        job = self._rest.job(self._rest.find_job(self._job_name).jid)
+        job, vertices = self._found()
         written = self._rest.state_bytes(job.jid)
-        vertices = operator_vertices(job, self._declared, self._vertex_names)
         return {name: written[vertex.id] / 2**30 for name, vertex in vertices.items() if vertex.id in written}
 
-    def _read(self) -> _Read | None:
+    def _queues(self) -> Mapping[str, Queue]:
+        job, vertices = self._found()
+        if not job.runs:
+            down = SourceBacklog(
+                None, None, f"{self._where} is {job.state}; what waits is told while all its tasks run"
+            )
+            return dict.fromkeys(self._declared.sources, down)
+        return {
+            source: queue_reading(self._rest, job.jid, source, vertices[source]) for source in self._declared.sources
+        }
+
+    def _read(self) -> Read | None:
         """Counters of all instances; None while Flink has not collected those of the present execution."""
-        job = self._rest.job(self._rest.find_job(self._job_name).jid)
-        vertices = operator_vertices(job, self._declared, self._vertex_names)
-        first = next(iter(vertices))
-        for _ in range(_READS):
-            answers = {name: self._rest.vertex(job.jid, vertex.id) for name, vertex in vertices.items()}
-            if _collected(answers[first]) == _collected(self._rest.vertex(job.jid, vertices[first].id)):
-                break
-        reading = {}
-        for name, details in answers.items():
-            for subtask in details.subtasks:
-                counters = subtask.metrics
-                if math.isnan(counters.busy_ms):  # a source of the old kind: its busy time cannot be told
-                    continue
-                too_old = counters.elapsed_ms > details.now - subtask.start_ms + 1000
-                if not counters.complete or too_old:
-                    return None
-                reading[name, subtask.index] = counters
-        return _Read(job.now / 1000, reading)
-
-
-def _collected(details: VertexDetails) -> list[tuple[float, ...]]:
-    """What shows that counters were collected anew; busy time, which may be NaN, does not."""
-    counters = [subtask.metrics for subtask in details.subtasks]
-    return [(each.records_read, each.records_written, each.idle_ms, each.backpressured_ms) for each in counters]
+        return read_counters(self._rest, *self._found())
 
 
 def _brief(parallelism: Mapping[str, int]) -> str:

@@ -108,6 +108,19 @@ class VertexDetails(_Answer):
     subtasks: list[Subtask]
 
 
+class Metric(_Answer):
+    """GET /jobs/:id/vertices/:id/subtasks/metrics."""
+
+    id: str
+
+
+class MetricSum(Metric):
+    """The same of metrics that are asked for, with agg=sum,avg: over the subtasks of which they were collected."""
+
+    sum: float
+    mean: Annotated[float, Field(alias="avg")]
+
+
 class Bounds(_Answer):
     lower: Annotated[int, Field(alias="lowerBound")]
     upper: Annotated[int, Field(alias="upperBound")]

@@ -1,14 +1,48 @@
 """Samples from two reads of the counters that Flink accumulates per subtask."""
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from modeling.calibration.operator_sample import OperatorSample
 from modeling.inputs.topology import Grouping, Stream, Topology
-from planner.clusters.flink_answers import Counters
+from planner.clusters.flink_answers import Counters, Job, Vertex, VertexDetails
+from planner.clusters.flink_rest import FlinkRest
 
 Reading = Mapping[tuple[str, int], Counters]
 """Counters per operator name and index of the instance."""
+
+# Flink collects them while it answers: vertices read before and after that are not of one moment, and read once more.
+_READS = 3
+
+
+@dataclass(frozen=True)
+class Read:
+    """Counters, and when they were read (seconds since the epoch, by Flink's clock)."""
+
+    at_s: float
+    counters: Reading
+
+
+def read_counters(rest: FlinkRest, job: Job, vertices: Mapping[str, Vertex]) -> Read | None:
+    """Of all instances; None while Flink has not collected those of the present execution."""
+    first = next(iter(vertices))
+    for _ in range(_READS):
+        answers = {name: rest.vertex(job.jid, vertex.id) for name, vertex in vertices.items()}
+        if _collected(answers[first]) == _collected(rest.vertex(job.jid, vertices[first].id)):
+            break
+    reading = {}
+    for name, details in answers.items():
+        for subtask in details.subtasks:
+            counters = subtask.metrics
+            if math.isnan(counters.busy_ms):  # a source of the old kind: its busy time cannot be told
+                continue
+            too_old = counters.elapsed_ms > details.now - subtask.start_ms + 1000
+            if not counters.complete or too_old:
+                return None
+            reading[name, subtask.index] = counters
+    return Read(job.now / 1000, reading)
 
 
 def shortest_span_s(before: Reading, after: Reading) -> float:
@@ -116,3 +150,9 @@ def _difference(before: Counters, after: Counters) -> Counters:
         idle_ms=max(0.0, after.idle_ms - before.idle_ms),
         backpressured_ms=max(0.0, after.backpressured_ms - before.backpressured_ms),
     )
+
+
+def _collected(details: VertexDetails) -> list[tuple[float, ...]]:
+    """What shows that counters were collected anew; busy time, which may be NaN, does not."""
+    counters = [subtask.metrics for subtask in details.subtasks]
+    return [(each.records_read, each.records_written, each.idle_ms, each.backpressured_ms) for each in counters]

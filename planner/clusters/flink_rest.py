@@ -1,7 +1,8 @@
 """Flink's REST interface: one call a method, every failure a ClusterError that names place, value and remedy."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TypeVar
+from urllib.parse import urlencode
 
 import httpx
 from pydantic import TypeAdapter, ValidationError
@@ -14,6 +15,8 @@ from planner.clusters.flink_answers import (
     Job,
     JobsOverview,
     JobSummary,
+    Metric,
+    MetricSum,
     Requirement,
     Rescale,
     TaskManager,
@@ -23,6 +26,9 @@ from planner.clusters.flink_answers import (
 from planner.errors import ClusterError
 
 Shape = TypeVar("Shape")
+
+POLL_S = 2.0
+"""Flink collects metrics when somebody asks for them, every 10 s by default: ask often, and they keep coming."""
 
 
 class RequestRefusedError(Exception):
@@ -105,6 +111,17 @@ class FlinkRest:
             return None
         executing = [state.left_ms for state in details.states if state.state == "Executing"]
         return executing[0] if executing else None
+
+    def metric_names(self, jid: str, vertex_id: str) -> Sequence[str]:
+        """Of the metrics that any subtask of a vertex has; none before Flink has collected them once."""
+        return [metric.id for metric in self._get(f"/jobs/{jid}/vertices/{vertex_id}/subtasks/metrics", list[Metric])]
+
+    def metric_sums(self, jid: str, vertex_id: str, subtasks: int, names: Sequence[str]) -> Mapping[str, MetricSum]:
+        """Over the first so many subtasks that have it, per metric; empty where one of the names is not known."""
+        # Those behind them are of an earlier execution, which Flink does not forget at once.
+        query = urlencode({"get": ",".join(names), "agg": "sum,avg", "subtasks": f"0-{subtasks - 1}"})
+        metrics = self._get(f"/jobs/{jid}/vertices/{vertex_id}/subtasks/metrics?{query}", list[MetricSum])
+        return {metric.id: metric for metric in metrics}
 
     def _get(self, path: str, shape: type[Shape]) -> Shape:
         try:

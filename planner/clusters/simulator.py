@@ -21,11 +21,20 @@ from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Topology
 from planner.clock import Clock
 from planner.clusters.arrival_trace import ArrivalTrace, TrueArrivals, arrival_traces
-from planner.clusters.cluster import Accepted, ClusterState, Failed, Pending, Refusal, Status, Verified
+from planner.clusters.cluster import Accepted, ClusterState, Failed, Pending, Refusal, SourceBacklog, Status, Verified
 from planner.clusters.engine_terms import EngineTerms
 from planner.clusters.fluid_queues import FluidNetwork, channels_of, fluid_network
 from planner.clusters.simulator_record import SimulatorRecord, record_of
-from planner.clusters.simulator_state import STEP_S, SimulatorState, Totals, advanced, asked, started
+from planner.clusters.simulator_state import (
+    MINUTE_S,
+    STEP_S,
+    SimulatorState,
+    Totals,
+    advanced,
+    asked,
+    backlog,
+    started,
+)
 from planner.clusters.simulator_store import SimulatorStore, SimulatorTransaction
 from planner.errors import ClusterError
 
@@ -123,6 +132,18 @@ class SimulatedCluster:
                 f"{_datetime(since_s)}; ask again {STEP_S} s later"
             )
         return self._samples(self._world.network(state.parallelism), totals, measured_s)
+
+    def backlogs(self) -> Mapping[str, SourceBacklog]:
+        """As of the last whole step; not known where the truth tells nothing of the present minute."""
+        with self._present() as moment:
+            state = moment.state
+        waits = backlog(state.content, self._world.terms, runs=not state.rescaling)
+        return {
+            source: SourceBacklog(tuples, trace.age_s(state.at_s, content))
+            if trace.known(state.at_s // MINUTE_S * MINUTE_S, state.at_s)
+            else SourceBacklog(None, None, f"the simulator's truth does not tell what comes to source {source!r} now")
+            for (source, trace), tuples, content in zip(self._traces.items(), waits, state.content, strict=True)
+        }
 
     def apply(self, plan: PhysicalPlan, *, expected: PhysicalPlan) -> Accepted | Refusal:
         with self._present() as moment:

@@ -1,7 +1,7 @@
 """The state of the cluster simulator as a value, and how it moves through time. No clock and no files here."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
 from operator import add, sub
 from typing import Protocol
@@ -9,7 +9,7 @@ from typing import Protocol
 from modeling.inputs.topology import Topology
 from planner.clusters.arrival_trace import ArrivalTrace
 from planner.clusters.engine_terms import EngineTerms
-from planner.clusters.fluid_queues import FluidNetwork, step
+from planner.clusters.fluid_queues import FluidNetwork, Step, step
 
 STEP_S = 5
 """Steps lie on multiples of this since the epoch, so what the simulator does never depends on when it is asked."""
@@ -71,7 +71,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Mark:
-    """What each source had taken in since the simulator began, when a checkpoint began."""
+    """What each source had taken in since the simulator began, buffers included, when a checkpoint began."""
 
     at_s: float
     taken: tuple[float, ...]
@@ -82,9 +82,9 @@ class SimulatorState:
     """Everything the simulator is at one moment; times in epoch seconds.
 
     change: how many rescales it has seen. parallelism: asked for last. replaced: what ran before that. down_from_s,
-    down_until_s: the last downtime (both the start when there was none). content: tuples that wait at each source.
-    asked: the change that is to come. taken: tuples that each source has taken in since the start; marks: the same at
-    the last checkpoints, where the engine has any.
+    down_until_s: the last downtime (both the start when there was none). content: tuples that wait at each source and
+    in the buffers behind it. asked: the change that is to come. taken: tuples of each source that have left its buffers
+    since the start; marks: where sources stood at the last checkpoints, if the engine has any.
     """
 
     at_s: float
@@ -110,10 +110,10 @@ class SimulatorState:
 class Minute:
     """One whole minute.
 
-    offered, processed: tuples per source. backlog: tuples per source at its end. lag_s: the longest that a tuple had
-    waited at a source. busiest_s: per operator, seconds its busiest instance worked. parallelism: at its end.
-    totals, change: the counters at its end, and which plan they belong to. blocked_s: per operator, seconds that it
-    waited for room downstream.
+    offered, processed: tuples per source. backlog: tuples that wait at each source at its end, those in buffers left
+    out. lag_s: the longest that a tuple had waited, be it in buffers. busiest_s: per operator, seconds its busiest
+    instance worked. parallelism: at its end. totals, change: the counters at its end, and which plan they belong to.
+    blocked_s: per operator, seconds that it waited for room downstream.
     """
 
     start_s: float
@@ -268,8 +268,10 @@ def _stopped(state: SimulatorState, world: World, parallelism: Mapping[str, int]
     if terms.checkpoints is not None:
         begun_s = terms.begun_s(state.at_s)
         marks = tuple(mark for mark in marks if mark.at_s <= begun_s) or marks[:1] or (Mark(state.at_s, taken),)
-        again = tuple(map(sub, taken, marks[-1].taken))
-        content, taken = tuple(map(add, content, again)), marks[-1].taken
+        # A checkpoint covers what was in the buffers, some of which may be there still.
+        back = tuple(map(min, taken, marks[-1].taken))
+        content, taken = tuple(map(add, content, map(sub, taken, back))), back
+        marks = (*marks[:-1], Mark(marks[-1].at_s, back))
     changes = after != dict(state.parallelism)
     return replace(
         state,
@@ -286,6 +288,12 @@ def _stopped(state: SimulatorState, world: World, parallelism: Mapping[str, int]
     )
 
 
+def backlog(content: Sequence[float], terms: EngineTerms, *, runs: bool) -> list[float]:
+    """What waits at each source, of all that waits; the buffers of a job that is down are empty."""
+    inside = terms.buffered if runs else 0.0
+    return [max(0.0, waits - inside) for waits in content]
+
+
 def _run(
     state: SimulatorState,
     network: FluidNetwork,
@@ -300,7 +308,7 @@ def _run(
         return state, []
     run = _Run.of(state, network)
     sources = [traces[name] for name in network.sources]
-    every_s = 0.0 if world.terms.checkpoints is None else world.terms.every_s
+    terms = world.terms
     until_s = to_s if exactly else to_s // STEP_S * STEP_S
     while run.at_s < until_s:
         end_s = (run.at_s // STEP_S + 1) * STEP_S
@@ -309,9 +317,9 @@ def _run(
             end_s = min(end_s, state.down_until_s)
         elif world.calm_s > STEP_S and not any(run.content):
             end_s = max(end_s, _calm_until_s(run.at_s, network, sources, world.calm_s))
-        _step(run, network, sources, min(end_s, until_s), every_s, up=up)
+        _step(run, network, sources, min(end_s, until_s), terms, up=up)
         if run.at_s % MINUTE_S == 0:
-            _close_minute(run, network, state)
+            _close_minute(run, network, state, terms)
     moved = replace(
         state,
         at_s=run.at_s,
@@ -332,22 +340,24 @@ def _calm_until_s(at_s: float, network: FluidNetwork, sources: list[ArrivalTrace
 
 
 def _step(
-    run: _Run, network: FluidNetwork, sources: list[ArrivalTrace], end_s: float, every_s: float, *, up: bool
+    run: _Run, network: FluidNetwork, sources: list[ArrivalTrace], end_s: float, terms: EngineTerms, *, up: bool
 ) -> None:
     span_s = end_s - run.at_s
     arrivals = [trace.arrived(run.at_s, end_s) for trace in sources]
     done = step(network, run.content, arrivals, span_s if up else 0.0)
+    # Of a step in which the buffers fill, the operators before the full one do not wait.
+    waited = not terms.buffered or any(backlog(done.content, terms, runs=up))
     for channel, taken in enumerate(done.taken):
         run.taken[channel] += taken
     for position, inlets in enumerate(network.inlets):
         run.busiest_s[position] += done.busiest_s[position]
-        if done.blocked[position]:
+        if waited and done.blocked[position]:
             run.blocked_s[position] += span_s
             run.minute_blocked_s[position] += span_s
             for inlet in inlets:
                 run.taken_blocked[inlet] += done.taken[inlet]
-    if every_s:
-        _mark(run, done.taken, end_s, every_s)
+    if terms.checkpoints is not None:
+        _mark(run, done, end_s, terms.every_s, terms.buffered if up else 0.0)
     for source, trace in enumerate(sources):
         run.offered[source] += arrivals[source]
         run.processed[source] += done.taken[source]
@@ -362,23 +372,27 @@ def _step(
     run.at_s = end_s
 
 
-def _mark(run: _Run, taken: list[float], end_s: float, every_s: float) -> None:
+def _mark(run: _Run, done: Step, end_s: float, every_s: float, buffered: float) -> None:
     """Note what sources had taken in when a checkpoint began; the last two and the one under way are enough."""
     begin_s = (run.at_s // every_s + 1) * every_s
     while begin_s <= end_s:
         part = (begin_s - run.at_s) / (end_s - run.at_s)
-        at = tuple(before + part * more for before, more in zip(run.position, taken, strict=False))
-        run.marks = [*run.marks[-2:], Mark(begin_s, at)]
+        at = [before + part * more for before, more in zip(run.position, done.taken, strict=False)]
+        if buffered:
+            waits = (was + part * (now - was) for was, now in zip(run.content, done.content, strict=True))
+            at = [left + min(buffered, inside) for left, inside in zip(at, waits, strict=True)]
+        run.marks = [*run.marks[-2:], Mark(begin_s, tuple(at))]
         begin_s += every_s
 
 
-def _close_minute(run: _Run, network: FluidNetwork, state: SimulatorState) -> None:
+def _close_minute(run: _Run, network: FluidNetwork, state: SimulatorState, terms: EngineTerms) -> None:
+    waits = backlog(run.content, terms, runs=run.at_s > state.down_until_s)
     run.minutes.append(
         Minute(
             start_s=run.at_s - MINUTE_S,
             offered=dict(zip(network.sources, run.offered, strict=True)),
             processed=dict(zip(network.sources, run.processed, strict=True)),
-            backlog=dict(zip(network.sources, run.content, strict=True)),
+            backlog=dict(zip(network.sources, waits, strict=True)),
             lag_s=run.max_lag_s,
             busiest_s=dict(zip(network.operators, run.busiest_s, strict=True)),
             parallelism=dict(state.parallelism),

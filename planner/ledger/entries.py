@@ -2,12 +2,24 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 
 from modeling.inputs.physical_plan import PhysicalPlan
+from planner.ledger.guard_state import GuardState
 from planner.ledger.step_state import StepState
-from planner.ledger.tables import Base, ForecastTable, OutcomeTable, ScheduleTable, StepEventTable, StepTable
+from planner.ledger.tables import (
+    Base,
+    ForecastTable,
+    GuardActionTable,
+    GuardBlacklistTable,
+    ObservationTable,
+    OutcomeTable,
+    ScheduleTable,
+    ShadowDayTable,
+    StepEventTable,
+    StepTable,
+)
 from planner.scaling_schedule import ScalingSchedule
 from planner.schedule_json import numbers_from_json, plan_from_json, schedule_from_json
 
@@ -34,12 +46,16 @@ class ForecastEntry:
 
 @dataclass(frozen=True)
 class ScheduleEntry:
-    """A recorded schedule. forecasts: ids of what it rests on; report: path of its report, empty until there is one."""
+    """A recorded schedule. forecasts: ids of what it rests on; report: path of its report, empty until there is one.
+
+    shadow: made in shadow mode, so that nothing of it is ever deployed.
+    """
 
     id: str
     schedule: ScalingSchedule
     forecasts: tuple[str, ...]
     report: str
+    shadow: bool = False
 
 
 @dataclass(frozen=True)
@@ -89,13 +105,85 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class BlacklistEntry:
-    """An action that did not help under a diagnosis, and is not to be tried again before `until`."""
+class GuardAction:
+    """What the guard did or advised, and what came of it. diagnosis, action: as their kinds are named.
+
+    step_id: of the step that deploys it, None for advice. plan: parallelism, empty where people do something else.
+    before, expected, measured: numbers by name: when it was decided, of its effect, when it was judged. verdict: why it
+    is in its state.
+    """
+
+    id: str
+    topology: str
+    decided_at: datetime
+    diagnosis: str
+    action: str
+    operator: str
+    why: str
+    step_id: str | None
+    plan: Mapping[str, int]
+    before: Mapping[str, float]
+    expected: Mapping[str, float]
+    state: GuardState
+    judged_at: datetime | None = None
+    verdict: str = ""
+    measured: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class BarredPair:
+    """An action that kept failing under a diagnosis, and is not tried again until somebody lifts that."""
 
     topology: str
+    diagnosis: str
     action: str
-    until: datetime
+    since: datetime
     why: str
+
+
+@dataclass(frozen=True)
+class Observation:
+    """What the cluster ran at a moment. status: as the cluster has it. backlog: tuples that wait, of the sources of
+    which that is known. lag_s: the longest that a tuple had waited in the minute that ends then, or in which the moment
+    lies; None where that was not measured, and `unmeasured` says why.
+    """
+
+    topology: str
+    observed_at: datetime
+    plan: PhysicalPlan
+    status: str
+    backlog: Mapping[str, float] = field(default_factory=dict)
+    lag_s: float | None = None
+    unmeasured: str = ""
+
+
+@dataclass(frozen=True)
+class ShadowDay:
+    """A whole UTC day: what ran, and what would have run under the shadow schedules, replayed over the true arrivals.
+
+    observed_minutes: in which it is known what ran; real_instance_hours and real_rescales are of these.
+    measured_minutes: in which the lag is known; real_violation_minutes are of these, with more lag than max_lag_s. The
+    others are the shadow's: of the whole day, and of the observed or measured minutes alone, which compare like with
+    like. backlog: tuples that wait at its end. notes: what a reader must know of the replay.
+    """
+
+    topology: str
+    day: date
+    accrued_at: datetime
+    max_lag_s: float
+    observed_minutes: int
+    measured_minutes: int
+    real_instance_hours: float
+    real_violation_minutes: int
+    real_rescales: int
+    instance_hours: float
+    instance_hours_observed: float
+    violation_minutes: int
+    violation_minutes_measured: int
+    rescales: int
+    rescales_observed: int
+    backlog: float
+    notes: tuple[str, ...] = ()
 
 
 def forecast_entry(row: ForecastTable) -> ForecastEntry:
@@ -103,7 +191,7 @@ def forecast_entry(row: ForecastTable) -> ForecastEntry:
 
 
 def schedule_entry(row: ScheduleTable, forecasts: tuple[str, ...]) -> ScheduleEntry:
-    return ScheduleEntry(row.id, schedule_from_json(row.body), forecasts, row.report)
+    return ScheduleEntry(row.id, schedule_from_json(row.body), forecasts, row.report, row.shadow)
 
 
 def step_entry(row: StepTable) -> StepEntry:
@@ -119,6 +207,24 @@ def step_event(row: StepEventTable) -> StepEvent:
 def outcome(row: OutcomeTable) -> Outcome:
     told = {"predicted": numbers_from_json(row.predicted), "measured": numbers_from_json(row.measured)}
     return Outcome(**_columns(Outcome, row) | told)
+
+
+def observation(row: ObservationTable) -> Observation:
+    told = {"plan": plan_from_json(row.plan), "backlog": numbers_from_json(row.backlog)}
+    return Observation(**_columns(Observation, row) | told)
+
+
+def shadow_day(row: ShadowDayTable) -> ShadowDay:
+    return ShadowDay(**_columns(ShadowDay, row) | {"notes": tuple(row.notes.splitlines())})
+
+
+def guard_action(row: GuardActionTable) -> GuardAction:
+    numbers = {name: numbers_from_json(getattr(row, name)) for name in ("before", "expected", "measured")}
+    return GuardAction(**_columns(GuardAction, row) | numbers | {"state": GuardState(row.state)})
+
+
+def barred_pair(row: GuardBlacklistTable) -> BarredPair:
+    return BarredPair(**_columns(BarredPair, row))
 
 
 def _columns(kind: type, row: Base) -> dict[str, Any]:

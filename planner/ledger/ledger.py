@@ -3,15 +3,15 @@
 import hashlib
 from collections.abc import Collection, Sequence
 from datetime import datetime
+from functools import partial
 
-from sqlalchemy import delete, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from modeling.inputs.physical_plan import PhysicalPlan
 from planner.errors import LedgerError
 from planner.ledger.database import Database
 from planner.ledger.entries import (
-    BlacklistEntry,
     ForecastEntry,
     Outcome,
     ScheduleEntry,
@@ -23,10 +23,11 @@ from planner.ledger.entries import (
     step_entry,
     step_event,
 )
-from planner.ledger.schedule_rows import schedule_digest, schedule_row, step_rows
+from planner.ledger.guard_records import GuardRecords
+from planner.ledger.schedule_rows import lone_step_row, schedule_digest, schedule_row, step_rows
+from planner.ledger.shadow_records import ShadowRecords
 from planner.ledger.step_state import WAITING, StepState
 from planner.ledger.tables import (
-    BlacklistTable,
     ForecastTable,
     OutcomeTable,
     ScheduleForecastTable,
@@ -36,7 +37,7 @@ from planner.ledger.tables import (
 )
 from planner.ledger.transitions import add_step, begin_again, move_step, step_row, supersede_others
 from planner.scaling_schedule import ScalingSchedule
-from planner.schedule_json import numbers_to_json, plan_to_json
+from planner.schedule_json import numbers_to_json
 
 
 class Ledger:
@@ -50,6 +51,16 @@ class Ledger:
 
         self._database = Database(url)
         upgrade_database(self._database)
+
+    @property
+    def shadow(self) -> ShadowRecords:
+        """What is kept of topologies in shadow mode."""
+        return ShadowRecords(self._database)
+
+    @property
+    def guard(self) -> GuardRecords:
+        """What the guard saw, did and must not do."""
+        return GuardRecords(self._database)
 
     def __repr__(self) -> str:
         return f"Ledger({self._database.shown!r})"
@@ -84,19 +95,30 @@ class Ledger:
             return [forecast_entry(row) for row in rows]
 
     def record_schedule(
-        self, schedule: ScalingSchedule, *, forecasts: Sequence[str] = (), report: str = "", by: str = "planner"
+        self,
+        schedule: ScalingSchedule,
+        *,
+        forecasts: Sequence[str] = (),
+        report: str = "",
+        by: str = "planner",
+        shadow: bool = False,
     ) -> str:
         """Keep a schedule with its steps, proposed, and call off the proposed steps of the topology's earlier ones.
 
-        forecasts: ids of recorded forecasts that it rests on. The id that comes back is the same for the same decision,
-        whenever it was made; recording it again changes nothing.
+        forecasts: ids of recorded forecasts that it rests on. shadow: its steps can never be deployed, and whatever
+        waits of earlier schedules is called off. The id that comes back is the same for the same decision, whenever it
+        was made; recording it again changes nothing.
         """
-        schedule_id = schedule_digest(schedule)
+        schedule_id = schedule_digest(schedule, shadow=shadow)
         with self._database.session() as session:
             self._database.lock(session.connection(), schedule.topology)
+            others = partial(supersede_others, session, schedule.topology, schedule_id, at=schedule.made_at, by=by)
             if session.get(ScheduleTable, schedule_id) is not None:
+                if shadow:
+                    # It may have been made in another mode meanwhile.
+                    others(WAITING)
                 return schedule_id
-            session.add(schedule_row(schedule_id, schedule, report))
+            session.add(schedule_row(schedule_id, schedule, report, shadow=shadow))
             session.flush()
             for forecast_id in dict.fromkeys(forecasts):
                 if session.get(ForecastTable, forecast_id) is None:
@@ -105,21 +127,28 @@ class Ledger:
                         "record the forecast first"
                     )
                 session.add(ScheduleForecastTable(schedule_id=schedule_id, forecast_id=forecast_id))
-            for step in step_rows(schedule_id, schedule, by):
+            for step in step_rows(schedule_id, schedule, by, shadow=shadow):
                 add_step(session, step)
             # What was approved stands until this schedule is approved as well: nobody may be left without a plan.
-            proposed = (StepState.PROPOSED,)
-            supersede_others(session, schedule.topology, schedule_id, proposed, at=schedule.made_at, by=by)
+            called_off = WAITING if shadow else (StepState.PROPOSED,)
+            others(called_off)
+            # Those of before were followed: what the shadow runs is made of them.
+            others((StepState.SHADOW,), due_from=schedule.made_at)
         return schedule_id
 
     def approve_schedule(self, schedule_id: str, *, at: datetime, by: str, why: str) -> None:
         """Approve the schedule's proposed steps, and call off what waits of the topology's other schedules.
 
         Where a newer schedule has been recorded since, or its steps were called off, nothing is left to approve and
-        nothing changes.
+        nothing changes. Raises LedgerError for a schedule that was made in shadow mode.
         """
         with self._database.session() as session:
             row = _schedule_row_of(session, schedule_id)
+            if row.shadow:
+                raise LedgerError(
+                    f"schedule {schedule_id} was made in shadow mode and is never deployed; set planning.mode: act in "
+                    "the topology file and plan again"
+                )
             self._database.lock(session.connection(), row.topology)
             newest = select(ScheduleTable.id).where(ScheduleTable.topology == row.topology)
             if session.scalars(newest.order_by(ScheduleTable.made_at.desc()).limit(1)).one() != schedule_id:
@@ -170,20 +199,8 @@ class Ledger:
             self._database.lock(session.connection(), plan.topology)
             known = session.get(StepTable, step_id)
             if known is None:
-                row = StepTable(
-                    id=step_id,
-                    schedule_id=None,
-                    position=0,
-                    topology=plan.topology,
-                    deploy_at=deploy_at,
-                    expires_at=expires_at,
-                    plan=plan_to_json(plan),
-                    replaces=plan_to_json(replaces),
-                    state=StepState.APPROVED.value,
-                    reason=why,
-                    updated_at=at,
-                    updated_by=by,
-                    attempt=0,
+                row = lone_step_row(
+                    step_id, plan, replaces, deploy_at=deploy_at, expires_at=expires_at, at=at, by=by, why=why
                 )
                 add_step(session, row)
             elif not step_entry(known).plan.same_parallelism(plan):
@@ -265,19 +282,6 @@ class Ledger:
         with self._database.session() as session:
             row = session.get(OutcomeTable, step_id)
             return None if row is None else outcome(row)
-
-    def blacklist(self, entry: BlacklistEntry) -> None:
-        """Keep an action from being tried; again for the same action gives it the new end."""
-        with self._database.session() as session:
-            session.merge(BlacklistTable(**vars(entry)))
-
-    def blacklisted(self, topology: str, now: datetime) -> list[BlacklistEntry]:
-        """What is not to be tried now. Entries whose time is up are dropped."""
-        of_topology = select(BlacklistTable).where(BlacklistTable.topology == topology)
-        with self._database.session() as session:
-            session.execute(delete(BlacklistTable).where(BlacklistTable.until <= now))
-            rows = session.scalars(of_topology.order_by(BlacklistTable.action))
-            return [BlacklistEntry(row.topology, row.action, row.until, row.why) for row in rows]
 
 
 def _schedule_row_of(session: Session, schedule_id: str) -> ScheduleTable:

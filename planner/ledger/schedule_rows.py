@@ -1,4 +1,4 @@
-"""A schedule as rows: one of its own, and one per step."""
+"""A schedule as rows: one of its own, and one per step; and a step of no schedule."""
 
 import hashlib
 import json
@@ -6,19 +6,22 @@ from collections.abc import Sequence
 from datetime import datetime
 from itertools import pairwise
 
+from modeling.inputs.physical_plan import PhysicalPlan
 from planner.ledger.step_state import StepState
 from planner.ledger.tables import ScheduleTable, StepTable
 from planner.scaling_schedule import ScalingSchedule, ScheduledStep
 from planner.schedule_json import plan_to_json, schedule_to_json
 
 
-def schedule_digest(schedule: ScalingSchedule) -> str:
+def schedule_digest(schedule: ScalingSchedule, *, shadow: bool = False) -> str:
     """Sixteen hex digits that are the same for the same decision, whenever it was made."""
     body = {name: value for name, value in schedule_to_json(schedule).items() if name != "made_at"}
+    if shadow:
+        body["shadow"] = True
     return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def schedule_row(schedule_id: str, schedule: ScalingSchedule, report: str) -> ScheduleTable:
+def schedule_row(schedule_id: str, schedule: ScalingSchedule, report: str, *, shadow: bool) -> ScheduleTable:
     return ScheduleTable(
         id=schedule_id,
         topology=schedule.topology,
@@ -31,10 +34,12 @@ def schedule_row(schedule_id: str, schedule: ScalingSchedule, report: str) -> Sc
         body=schedule_to_json(schedule),
         report=report,
         derived_from=dict(schedule.derived_from),
+        shadow=shadow,
     )
 
 
-def step_rows(schedule_id: str, schedule: ScalingSchedule, by: str) -> list[StepTable]:
+def step_rows(schedule_id: str, schedule: ScalingSchedule, by: str, *, shadow: bool) -> list[StepTable]:
+    state = StepState.SHADOW if shadow else StepState.PROPOSED
     return [
         StepTable(
             id=f"{schedule_id}-{position}",
@@ -45,7 +50,7 @@ def step_rows(schedule_id: str, schedule: ScalingSchedule, by: str) -> list[Step
             expires_at=expires_at,
             plan=plan_to_json(step.plan),
             replaces=plan_to_json(step.replaces),
-            state=StepState.PROPOSED.value,
+            state=state.value,
             reason=step.why,
             updated_at=schedule.made_at,
             updated_by=by,
@@ -53,6 +58,35 @@ def step_rows(schedule_id: str, schedule: ScalingSchedule, by: str) -> list[Step
         )
         for position, (step, expires_at) in enumerate(zip(schedule.steps, _expiries(schedule.steps), strict=True), 1)
     ]
+
+
+def lone_step_row(
+    step_id: str,
+    plan: PhysicalPlan,
+    replaces: PhysicalPlan,
+    *,
+    deploy_at: datetime,
+    expires_at: datetime,
+    at: datetime,
+    by: str,
+    why: str,
+) -> StepTable:
+    """A step of no schedule, approved by whoever made it."""
+    return StepTable(
+        id=step_id,
+        schedule_id=None,
+        position=0,
+        topology=plan.topology,
+        deploy_at=deploy_at,
+        expires_at=expires_at,
+        plan=plan_to_json(plan),
+        replaces=plan_to_json(replaces),
+        state=StepState.APPROVED.value,
+        reason=why,
+        updated_at=at,
+        updated_by=by,
+        attempt=0,
+    )
 
 
 def _expiries(steps: Sequence[ScheduledStep]) -> list[datetime]:

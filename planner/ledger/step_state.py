@@ -14,6 +14,7 @@ class StepState(StrEnum):
     VETOED = "vetoed"
     EXPIRED = "expired"
     SUPERSEDED = "superseded"
+    SHADOW = "shadow"
 
 
 _CALLED_OFF = frozenset({StepState.VETOED, StepState.EXPIRED, StepState.SUPERSEDED})
@@ -29,6 +30,8 @@ FOLLOWS: Mapping[StepState, frozenset[StepState]] = {
     StepState.VETOED: frozenset(),
     StepState.EXPIRED: frozenset(),
     StepState.SUPERSEDED: frozenset(),
+    # Made in shadow mode: no way leads from here to the cluster, and none from elsewhere to here.
+    StepState.SHADOW: frozenset({StepState.SUPERSEDED}),
 }
 """The states that may follow each; none follows a final one."""
 

@@ -1,11 +1,12 @@
 """The ledger's tables. A change here needs a revision in migrations/versions; a test compares the two."""
 
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 
-from sqlalchemy import JSON, CheckConstraint, Double, ForeignKey, Index, MetaData, Text, text
+from sqlalchemy import JSON, CheckConstraint, Date, Double, ForeignKey, Index, MetaData, Text, false, text
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
+from planner.ledger.guard_state import GuardState
 from planner.ledger.step_state import StepState
 from planner.ledger.utc_datetime import UtcDateTime
 
@@ -21,7 +22,13 @@ class Base(DeclarativeBase):
             "pk": "pk_%(table_name)s",
         }
     )
-    type_annotation_map = {datetime: UtcDateTime, str: Text, float: Double, dict[str, Any]: JSON}  # noqa: RUF012
+    type_annotation_map = {  # noqa: RUF012
+        datetime: UtcDateTime,
+        date: Date,
+        str: Text,
+        float: Double,
+        dict[str, Any]: JSON,
+    }
 
 
 class ForecastTable(Base):
@@ -55,6 +62,7 @@ class ScheduleTable(Base):
     body: Mapped[dict[str, Any]]
     report: Mapped[str]
     derived_from: Mapped[dict[str, Any]]
+    shadow: Mapped[bool] = mapped_column(server_default=false())
 
     __table_args__ = (Index(None, "topology", "made_at"),)
 
@@ -114,10 +122,88 @@ class OutcomeTable(Base):
     violation_minutes: Mapped[int | None]
 
 
-class BlacklistTable(Base):
-    __tablename__ = "blacklist"
+class ObservationTable(Base):
+    """What the cluster ran at a moment, beside a shadow. backlog is an empty object where nothing tells of it."""
+
+    __tablename__ = "observations"
 
     topology: Mapped[str] = mapped_column(primary_key=True)
-    action: Mapped[str] = mapped_column(primary_key=True)
-    until: Mapped[datetime]
+    observed_at: Mapped[datetime] = mapped_column(primary_key=True)
+    plan: Mapped[dict[str, Any]]
+    status: Mapped[str]
+    backlog: Mapped[dict[str, Any]]
+    lag_s: Mapped[float | None]
+    unmeasured: Mapped[str]
+
+
+class ShadowDayTable(Base):
+    __tablename__ = "shadow_days"
+
+    topology: Mapped[str] = mapped_column(primary_key=True)
+    day: Mapped[date] = mapped_column(primary_key=True)
+    accrued_at: Mapped[datetime]
+    max_lag_s: Mapped[float]
+    observed_minutes: Mapped[int]
+    measured_minutes: Mapped[int]
+    real_instance_hours: Mapped[float]
+    real_violation_minutes: Mapped[int]
+    real_rescales: Mapped[int]
+    instance_hours: Mapped[float]
+    instance_hours_observed: Mapped[float]
+    violation_minutes: Mapped[int]
+    violation_minutes_measured: Mapped[int]
+    rescales: Mapped[int]
+    rescales_observed: Mapped[int] = mapped_column(server_default="0")
+    backlog: Mapped[float]
+    notes: Mapped[str]
+
+
+class GuardLookTable(Base):
+    """What the guard measured lately; older than it needs is deleted."""
+
+    __tablename__ = "guard_looks"
+
+    topology: Mapped[str] = mapped_column(primary_key=True)
+    at: Mapped[datetime] = mapped_column(primary_key=True)
+    body: Mapped[dict[str, Any]]
+
+
+class GuardActionTable(Base):
+    """What the guard did or advised. step_id is NULL and plan an empty object for what nobody deploys."""
+
+    __tablename__ = "guard_actions"
+
+    id: Mapped[str] = mapped_column(primary_key=True)
+    topology: Mapped[str]
+    decided_at: Mapped[datetime]
+    diagnosis: Mapped[str]
+    action: Mapped[str]
+    operator: Mapped[str]
     why: Mapped[str]
+    step_id: Mapped[str | None] = mapped_column(ForeignKey("steps.id"))
+    plan: Mapped[dict[str, Any]]
+    before: Mapped[dict[str, Any]]
+    expected: Mapped[dict[str, Any]]
+    state: Mapped[str]
+    judged_at: Mapped[datetime | None]
+    verdict: Mapped[str]
+    measured: Mapped[dict[str, Any]]
+
+    __table_args__ = (
+        Index(None, "topology", "decided_at"),
+        CheckConstraint("state IN ({})".format(", ".join(f"'{state}'" for state in GuardState)), name="state"),
+    )
+
+
+class GuardBlacklistTable(Base):
+    """Pairs that kept failing. lifted_at is NULL while one is barred; failures from before it do not count again."""
+
+    __tablename__ = "guard_blacklist"
+
+    topology: Mapped[str] = mapped_column(primary_key=True)
+    diagnosis: Mapped[str] = mapped_column(primary_key=True)
+    action: Mapped[str] = mapped_column(primary_key=True)
+    since: Mapped[datetime]
+    why: Mapped[str]
+    lifted_at: Mapped[datetime | None]
+    lifted_by: Mapped[str]

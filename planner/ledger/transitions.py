@@ -6,9 +6,11 @@ from datetime import datetime
 from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
+from modeling.inputs.physical_plan import PhysicalPlan
 from planner.errors import LedgerError
 from planner.ledger.step_state import FOLLOWS, StepState
 from planner.ledger.tables import StepEventTable, StepTable
+from planner.schedule_json import plan_to_json
 
 
 def add_step(session: Session, step: StepTable) -> None:
@@ -39,24 +41,48 @@ def begin_again(session: Session, step_id: str, *, at: datetime, by: str, why: s
     _write_down(session, step_id, StepState.DEPLOYING, StepState.DEPLOYING, at, by, why)
 
 
+def assume(
+    session: Session,
+    step_id: str,
+    *,
+    expected: StepState,
+    plan: PhysicalPlan,
+    replaces: PhysicalPlan,
+    at: datetime,
+    by: str,
+    why: str,
+) -> None:
+    """Let a waiting step replace another plan than it was made for, and perhaps deploy another one. Raises LedgerError
+    unless it is in the state that is expected.
+    """
+    changes: dict[str, object] = {"plan": plan_to_json(plan), "replaces": plan_to_json(replaces)}
+    _change(session, step_id, expected, changes | {"updated_at": at, "updated_by": by, "reason": why})
+    _write_down(session, step_id, expected, expected, at, by, why)
+
+
 def supersede_others(
-    session: Session, topology: str, schedule_id: str, states: Collection[StepState], *, at: datetime, by: str
+    session: Session,
+    topology: str,
+    schedule_id: str,
+    states: Collection[StepState],
+    *,
+    at: datetime,
+    by: str,
+    due_from: datetime | None = None,
 ) -> None:
     """Call off the topology's steps of all other schedules that are in one of these states.
 
-    What a person made by hand stays.
+    due_from: only those whose time comes then or later. What a person made by hand stays.
     """
-    earlier = session.scalars(
-        select(StepTable)
-        .where(
-            StepTable.topology == topology,
-            StepTable.schedule_id.is_not(None),
-            StepTable.schedule_id != schedule_id,
-            StepTable.state.in_([state.value for state in states]),
-        )
-        .with_for_update()
-    ).all()
-    for step in earlier:
+    earlier = select(StepTable).where(
+        StepTable.topology == topology,
+        StepTable.schedule_id.is_not(None),
+        StepTable.schedule_id != schedule_id,
+        StepTable.state.in_([state.value for state in states]),
+    )
+    if due_from is not None:
+        earlier = earlier.where(StepTable.deploy_at >= due_from)
+    for step in session.scalars(earlier.with_for_update()).all():
         why = f"schedule {schedule_id} takes its place"
         state = StepState(step.state)
         move_step(session, step.id, expected=state, to=StepState.SUPERSEDED, at=at, by=by, why=why)

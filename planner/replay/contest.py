@@ -11,27 +11,35 @@ from modeling.inputs.operator_profile import Profiles
 from modeling.inputs.topology import Topology
 from planner.clusters.engine_terms import EngineTerms
 from planner.errors import PlanError
+from planner.guard.terms import GuardTerms
+from planner.horizon.prices import ChangeTerms
 from planner.limits import Limits, RescaleTerms
 from planner.replay.forecasts import Forecasts, PerfectForecasts
-from planner.replay.hindsight import hindsight, plan_ladder
+from planner.replay.hindsight import hindsight_within, plan_ladder
 from planner.replay.load import Load
 from planner.replay.need import Need
+from planner.replay.policies.at_moments import AtMoments
 from planner.replay.policies.cron import CronByLastWeek
 from planner.replay.policies.daedalus import Daedalus
 from planner.replay.policies.dhalion import Dhalion
 from planner.replay.policies.ds2 import Ds2, Ds2Settings
 from planner.replay.policies.flink_autoscaler import TUNED, FlinkAutoscaler, FlinkAutoscalerSettings
 from planner.replay.policies.forecast_only import ForecastOnly
+from planner.replay.policies.guard import Guard
 from planner.replay.policies.hpa import HorizontalPodAutoscaler
-from planner.replay.policies.in_hindsight import InHindsight
+from planner.replay.policies.over_horizon import OverHorizon
 from planner.replay.policies.planned import Planned
 from planner.replay.policies.static_plan import StaticPlan
 from planner.replay.policy import Policy
 from planner.replay.reality import Differences, Reality
 from planner.replay.run import Replayed, replay
+from planner.replay.variation import POISSON, Variation
 
 FULL = 0.999
 """Utilisation up to which those plan who add no headroom."""
+GUARD_SETTLE_S = 180.0
+"""Of a guard beside a schedule, which sees soon whether it did enough."""
+NEVER = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -41,7 +49,8 @@ class Contest:
     believed: what is known of the operators. load: of the replay; past: what came before it and is known. limits,
     rescale, slot_s, quantile: how our planner plans. engine: what truly happens at a rescale. max_lag_s: of the target.
     metrics_delay_s: how late a minute's metrics are. forecasts: as the pipeline would have made them, None where none
-    are asked for. steps: width of a forecast's step in seconds, and how far it looks.
+    are asked for. steps: width of a forecast's step in seconds, and how far it looks. allowed_share: of the minutes,
+    that may be in violation. variation: of arrivals within a slot, for our planner.
     """
 
     topology: Topology
@@ -59,6 +68,8 @@ class Contest:
     forecasts: Forecasts | None = None
     differences: Differences = field(default_factory=Differences)
     metrics_delay_s: float = 60.0
+    allowed_share: float = 0.0
+    variation: Variation = POISSON
 
     def reality(self, seed: int, *, ahead: bool = False) -> Reality:
         """ahead: of one who orders instances in time, whatever they take to come."""
@@ -104,14 +115,55 @@ class Contest:
 
     def ahead_s(self) -> float:
         """From asking for a plan until it runs."""
-        return self.engine.lead_s + self.engine.downtime_s
+        return self.engine.lead_s + self.engine.whole_s
 
     def flink_autoscaler(self, name: str, settings: FlinkAutoscalerSettings) -> Policy:
         return FlinkAutoscaler(replace(settings, max_parallelism=max(self.most.values())), name)
 
+    def guard_terms(self) -> GuardTerms:
+        """With the guard's usual settings."""
+        return GuardTerms(
+            max_lag_s=self.max_lag_s,
+            downtime_s=self.engine.whole_s,
+            min_dwell_s=self.rescale.min_dwell_s,
+            limits=self.limits,
+        )
+
     def planned(self, name: str, forecasts: Forecasts) -> Policy:
         return Planned(
-            name, self.topology, self.believed, forecasts, self.limits, self.rescale, self.slot_s, self.quantile
+            name,
+            self.topology,
+            self.believed,
+            forecasts,
+            self.limits,
+            self.rescale,
+            self.slot_s,
+            self.quantile,
+            self.variation,
+        )
+
+    def over_horizon(self, name: str, forecasts: Forecasts) -> Policy:
+        # Until the guard has seen enough of what is too much, and what it asks for has come.
+        react_s = self.guard_terms().window_s + self.metrics_delay_s + self.engine.lead_s
+        engine = self.engine
+        terms = ChangeTerms(engine.lead_s, engine.whole_s, engine.cooldown_s, self.max_lag_s, react_s)
+        # What failed is barred by nobody: the next forecast plans anew.
+        guard = replace(
+            self.guard_terms(),
+            utilisation=self.limits.max_utilisation,
+            settle_s=GUARD_SETTLE_S,
+            blacklist_after=NEVER,
+        )
+        return OverHorizon(
+            name,
+            self.topology,
+            self.believed,
+            forecasts,
+            replace(self.limits, max_utilisation=FULL),
+            terms,
+            self.rescale.cost_instance_hours,
+            self.allowed_share,
+            Guard(self.topology, guard),
         )
 
 
@@ -119,7 +171,9 @@ def _hindsight(contest: Contest, seed: int) -> Policy:
     reality = contest.reality(seed, ahead=True)
     true = Need(contest.topology, reality.profiles, replace(contest.limits, max_utilisation=FULL, max_latency_s=None))
     ladder = plan_ladder(true, contest.load)
-    return InHindsight(hindsight(contest.load, reality, ladder, contest.max_lag_s))
+    found = hindsight_within(contest.load, reality, ladder, contest.max_lag_s, contest.allowed_share)
+    # It is replayed without lead time: who knows all ahead orders in time.
+    return AtMoments("hindsight", found.changes, "the plan that proved best")
 
 
 POLICIES: Mapping[str, Callable[[Contest, int], Policy]] = {
@@ -135,17 +189,26 @@ POLICIES: Mapping[str, Callable[[Contest, int], Policy]] = {
     "flink-autoscaler": lambda c, _: c.flink_autoscaler("flink-autoscaler", FlinkAutoscalerSettings()),
     # Whoever tunes it knows how long the job is down.
     "flink-autoscaler-tuned": lambda c, _: c.flink_autoscaler(
-        "flink-autoscaler-tuned", replace(TUNED, restart_s=c.engine.downtime_s)
+        "flink-autoscaler-tuned", replace(TUNED, restart_s=c.engine.whole_s)
     ),
-    "daedalus": lambda c, _: Daedalus(c.need(FULL), c.asked(), c.engine.downtime_s),
+    "guard": lambda c, _: Guard(c.topology, c.guard_terms()),
+    "daedalus": lambda c, _: Daedalus(c.need(FULL), c.asked(), c.engine.whole_s),
     "forecast-only": lambda c, _: ForecastOnly(c.need(), c.asked(), c.ahead_s(), c.slot_s, c.quantile),
     "planner": lambda c, _: c.planned("planner", c.asked()),
     "planner-perfect": lambda c, _: c.planned("planner-perfect", c.perfect()),
+    "horizon": lambda c, _: c.over_horizon("horizon", c.asked()),
+    "horizon-perfect": lambda c, _: c.over_horizon("horizon-perfect", c.perfect()),
     "hindsight": _hindsight,
 }
 """By name, each made anew for a replay with a seed. What each does, and where its rules come from: docs/replay.md."""
 
-FORECASTING = frozenset({"daedalus", "forecast-only", "planner"})
+ALL_KNOWING = frozenset({"planner-perfect", "horizon-perfect", "hindsight"})
+"""Policies that are told what comes, and that nobody can have."""
+
+BUDGETED = frozenset({"horizon", "horizon-perfect", "hindsight"})
+"""Policies that use what share of the minutes may be in violation."""
+
+FORECASTING = frozenset({"daedalus", "forecast-only", "planner", "horizon"})
 """Policies that ask for the pipeline's forecasts."""
 
 

@@ -1,17 +1,19 @@
 """The best that could have been done, knowing all that came: dynamic programming over time, plan and lag.
 
-Plans change at the beginnings of minutes, and lag counts at their ends. What a backlog will cost is interpolated
+Plans change at the beginnings of minutes. A minute is late whose lag is too long at its beginning, at its end, or where
+a downtime ends within it. What a backlog will cost is interpolated
 between the lags of a grid; the backlog itself is carried exactly when the plans are followed.
 """
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from modeling.arrays import Floats
+from modeling.arrays import Flags, Floats, Ints
+from modeling.compiled import compiled
 from planner.replay.capacity import capacity_per_s
 from planner.replay.load import MINUTE_S, Load
 from planner.replay.need import Need
@@ -19,6 +21,9 @@ from planner.replay.reality import Reality
 
 NEVER = 1e6
 """Price of a violation minute in instance-hours at which none is accepted that can be avoided."""
+
+_PRICES = 0.01, 100.0
+"""Between which the price of a violation minute is sought."""
 
 _SMALL_S = (0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
 FINE = 32
@@ -74,140 +79,219 @@ def hindsight(
     fine: lags of the grid up to max_lag_s. A way that needs a lag between two of them may be missed, in favour of one
     that is safe.
     """
-    return _Search(load, reality, ladder, max_lag_s, price_instance_hours, fine).best()
+    return _Case.of(load, reality, ladder, max_lag_s, fine).best(price_instance_hours)
 
 
-class _Search:
-    """State: the plan that runs, and the lag at the beginning of a minute, of a grid. Minutes beyond the end, which a
-    downtime may reach into, bring nothing and cost nothing.
+def hindsight_within(
+    load: Load,
+    reality: Reality,
+    ladder: Sequence[Mapping[str, int]],
+    max_lag_s: float,
+    allowed_share: float,
+    tries: int = 6,
+) -> Hindsight:
+    """The plans with the fewest instance-hours of those that violate in at most that share of the minutes.
+
+    The price of a violation minute is bisected. What lies between two prices is not found: it is the optimum for the
+    share that it violates in, which is no more than the allowed one.
+    """
+    best = hindsight(load, reality, ladder, max_lag_s)
+    coarse = _Case.of(load, reality, ladder, max_lag_s, _COARSE)
+    low, high = _PRICES
+    for _ in range(tries if best.violation_minutes < allowed_share * load.minutes else 0):
+        price = math.sqrt(low * high)
+        found = coarse.best(price)
+        if found.violation_minutes > allowed_share * load.minutes:
+            low = price
+        else:
+            high = price
+            best = min(best, found, key=lambda each: each.instance_hours)
+    return best
+
+
+class _Flow(NamedTuple):
+    """What comes and goes by the minute. Minutes beyond the end, which a downtime may reach into, bring nothing.
+
+    came, again: tuples of each minute, and those that a stop at its beginning has read once more, shape (more,): the
+    minutes and those that a downtime reaches into. drained: what a plan works off in a minute, shape (plans, more).
+    cost_h: of a minute, shape (plans,). grid: tuples that wait at the beginning of a minute for each lag, shape (more,
+    lags). allowed: how many may wait there; resumed: likewise where a downtime ends within that minute. span: minutes
+    that a downtime reaches into, of the last of which it takes a part, rest; a whole one where that is 0.
     """
 
-    def __init__(
-        self,
-        load: Load,
-        reality: Reality,
-        ladder: Sequence[Mapping[str, int]],
-        max_lag_s: float,
-        price_h: float,
-        fine: int,
-    ) -> None:
-        self._ladder, self._start_s, self._minutes, self._price_h = ladder, load.start_s, load.minutes, price_h
+    came: Floats
+    again: Floats
+    drained: Floats
+    cost_h: Floats
+    grid: Floats
+    allowed: Floats
+    resumed: Floats
+    minutes: int
+    span: int
+    rest: float
+
+
+@dataclass(frozen=True)
+class _Case:
+    ladder: Sequence[Mapping[str, int]]
+    start_s: int
+    flow: _Flow
+
+    @staticmethod
+    def of(load: Load, reality: Reality, ladder: Sequence[Mapping[str, int]], max_lag_s: float, fine: int) -> "_Case":
         terms = reality.terms
-        self._whole = int(terms.downtime_s // MINUTE_S)
-        self._rest = terms.downtime_s / MINUTE_S - self._whole
-        self._span = self._whole + (self._rest > 0)
-        again_s = terms.checkpoints.replayed_s(0.0) if terms.checkpoints else 0.0
+        whole = int(terms.whole_s // MINUTE_S)
+        rest = terms.whole_s / MINUTE_S - whole
+        span = whole + (rest > 0)
         rates = np.column_stack([load.rate_per_s[source] for source in reality.topology.sources])
-        self._came = np.concatenate([rates.sum(axis=1) * MINUTE_S, np.zeros(self._span + 1)])
-        self._again = self._came * again_s / MINUTE_S
+        came = np.concatenate([rates.sum(axis=1) * MINUTE_S, np.zeros(span + 1)])
         drained = [capacity_per_s(reality.network(plan, load.start_s), rates) * MINUTE_S for plan in ladder]
-        self._drained = np.pad(np.array(drained), ((0, 0), (0, self._span + 1)))
-        self._cost_h = np.array([sum(plan.values()) for plan in ladder]) / 60.0
-        small_s = [lag_s for lag_s in _SMALL_S if lag_s < max_lag_s]
-        lags_s = [*small_s, *np.linspace(small_s[-1], max_lag_s, fine)[1:]]
-        self._allowed = len(lags_s) - 1
-        lags_s += np.geomspace(max_lag_s + 1.0, max(LONGEST_LAG_S, 4 * max_lag_s), _COARSE).tolist()
-        self._lags_min = np.array(lags_s) / MINUTE_S
-        # Before the start it was as in the first minute.
-        early = math.ceil(float(self._lags_min[-1])) + 1
-        self._edges = np.arange(-early, self._came.size + 1, dtype=np.float64)
-        self._cumulated = np.concatenate(
-            [[0.0], np.cumsum(np.concatenate([np.full(early, self._came[0]), self._came]))]
+        lags_min, longest = _lags_min(max_lag_s, fine)
+        again_s = terms.checkpoints.replayed_s(0.0) if terms.checkpoints else 0.0
+        moments = np.arange(came.size, dtype=np.float64)
+        grid = _waiting(came, moments, lags_min)
+        resumed = _waiting(came, moments + rest, lags_min[longest : longest + 1])[:, 0]
+        flow = _Flow(
+            came=came,
+            again=came * again_s / MINUTE_S,
+            drained=np.pad(np.array(drained), ((0, 0), (0, span + 1))),
+            cost_h=np.array([sum(plan.values()) for plan in ladder]) / 60.0,
+            grid=grid,
+            allowed=np.where(moments > load.minutes, np.inf, grid[:, longest] * (1 + 1e-9) + 1e-9),
+            resumed=np.where(moments + rest > load.minutes, np.inf, resumed * (1 + 1e-9) + 1e-9),
+            minutes=load.minutes,
+            span=span,
+            rest=rest,
         )
+        return _Case(ladder, load.start_s, flow)
 
-    def best(self) -> Hindsight:
-        plans, states = len(self._ladder), self._lags_min.size
-        # later[n][k, g]: least cost from n + 1 minutes on, under plan k with lag g.
-        later = [np.zeros((plans, states)) for _ in range(max(1, self._span))]
-        stays, chosen = (
-            np.zeros((self._minutes, plans, states), dtype=bool),
-            np.zeros((self._minutes, states), np.int16),
-        )
-        for at in range(self._minutes - 1, -1, -1):
-            backlog = self._backlogs(at)
-            stay = self._stayed(at, backlog, later[0])
-            change = stay if not self._span else self._changed(at, backlog, later[self._span - 1])
-            chosen[at] = change.argmin(axis=0)
-            least = change.min(axis=0)
-            stays[at] = stay <= least * (1 + 1e-12)
-            later = [np.minimum(stay, least), *later[:-1]]
-        return self._followed(int(later[0][:, 0].argmin()), stays, chosen)
+    def best(self, price_h: float) -> Hindsight:
+        """Where a violation minute costs so many instance-hours."""
+        first, stays, chosen = _decided(self.flow, price_h)
+        cost_h, late, stops, plans = _followed(self.flow, first, stays, chosen)
+        moments = [float(self.start_s), *(float(self.start_s + at * MINUTE_S) for at in stops.tolist())]
+        changes = zip(moments, (self.ladder[plan] for plan in [first, *plans.tolist()]), strict=True)
+        return Hindsight(cost_h, float(late), tuple(changes))
 
-    def _backlogs(self, at: float) -> Floats:
-        """Tuples that wait at the beginning of a minute for each lag of the grid: those that came within it."""
-        before = np.interp(at - self._lags_min, self._edges, self._cumulated)
-        return np.asarray(np.interp(at, self._edges, self._cumulated) - before)
 
-    def _after(self, at: int, waiting: Floats, value: Floats) -> Floats:
-        """What it costs from the beginning of a minute on with so many tuples waiting, and that they wait too long.
+def _lags_min(max_lag_s: float, fine: int) -> tuple[Floats, int]:
+    """The grid of lags, in minutes, and the place in it of the one that is allowed."""
+    small_s = [lag_s for lag_s in _SMALL_S if lag_s < max_lag_s]
+    lags_s = [*small_s, *np.linspace(small_s[-1], max_lag_s, fine)[1:]]
+    above_s = np.geomspace(max_lag_s + 1.0, max(LONGEST_LAG_S, 4 * max_lag_s), _COARSE).tolist()
+    return np.array([*lags_s, *above_s]) / MINUTE_S, len(lags_s) - 1
 
-        waiting: shape (plans or 1, states). value: of the lags of the grid, shape (plans, states).
-        """
-        known = self._backlogs(at)
-        above = np.searchsorted(known, waiting).clip(1, known.size - 1)
-        width = known[above] - known[above - 1]
-        part = np.where(width > 0, (waiting - known[above - 1]) / np.where(width > 0, width, 1.0), 1.0).clip(0.0, 1.0)
-        above, part = (np.broadcast_to(each, value.shape) for each in (above, part))
-        low, high = (np.take_along_axis(value, number, axis=1) for number in (above - 1, above))
-        return np.asarray((1 - part) * low + part * high + self._price_h * self._late(at, waiting))
 
-    def _late(self, at: float, waiting: Floats) -> npt.NDArray[np.bool_]:
-        """Whether what waits at a moment, in minutes, waits too long."""
-        if at > self._minutes:
-            return np.zeros(waiting.shape, dtype=np.bool_)
-        return np.asarray(waiting > self._backlogs(at)[self._allowed] * (1 + 1e-9) + 1e-9)
+def _waiting(came: Floats, moments: Floats, lags_min: Floats) -> Floats:
+    """Tuples that wait at moments, in minutes, where the lag is one of these: shape (moments, lags)."""
+    # Before the start it was as in the first minute.
+    early = math.ceil(float(lags_min[-1])) + 1
+    edges = np.arange(-early, came.size + 1, dtype=np.float64)
+    cumulated = np.concatenate([[0.0], np.cumsum(np.concatenate([np.full(early, came[0]), came]))])
+    before = np.interp(moments[:, None] - lags_min, edges, cumulated)
+    return np.asarray(np.interp(moments, edges, cumulated)[:, None] - before)
 
-    def _stayed(self, at: int, backlog: Floats, later: Floats) -> Floats:
-        """Cost from a minute on under the plan that runs, shape (plans, states)."""
-        waiting = np.maximum(0.0, backlog + self._came[at] - self._drained[:, at : at + 1])
-        return self._cost_h[:, None] + self._after(at + 1, waiting, later)
 
-    def _changed(self, at: int, backlog: Floats, later: Floats) -> Floats:
-        """Cost from a minute on where each plan takes over, which is paid from the stop on."""
-        waiting = (backlog + self._again[at])[None, :]
-        cost = np.asarray(min(self._span, self._minutes - at) * self._cost_h[:, None])
-        for minute in range(at, at + self._span):
-            waiting, late = self._stopped(minute, at, waiting, self._drained)
-            if minute < at + self._span - 1:
-                cost = cost + self._price_h * late
-        # The last minute's lag counts once, at its end or where it was longest.
-        last = self._price_h * (late & ~self._late(at + self._span, waiting))
-        return cost + last + self._after(at + self._span, waiting, later)
+@compiled
+def _decided(flow: _Flow, price_h: float) -> tuple[int, Flags, Ints]:
+    """The plan to begin with; whether to stay, by minute, plan and lag; the plan to change to, by minute and lag."""
+    plans, lags = flow.cost_h.size, flow.grid.shape[1]
+    depth = max(1, flow.span)
+    # least_h[minute % depth]: from a minute on, under a plan with a lag, of the minutes that are still asked for.
+    least_h = np.zeros((depth, plans, lags))
+    stays, chosen = np.zeros((flow.minutes, plans, lags), np.bool_), np.zeros((flow.minutes, lags), np.int64)
+    stay_h, change_h = np.empty((plans, lags)), np.empty(lags)
+    for at in range(flow.minutes - 1, -1, -1):
+        change_h[:] = np.inf
+        for plan in range(plans):
+            above = 1
+            for lag in range(lags):
+                waits = flow.grid[at, lag]
+                waiting, late = _stayed(
+                    waits, flow.came[at], flow.drained[plan, at], flow.allowed[at], flow.allowed[at + 1]
+                )
+                above = _above(flow.grid[at + 1], waiting, above)
+                then_h = _between(flow.grid[at + 1], least_h[(at + 1) % depth, plan], waiting, above)
+                stay_h[plan, lag] = flow.cost_h[plan] + price_h * late + then_h
+        for plan in range(plans):
+            above = 1
+            for lag in range(lags):
+                told_h = stay_h[plan, lag]
+                if flow.span:
+                    waiting, late = _changed(flow, at, plan, flow.grid[at, lag])
+                    above = _above(flow.grid[at + flow.span], waiting, above)
+                    then_h = _between(flow.grid[at + flow.span], least_h[at % depth, plan], waiting, above)
+                    told_h = min(flow.span, flow.minutes - at) * flow.cost_h[plan] + price_h * late + then_h
+                if told_h < change_h[lag]:
+                    change_h[lag], chosen[at, lag] = told_h, plan
+        for plan in range(plans):
+            for lag in range(lags):
+                stays[at, plan, lag] = stay_h[plan, lag] <= change_h[lag] * (1 + 1e-12)
+                least_h[at % depth, plan, lag] = min(stay_h[plan, lag], change_h[lag])
+    return int(least_h[0, :, 0].argmin()), stays, chosen
 
-    def _stopped(
-        self, minute: int, stop: int, waiting: Floats, drained: Floats
-    ) -> tuple[Floats, npt.NDArray[np.bool_]]:
-        """What waits after a minute of a downtime, in the last of which the job may run again for a part, and whether
-        it waits too long before that.
-        """
-        if not self._rest or minute < stop + self._span - 1:
-            waiting = waiting + self._came[minute]
-            return waiting, self._late(minute + 1, waiting)
-        longest = waiting + self._rest * self._came[minute]
-        left = waiting + self._came[minute] - (1 - self._rest) * drained[:, minute : minute + 1]
-        return np.maximum(0.0, left), self._late(minute + self._rest, longest)
 
-    def _followed(self, plan: int, stays: npt.NDArray[np.bool_], chosen: npt.NDArray[np.int16]) -> Hindsight:
-        """The optimum from the beginning on: what it costs, and when it changes."""
-        at, waiting, cost_h, violations = 0, np.zeros((1, 1)), 0.0, 0
-        changes: list[tuple[float, Mapping[str, int]]] = [(float(self._start_s), self._ladder[plan])]
-        while at < self._minutes:
-            # The lag of the grid above: what is done there is safe here.
-            known = self._backlogs(at) * (1 + 1e-9) + 1e-9
-            lag = min(int(np.searchsorted(known, float(waiting[0, 0]))), self._lags_min.size - 1)
-            drained = self._drained[plan : plan + 1]
-            if stays[at, plan, lag]:
-                waiting = np.maximum(0.0, waiting + self._came[at] - drained[:, at : at + 1])
-                at, cost_h = at + 1, cost_h + float(self._cost_h[plan])
-                violations += int(self._late(at, waiting)[0, 0])
-                continue
-            plan = int(chosen[at, lag])
-            changes.append((float(self._start_s + at * MINUTE_S), self._ladder[plan]))
-            waiting, stop = waiting + self._again[at], at
-            for minute in range(stop, stop + self._span):
-                waiting, late = self._stopped(minute, stop, waiting, self._drained[plan : plan + 1])
-                if minute < self._minutes:
-                    cost_h += float(self._cost_h[plan])
-                    violations += int((late | self._late(minute + 1, waiting))[0, 0])
-            at = stop + self._span
-        return Hindsight(cost_h, float(violations), tuple(changes))
+@compiled
+def _stayed(waiting: float, came: float, drained: float, allowed: float, allowed_after: float) -> tuple[float, int]:
+    """What waits after a minute, and 1 where that is late at its beginning or its end."""
+    after = max(0.0, waiting + came - drained)
+    return after, int(waiting > allowed or after > allowed_after)
+
+
+@compiled
+def _changed(flow: _Flow, at: int, plan: int, waiting: float) -> tuple[float, int]:
+    """What waits after the minutes that a stop at the beginning of one reaches into, and how many of them are late. A
+    plan runs again in the last of them, for a part of it.
+    """
+    waiting, late = waiting + flow.again[at], 0
+    for minute in range(at, at + flow.span):
+        resumes = flow.rest > 0 and minute == at + flow.span - 1
+        longest = waiting + flow.rest * flow.came[minute]
+        drained = (1 - flow.rest) * flow.drained[plan, minute] if resumes else 0.0
+        waiting = max(0.0, waiting + flow.came[minute] - drained)
+        late += int(waiting > flow.allowed[minute + 1] or (resumes and longest > flow.resumed[minute]))
+    return waiting, late
+
+
+@compiled
+def _above(known: Floats, waiting: float, above: int) -> int:
+    """The number of the first of them, but for the very first, that is not below, looked for from one on."""
+    while above < known.size - 1 and known[above] < waiting:
+        above += 1
+    return above
+
+
+@compiled
+def _between(known: Floats, values: Floats, waiting: float, above: int) -> float:
+    """The value between that at a number and that before it."""
+    width = known[above] - known[above - 1]
+    part = min(1.0, max(0.0, (waiting - known[above - 1]) / width)) if width > 0 else 1.0
+    return float((1 - part) * values[above - 1] + part * values[above])
+
+
+@compiled
+def _followed(flow: _Flow, plan: int, stays: Flags, chosen: Ints) -> tuple[float, int, Ints, Ints]:
+    """The optimum from the beginning on: instance-hours, late minutes, and where the job stops for which plans."""
+    at, waiting, cost_h, late = 0, 0.0, 0.0, 0
+    stops, plans, found = np.empty(flow.minutes, np.int64), np.empty(flow.minutes, np.int64), 0
+    while at < flow.minutes:
+        # The lag of the grid above: what is done there is safe here.
+        lag = 0
+        while lag < flow.grid.shape[1] - 1 and flow.grid[at, lag] * (1 + 1e-9) + 1e-9 < waiting:
+            lag += 1
+        stay = stays[at, plan, lag]
+        if not stay:
+            plan = chosen[at, lag]
+            stops[found], plans[found] = at, plan
+            found += 1
+        if stay or not flow.span:
+            waiting, now_late = _stayed(
+                waiting, flow.came[at], flow.drained[plan, at], flow.allowed[at], flow.allowed[at + 1]
+            )
+            until = at + 1
+        else:
+            waiting, now_late = _changed(flow, at, plan, waiting)
+            until = at + flow.span
+        cost_h += (min(until, flow.minutes) - at) * flow.cost_h[plan]
+        at, late = until, late + now_late
+    return cost_h, late, stops[:found], plans[:found]

@@ -1,12 +1,14 @@
 """The load of a replay: what arrived at each source in each minute, gaps filled and wide windows told apart."""
 
+import hashlib
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 import numpy as np
 
-from modeling.arrays import Floats
+from modeling.arrays import Flags, Floats
 from planner.clusters.arrival_trace import ArrivalTrace, CountedArrivals
 from planner.errors import PlanError
 
@@ -53,6 +55,13 @@ class Load:
     def scaled(self, factor: float) -> "Load":
         return replace(self, rate_per_s={source: rates * factor for source, rates in self.rate_per_s.items()})
 
+    def digest(self) -> str:
+        """SHA-256 over what arrives when: another load, another digest."""
+        told = hashlib.sha256(str(self.start_s).encode())
+        for source, rates in sorted(self.rate_per_s.items()):
+            told.update(source.encode() + np.ascontiguousarray(rates, dtype="<f8").tobytes())
+        return told.hexdigest()
+
     def traces(self) -> dict[str, ArrivalTrace]:
         """What the simulator replays."""
         start = datetime.fromtimestamp(self.start_s, UTC)
@@ -69,13 +78,20 @@ class _Counted:
     counts: Floats
 
 
-def minute_load(series: Mapping[str, CountedArrivals]) -> Load:
-    """Every source by minutes, over the span that all of them tell of.
+def minute_load(
+    series: Mapping[str, CountedArrivals],
+    replayed_from_s: float = -math.inf,
+    *,
+    may_be_silent: bool = False,
+    most_missing: float = MOST_MISSING,
+) -> Load:
+    """Every source by minutes, over the span that all of them tell of. may_be_silent: nothing at all may have come.
 
     Windows shorter than a minute are added up. In wider ones the rate goes in straight lines through the middles of the
     windows, which keeps a staircase of the trace's making from looking like jumps of the load. Missing windows are
-    bridged likewise. Raises PlanError where more than MOST_MISSING of a source is missing, or the span is too short or
-    too long.
+    bridged likewise. replayed_from_s: before it arrivals are only learnt from, and any number may be missing. Raises
+    PlanError where more than most_missing of what is replayed of a source is missing, or the span is too short or too
+    long.
     """
     if not series:
         raise PlanError("a replay needs arrivals of at least one source; none was given")
@@ -95,28 +111,35 @@ def minute_load(series: Mapping[str, CountedArrivals]) -> Load:
     notes: list[str] = []
     rates = {}
     for source, each in series.items():
-        rates[source], told = _by_minute(source, each, start_s, minutes)
+        rates[source], told = _by_minute(source, each, start_s, minutes, replayed_from_s, most_missing)
         notes += told
-    if not any(rate.any() for rate in rates.values()):
+    if not may_be_silent and not any(rate.any() for rate in rates.values()):
         raise PlanError(f"nothing arrives at {', '.join(rates)} in the whole trace; give one with arrivals")
     return Load(start_s, rates, tuple(notes))
 
 
-def _by_minute(source: str, each: CountedArrivals, start_s: int, minutes: int) -> tuple[Floats, list[str]]:
+def _by_minute(
+    source: str, each: CountedArrivals, start_s: int, minutes: int, replayed_from_s: float, most_missing: float
+) -> tuple[Floats, list[str]]:
     known, window_s = np.isfinite(each.counts), each.window_s
-    notes, missing = [], float(1 - known.mean())
-    if missing > MOST_MISSING:
+    begin_s, middle_s = each.start.timestamp(), (np.arange(each.counts.size) + 0.5) * window_s
+    replayed = begin_s + middle_s + window_s / 2 > replayed_from_s
+    missing, notes = float(np.mean(~known[replayed])), []
+    if missing > most_missing:
         raise PlanError(
-            f"source {source!r}: {missing:.0%} of the windows are missing, at most {MOST_MISSING:.0%} are filled in; "
+            f"source {source!r}: {missing:.0%} of the windows are missing, at most {most_missing:.0%} are filled in; "
             "give a part of the trace that is whole"
         )
-    begin_s, middle_s = each.start.timestamp(), (np.arange(each.counts.size) + 0.5) * window_s
     counts = np.asarray(each.counts, dtype=np.float64)
-    if missing:
-        notes.append(
-            f"{source}: {np.count_nonzero(~known)} missing windows of {window_s} s are bridged in straight lines"
-        )
-        counts = np.where(known, counts, np.interp(middle_s, middle_s[known], counts[known]))
+    for what, of in (("", replayed), (" before the replay", ~replayed)):
+        if lacking := np.count_nonzero(of & ~known):
+            told = f"{lacking} of {np.count_nonzero(of)} windows of {window_s} s{what} are missing"
+            notes.append(f"{source}: {told}, and bridged in straight lines")
+    filled = _bridged(counts, known, known)
+    if not known[~replayed].all():
+        # What was known before the replay knows nothing of what came in it.
+        filled = np.where(replayed, filled, _bridged(counts, known & ~replayed, known))
+    counts = filled
     at_s = start_s - begin_s + MINUTE_S * np.arange(minutes + 1)
     if window_s > MINUTE_S:
         notes.append(
@@ -126,6 +149,15 @@ def _by_minute(source: str, each: CountedArrivals, start_s: int, minutes: int) -
     edges_s = np.arange(counts.size + 1) * window_s
     came = np.interp(at_s, edges_s, np.concatenate([[0.0], np.cumsum(counts)]))
     return np.diff(came) / MINUTE_S, notes
+
+
+def _bridged(counts: Floats, by: Flags, known: Flags) -> Floats:
+    """Counts that are not known, in straight lines between those to go by; all known ones where there are none of
+    these.
+    """
+    by = by if by.any() else known
+    at = np.arange(counts.size)
+    return np.where(known, counts, np.interp(at, at[by], counts[by]))
 
 
 def _end_s(each: CountedArrivals) -> float:

@@ -4,20 +4,29 @@ They are kept by the digest of what they saw, so that a second replay of the sam
 """
 
 import hashlib
+import json
 import math
-from collections.abc import Callable, Iterator, Mapping
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from forecasting.arrivals.history import ArrivalSeries
+from forecasting.drift import horizons_to_demote
 from forecasting.errors import ForecastError, HistoryError
+from forecasting.events.calendar import EventCalendar
 from forecasting.forecast import Forecast
 from forecasting.forecast_file import read_forecast, write_forecast
+from forecasting.forecasters import all_forecasters
+from forecasting.joined_paths import JoinedForecasts, joined_forecasts
+from forecasting.judged import judged_forecasts
 from forecasting.pipeline import issue, known_history, train
 from forecasting.terms import ForecastTerms
+from planner.replay.known_history import between, known_at, known_events
 
 CACHE_VERSION = 1
 """Raised where forecasters change what they say of the same history."""
@@ -26,10 +35,17 @@ EVERY_S = 3600.0
 KNOWN_AFTER_S = 300.0
 """From the hour that a forecast looks on from until the job that makes it is done."""
 
+MOST_JUDGED = 300
+"""Of a source's forecasts, the newest: as many as the forecast job looks back on."""
+
+NO_EVENTS = EventCalendar()
+
 
 @dataclass(frozen=True)
 class _Block:
-    """What one training serves: the moments at which it is asked."""
+    """What one training serves: the moments at which it is asked. demoted: horizons that forecasts have been losing at
+    by then, with why.
+    """
 
     series: ArrivalSeries
     train_s: float
@@ -37,6 +53,13 @@ class _Block:
     terms: ForecastTerms
     train_days: int
     folder: Path
+    calendar: EventCalendar
+    demoted: Mapping[int, str] = field(default_factory=dict)
+
+    def without(self, demoted: Mapping[int, str]) -> "_Block":
+        """The same with the naive forecaster standing in at some horizons, kept beside it."""
+        horizons = "-".join(str(horizon_s) for horizon_s in sorted(demoted))
+        return replace(self, demoted=demoted, folder=self.folder.with_name(f"{self.folder.name}-{horizons}"))
 
 
 class PipelineForecasts:
@@ -49,24 +72,44 @@ class PipelineForecasts:
         train_days: int,
         refit_s: float,
         folder: Path,
+        calendar: EventCalendar = NO_EVENTS,
     ) -> None:
-        """folder: where forecasts are kept. refit_s: how old what was trained may be; 0 for every forecast."""
+        """folder: where forecasts are kept. refit_s: how old what was trained may be; 0 for every forecast. calendar:
+        events of all sources; each counts as known from the start, an outage once it is over.
+        """
+        self._calendar = calendar
         self._series, self._terms, self._train_days = series, terms, train_days
         # What is asked on the hour is trained on the hour.
         self._refit_s, self._folder = max(1, math.ceil(refit_s / EVERY_S)) * EVERY_S, folder
         self._keys: dict[tuple[str, float], str] = {}
+        self._demoted: dict[tuple[str, float], str] = {}
         self._newest: tuple[float, Mapping[str, Forecast]] = (-1.0, {})
+
+    @property
+    def digest(self) -> str:
+        """Of everything that they depend on."""
+        counts = "|".join(f"{source} {series.digest()}" for source, series in self._series.items())
+        return hashlib.sha256(f"{self._told}|{counts}|{self._calendar.digest()}".encode()).hexdigest()
+
+    @property
+    def _told(self) -> str:
+        # Forecasters whose library is not installed stay out of the race.
+        libraries = "|".join(f"{name} {_version(name)}" for name in ("forescale", "prophet", "statsmodels"))
+        return f"{CACHE_VERSION}|{libraries}|{self._terms}|{self._train_days}|{self._refit_s}"
 
     def at(self, at_s: float) -> Mapping[str, Forecast]:
         hour_s = (at_s - KNOWN_AFTER_S) // EVERY_S * EVERY_S
         if self._newest[0] != hour_s:
-            self._newest = (hour_s, self._read(hour_s))
+            self._newest = (hour_s, self._joined(hour_s).forecasts)
         return self._newest[1]
 
     def prepare(
         self, from_s: float, until_s: float, executor: Executor, progress: Callable[[int, int], None]
     ) -> tuple[str, ...]:
-        """Make what lacks of that span; what could not be forecast is told. progress: made, and how many there are."""
+        """Make what lacks of that span. Told is what could not be forecast, and where the naive forecaster stood in.
+
+        progress: made, and how many there are.
+        """
         blocks = [block for block in self._blocks(from_s, until_s) if not self._whole(block)]
         total, done = sum(len(block.asked_s) for block in blocks), 0
         progress(0, total)
@@ -79,7 +122,39 @@ class PipelineForecasts:
         finally:
             for future in waiting:
                 future.cancel()
-        return tuple(self._failures(from_s, until_s))
+        self._demote(from_s, until_s, executor)
+        return (*self._failures(from_s, until_s), *self._demotions(), *self._unpaired(from_s))
+
+    def _unpaired(self, from_s: float) -> Iterator[str]:
+        if note := self._joined((from_s - KNOWN_AFTER_S) // EVERY_S * EVERY_S).note:
+            yield f"at the beginning {note}"
+
+    def _demotions(self) -> Iterator[str]:
+        for source, count in Counter(source for source, _ in self._demoted).items():
+            yield f"{source}: trained {count} times with the naive forecaster in place of what had been losing"
+
+    def _demote(self, from_s: float, until_s: float, executor: Executor) -> None:
+        """Make those anew at which earlier ones of the replay had been losing when they were trained."""
+        told = hashlib.sha256(f"{self.digest}|{from_s}|{until_s}".encode()).hexdigest()[:24]
+        kept = self._folder / f"demoted-{told}.json"
+        if kept.exists():
+            self._demoted = {(source, train_s): name for source, train_s, name in json.loads(kept.read_bytes())}
+            return
+        past: dict[str, list[Forecast]] = {source: [] for source in self._series}
+        for block in self._blocks(from_s, until_s):
+            judged = past[block.series.source]
+            if demoted := _losing(block, judged[-MOST_JUDGED:]):
+                block = block.without(demoted)
+                if not self._whole(block):
+                    executor.submit(_made, block).result()
+                train_s = block.asked_s[0] // self._refit_s * self._refit_s
+                self._demoted[block.series.source, train_s] = block.folder.name
+            folders = [_of(block.folder, at_s) for at_s in block.asked_s if _kept(block.folder, at_s)]
+            judged += [read_forecast(folder, with_paths=False) for folder in folders]
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        part = kept.with_suffix(".part")
+        part.write_text(json.dumps([[*key, name] for key, name in self._demoted.items()]), encoding="utf-8")
+        part.replace(kept)
 
     def _failures(self, from_s: float, until_s: float) -> Iterator[str]:
         """Of each source, at how many hours it was not forecast, and why the first time."""
@@ -105,20 +180,29 @@ class PipelineForecasts:
                 if asked_s:
                     folder = self._folder / self._key(source, train_s)
                     # The first hours of a replay were served by what had been trained before it.
-                    yield _Block(series, min(train_s, asked_s[0]), asked_s, self._terms, self._train_days, folder)
+                    events = self._events(source, train_s)
+                    at_s = min(train_s, asked_s[0])
+                    yield _Block(series, at_s, asked_s, self._terms, self._train_days, folder, events)
                 train_s += self._refit_s
+
+    def _events(self, source: str, train_s: float) -> EventCalendar:
+        """That touch what one training learns from, or what it is asked of."""
+        start = datetime.fromtimestamp(train_s, UTC) - timedelta(days=self._train_days)
+        reach = datetime.fromtimestamp(train_s + self._refit_s + self._terms.horizon_s, UTC)
+        return self._calendar.of_source(source).between(start, reach)
 
     def _key(self, source: str, train_s: float) -> str:
         """Of everything that the forecasts of one training depend on but the counts, which stand in their names."""
         if (source, train_s) not in self._keys:
             series = self._series[source]
-            told = f"{CACHE_VERSION}|{version('forescale')}|{self._terms}|{self._train_days}|{self._refit_s}"
-            told += f"|{source}|{train_s}"
+            told = f"{self._told}|{source}|{train_s}"
             until = datetime.fromtimestamp(train_s + self._refit_s, UTC)
             # The first is trained on what came train_days before it, and the last asked of what came until then.
             first_seen_s = timedelta(days=self._train_days, seconds=self._refit_s)
-            seen = _between(series, until - first_seen_s, until)
+            seen = between(series, until - first_seen_s, until)
             told += f"|{seen.digest() if seen is not None else ''}"
+            if (events := self._events(source, train_s)).events:
+                told += f"|{events.digest()}"
             self._keys[source, train_s] = hashlib.sha256(told.encode()).hexdigest()[:24]
         return self._keys[source, train_s]
 
@@ -126,15 +210,31 @@ class PipelineForecasts:
     def _whole(block: _Block) -> bool:
         return all(_kept(block.folder, at_s) or _failure(block.folder, at_s).exists() for at_s in block.asked_s)
 
+    def _joined(self, hour_s: float) -> JoinedForecasts:
+        """With paths that go together between sources as the history shows it by then."""
+        at = datetime.fromtimestamp(hour_s, UTC)
+        known = {
+            s: known_at(each, at, self._train_days, self._calendar.of_source(s)) for s, each in self._series.items()
+        }
+        return joined_forecasts(self._read(hour_s), known)
+
     def _read(self, hour_s: float) -> Mapping[str, Forecast]:
         """Of all sources, or none: a plan needs them all."""
         found = {}
         for source in self._series:
-            folder = self._folder / self._key(source, hour_s // self._refit_s * self._refit_s)
+            train_s = hour_s // self._refit_s * self._refit_s
+            folder = self._folder / self._demoted.get((source, train_s), self._key(source, train_s))
             if not _kept(folder, hour_s):
                 return {}
             found[source] = read_forecast(_of(folder, hour_s))
         return found
+
+
+def _version(library: str) -> str:
+    try:
+        return version(library)
+    except PackageNotFoundError:
+        return "absent"
 
 
 def _made(block: _Block) -> None:
@@ -144,7 +244,10 @@ def _made(block: _Block) -> None:
     block.folder.mkdir(parents=True, exist_ok=True)
     try:
         at = datetime.fromtimestamp(block.train_s, UTC)
-        trained = train(_known(block, at), issued_at=at, terms=block.terms)
+        competing = all_forecasters(known_events(block.calendar, at))
+        trained = train(_known(block, at), issued_at=at, terms=block.terms, forecasters=competing)
+        if block.demoted:
+            trained = trained.demoted(dict(block.demoted))
     except (ForecastError, HistoryError) as error:
         for at_s in block.asked_s:
             _keep_failure(block.folder, at_s, str(error))
@@ -159,25 +262,27 @@ def _made(block: _Block) -> None:
             write_forecast(made, _of(block.folder, at_s))
 
 
+def _losing(block: _Block, past: Sequence[Forecast]) -> dict[int, str]:
+    """Horizons to demote, by what was known when the block was trained."""
+    try:
+        history = _known(block, datetime.fromtimestamp(block.train_s, UTC))
+    except (ForecastError, HistoryError):
+        return {}
+    return horizons_to_demote(judged_forecasts(past, history).drifts) if past else {}
+
+
 def _keep_failure(folder: Path, at_s: float, reason: str) -> None:
-    part = _failure(folder, at_s).with_suffix(".part")
+    part = _failure(folder, at_s).with_suffix(f".{os.getpid()}.part")
     part.write_text(reason, encoding="utf-8")
     part.replace(_failure(folder, at_s))
 
 
 def _known(block: _Block, at: datetime) -> ArrivalSeries:
     """What was over at a moment, and no window more. Raises ForecastError where nothing was."""
-    seen = _between(block.series, at - timedelta(days=block.train_days), at)
+    seen = known_at(block.series, at, block.train_days, block.calendar)
     if seen is None:
         raise ForecastError(f"source {block.series.source!r} has no history before {at}")
     return known_history(seen, at, block.terms.step_s)
-
-
-def _between(series: ArrivalSeries, start: datetime, end: datetime) -> ArrivalSeries | None:
-    try:
-        return series.between(max(series.start, start), min(series.end, end))
-    except HistoryError:
-        return None
 
 
 def _of(folder: Path, at_s: float) -> Path:

@@ -136,62 +136,69 @@ class _Run:
         # Minutes before the start tell of arrivals alone.
         first_s = float(load.start_s) - MINUTE_S * self._before
         self._start_s: Floats = first_s + MINUTE_S * np.arange(size, dtype=np.float64)
-        self._up_s, self._lag_s, self._down_s, self._utilisation = (np.zeros(size) for _ in range(4))
-        self._arrivals, self._taken, self._backlog = (np.zeros((size, sources)) for _ in range(3))
-        self._in, self._busy, self._busiest, self._suspended = (np.zeros((size, operators)) for _ in range(4))
-        self._streams = np.zeros((size, len(topology.streams)))
+        # One row a minute: what a policy is told, then lag, downtime and utilisation.
+        widths = (
+            1,
+            sources,
+            sources,
+            sources,
+            operators,
+            operators,
+            operators,
+            operators,
+            len(topology.streams),
+            1,
+            1,
+            1,
+        )
+        ends = np.cumsum(widths).tolist()
+        self._rows = np.zeros((size, ends[-1]))
+        self._columns = [self._rows[:, end - width : end] for end, width in zip(ends, widths, strict=True)]
         self._parallelism = np.zeros((size, operators), dtype=np.int64)
         if past is not None:
-            self._arrivals[: self._before] = np.column_stack([past.rate_per_s[name] for name in topology.sources])
+            self._columns[1][: self._before] = np.column_stack([past.rate_per_s[name] for name in topology.sources])
         self._filled = self._before
         noise = reality.differences.metric_noise
         rng = np.random.default_rng([reality.differences.seed, 9])
-        self._noise = np.exp(noise * rng.standard_normal((size, operators))) if noise else None
+        self._noise = np.exp(noise * rng.standard_normal((size, operators))) if noise else np.ones((size, operators))
         self._known: dict[int, _Rates] = {}
         self._networks: list[int] = []
 
     def seen(self, state: SimulatorState, at_s: float) -> Seen:
         ended = int((at_s - self._delay_s - self._start_s[0]) // MINUTE_S)
         rows = slice(0, max(0, min(ended, self._filled)))
-        measured = Measured(
-            self._reality.topology,
-            self._start_s,
-            self._up_s,
-            self._arrivals,
-            self._taken,
-            self._backlog,
-            self._in,
-            self._busy,
-            self._busiest,
-            self._suspended,
-            self._streams,
-        )
+        up_s, *others = (column[rows] for column in self._columns[:-3])
+        measured = Measured(self._reality.topology, self._start_s[rows], up_s[:, 0], *others)
         changing = state.asked is not None or state.rescaling
-        return Seen(at_s, _target(state), state.down_until_s, changing, measured.taken(rows))
+        return Seen(at_s, _target(state), state.down_until_s, changing, measured)
 
     def take(self, minutes: list[Minute]) -> None:
-        topology = self._reality.topology
+        order = self._reality.topology.order
         for minute in minutes:
             row = self._filled
-            up_s = MINUTE_S - minute.down_s
             network = self._reality.network(minute.parallelism, minute.start_s)
-            rates = self._rates(network)
-            offered = np.array([minute.offered[name] for name in topology.sources]) / MINUTE_S
-            taken = np.array([minute.processed[name] for name in topology.sources]) / MINUTE_S
-            self._up_s[row], self._down_s[row], self._lag_s[row] = up_s, minute.down_s, minute.lag_s
-            self._arrivals[row], self._taken[row] = offered, taken
-            self._backlog[row] = [minute.backlog[name] for name in topology.sources]
+            rates, noise = self._rates(network), self._noise[row].tolist()
+            taken = [count / MINUTE_S for count in minute.processed.values()]
+            into, worked, streams = rates.flows(taken)
+            busy = [min(1.0, min(1.0, each) * by) for each, by in zip(worked, noise, strict=True)]
+            busiest = [min(1.0, minute.busiest_s[name] / MINUTE_S) for name in order]
+            blocked = [minute.blocked_s[name] / MINUTE_S for name in order]
+            self._rows[row] = [
+                MINUTE_S - minute.down_s,
+                *(count / MINUTE_S for count in minute.offered.values()),
+                *taken,
+                *minute.backlog.values(),
+                *into,
+                *busy,
+                *(min(1.0, each * by) for each, by in zip(busiest, noise, strict=True)),
+                *(part * (1.0 - min(1.0, each)) for part, each in zip(blocked, worked, strict=True)),
+                *streams,
+                minute.lag_s,
+                minute.down_s,
+                max(busiest),
+            ]
             self._networks.append(id(network))
-            self._parallelism[row] = [minute.parallelism[name] for name in topology.order]
-            self._busiest[row] = np.minimum(1.0, [minute.busiest_s[name] / MINUTE_S for name in topology.order])
-            self._utilisation[row] = self._busiest[row].max()
-            self._in[row], self._busy[row], self._streams[row] = rates.flows(taken)
-            blocked = np.array([minute.blocked_s[name] / MINUTE_S for name in topology.order])
-            self._suspended[row] = blocked * (1.0 - self._busy[row])
-            if self._noise is not None:
-                noise = self._noise[row]
-                for column in (self._busiest, self._busy):
-                    column[row] = np.minimum(1.0, column[row] * noise)
+            self._parallelism[row] = [minute.parallelism[name] for name in order]
             self._filled += 1
 
     def _rates(self, network: FluidNetwork) -> "_Rates":
@@ -202,11 +209,12 @@ class _Run:
 
     def replayed(self, decisions: tuple[Taken, ...]) -> Replayed:
         rows = slice(self._before, self._filled)
-        arrivals, networks = self._arrivals[rows], np.array(self._networks)
-        capacity = np.zeros(networks.size)
+        arrivals, backlog = self._columns[1][rows], self._columns[3][rows]
+        networks, capacity = np.array(self._networks), np.zeros(self._filled - self._before)
         for number, rates in self._known.items():
             of = networks == number
             capacity[of] = capacity_per_s(rates.network, arrivals)[of]
+        lag_s, down_s, utilisation = (column[rows, 0].copy() for column in self._columns[-3:])
         return Replayed(
             self._policy.name,
             self._reality.differences.seed,
@@ -215,10 +223,10 @@ class _Run:
             arrivals.sum(axis=1),
             capacity,
             self._parallelism[rows],
-            self._backlog[rows].sum(axis=1),
-            self._lag_s[rows],
-            self._down_s[rows],
-            self._utilisation[rows],
+            backlog.sum(axis=1),
+            lag_s,
+            down_s,
+            utilisation,
             decisions,
         )
 
@@ -227,15 +235,15 @@ class _Rates:
     """What metrics a network shows at rates of its sources."""
 
     def __init__(self, network: FluidNetwork, topology: Topology) -> None:
-        self.network = network
+        self.network, self._operators = network, len(topology.order)
         flows = {flow.name: flow for flow in network.flows}
-        # Per tuple a second of each input: tuples into the operator, and the mean busy share of its instances.
-        self._into = np.array([flows[name].entering_per_s[0] for name in topology.order])
-        self._worked = np.array([flows[name].worked_s()[0].mean(axis=0) for name in topology.order])
-        # Channels are the outsides of sources, then all streams.
-        self._streams = np.array(network.per_input[len(topology.sources) :]).reshape(len(topology.streams), -1)
+        # Per tuple a second of each input: tuples into the operator, the mean busy share of its instances, and tuples
+        # on streams, which come after the outsides of sources among the channels.
+        into = [flows[name].entering_per_s[0] for name in topology.order]
+        worked = [flows[name].worked_s()[0].mean(axis=0) for name in topology.order]
+        self._per_input = np.array([*into, *worked, *network.per_input[len(topology.sources) :]])
 
-    def flows(self, taken_per_s: Floats) -> tuple[Floats, Floats, Floats]:
-        """Tuples into each operator, the busy share of its instances, tuples on each stream."""
-        inputs = np.asarray(self.network.linear.inputs_per_s(taken_per_s.tolist()))
-        return self._into @ inputs, np.minimum(1.0, self._worked @ inputs), self._streams @ inputs
+    def flows(self, taken_per_s: list[float]) -> tuple[list[float], list[float], list[float]]:
+        """Tuples into each operator, the busy share of its instances (above 1 too), tuples on each stream."""
+        told = (self._per_input @ np.array(self.network.linear.inputs_per_s(taken_per_s))).tolist()
+        return told[: self._operators], told[self._operators : 2 * self._operators], told[2 * self._operators :]

@@ -1,16 +1,28 @@
 """Scores of a timeline: cost and violations together, per policy, over all seeds."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import stdtrit
 
 from modeling.arrays import Floats
+from planner.replay.cost import HourlyCost, InstanceCost, hourly_cost
 from planner.replay.timeline import Timeline, Track
 
 LAGS_S = (2.0, 10.0, 90.0)
 LEVEL = 0.95
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Of violations, in shares of all minutes. asked: what is allowed; used: mean over the seeds; overdrawn: by how
+    much a seed used more than was asked, 0 where it did not, likewise.
+    """
+
+    asked: float
+    used: float
+    overdrawn: float
 
 
 @dataclass(frozen=True)
@@ -19,6 +31,7 @@ class Score:
     day, by lag in seconds. lag_p50_s …: of the lags of the minutes. recovery_s: from the beginning of a downtime to the
     end of the minute in which nothing waits any more, mean and longest over all of them, None without any; one that
     lasts beyond the end counts up to there. best: on the Pareto front of instance-hours and violation minutes.
+    cpu_hours, memory_gib_hours, price: of what the timeline tells of one instance, None where it does not.
     """
 
     policy: str
@@ -29,6 +42,7 @@ class Score:
     violation_minutes: float
     violation_share: float
     violation_minutes_at: Mapping[float, float]
+    budget: Budget
     lag_p50_s: float
     lag_p95_s: float
     lag_p99_s: float
@@ -37,6 +51,9 @@ class Score:
     rescales_per_day: float
     downtime_minutes: float
     best: bool
+    cpu_hours: float | None = None
+    memory_gib_hours: float | None = None
+    price: float | None = None
 
 
 @dataclass(frozen=True)
@@ -55,7 +72,7 @@ class Difference:
 
 def scores(timeline: Timeline) -> list[Score]:
     """Of every policy, cheapest first."""
-    found = [_score(name, timeline.of(name)) for name in timeline.policies]
+    found = [_score(name, timeline) for name in timeline.policies]
     points = {one.policy: (round(one.instance_hours, 6), round(one.violation_minutes, 6)) for one in found}
     best = {
         name: not any(other != mine and other[0] <= mine[0] and other[1] <= mine[1] for other in points.values())
@@ -63,6 +80,13 @@ def scores(timeline: Timeline) -> list[Score]:
     }
     ordered = sorted(found, key=lambda one: (one.instance_hours, one.violation_minutes))
     return [Score(**{**vars(one), "best": best[one.policy]}) for one in ordered]
+
+
+def differences(timeline: Timeline, against: str) -> list[Difference]:
+    """Of every other policy that has a seed in common with that one, in the order of the timeline."""
+    seeds = {track.seed for track in timeline.of(against)}
+    others = [name for name in timeline.policies if name != against]
+    return [difference(timeline, name, against) for name in others if seeds & {t.seed for t in timeline.of(name)}]
 
 
 def difference(timeline: Timeline, policy: str, against: str) -> Difference:
@@ -96,10 +120,12 @@ def recoveries_s(track: Track) -> list[float]:
     return found
 
 
-def _score(policy: str, tracks: Sequence[Track]) -> Score:
+def _score(policy: str, timeline: Timeline) -> Score:
+    tracks = timeline.of(policy)
     lag = np.concatenate([track.lag_s for track in tracks])
     recovered = [each for track in tracks for each in recoveries_s(track)]
     days = float(np.mean([track.days for track in tracks]))
+    used, asked = np.array([track.violation.mean() for track in tracks]), timeline.allowed_share
     p50, p95, p99 = np.quantile(lag, (0.5, 0.95, 0.99)).tolist()
     return Score(
         policy=policy,
@@ -108,8 +134,9 @@ def _score(policy: str, tracks: Sequence[Track]) -> Score:
         instance_hours=float(np.mean([_hours(track) for track in tracks])),
         mean_instances=float(np.mean([track.instances.mean() for track in tracks])),
         violation_minutes=float(np.mean([track.violation.sum() for track in tracks])),
-        violation_share=float(np.mean([track.violation.mean() for track in tracks])),
+        violation_share=float(used.mean()),
         violation_minutes_at={bound: float(np.mean(lag > bound)) * 1440 for bound in LAGS_S},
+        budget=Budget(asked, float(used.mean()), float(np.maximum(0.0, used - asked).mean())),
         lag_p50_s=p50,
         lag_p95_s=p95,
         lag_p99_s=p99,
@@ -118,7 +145,28 @@ def _score(policy: str, tracks: Sequence[Track]) -> Score:
         rescales_per_day=float(np.mean([track.changes_s.size / track.days for track in tracks])),
         downtime_minutes=float(np.mean([track.in_downtime.sum() / 60 for track in tracks])),
         best=False,
+        **_costs(tracks, timeline.per_instance),
     )
+
+
+def _costs(tracks: Sequence[Track], per_instance: Mapping[str, InstanceCost]) -> dict[str, float | None]:
+    """Of the plan that runs in each minute, summed; means over the seeds."""
+    hourly = [[hourly_cost(plan, per_instance) for plan in track.plans] for track in tracks]
+
+    def mean(of: Callable[[HourlyCost], float | None]) -> float | None:
+        sums = []
+        for track, plans in zip(tracks, hourly, strict=True):
+            values = [of(cost) for cost in plans]
+            if None in values:
+                return None
+            sums.append(float(np.array(values, dtype=np.float64)[track.plan].sum()) / 60)
+        return float(np.mean(sums))
+
+    return {
+        "cpu_hours": mean(lambda cost: cost.cores),
+        "memory_gib_hours": mean(lambda cost: cost.memory_gib),
+        "price": mean(lambda cost: cost.price),
+    }
 
 
 def _hours(track: Track) -> float:

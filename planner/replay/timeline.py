@@ -4,8 +4,9 @@ Beside `timeline.parquet` stands `timeline.decisions.parquet`. Both are document
 """
 
 import json
+import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -15,9 +16,10 @@ import pyarrow.parquet as pq
 
 from modeling.arrays import Flags, Floats, Ints
 from planner.errors import PlanError
-from planner.replay.run import Replayed
+from planner.replay.cost import InstanceCost
+from planner.replay.run import Replayed, Taken
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 _MOMENT = pa.timestamp("ms", tz="UTC")
 _TEXT = pa.dictionary(pa.int32(), pa.string())
 COLUMNS = pa.schema(
@@ -52,7 +54,7 @@ DECISIONS = pa.schema(
 class Track:
     """One policy and seed of a timeline, arrays of shape (minutes,); the columns of the file.
 
-    minute: epoch seconds. plan: number in `plans`. changes_s: when the decisions that were carried out took effect.
+    minute: epoch seconds. plan: number in `plans`.
     """
 
     policy: str
@@ -68,7 +70,13 @@ class Track:
     in_downtime: Floats
     utilisation: Floats
     violation: Flags
-    changes_s: Floats
+    decisions: tuple[Taken, ...]
+
+    @property
+    def changes_s(self) -> Floats:
+        """When the decisions that were carried out took effect."""
+        effects = [each.in_effect_s for each in self.decisions if each.in_effect_s is not None]
+        return np.array(effects, dtype=np.float64)
 
     @property
     def days(self) -> float:
@@ -77,12 +85,16 @@ class Track:
 
 @dataclass(frozen=True)
 class Timeline:
-    """max_lag_s: the target that `violation` tells of. notes: what a reader must know of the load and the profiles."""
+    """max_lag_s: the target that `violation` tells of. notes: what a reader must know of the load and the profiles.
+    per_instance: what an instance of each operator takes up and costs. allowed_share: of all minutes, in violation.
+    """
 
     topology: str
     max_lag_s: float
     tracks: tuple[Track, ...]
     notes: tuple[str, ...] = ()
+    per_instance: Mapping[str, InstanceCost] = field(default_factory=dict)
+    allowed_share: float = 0.0
 
     @property
     def policies(self) -> tuple[str, ...]:
@@ -109,7 +121,7 @@ def track_of(one: Replayed, max_lag_s: float) -> Track:
         one.down_s,
         one.utilisation,
         one.lag_s > max_lag_s,
-        np.array([each.in_effect_s for each in one.decisions if each.in_effect_s is not None], dtype=np.float64),
+        one.decisions,
     )
 
 
@@ -117,22 +129,24 @@ def decisions_path(path: Path) -> Path:
     return path.with_suffix(".decisions.parquet")
 
 
-def write_timeline(timeline: Timeline, replayed: Sequence[Replayed], path: Path) -> None:
+def write_timeline(timeline: Timeline, path: Path) -> None:
     """Both files, each whole or not at all. Raises PlanError where they cannot be written."""
     head = {
         "schema_version": SCHEMA_VERSION,
         "topology": timeline.topology,
         "max_lag_s": timeline.max_lag_s,
+        "allowed_share": timeline.allowed_share,
         "notes": timeline.notes,
+        "per_instance": {name: asdict(cost) for name, cost in timeline.per_instance.items()},
     }
     metadata = {b"forescale": json.dumps(head).encode()}
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         for table, to in (
             (_minutes(timeline.tracks), path),
-            (_decisions(replayed), decisions_path(path)),
+            (_decisions(timeline.tracks), decisions_path(path)),
         ):
-            part = to.with_name(f"{to.name}.part")
+            part = to.with_name(f"{to.name}.{os.getpid()}.part")
             try:
                 pq.write_table(table.replace_schema_metadata(metadata), part)
                 part.replace(to)
@@ -160,14 +174,21 @@ def read_timeline(path: Path) -> Timeline:
     for number, name in enumerate(known):
         for seed in np.unique(seeds[policy == number]).tolist():
             tracks.append(_read(table.filter(pa.array((policy == number) & (seeds == seed))), decided, name, seed))
-    return Timeline(head["topology"], float(head["max_lag_s"]), tuple(tracks), tuple(head["notes"]))
+    per_instance = {name: InstanceCost(**cost) for name, cost in head["per_instance"].items()}
+    return Timeline(
+        head["topology"],
+        float(head["max_lag_s"]),
+        tuple(tracks),
+        tuple(head["notes"]),
+        per_instance,
+        float(head["allowed_share"]),
+    )
 
 
 def _read(rows: pa.Table, decided: pa.Table, policy: str, seed: int) -> Track:
     plan = rows["plan"].combine_chunks()
     own = np.array(decided["policy"].to_pylist(), dtype=object) == policy
     own = own & (decided["seed"].to_numpy() == seed) if own.size else np.zeros(0, dtype=np.bool_)
-    effects = _seconds(decided.filter(pa.array(own))["in_effect_at"].drop_null())
 
     def column(name: str) -> npt.NDArray[np.float64]:
         return np.asarray(rows[name].to_numpy())
@@ -186,8 +207,18 @@ def _read(rows: pa.Table, decided: pa.Table, policy: str, seed: int) -> Track:
         column("in_downtime"),
         column("utilisation"),
         rows["violation"].to_numpy(zero_copy_only=False),
-        effects,
+        _taken(decided.filter(pa.array(own))),
     )
+
+
+def _taken(rows: pa.Table) -> tuple[Taken, ...]:
+    decided, effects = rows["decided_at"], rows["in_effect_at"]
+    known = effects.is_valid().to_pylist()
+    seconds = iter(_seconds(effects.drop_null()).tolist())
+    in_effect = [next(seconds) if each else None for each in known]
+    plans = [json.loads(each) for each in rows["plan"].to_pylist()]
+    columns = zip(_seconds(decided).tolist(), in_effect, plans, rows["why"].to_pylist(), strict=True)
+    return tuple(Taken(*each) for each in columns)
 
 
 def _minutes(tracks: Sequence[Track]) -> pa.Table:
@@ -217,8 +248,8 @@ def _minutes(tracks: Sequence[Track]) -> pa.Table:
     return pa.concat_tables(tables).unify_dictionaries() if tables else COLUMNS.empty_table()
 
 
-def _decisions(replayed: Sequence[Replayed]) -> pa.Table:
-    rows = [(one, each) for one in replayed for each in one.decisions]
+def _decisions(tracks: Sequence[Track]) -> pa.Table:
+    rows = [(one, each) for one in tracks for each in one.decisions]
     columns = [
         pa.array([one.policy for one, _ in rows], pa.string()).dictionary_encode(),
         pa.array([one.seed for one, _ in rows], pa.int64()),

@@ -153,6 +153,17 @@ class ClusterContract:
             assert all(math.isfinite(x) for x in (sample.busy_s, sample.backpressured_s, sample.records_in))
             assert set(sample.records_out) == {s.name for s in self.topology.outputs(sample.operator)}
 
+    def test_backlogs__tell_of_every_source_or_say_why_not(self, cluster: Cluster) -> None:
+        assert cluster.state().status is Status.RUNNING
+        backlogs = cluster.backlogs()
+        assert set(backlogs) == set(self.topology.sources)
+        for backlog in backlogs.values():
+            assert (backlog.lag_s is None) == bool(backlog.unmeasured)
+            if backlog.lag_s is not None:
+                assert backlog.tuples is not None
+                assert 0 <= backlog.tuples < math.inf
+                assert 0 <= backlog.lag_s < math.inf
+
     def test_unreachable__is_a_cluster_error(self, unreachable: Callable[[], object]) -> None:
         with pytest.raises(ClusterError):
             unreachable()

@@ -6,10 +6,16 @@ from datetime import datetime, timedelta, timezone
 from itertools import pairwise
 
 import pytest
-from ledger_decisions import NOON, after, forecast_of, plan_of, schedule_of
+from ledger_decisions import NOON, after, forecast_of, plan_of, schedule_of, step_for
 
+from modeling.inputs.physical_plan import PhysicalPlan
 from planner.errors import LedgerError
-from planner.ledger.entries import BlacklistEntry, Outcome, StepEntry
+from planner.guard.actions import Action, ActionKind
+from planner.guard.diagnoses import Diagnosis, DiagnosisKind
+from planner.guard.judgement import Verdict, VerdictKind
+from planner.guard.look import Look, OperatorLook, Waiting
+from planner.ledger.entries import BarredPair, Observation, Outcome, ShadowDay, StepEntry
+from planner.ledger.guard_state import GuardState
 from planner.ledger.ledger import Ledger
 from planner.ledger.step_state import StepState
 
@@ -141,6 +147,86 @@ class LedgerContract:
         assert [entry.id for entry in ledger.schedules("calls")] == [earlier]
         assert ledger.step(f"{earlier}-1").state is PROPOSED
 
+    def test_record_schedule__in_shadow_mode_makes_steps_that_go_nowhere(self, ledger: Ledger) -> None:
+        schedule_id = ledger.record_schedule(schedule_of(3, 4), shadow=True)
+        assert ledger.schedule(schedule_id).shadow
+        assert {step.state for step in ledger.steps(schedule_id=schedule_id)} == {StepState.SHADOW}
+        assert ledger.due_steps(after(70)) == []
+        assert ledger.expire_steps(after(9999), by="ben") == []
+        with pytest.raises(LedgerError, match=r"made in shadow mode and is never deployed; set planning.mode: act"):
+            ledger.approve_schedule(schedule_id, at=after(1), by="anna", why="fair")
+        with pytest.raises(LedgerError, match="approved does not follow shadow; what may follow is superseded"):
+            ledger.transition(
+                f"{schedule_id}-1", expected=StepState.SHADOW, to=APPROVED, at=NOON, by="ben", why="a try"
+            )
+
+    def test_record_schedule__the_same_in_shadow_mode_is_another(self, ledger: Ledger) -> None:
+        assert ledger.record_schedule(schedule_of(3)) != ledger.record_schedule(schedule_of(3), shadow=True)
+
+    def test_record_schedule__in_shadow_mode_calls_off_all_that_waits_but_what_people_asked_for(
+        self, ledger: Ledger
+    ) -> None:
+        act = ledger.record_schedule(schedule_of(3, 4))
+        brought_to(ledger, f"{act}-1", APPROVED)
+        by_hand = ledger.record_hand_made_step(
+            "r1",
+            plan_of(9),
+            replaces=plan_of(2),
+            deploy_at=after(5),
+            expires_at=after(9),
+            at=NOON,
+            by="anna",
+            why="fair",
+        )
+        ledger.record_schedule(schedule_of(5, made_at=after(30)), shadow=True)
+        assert {step.state for step in ledger.steps(schedule_id=act)} == {StepState.SUPERSEDED}
+        assert ledger.step(by_hand).state is APPROVED
+
+    def test_shadow_span__is_what_schedules_would_have_deployed_until_the_next(self, ledger: Ledger) -> None:
+        assert ledger.shadow.span("calls") is None
+        first = ledger.record_schedule(schedule_of(3, 4), shadow=True)
+        # Steps are at 13:00 and 14:00; at 13:30 a newer schedule takes the place of the second.
+        newer = replace(schedule_of(made_at=after(90)), steps=(step_for(after(100), after(200), 7),))
+        second = ledger.record_schedule(newer, shadow=True)
+        span = ledger.shadow.span("calls")
+        assert span is not None
+        assert (span.start, span.first) == (NOON, plan_of(2))
+        assert [step.id for step in span.steps] == [f"{first}-1", f"{second}-1"]
+        assert ledger.step(f"{first}-2").state is StepState.SUPERSEDED
+        # A step whose time is a moment is followed right after it.
+        plans = {60: plan_of(2), 61: plan_of(3), 100: plan_of(3), 101: plan_of(7)}
+        assert {minute: span.plan_at(after(minute)) for minute in plans} == plans
+
+    def test_shadow_span__ends_with_a_schedule_that_is_to_be_deployed(self, ledger: Ledger) -> None:
+        shadowed = ledger.record_schedule(schedule_of(3, 4), shadow=True)
+        ledger.record_schedule(schedule_of(5, made_at=after(90)))
+        assert ledger.shadow.span("calls") is None
+        assert [step.state for step in ledger.steps(schedule_id=shadowed)] == [StepState.SHADOW, StepState.SUPERSEDED]
+        # What begins anew knows nothing of the first one.
+        again = ledger.record_schedule(schedule_of(6, made_at=after(100)), shadow=True)
+        span = ledger.shadow.span("calls")
+        assert span is not None
+        assert span.start == after(100)
+        assert {step.schedule_id for step in span.steps} <= {again}
+
+    def test_observations_and_days__are_kept_once(self, ledger: Ledger) -> None:
+        seen = [
+            Observation("calls", after(minute), plan_of(2), "running", {"ingest": 3.0}, lag)
+            for minute, lag in enumerate((None, 0.5, float("inf")))
+        ]
+        assert ledger.shadow.record_observations("calls", seen[:2]) == 2
+        assert ledger.shadow.record_observations("calls", seen) == 1
+        assert ledger.shadow.observations("calls", after(0), after(1)) == seen[:2]
+        assert ledger.shadow.last_observed("calls") == after(2)
+        assert ledger.shadow.last_observed("mails") is None
+        day = ShadowDay(
+            "calls", NOON.date(), after(1), 90.0, 1440, 60, 72.0, 5, 1, 48.0, 48.0, 3, 2, 4, 1, 0.0, ("a", "b")
+        )
+        ledger.shadow.record_day(day)
+        ledger.shadow.record_day(replace(day, instance_hours=1.0))
+        assert ledger.shadow.days("calls") == [day]
+        assert ledger.shadow.days("mails") == []
+
     def test_schedules__come_newest_first(self, ledger: Ledger) -> None:
         ids = [ledger.record_schedule(schedule_of(count, made_at=after(count))) for count in (3, 5, 4)]
         assert [entry.id for entry in ledger.schedules("calls")] == [ids[1], ids[2], ids[0]]
@@ -244,13 +330,44 @@ class LedgerContract:
         with pytest.raises(LedgerError, match="no step nowhere-1"):
             ledger.record_outcome(Outcome("nowhere-1", None, None))
 
-    def test_blacklist__holds_until_its_end(self, ledger: Ledger) -> None:
-        entry = BlacklistEntry("calls", "skew:scale-up", after(60), "throughput stayed the same")
-        ledger.blacklist(entry)
-        ledger.blacklist(BlacklistEntry("calls", "skew:scale-up", after(90), "again"))
-        ledger.blacklist(BlacklistEntry("mails", "skew:scale-up", after(90), "elsewhere"))
-        assert [held.until for held in ledger.blacklisted("calls", after(89))] == [after(90)]
-        assert ledger.blacklisted("calls", after(90)) == []
+    def test_guard__bars_a_pair_that_keeps_failing_until_it_is_lifted(self, ledger: Ledger) -> None:
+        def fail(minute: float, topology: str = "calls") -> BarredPair | None:
+            plan, before = (PhysicalPlan(topology, {"work": count}) for count in (5, 2))
+            cause = Diagnosis(DiagnosisKind.UNDER_PROVISIONED, "work", "work is full")
+            action = Action(cause, ActionKind.SCALE_UP, dict(plan.parallelism), "work 2 → 5", {"taken_per_s": 20.0})
+            begun = ledger.guard.begin(action, plan, before, at=after(minute), expires_at=after(minute + 5))
+            assert ledger.guard.open_action(topology) == begun
+            assert ledger.step(str(begun.step_id)).state is APPROVED
+            failure = Verdict(VerdictKind.INEFFECTIVE, "still full", {"taken_per_s": 20.0})
+            barred = ledger.guard.judge(begun.id, failure, at=after(minute + 5), blacklist_after=2)
+            # What is judged stays so.
+            better = Verdict(VerdictKind.EFFECTIVE, "", {})
+            assert ledger.guard.judge(begun.id, better, at=after(minute + 6), blacklist_after=2) is None
+            assert ledger.guard.action(begun.id).state is GuardState.INEFFECTIVE
+            return barred
+
+        pair = ("calls", "under-provisioned", "scale-up")
+        assert fail(0) is None
+        assert fail(10, "mails") is None
+        assert fail(20) == ledger.guard.barred("calls")[0]
+        assert ledger.guard.barred("mails") == []
+        assert ledger.guard.lift(*pair, at=after(30), by="anna").since == after(25)
+        assert ledger.guard.barred("calls") == []
+        with pytest.raises(LedgerError, match="is not barred for topology 'calls'; barred is nothing"):
+            ledger.guard.lift(*pair, at=after(31), by="anna")
+        assert fail(40) is None
+        assert fail(50) is not None
+        assert [each.decided_at for each in ledger.guard.actions("calls")] == [after(m) for m in (50, 40, 20, 0)]
+
+    def test_guard__keeps_looks_as_long_as_they_are_needed(self, ledger: Ledger) -> None:
+        def look(minute: float) -> Look:
+            return Look(after(minute), 60.0, {"work": OperatorLook((0.5,), (0.0,), (5.0,))}, Waiting({"work": 5.0}))
+
+        for minute in (1, 2, 3, 3):
+            ledger.guard.record_look("calls", look(minute), forget_before=after(minute - 1))
+        ledger.guard.record_look("mails", look(1), forget_before=after(0))
+        assert ledger.guard.looks("calls") == [look(2), look(3)]
+        assert ledger.guard.looks("mails") == [look(1)]
 
     def test_moments__come_back_in_utc_and_need_a_time_zone(self, ledger: Ledger) -> None:
         step_id = f"{ledger.record_schedule(schedule_of(3))}-1"

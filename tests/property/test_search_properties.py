@@ -1,6 +1,7 @@
 """What the search returns holds in evaluate, and trying every plan finds none with fewer instances."""
 
 from datetime import UTC, datetime
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from model_cases import Case, cases
 
+from modeling.errors import ModelError
 from modeling.evaluate import evaluate
 from modeling.excuse import Excuse
 from modeling.inputs.operator_profile import OperatorProfile
@@ -16,7 +18,9 @@ from modeling.inputs.topology import Operator, Stream, Topology
 from planner.demand import Demand
 from planner.limits import Limits, RescaleTerms
 from planner.schedule import make_schedule
-from planner.search.cheapest_plan import cheapest_plan
+from planner.search import remembered_plans
+from planner.search.cheapest_plan import cheapest_plan, strongest_plan
+from planner.search.remembered_plans import RememberedPlans
 
 ROUNDING = 1 + 1e-9
 
@@ -41,6 +45,41 @@ def check_cheapest(case: Case, limits: Limits) -> None:
 @given(cases(), st.sampled_from([0.5, 0.85]), st.sampled_from([3, 8, 64]))
 def test_cheapest_plan__is_the_cheapest_of_all(case: Case, bound: float, most: int) -> None:
     check_cheapest(case, Limits(bound, None, most))
+
+
+@settings(max_examples=10)
+@given(cases(), st.sampled_from([3, 8, 64]), st.lists(st.floats(0.0, 2.0), min_size=1, max_size=12))
+def test_remembered_plans__are_those_that_are_worked_out_for_each_load(
+    case: Case, most: int, scales: list[float]
+) -> None:
+    limits = Limits(0.85, None, most)
+    remembered = RememberedPlans(case.topology, case.profiles, limits)
+    for scale in [0.0, 2.0, *scales, *scales]:
+        load = {source: rate * scale for source, rate in case.load_per_s.items()}
+        try:
+            expected = strongest_plan(case.topology, case.profiles, load, limits)[0]
+        except ModelError:
+            with pytest.raises(ModelError):
+                remembered.plan(load)
+        else:
+            assert remembered.plan(load) == expected
+
+
+def test_loads_between_two_of_one_plan__are_not_worked_out_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At 10 ms a tuple and 80 % at most, 81 to 160 tuples a second need 2 instances of b."""
+    topology = Topology("line", tuple(map(Operator, "ab")), (Stream("a", "b"),))
+    profiles = {"a": OperatorProfile("a", 0.0, {"a->b": 1.0}), "b": OperatorProfile("b", 0.01)}
+    worked_out: list[float] = []
+
+    def counted(*args: Any) -> tuple[PhysicalPlan, float]:
+        worked_out.append(args[2]["a"])
+        return strongest_plan(*args)
+
+    monkeypatch.setattr(remembered_plans, "strongest_plan", counted)
+    remembered = RememberedPlans(topology, profiles, Limits(0.8))
+    plans = [remembered.plan({"a": rate}).parallelism["b"] for rate in (81.0, 160.0, 100.0, 120.5, 161.0, 130.0)]
+    assert plans == [2, 2, 2, 2, 3, 2]
+    assert worked_out == [81.0, 160.0, 161.0]
 
 
 @pytest.mark.slow

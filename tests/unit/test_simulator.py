@@ -15,7 +15,7 @@ from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Grouping, Operator, Stream, Topology
 from planner.clock import TraceClock
-from planner.clusters.cluster import Accepted, Failed, Pending, Refusal, Status, Verified
+from planner.clusters.cluster import Accepted, Failed, Pending, Refusal, SourceBacklog, Status, Verified
 from planner.clusters.simulator import SimulatedCluster
 from planner.errors import ClusterError
 
@@ -99,6 +99,17 @@ def test_record__backlog_grows_by_what_is_beyond_capacity(tmp_path: Path) -> Non
     assert record.utilisation["transcribe"] == pytest.approx(np.ones(20))
     # First come, first served: after t seconds 15 · t of 25 · t calls are taken, so the next one came 0.4 · t ago.
     assert record.lag_s[-1] == pytest.approx(0.4 * 1800)
+
+
+def test_backlogs__are_of_now_and_unknown_where_the_truth_is(tmp_path: Path) -> None:
+    simulator, clock = _simulator(tmp_path, _calls_per_s(25.0, np.nan))
+    clock.advance_to(_minute(30) + timedelta(seconds=30))
+    # 10/s more than are managed wait after 1830 s, and the oldest came 0.4 · t ago.
+    assert simulator.backlogs() == {"ingest": SourceBacklog(pytest.approx(18_300.0), pytest.approx(0.4 * 1830))}
+    clock.advance_to(_minute(61))
+    unknown = simulator.backlogs()["ingest"]
+    assert (unknown.tuples, unknown.lag_s) == (None, None)
+    assert unknown.unmeasured == "the simulator's truth does not tell what comes to source 'ingest' now"
 
 
 def test_operator_samples__tell_busy_and_backpressured_time_of_every_instance(tmp_path: Path) -> None:

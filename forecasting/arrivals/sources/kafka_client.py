@@ -108,6 +108,17 @@ class KafkaClient:
         """Offset at which what is kept begins, shape (partitions,)."""
         return self._one(partitions, self._admin_of.OffsetSpec.earliest())
 
+    def committed_offsets(self, group: str, partitions: Sequence[Partition]) -> Int64s:
+        """Offset of the message that the group reads next, by what it committed, shape (partitions,); -1 for none."""
+        if not partitions:
+            return np.empty(0, dtype=np.int64)
+        asked = [self._kafka.TopicPartition(topic, number) for topic, number in partitions]
+        of_group = self._kafka.ConsumerGroupTopicPartitions(group, asked)
+        answers = self._admin.list_consumer_group_offsets([of_group], request_timeout=self._timeout_s)
+        told = self._answer(answers[group], f"group {group!r}").topic_partitions
+        offsets = {(each.topic, each.partition): max(-1, each.offset) for each in told if each.error is None}
+        return np.array([offsets.get(partition, -1) for partition in partitions], dtype=np.int64)
+
     def offsets_at(self, partitions: Sequence[Partition], moments_ms: Iterable[int]) -> tuple[Int64s, Int64s]:
         """The first message stamped at or after each moment: its offset and its stamp in milliseconds since the epoch.
 
@@ -181,6 +192,8 @@ class KafkaClient:
     def _failure(self, what: str, code: str, reason: str) -> HistoryError:
         if self._refused_login():
             remedy = "give the user and password that the brokers know (sasl.username, sasl.password)"
+        elif "GROUP_AUTHORIZATION" in code:
+            remedy = "let this user Describe the group"
         elif "AUTHORIZATION" in code:
             remedy = "let this user Describe and DescribeConfigs the topic"
         elif code == "UNKNOWN_TOPIC_OR_PART":

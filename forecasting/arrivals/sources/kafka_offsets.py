@@ -99,7 +99,7 @@ class KafkaOffsets:
         if not self.topics:
             raise HistoryError(f"{self.place}: no source has a topic; name one per source of the topology")
         for source in self.topics:
-            names = self._topics_of(source)
+            names = self.topics_of(source)
             if not names or not all(names):
                 raise HistoryError(f"{self.place}: source {source!r} has topics {list(names)}; name at least one")
             if len(set(names)) < len(names):
@@ -115,12 +115,19 @@ class KafkaOffsets:
     def place(self) -> str:
         return f"Kafka at {self.servers}"
 
+    def topics_of(self, source: str) -> tuple[str, ...]:
+        names = self.topics[source]
+        return (names,) if isinstance(names, str) else tuple(names)
+
+    def client(self) -> KafkaClient:
+        return KafkaClient(self.servers, self.settings, self.timeout_s, self.place)
+
     def time_types(self) -> dict[str, TimeType]:
         """Who stamps the messages of each topic: with CreateTime, disorder smears counts over windows."""
-        return {name: topic.time_type for name, topic in self._described(self._client()).items()}
+        return {name: topic.time_type for name, topic in self._described(self.client()).items()}
 
     def first_moment(self) -> datetime:
-        client = self._client()
+        client = self.client()
         described = self._described(client)
         no_edges = np.empty(0, dtype=np.int64)
         readings = [list(self._logs(client, self._of(source, described), no_edges).values()) for source in self.topics]
@@ -134,7 +141,7 @@ class KafkaOffsets:
 
     def read(self, start: datetime, end: datetime, window_s: int) -> Arrivals:
         edges_us = window_edges_us(start, end, window_s)
-        client = self._client()
+        client = self.client()
         described = self._described(client)
         for topic in described.values():
             logger.info("%s: topic %s is stamped by %s", self.place, topic.name, topic.time_type)
@@ -147,18 +154,11 @@ class KafkaOffsets:
             sources[source] = SourceArrivals(counts, alive, tallies={"rows_read": counts})
         return Arrivals(start, end, window_s, self.measures, sources)
 
-    def _topics_of(self, source: str) -> tuple[str, ...]:
-        names = self.topics[source]
-        return (names,) if isinstance(names, str) else tuple(names)
-
     def _of(self, source: str, described: Mapping[str, Topic]) -> list[Topic]:
-        return [described[name] for name in self._topics_of(source)]
-
-    def _client(self) -> KafkaClient:
-        return KafkaClient(self.servers, self.settings, self.timeout_s, self.place)
+        return [described[name] for name in self.topics_of(source)]
 
     def _described(self, client: KafkaClient) -> dict[str, Topic]:
-        described = client.topics(sorted({name for source in self.topics for name in self._topics_of(source)}))
+        described = client.topics(sorted({name for source in self.topics for name in self.topics_of(source)}))
         for topic in described.values():
             if topic.compacted and topic.uncompacted_ms == 0:
                 raise HistoryError(

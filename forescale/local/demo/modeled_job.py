@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from forescale.files.atomic import write_whole
+from forescale.local.demo.arrival_schedule import ArrivalSchedule
 from forescale.local.errors import LocalFlinkError
 from forescale.local.flink.example_job import example_job
 from forescale.local.flink.local_cluster import LocalFlink
@@ -17,6 +18,8 @@ from modeling.inputs.operator_profile import OperatorProfile, Profiles
 from modeling.inputs.topology import Grouping, Stream, Topology
 
 MAIN_CLASS = "modeled.ModeledJob"
+TAKEN = "taken"
+"""Folder, in that of a job, of what sources that follow a schedule took in."""
 GROUPINGS = (Grouping.SHUFFLE, Grouping.FIELDS)
 
 _LOGGED = np.dtype([("due_us", ">i8"), ("latency_us", ">i4")])
@@ -27,8 +30,8 @@ class ModeledJob:
     """truth: what each operator really does; service_cv2 is 0 or 1 over a whole number (Erlang services).
 
     keys, skew: different keys of every source's items, by Zipf's law. state_mib: per operator behind a keyed stream.
-    buffer_timeout_s: after which a buffer that is not full is sent; 0 sends each item at once. Raises LocalFlinkError
-    for what the job cannot do.
+    buffer_timeout_s: after which a buffer that is not full is sent; 0 sends each item at once. startup_s: that each
+    instance, but those of sources, takes to open. Raises LocalFlinkError for what the job cannot do.
     """
 
     topology: Topology
@@ -38,6 +41,7 @@ class ModeledJob:
     state_mib: Mapping[str, float] = field(default_factory=dict)
     buffer_timeout_s: float = 0.0
     checkpoint_interval_s: float = 1.0
+    startup_s: float = 0.0
     seed: int = 1
 
     def __post_init__(self) -> None:
@@ -82,7 +86,7 @@ class ModeledJob:
         """What the job is submitted with, but for its folders."""
         operators = ",".join(
             f"{name}:{round(1 / self.truth[name].service_cv2) if self.truth[name].service_cv2 else 0}"
-            f":{self.state_mib.get(name, 0.0):g}"
+            f":{self.state_mib.get(name, 0.0):g}:{1000 * self.startup_s:g}"
             for name in self.topology.order
         )
         streams = ",".join(
@@ -106,13 +110,23 @@ class ModeledJob:
         profile = self.truth[stream.downstream]
         return profile.stream_service_s.get(stream.name, profile.service_s)
 
-    def start(self, flink: LocalFlink, load_per_s: Mapping[str, float]) -> "RunningModeledJob":
-        """Build and submit the job. Raises LocalFlinkError when it cannot be built or does not run."""
+    def start(
+        self,
+        flink: LocalFlink,
+        load_per_s: Mapping[str, float],
+        schedules: Mapping[str, ArrivalSchedule] | None = None,
+    ) -> "RunningModeledJob":
+        """Build and submit the job. schedules: of sources that follow one; the others have a load.
+
+        Raises LocalFlinkError when it cannot be built or does not run.
+        """
         folder = flink.folder / self.name
         folder.mkdir(parents=True, exist_ok=True)
         folders = {"rates": str(folder), "latencies": str(folder)}
         jar = example_job(flink.java, flink.distribution, flink.folder)
         offer(folder, load_per_s)
+        for source, schedule in (schedules or {}).items():
+            schedule.write(folder, source)
         job_id = submit_job(flink.url, jar, {**self.arguments(), **folders}, main_class=MAIN_CLASS)
         return RunningModeledJob(flink.url, job_id, folder)
 
@@ -153,12 +167,17 @@ def offer(folder: Path, load_per_s: Mapping[str, float]) -> None:
 def logged_latencies_s(folder: Path, since_s: float, until_s: float) -> npt.NDArray[np.float64]:
     """Latencies in all logs of a folder, one log for each instance of a sink and each time it was started.
 
-    In the order in which items were due. A record that is half written, at the end of a log, is left out.
+    In the order in which items were due.
     """
-    found = [np.zeros(0, _LOGGED)]
-    for log in sorted(folder.glob("*.latencies")):
-        body = log.read_bytes()
-        items = np.frombuffer(body, _LOGGED, count=len(body) // _LOGGED.itemsize)
-        found.append(items[(items["due_us"] >= since_s * 1e6) & (items["due_us"] < until_s * 1e6)])
-    merged = np.concatenate(found)
+    merged = np.concatenate([np.zeros(0, _LOGGED), *item_logs(folder)])
+    merged = merged[(merged["due_us"] >= since_s * 1e6) & (merged["due_us"] < until_s * 1e6)]
     return np.asarray(merged["latency_us"][np.argsort(merged["due_us"], kind="stable")] / 1e6, dtype=np.float64)
+
+
+def item_logs(folder: Path) -> list[npt.NDArray[np.void]]:
+    """Of each log its items in the order of their end, with `due_us` since the epoch and `latency_us`.
+
+    A record that is half written, at the end of a log, is left out.
+    """
+    bodies = [log.read_bytes() for log in sorted(folder.glob("*.latencies"))]
+    return [np.frombuffer(body, _LOGGED, count=len(body) // _LOGGED.itemsize) for body in bodies]

@@ -11,7 +11,7 @@ from modeling.estimate import Estimate
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.physical_plan import PhysicalPlan
 from planner.lag_record import LagRecord
-from planner.ledger.entries import Outcome
+from planner.ledger.entries import Outcome, ShadowDay
 from planner.scaling_schedule import ScalingSchedule
 
 
@@ -50,7 +50,8 @@ class Decision:
     the model used them; declared: what the topology file says of them. max_utilisation, max_lag_s: what must hold.
     now_estimate, then_estimate: the current and the largest scheduled plan under the planned peak, the latter None
     where nothing is scheduled. links: MLflow run URL per source. states: state of a step in the ledger, per index into
-    the schedule's steps; without one it is proposed.
+    the schedule's steps; without one it is proposed. shadow_days: of a schedule made in shadow mode, those accrued by
+    then, None of any other.
     Raises ReportError where parts belong to different topologies or a step index does not exist.
     """
 
@@ -68,6 +69,7 @@ class Decision:
     links: Mapping[str, str] = field(default_factory=dict)
     states: Mapping[int, str] = field(default_factory=dict)
     outcome: DecisionOutcome | None = None
+    shadow_days: tuple[ShadowDay, ...] | None = None
 
     def __post_init__(self) -> None:
         where = f"report of schedule {self.schedule_id!r} for topology {self.topology!r}"
@@ -89,6 +91,10 @@ class Decision:
     @property
     def topology(self) -> str:
         return self.schedule.topology
+
+    @property
+    def in_shadow(self) -> bool:
+        return self.shadow_days is not None
 
     @property
     def quantile(self) -> float:

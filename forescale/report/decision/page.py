@@ -12,6 +12,7 @@ from forescale.report.decision.instances_figure import instances_figure
 from forescale.report.decision.load_figure import load_figure
 from forescale.report.decision.outcome_table import outcome_sentences, outcome_table
 from forescale.report.decision.plan_tables import alternatives_table, excuses_table, operators_table, steps_table
+from forescale.report.decision.shadow_table import comparison_sentences, shadow_table
 from forescale.report.decision.verdict import headline, sentences
 from forescale.report.kit.page import rendered
 from forescale.report.kit.wording import moment, percent, quantile_name
@@ -32,6 +33,8 @@ def render_report(decision: Decision) -> str:
         sentences=sentences(decision),
         outcome_sentences=outcome_sentences(decision, outcome) if outcome else (),
         outcome_table=outcome_table(decision, outcome) if outcome else None,
+        shadow_sentences=comparison_sentences(decision.shadow_days or ()),
+        shadow_days=shadow_table(decision.shadow_days) if decision.shadow_days else None,
         loads=loads,
         instances=instances,
         steps=steps_table(decision),

@@ -26,12 +26,15 @@ def headline(decision: Decision) -> str:
     """One sentence: what will change."""
     schedule = decision.schedule
     running = f"{count_of(schedule.current.instances, 'instance')}"
+    would = decision.in_shadow
     if not schedule.steps:
-        return f"Hold {decision.topology} at its {running} until {moment(schedule.end)} UTC"
+        hold = "Would hold" if would else "Hold"
+        return f"{hold} {decision.topology} at its {running} until {moment(schedule.end)} UTC"
     sizes = [schedule.current.instances, *(step.plan.instances for step in schedule.steps)]
     way = " → ".join(str(size) for size in sizes) if len(sizes) <= 6 else f"{min(sizes)} to {max(sizes)}"
     times = "once" if len(schedule.steps) == 1 else f"{len(schedule.steps)} times"
-    return f"Rescale {decision.topology} {times} by {moment(schedule.steps[-1].deploy_at)} UTC: {way} instances"
+    rescale = "Would rescale" if would else "Rescale"
+    return f"{rescale} {decision.topology} {times} by {moment(schedule.steps[-1].deploy_at)} UTC: {way} instances"
 
 
 def sentences(decision: Decision) -> tuple[Sentence, ...]:
@@ -113,6 +116,8 @@ def difference(other: Alternative, own_hours: float) -> str:
 
 def _asked(decision: Decision) -> str:
     steps = decision.schedule.steps
+    if decision.in_shadow:
+        return "Nothing: in shadow mode (planning.mode) nothing is deployed; “current” is the plan that would run."
     if not steps:
         return "Nothing: the current plan stays, and the next decision looks again."
     waiting = [step for index, step in enumerate(steps) if decision.state(index) in OPEN_STATES]

@@ -1,8 +1,9 @@
 """Figures of a replay: load, capacity and lag over time, one policy or several; cost against violations."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from math import ceil
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from forescale.report.kit.figure import (
 )
 from forescale.report.kit.traces import line, marks
 from forescale.report.kit.wording import moment, shortened
+from forescale.report.replay.labels import annotation, placed_labels
 from modeling.arrays import Floats
 from planner.replay.scores import Score
 from planner.replay.timeline import Timeline
@@ -27,8 +29,15 @@ from planner.replay.timeline import Timeline
 MAX_BINS = 2000
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#b0568a", "#e69f00", "#56b4e9", "#8c6d31", "#5a5a9c")
 _DASHES = ("solid", "dash", "dot")
-_AROUND = ("top center", "bottom center", "top right", "bottom right")
-"""Names of neighbours in cost do not stand on each other."""
+_LETTER_PX = 7.0
+"""Of a label, about."""
+_WIDE_PX, _NARROW_PX = (540.0, 354.0), (220.0, 314.0)
+"""Of cost against violations, on a desktop and on a phone: the least width of its area, as more moves labels further
+apart, and the height that is left between its margins.
+"""
+_EDGE = 0.06
+"""Room at both ends of an axis, as a share of what lies between."""
+_STEPS = (1.0, 2.0, 5.0)
 _LOAD_FROM = 0.42
 """Share of the height from which on the load is drawn; below it is the lag."""
 
@@ -45,7 +54,7 @@ def timeline_figure(timeline: Timeline, shown: Sequence[str]) -> ReportFigure:
     """
     firsts = {name: timeline.of(name)[0] for name in timeline.policies}
     some = next(iter(firsts.values()))
-    width = ceil(some.minute.size / MAX_BINS)
+    width = math.ceil(some.minute.size / MAX_BINS)
     start, step_ms = _at(float(some.minute[0])), 60_000 * width
     end = _at(float(some.minute[-1]) + 60)
     across: dict[str, Any] = {"x0": plotly_time(start), "dx": step_ms}
@@ -104,54 +113,93 @@ def timeline_figure(timeline: Timeline, shown: Sequence[str]) -> ReportFigure:
     )
 
 
+@dataclass(frozen=True)
+class _Axis:
+    """An axis of logarithms. values: of the points; ticks: where, and what stands there."""
+
+    values: Floats
+    ends: tuple[float, float]
+    ticks: Sequence[tuple[float, str]]
+
+    def px(self, size_px: float) -> list[float]:
+        low, high = self.ends
+        return [float(each) for each in (self.values - low) / (high - low) * size_px]
+
+    @property
+    def layout(self) -> dict[str, Any]:
+        return {
+            "range": list(self.ends),
+            "tickvals": [at for at, _ in self.ticks],
+            "ticktext": [text for _, text in self.ticks],
+            "showgrid": True,
+            "gridcolor": "#e6e6e6",
+            "zeroline": False,
+        }
+
+
+def _axis(values: Sequence[float], steps: Sequence[float], told: Callable[[float], str]) -> _Axis:
+    """Ticks at these steps in each decade; nothing at all stands a decade below the least of the others."""
+    given = np.array(values, dtype=np.float64)
+    some = given[given > 0] if (given > 0).any() else np.array([1.0])
+    none = math.log10(some.min()) - 1
+    at = np.where(given > 0, np.log10(np.where(given > 0, given, 1.0)), none)
+    low, high = float(at.min()), max(float(at.max()), float(at.min()) + 0.3)
+    room = _EDGE * (high - low)
+    decades = range(math.floor(math.log10(some.min())), math.ceil(high) + 1)
+    ticks = [(math.log10(step) + decade, told(step * 10.0**decade)) for decade in decades for step in steps]
+    seen = [(tick, text) for tick, text in ticks if math.log10(some.min()) - room <= tick <= high + room]
+    return _Axis(at, (low - room, high + room), [(none, "none"), *seen] if (given == 0).any() else seen)
+
+
 def pareto_figure(scores: Sequence[Score], policies: Sequence[str]) -> ReportFigure:
-    """Instance-hours against violation minutes; the front joined by a line."""
+    """Instances against violation minutes, both in logarithms; the front joined by a line. Points bear names, on a
+    phone the numbers that the table gives them.
+    """
     looks = look_of(policies)
     plot = go.Figure(layout=bare_layout("share of minutes in violation"))
-    front = sorted((one for one in scores if one.best), key=lambda one: one.mean_instances)
-    joined = line(
-        [one.mean_instances for one in front], [one.violation_share for one in front], "front", "#999999", 1.2
-    )
+    across = _axis([one.mean_instances for one in scores], _STEPS, lambda value: f"{value:g}")
+    up = _axis([one.violation_share for one in scores], (1.0,), lambda value: f"{100 * value:g}%")
+    front = sorted((at for at, one in enumerate(scores) if one.best), key=lambda at: scores[at].mean_instances)
+    joined = line(across.values[front].tolist(), up.values[front].tolist(), "front", "#999999", 1.2)
     plot.add_trace(joined.update(line={"shape": "hv"}, hoverinfo="skip", hovertemplate=None))
-    most = max(one.violation_share for one in scores)
     for at, one in enumerate(scores):
         hover = f"{label(one.policy)}<br>{one.mean_instances:.2f} instances, {one.violation_share:.2%} in violation"
-        point = marks(
-            [one.mean_instances],
-            np.array([one.violation_share]),
-            None,
-            looks[one.policy][0],
-            "circle" if one.best else "circle-open",
-            10,
-            hovertemplate=f"{hover}<extra></extra>",
-        )
         plot.add_trace(
-            point.update(
-                mode="markers+text", text=[label(shortened(one.policy, 24))], textposition=_AROUND[at % len(_AROUND)]
+            marks(
+                [float(across.values[at])],
+                up.values[at : at + 1],
+                None,
+                looks[one.policy][0],
+                "circle" if one.best else "circle-open",
+                10,
+                hovertemplate=f"{hover}<extra></extra>",
             )
         )
     plot.update_layout(
-        hovermode="closest",
-        xaxis={
-            "title": {"text": "instances on average"},
-            "rangemode": "tozero",
-            "showgrid": True,
-            "gridcolor": "#e6e6e6",
-        },
-        # Below zero there is room for names.
-        yaxis={"tickformat": ".1%", "range": [-0.14 * max(most, 1e-4), 1.14 * max(most, 1e-4)], "zeroline": True},
+        hovermode="closest", xaxis={"title": {"text": "instances on average"}} | across.layout, yaxis=up.layout
     )
+    names = [shortened(one.policy, 24) for one in scores]
+    numbers = [str(at) for at in range(1, len(scores) + 1)]
     return ReportFigure(
         title="Cost against violations",
-        description="Each policy by its instances on average and its share of minutes in violation; less is better.",
+        description="Each policy by its instances on average and its share of minutes in violation, both in "
+        "logarithms; less is better.",
         plot=plot,
         key=(
             KeyEntry("on the front: no other has less of one and no more of the other", "point", "#0072b2"),
             KeyEntry("beaten by another in both", "ring", "#0072b2"),
+            KeyEntry("on a phone: numbers as in the table", "tick", "#999999"),
         ),
-        wide=look(420, 76, 10, bottom=56),
-        narrow=look(380, 56, 4, bottom=56),
+        wide=look(420, 76, 10, bottom=56) | {"annotations": _labels(across, up, names, _WIDE_PX)},
+        narrow=look(380, 66, 4, bottom=56) | {"annotations": _labels(across, up, numbers, _NARROW_PX)},
     )
+
+
+def _labels(across: _Axis, up: _Axis, texts: Sequence[str], area_px: tuple[float, float]) -> list[Mapping[str, object]]:
+    points_px = list(zip(across.px(area_px[0]), up.px(area_px[1]), strict=True))
+    places = placed_labels(points_px, [_LETTER_PX * len(text) + 4 for text in texts], area_px)
+    points = zip(across.values.tolist(), up.values.tolist(), texts, places, strict=True)
+    return [annotation(x, y, label(text), place) for x, y, text, place in points]
 
 
 def _binned(values: Floats, width: int, of: np.ufunc) -> Floats:

@@ -6,15 +6,17 @@ from forescale.report.kit.page import rendered
 from forescale.report.kit.table import Cell, Sentence, Table, numbers, texts
 from forescale.report.kit.wording import count_of, duration
 from forescale.report.replay.figures import pareto_figure, timeline_figure
-from planner.replay.scores import Score, scores
+from forescale.report.replay.score_columns import DIFFERENCE_COLUMNS, difference_cells, further_columns
+from planner.replay.contest import ALL_KNOWING
+from planner.replay.scores import Score, differences, scores
 from planner.replay.timeline import Timeline
 
-AT_FIRST = ("planner", "flink-autoscaler", "static-peak", "hindsight")
+AT_FIRST = ("planner", "horizon", "flink-autoscaler", "static-peak", "hindsight")
 """Policies that are drawn before anybody asks for others, where they were replayed."""
 
 
-def render_replay_page(timeline: Timeline) -> str:
-    """The whole page. The same timeline gives the same text."""
+def render_replay_page(timeline: Timeline, against: str | None = None) -> str:
+    """The whole page. The same timeline gives the same text. against: the policy that the others are held against."""
     found = scores(timeline)
     shown = [name for name in AT_FIRST if name in timeline.policies] or list(timeline.policies[:3])
     over_time, pareto = timeline_figure(timeline, shown), pareto_figure(found, timeline.policies)
@@ -28,12 +30,20 @@ def render_replay_page(timeline: Timeline) -> str:
         pareto=pareto,
         over_time=over_time,
         scores=_table(found),
+        against=against,
+        differences=None if against is None else _difference_table(timeline, against),
     )
 
 
 def _headline(found: Sequence[Score]) -> str:
-    able = [one for one in found if one.policy not in ("hindsight", "planner-perfect")]
-    least = min(able or found, key=lambda one: (one.violation_minutes, one.instance_hours))
+    able = [one for one in found if one.policy not in ALL_KNOWING] or list(found)
+    if able[0].budget.asked and (within := [one for one in able if not one.budget.overdrawn]):
+        cheapest = min(within, key=lambda one: one.instance_hours)
+        return (
+            f"{cheapest.policy} is the cheapest within the violations that are allowed, with "
+            f"{cheapest.mean_instances:.1f} instances on average and {cheapest.violation_share:.2%} of all minutes"
+        )
+    least = min(able, key=lambda one: (one.violation_minutes, one.instance_hours))
     return (
         f"{least.policy} has the fewest violations, {least.violation_share:.2%} of all minutes, with "
         f"{least.mean_instances:.1f} instances on average"
@@ -44,18 +54,24 @@ def _sentences(timeline: Timeline, found: Sequence[Score]) -> list[Sentence]:
     one = found[0]
     span = f"{one.days:.3g} days under each of {count_of(one.seeds, 'seed')}"
     late = f"a violation is a minute with more than {duration(timeline.max_lag_s)} of lag"
+    if timeline.allowed_share:
+        late += f", and {timeline.allowed_share:.2%} of all minutes may be one"
     return [Sentence("Replayed", f"{span}; {late}."), *(Sentence("Note", note) for note in timeline.notes)]
 
 
 def _table(found: Sequence[Score]) -> Table:
+    further = further_columns(found)
     columns = (
+        *numbers("no."),
         *texts("policy"),
         *numbers(
             "instances", "instance-hours", "violations", "minutes", "lag p99", "longest recovery", "rescales a day"
         ),
+        *numbers(*(name for name, _ in further)),
     )
     rows = tuple(
         (
+            Cell(str(at + 1)),
             Cell(one.policy, strong=one.best),
             Cell(f"{one.mean_instances:.2f}"),
             Cell(f"{one.instance_hours:,.0f}"),
@@ -64,7 +80,16 @@ def _table(found: Sequence[Score]) -> Table:
             Cell(duration(one.lag_p99_s)),
             Cell("–" if one.recovery_longest_s is None else duration(one.recovery_longest_s)),
             Cell(f"{one.rescales_per_day:.1f}"),
+            *(Cell(cells[at]) for _, cells in further),
         )
-        for one in found
+        for at, one in enumerate(found)
     )
     return Table(columns, rows)
+
+
+def _difference_table(timeline: Timeline, against: str) -> Table | None:
+    found = [difference_cells(one) for one in differences(timeline, against)]
+    name, *others = DIFFERENCE_COLUMNS
+    return (
+        Table((*texts(name), *numbers(*others)), tuple(tuple(map(Cell, cells)) for cells in found)) if found else None
+    )

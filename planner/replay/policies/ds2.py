@@ -5,15 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from planner.errors import PlanError
-from planner.replay.policies.true_rates import (
-    MINUTE_S,
-    output_ratios,
-    records_in_per_s,
-    target_rates_per_s,
-    true_rate_per_s,
-    whole_minutes,
-)
+from planner.replay.policies.true_rates import MINUTE_S, output_ratios, records_in_per_s, whole_minutes
 from planner.replay.policy import Decision, Measured, Seen
+from planner.true_rates import target_rates_per_s, true_rate_per_s
 
 _ROUNDING = 1e-9
 

@@ -11,14 +11,9 @@ import numpy as np
 
 from modeling.inputs.topology import Grouping
 from planner.errors import PlanError
-from planner.replay.policies.true_rates import (
-    MINUTE_S,
-    records_in_per_s,
-    target_rates_per_s,
-    true_rate_per_s,
-    whole_minutes,
-)
+from planner.replay.policies.true_rates import MINUTE_S, records_in_per_s, whole_minutes
 from planner.replay.policy import Decision, Measured, Seen
+from planner.true_rates import target_rates_per_s, true_rate_per_s
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
-from planner.demand import demand
+from forecasting.forecast import Forecast
+from planner.demand import Demand, demand
 from planner.errors import PlanError
 from planner.replay.forecasts import Forecasts
 from planner.replay.need import Need
@@ -23,14 +24,16 @@ class ForecastOnly:
     def __init__(self, need: Need, forecasts: Forecasts, ahead_s: float, slot_s: int, quantile: float) -> None:
         self._need, self._forecasts, self._ahead_s = need, forecasts, ahead_s
         self._slot_s, self._quantile = slot_s, quantile
+        self._newest: tuple[Mapping[str, Forecast], Demand] | None = None
 
     def decide(self, seen: Seen) -> Decision | None:
         forecasts = self._forecasts.at(seen.at_s)
         if not forecasts:
             return None
         try:
-            wanted = demand(forecasts, slot_s=self._slot_s, quantile=self._quantile)
-            wanted = wanted.still_to_come(datetime.fromtimestamp(seen.at_s, UTC))
+            if self._newest is None or self._newest[0] is not forecasts:
+                self._newest = forecasts, demand(forecasts, slot_s=self._slot_s, quantile=self._quantile)
+            wanted = self._newest[1].still_to_come(datetime.fromtimestamp(seen.at_s, UTC))
         except PlanError:
             return None
         # What runs now must carry the slot that runs, and the one that begins before a change would be done.

@@ -51,7 +51,7 @@ def seen(tmp_path_factory):
 
 def test_dag_files__are_read_without_error(seen):
     assert seen["errors"] == {}
-    assert seen["serialised"] == ["aggregate", "deploy", "forecast", "plan", "record"]
+    assert seen["serialised"] == ["aggregate", "deploy", "forecast", "guard", "plan", "record", "shadow"]
 
 
 def test_dag_files__load_nothing_heavy(seen):
@@ -75,9 +75,11 @@ def test_aggregate__takes_the_one_slot_for_spark(seen):
     assert seen["pools"] == {"topologies": "default_pool", "aggregate": "spark"}
 
 
-def test_record__alone_waits_to_be_turned_on(seen):
-    assert seen["paused"] == ["record"]
+def test_guard_record_and_shadow__wait_to_be_turned_on(seen):
+    assert seen["paused"] == ["guard", "record", "shadow"]
+    assert seen["tasks"]["guard"] == {"topologies": ["guard"], "guard": []}
     assert seen["tasks"]["record"] == {"topologies": ["record"], "record": []}
+    assert seen["tasks"]["shadow"] == {"topologies": ["observe"], "observe": []}
 
 
 def test_plan__asks_before_it_creates_deploy_runs(seen):

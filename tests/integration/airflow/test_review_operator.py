@@ -1,10 +1,21 @@
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
+from forescale.codec import handed_over, taken_over
 from forescale.jobs.plan import PlannedSchedule, PlannedStep
-from forescale.orchestration.review_operator import APPROVE, UNDECIDED, VETO, Answer, answer_of, body, time_to_answer
+from forescale.orchestration.review_operator import (
+    APPROVE,
+    UNDECIDED,
+    VETO,
+    Answer,
+    ReviewSchedule,
+    answer_of,
+    body,
+    time_to_answer,
+)
 
 pytestmark = pytest.mark.airflow
 
@@ -49,3 +60,11 @@ def test_time_to_answer__is_never_nothing_nor_more_than_a_day():
 
 def test_body__shows_the_summary_and_where_the_report_is():
     assert body(SCHEDULE) == "Two plans.\n\nReport: `/reports/s1.html`"
+
+
+@pytest.mark.parametrize("review", ["true", "false"])
+def test_a_shadow_schedule__is_asked_of_nobody_and_never_approved(monkeypatch, review):
+    monkeypatch.setenv("FORESCALE_REVIEW", review)
+    asked = ReviewSchedule(task_id="review", schedule=handed_over(replace(SCHEDULE, shadow=True)))
+    answer = taken_over(Answer, asked.execute({}))
+    assert (answer.approve, answer.why) == (None, "shadow mode (planning.mode): nothing is deployed")

@@ -12,7 +12,7 @@ from forescale.local.flink.java import find_java
 from forescale.local.flink.local_cluster import LocalFlink, local_flink
 from planner.clusters.flink import FlinkCluster
 
-SLOTS = 8
+SLOTS = 16  # Flink keeps the slots that a job no longer needs for a minute: those of three jobs are free
 JOB = WordCount(name="word-count-under-test")
 
 

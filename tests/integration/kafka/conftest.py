@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 from kafka_broker import KafkaBroker, KafkaBrokerError, kafka_broker, kafka_jars
+from kafka_messages import Messages
 
 
 @pytest.fixture(scope="package")
@@ -18,3 +19,8 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
         pytest.skip(str(error))
     with kafka_broker(tmp_path_factory.mktemp("kafka")) as running:
         yield running
+
+
+@pytest.fixture
+def messages(broker: KafkaBroker) -> Messages:
+    return Messages(broker)

@@ -1,27 +1,18 @@
-"""Arrivals from the offsets of a real broker. One file, so that all of it shares one broker."""
+"""Arrivals from the offsets of a real broker."""
 
 import socket
 import threading
 import time
-import uuid
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pytest
-from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
-from confluent_kafka.admin import (
-    AclBinding,
-    AclOperation,
-    AclPermissionType,
-    AdminClient,
-    NewPartitions,
-    NewTopic,
-    ResourcePatternType,
-    ResourceType,
-)
+from confluent_kafka import Producer
+from confluent_kafka.admin import AclOperation
 from contract.arrival_source_contract import SECRET, ArrivalSourceContract, KnownArrivals
 from kafka_broker import PASSWORD, USER, KafkaBroker
+from kafka_messages import Messages
 
 from forecasting.arrivals.arrival_source import Arrivals
 from forecasting.arrivals.coverage import status_codes
@@ -34,73 +25,6 @@ from forecasting.errors import HistoryError
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]
 
 MINUTE = timedelta(minutes=1)
-
-
-class Messages:
-    """Topics of their own for a test, and messages in them with the stamps that it wants."""
-
-    def __init__(self, broker: KafkaBroker) -> None:
-        self.broker = broker
-        self.admin = AdminClient({"bootstrap.servers": broker.servers})
-
-    def topic(self, partitions: int = 1, **settings: str) -> str:
-        name = f"orders-{uuid.uuid4().hex[:8]}"
-        config = {key.replace("_", "."): value for key, value in settings.items()}
-        self.admin.create_topics([NewTopic(name, partitions, 1, config=config)])[name].result(30)
-        return name
-
-    def send(self, topic: str, stamps: Iterable[datetime], partition: int = 0, key: str | None = None) -> None:
-        """One message per stamp, in that order, and not before all are there."""
-        producer = Producer({"bootstrap.servers": self.broker.servers})  # a new one knows of new partitions
-        for stamp in stamps:
-            producer.produce(topic, b"x", key=key, partition=partition, timestamp=to_us(stamp) // 1000)
-        assert producer.flush(30) == 0
-
-    def add_partitions(self, topic: str, total: int) -> None:
-        self.admin.create_partitions([NewPartitions(topic, total)])[topic].result(30)
-
-    def delete_before(self, topic: str, partition: int, offset: int) -> None:
-        partitions = [TopicPartition(topic, partition, offset)]
-        for future in self.admin.delete_records(partitions).values():
-            future.result(30)
-
-    def deny(self, topic: str, user: str, operation: AclOperation) -> None:
-        who, anywhere = f"User:{user}", ResourcePatternType.LITERAL
-        denied = AclBinding(ResourceType.TOPIC, topic, anywhere, who, "*", operation, AclPermissionType.DENY)
-        for future in self.admin.create_acls([denied]).values():
-            future.result(30)
-
-    def first_kept(self, topic: str) -> int:
-        """Offset of the first message of partition 0 that is still there."""
-        return int(self._client().offsets_at([(topic, 0)], [0])[0][0, 0])
-
-    def begin(self, topic: str) -> int:
-        return int(self._client().begin_offsets([(topic, 0)])[0])
-
-    def stamps(self, topic: str, partitions: int) -> list[int]:
-        """Stamps in milliseconds of all messages, by reading them: what the source under test does not do."""
-        settings = {"bootstrap.servers": self.broker.servers, "group.id": "truth", "enable.partition.eof": True}
-        consumer = Consumer(settings)
-        consumer.assign([TopicPartition(topic, number, 0) for number in range(partitions)])
-        found, ended = [], 0
-        while ended < partitions:
-            message = consumer.poll(10)
-            assert message is not None
-            if error := message.error():
-                # The end of a partition is told as an error too; of others the consumer tries again by itself.
-                ended += error.code() == KafkaError._PARTITION_EOF
-            else:
-                found.append(message.timestamp()[1])
-        consumer.close()
-        return found
-
-    def _client(self) -> KafkaClient:
-        return KafkaClient(self.broker.servers, {}, 10.0, "the tests' broker")
-
-
-@pytest.fixture
-def messages(broker: KafkaBroker) -> Messages:
-    return Messages(broker)
 
 
 @pytest.fixture

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 from browser_wait import wait_until
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from screen_sizes import DESKTOP
 
 from forescale.files.atomic import write_whole
 from forescale.report.decision.decision import Decision
@@ -44,6 +45,14 @@ def browser() -> Iterator[Browser]:
         launched = playwright.chromium.launch(executable_path=chromium, args=CHROMIUM_ARGS)
         yield launched
         launched.close()
+
+
+@pytest.fixture
+def context(browser: Browser) -> Iterator[BrowserContext]:
+    """As wide as a desktop, with the network cut."""
+    opened = browser.new_context(viewport={"width": DESKTOP[0], "height": DESKTOP[1]}, offline=True)
+    yield opened
+    opened.close()
 
 
 @pytest.fixture

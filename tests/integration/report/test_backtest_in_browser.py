@@ -1,12 +1,12 @@
 """The page of a replayed trace in a real browser, with the network cut."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from browser_wait import wait_until
-from playwright.sync_api import Browser, BrowserContext, Page
+from playwright.sync_api import BrowserContext, Page
 from sample_replay import replayed_trace
+from screen_sizes import DESKTOP, PHONE
 
 from forescale.files.atomic import write_whole
 from forescale.report.forecasts.backtest_page import ReplayedTrace, render_backtest_page
@@ -14,15 +14,7 @@ from forescale.report.forecasts.backtest_page import ReplayedTrace, render_backt
 pytestmark = pytest.mark.browser
 
 FITS = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
-DESKTOP, PHONE = (1280, 900), (360, 740)
 HOSTILE = "</script><script>document.title='taken'</script><img src=x onerror=\"document.title='taken'\">"
-
-
-@pytest.fixture
-def context(browser: Browser) -> Iterator[BrowserContext]:
-    opened = browser.new_context(viewport={"width": DESKTOP[0], "height": DESKTOP[1]}, offline=True)
-    yield opened
-    opened.close()
 
 
 def open_page(context: BrowserContext, folder: Path, trace: ReplayedTrace) -> tuple[Page, list[str]]:

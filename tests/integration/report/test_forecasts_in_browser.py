@@ -1,6 +1,6 @@
 """The pages on forecasts in a real browser, with the network cut, on a desktop and on a phone."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,7 +10,8 @@ import pytest
 from arrival_series import web_requests, with_gaps
 from browser_wait import wait_until
 from past_forecasts import hourly
-from playwright.sync_api import Browser, BrowserContext, Page
+from playwright.sync_api import BrowserContext, Page
+from screen_sizes import DESKTOP, PHONE
 
 from forecasting.drift import Drift
 from forecasting.forecast import QUANTILES
@@ -24,7 +25,6 @@ from forescale.report.forecasts.forecast_report import ForecastReport
 pytestmark = pytest.mark.browser
 
 FITS = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
-DESKTOP, PHONE = (1280, 900), (360, 740)
 HOSTILE = "</script><script>document.title='taken'</script><img src=x onerror=\"document.title='taken'\">"
 LONG = "a" * 300
 HORIZONS_S = (900, 3600, 21600, 86400)
@@ -49,13 +49,6 @@ REPORTS: dict[str, Callable[[], ForecastReport]] = {
         **vars(judged_forecasts(hourly(web_requests(days=4), 6, HORIZONS_S, ahead=1), None))
     ),
 }
-
-
-@pytest.fixture
-def context(browser: Browser) -> Iterator[BrowserContext]:
-    opened = browser.new_context(viewport={"width": DESKTOP[0], "height": DESKTOP[1]}, offline=True)
-    yield opened
-    opened.close()
 
 
 def open_page(context: BrowserContext, path: Path) -> tuple[Page, list[str]]:

@@ -1,13 +1,14 @@
 """The page of a history in a real browser, with the network cut."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 
 import numpy as np
 import pytest
 from browser_wait import wait_until
-from playwright.sync_api import Browser, BrowserContext, Page
+from playwright.sync_api import BrowserContext, Page
+from screen_sizes import DESKTOP, PHONE
 from shop_history import MONDAY, NAME, Count, write_shop
 
 from forecasting.arrivals.rows import history_rows
@@ -20,16 +21,8 @@ from forescale.report.history.history_page import render_history_page
 pytestmark = pytest.mark.browser
 
 FITS = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
-DESKTOP, PHONE = (1280, 900), (360, 740)
 HOSTILE = "</script><script>document.title='taken'</script><img src=x onerror=\"document.title='taken'\">"
 LONG = "a" * 300
-
-
-@pytest.fixture
-def context(browser: Browser) -> Iterator[BrowserContext]:
-    opened = browser.new_context(viewport={"width": DESKTOP[0], "height": DESKTOP[1]}, offline=True)
-    yield opened
-    opened.close()
 
 
 def open_page(context: BrowserContext, home: Path, topology: str = NAME) -> tuple[Page, list[str]]:

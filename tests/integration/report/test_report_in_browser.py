@@ -6,12 +6,12 @@ from dataclasses import replace
 import pytest
 from browser_wait import wait_until
 from sample_decision import SOURCE, hold_decision, outcome, sample_decision
+from screen_sizes import DESKTOP, PHONE
 
 from forescale.report.decision.decision import Decision
 
 pytestmark = pytest.mark.browser
 
-DESKTOP, PHONE = (1280, 900), (360, 740)
 DECISIONS: dict[str, Callable[[], Decision]] = {
     "rescales": sample_decision,
     "hold": hold_decision,

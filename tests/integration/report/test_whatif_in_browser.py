@@ -1,14 +1,14 @@
 """The page of evaluated plans in a real browser, with the network cut."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from browser_wait import wait_until
-from playwright.sync_api import Browser, BrowserContext, Page
+from playwright.sync_api import BrowserContext, Page
 from sample_whatif import SIZED, what_if
+from screen_sizes import DESKTOP, PHONE
 
 from forescale.files.atomic import write_whole
 from forescale.report.whatif.page import render_whatif_page
@@ -17,15 +17,7 @@ from forescale.report.whatif.whatif import WhatIf
 pytestmark = pytest.mark.browser
 
 FITS = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
-DESKTOP, PHONE = (1280, 900), (360, 740)
 HOSTILE = "</script><script>document.title='taken'</script><img src=x onerror=\"document.title='taken'\">"
-
-
-@pytest.fixture
-def context(browser: Browser) -> Iterator[BrowserContext]:
-    opened = browser.new_context(viewport={"width": DESKTOP[0], "height": DESKTOP[1]}, offline=True)
-    yield opened
-    opened.close()
 
 
 def open_page(context: BrowserContext, folder: Path, whatif: WhatIf, figures: int) -> tuple[Page, list[str]]:

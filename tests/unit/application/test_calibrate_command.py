@@ -287,6 +287,17 @@ def test_job__leaves_the_file_where_no_sample_is_of_use(topology: Path) -> None:
     assert path.read_bytes() == before
 
 
+def test_known_profiles__take_state_that_was_never_measured_from_the_file(topology: Path) -> None:
+    body = yaml.safe_load(topology.read_text())
+    body["operators"]["lines"]["state_gib"] = 4
+    topology.write_text(yaml.safe_dump(body))
+    config = read_topology_file(topology)
+    assert known_profiles(config, {})["lines"].state_gib == 4
+    assert known_profiles(config, {"lines": OperatorProfile("lines", 0.009, samples=3)})["lines"].state_gib == 4
+    measured = OperatorProfile("lines", 0.009, samples=3, state_gib=2, intervals={"state_gib": (1.9, 2.1)})
+    assert known_profiles(config, {"lines": measured})["lines"].state_gib == 2
+
+
 def test_known_profiles__take_a_service_time_that_was_never_measured_from_the_file(topology: Path) -> None:
     config = read_topology_file(topology)
     # Sampled for what it gives out, under an earlier file that said 9 ms of it.

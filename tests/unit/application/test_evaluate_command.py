@@ -1,11 +1,12 @@
 """`forescale evaluate` with a site, a running plan and a forecast."""
 
 import json
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 import numpy as np
 import pytest
+from pair_forecast import pair_forecast
 
 from forecasting.arrivals.arrival_source import Arrivals, Measures, SourceArrivals
 from forecasting.arrivals.store import write_history
@@ -357,22 +358,5 @@ def test_a_site_file__that_cannot_be_is_refused_by_field(
 
 
 def _forecast() -> Forecast:
-    """Two steps of five minutes; the peak's p50 is 100/s and its p95 150/s."""
-    quantiles = (0.5, 0.9, 0.95, 0.99)
-    peak = np.array([100.0, 140.0, 150.0, 200.0])
-    return Forecast(
-        issued_at=datetime(2026, 3, 2, 8, tzinfo=UTC),
-        topology="pair",
-        source="read",
-        start=datetime(2026, 3, 2, 8, tzinfo=UTC),
-        step_s=300,
-        quantiles=quantiles,
-        rate_per_s=np.tile(peak, (2, 1)),
-        peak_per_s={600: peak},
-        paths_per_s=np.repeat(np.linspace(50, 200, 200), 2).reshape(200, 2),
-        forecaster={600: "persistence"},
-        trained_from=datetime(2026, 3, 1, tzinfo=UTC),
-        trained_to=datetime(2026, 3, 2, 8, tzinfo=UTC),
-        history_digest="",
-        seed=7,
-    )
+    """The peak's p50 is 100/s and its p95 150/s."""
+    return pair_forecast([100.0, 140.0, 150.0, 200.0], np.linspace(50, 200, 200))

@@ -3,8 +3,10 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,8 +14,9 @@ import pytest
 from forescale.cli.main import main
 from forescale.codec import taken_over
 from forescale.files.file_error import FileError
-from forescale.jobs.replay import ReplayedPolicies
+from forescale.jobs.replay import ReplayedPolicies, ReplayRequest, replay
 from forescale.jobs.replay_gate import Bounds, worse_than
+from forescale.settings import Settings
 from planner.replay.timeline import decisions_path, read_timeline
 
 TOPOLOGY = """
@@ -31,6 +34,8 @@ CHEAP = "static-peak,static-half,cron,hpa-70,dhalion,hindsight"
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("FORESCALE_HOME", str(tmp_path / "home"))
+    # Nobody listens there.
+    monkeypatch.setenv("FORESCALE_MLFLOW_URI", "http://me:s3cret@127.0.0.1:9")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "calls.yaml").write_text(TOPOLOGY)
     return tmp_path
@@ -74,6 +79,10 @@ def test_policies__are_scored_side_by_side_and_the_timeline_kept(
     assert "service times are as the topology file declares them; nothing of it was measured" in told["notes"]
     timeline = read_timeline(folder / "t.parquet")
     assert set(timeline.policies) == set(by_name)
+    # Tracking was away: that costs a note, in which the password does not stand.
+    assert told["run_id"] == ""
+    assert "the replay is not in MLflow: MLflow at http://127.0.0.1:9 does not answer" in told["notes"][-1]
+    assert "s3cret" not in json.dumps(told)
     assert decisions_path(folder / "t.parquet").exists()
 
 
@@ -81,11 +90,15 @@ def test_policies__are_scored_side_by_side_and_the_timeline_kept(
 def test_a_table__tells_cost_and_violations_together(folder: Path) -> None:
     trace = _trace(folder / "trace.csv")
     command = Path(sys.executable).with_name("forescale")
-    options = ["--policies", "static-peak,static-half", "--seeds", "2", "--workers", "2"]
+    options = ["--policies", "static-peak,static-half", "--seeds", "2", "--workers", "2", "--allow", ".01"]
+    options += ["--against", "static-peak"]
     asked = [command, "replay", trace, "--topology", "calls.yaml", *options]
     done = subprocess.run(asked, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "violation: lag > 120 s" in done.stdout
+    assert "allowed in 1.00% of the minutes" in done.stdout
+    assert "overdrawn" in done.stdout
+    assert "less static-peak, mean over paired seeds" in done.stdout
     assert "static-half" in done.stdout
     assert "windows of 300 s" in done.stdout
 
@@ -118,6 +131,15 @@ def test_a_trace_that_is_none__is_refused_in_a_line(
     ("options", "reason"),
     [
         (["--policies", "best"], "--policies names 'best'; known are static-peak"),
+        (["--policies", "cron", "--against", "planner"], "--against 'planner' is not replayed; name one of cron"),
+        (["--allow", "2"], "--allow 2; give a share"),
+        (["--error", "-1"], "--error -1; give a finite number of at least 0"),
+        (["--noise", "nan"], "--noise nan"),
+        (["--failures-every", "60"], "--failures-every 60; give a finite number of at least 600"),
+        (["--slow-every", "0"], "--slow-every 0"),
+        (["--key-drift", "1.5"], "--key-drift 1.5; give a finite number of between 0 and 1"),
+        (["--restore-s-per-gib", "-1"], "--restore-s-per-gib -1"),
+        (["--site", "none.yaml"], "site file none.yaml does not exist"),
         (["--downtime", "-1"], "--downtime -1"),
         (["--target-lag", "0"], "--target-lag 0"),
         (["--from", "2030-01-01"], "nothing is left to replay"),
@@ -130,6 +152,41 @@ def test_options_that_cannot_be__are_refused_in_a_line(
     trace = _trace(folder / "trace.csv")
     assert _run("replay", str(trace), "--topology", "calls.yaml", *options) != 0
     assert reason in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_reality__differs_from_what_is_believed_where_options_ask_for_it(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trace = _trace(folder / "trace.csv")
+    stateful = TOPOLOGY.replace("{service_s: 0.1}", "{service_s: 0.1, state_gib: 6}")
+    (folder / "calls.yaml").write_text(stateful)
+    (folder / "site.yaml").write_text("checkpoints: {interval_s: 60, duration_s: 5}\nrescale: {restart_s: 30}\n")
+    asked = ["replay", str(trace), "--topology", "calls.yaml", "--policies", "cron", "--json"]
+
+    def told(*options: str) -> tuple[dict[str, Any], dict[str, Any]]:
+        assert _run(*asked, *options) == 0
+        answer = json.loads(capsys.readouterr().out)
+        return answer, answer["scores"][0]
+
+    calm, score = told()
+    assert "6 GiB of state cost nothing at a rescale: give --restore-s-per-gib or --site" in calm["notes"]
+    rescales = score["rescales_per_day"]
+    assert score["downtime_minutes"] == pytest.approx(rescales)
+    # Each rescale reads 6 GiB again, at 10 s each: twice as long.
+    answer, score = told("--restore-s-per-gib", "10")
+    assert score["downtime_minutes"] == pytest.approx(2 * rescales)
+    assert (answer["terms"]["restore_s_per_gib"], answer["terms"]["state_gib"]) == (10, 6)
+    # As much as the site file tells, which also goes back to checkpoints.
+    answer, score = told("--site", "site.yaml")
+    assert score["downtime_minutes"] == pytest.approx(2 * rescales)
+    assert answer["terms"]["checkpoints"]["interval_s"] == 60
+    # Failures begin downtimes, too; about one in two hours.
+    answer, score = told("--failures-every", "7200", "--noise", ".1", "--slow-every", "3600", "--key-drift", ".5")
+    assert score["downtime_minutes"] > rescales + 4
+    assert answer["terms"]["deviations"] == {
+        "error": 0.0, "noise": 0.1, "failures_every_s": 7200.0, "slow_every_s": 3600.0, "key_drift": 0.5,
+    }  # fmt: skip
 
 
 @pytest.mark.slow
@@ -162,9 +219,15 @@ def test_the_gate__lets_pass_what_is_no_worse_and_says_what_is(
 
     def worse(kept: object) -> list[str]:
         baseline.write_text(json.dumps(kept))
-        return worse_than(done, answer, baseline, Bounds())
+        return worse_than(done, answer, asked[5].split(","), baseline, Bounds())
 
     assert worse(answer) == []
+    half = replace(done, scores=tuple(score for score in done.scores if score.policy == "static-half"))
+    assert worse_than(half, answer, ["static-peak", "static-half"], baseline, Bounds()) == [
+        "static-peak: replayed with 0 of 1 seeds; see the notes"
+    ]
+    with pytest.raises(FileError, match="--gate-cost nan; give a finite number"):
+        worse_than(done, answer, [], baseline, Bounds(cost=float("nan")))
     cheaper = [score | {"instance_hours": score["instance_hours"] / 1.1} for score in answer["scores"]]
     assert len(worse(answer | {"scores": cheaper})) == 2
     assert "10.0% more than" in worse(answer | {"scores": cheaper})[0]
@@ -173,14 +236,46 @@ def test_the_gate__lets_pass_what_is_no_worse_and_says_what_is(
     assert [text.split(":")[0] for text in worse(answer | {"scores": better})] == ["static-half"]
     for kept, reason in (
         (answer | {"max_lag_s": 5}, "has max_lag_s 5, this replay 120"),
+        (answer | {"terms": answer["terms"] | {"lead_s": 5, "seeds": 9}}, "lead_s 5, this replay 300.0; seeds 9, this"),
+        (answer | {"terms": answer["terms"] | {"downtime_s": 5}}, "has downtime_s 5, this replay 60"),
+        (answer | {"terms": answer["terms"] | {"scale": 5}}, "has scale 5, this replay 1"),
+        (answer | {"terms": answer["terms"] | {"allow": 0.5}}, "has allow 0.5, this replay 0"),
+        (answer | {"terms": answer["terms"] | {"arrivals": "others"}}, "has arrivals others, this replay"),
+        (answer | {"terms": answer["terms"] | {"profiles": "others"}}, "has profiles others, this replay"),
+        (answer | {"scores": [score | {"seeds": 0} for score in answer["scores"]]}, "with 0 of 1 seeds"),
+        (answer | {"scores": [score | {"instance_hours": float("nan")} for score in answer["scores"]]}, "is no answer"),
+        (answer | {"terms": answer["terms"] | {"deviations": {"error": 0.2}}}, "has error 0.2, this replay 0"),
+        ({name: answer[name] for name in answer if name != "terms"}, "is no answer of `forescale replay"),
         (answer | {"scores": cheaper[:1]}, "lacks policy"),
         ([], "is no answer of `forescale replay"),
     ):
         with pytest.raises(FileError, match=reason):
             worse(kept)
     with pytest.raises(FileError, match="does not exist"):
-        worse_than(done, answer, folder / "none.json", Bounds())
+        worse_than(done, answer, [], folder / "none.json", Bounds())
 
     baseline.write_text(json.dumps(answer | {"scores": cheaper}))
     assert _run(*asked, "--gate", str(baseline)) == 1
     assert len(json.loads(capsys.readouterr().out)["worse"]) == 2
+
+
+def test_what_was_replayed__is_not_replayed_again_unless_something_changed_or_it_is_asked_for(folder: Path) -> None:
+    _trace(folder / "trace.csv", days=0.5)
+
+    def told(*policies: str, **others: object) -> list[str]:
+        heard: list[str] = []
+        request = ReplayRequest("calls.yaml", folder / "t.parquet", folder / "trace.csv", policies, workers=1)
+        replay(Settings(), replace(request, **others), progress=heard.append)  # type: ignore[arg-type]
+        return [text.split(",")[0] for text in heard]
+
+    assert told("static-half") == ["replayed static-half with seed 0"]
+    half = read_timeline(folder / "t.parquet").tracks[0]
+    # As after an interruption: one of the two is done.
+    assert told("static-half", "static-peak") == ["replayed static-peak with seed 0"]
+    again = read_timeline(folder / "t.parquet")
+    assert again.policies == ("static-half", "static-peak")
+    assert np.array_equal(again.tracks[0].lag_s, half.lag_s)
+    assert told("static-half", downtime_s=61.0) == ["replayed static-half with seed 0"]
+    assert told("static-half", scale=1.5) == ["replayed static-half with seed 0"]
+    assert told("static-half") == []
+    assert told("static-half", anew=True) == ["replayed static-half with seed 0"]

@@ -38,8 +38,8 @@ def log(folder: Path, name: str, *items: tuple[int, int], torn: bytes = b"") -> 
 def test_arguments__write_operators_in_order_and_streams_with_their_service_times() -> None:
     told = ModeledJob(TOPOLOGY, TRUTH, state_mib={"settle": 12.5}, buffer_timeout_s=0.005).arguments()
     # Erlang of 1/cv² phases; 0 for constant. Operators after all that feed them.
-    assert sorted(told["operators"].split(",")) == ["check:1:0", "clicks:0:0", "orders:0:0", "settle:4:12.5"]
-    assert told["operators"].endswith("settle:4:12.5")
+    assert sorted(told["operators"].split(",")) == ["check:1:0:0", "clicks:0:0:0", "orders:0:0:0", "settle:4:12.5:0"]
+    assert told["operators"].endswith("settle:4:12.5:0")
     assert told["streams"] == ("orders:check:shuffle:1:4,check:settle:fields:0.5:5,clicks:settle:fields:1:1.5")
     assert told["buffer-timeout-ms"] == "5"
 

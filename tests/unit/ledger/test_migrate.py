@@ -14,6 +14,7 @@ from planner.errors import LedgerError
 from planner.ledger.database import Database
 from planner.ledger.ledger import Ledger
 from planner.ledger.migrate import _config, upgrade_database
+from planner.ledger.step_state import StepState
 from planner.ledger.tables import Base
 
 
@@ -68,12 +69,15 @@ def test_upgrade__refuses_a_ledger_of_a_newer_version(file: Path) -> None:
         upgrade_database(Database(f"sqlite:///{file}"))
 
 
-def test_upgrade__of_a_ledger_from_before_snapshots_keeps_its_forecasts(file: Path) -> None:
-    database = Database(f"sqlite:///{file}")
+def _upgrade_to(file: Path, revision: str) -> None:
     config = _config()
-    with database.connection() as connection:
+    with Database(f"sqlite:///{file}").connection() as connection:
         config.attributes["connection"] = connection
-        command.upgrade(config, "0001")
+        command.upgrade(config, revision)
+
+
+def test_upgrade__of_a_ledger_from_before_snapshots_keeps_its_forecasts(file: Path) -> None:
+    _upgrade_to(file, "0001")
     moment = "2003-03-03 12:00:00.000000"
     row = ("f1", "calls", "ingest", moment, moment, "run-1", "3", "forecasts/f1", "ab")
     with closing(sqlite3.connect(file)) as connection:
@@ -81,3 +85,57 @@ def test_upgrade__of_a_ledger_from_before_snapshots_keeps_its_forecasts(file: Pa
         connection.commit()
     [entry] = Ledger(f"sqlite:///{file}").forecasts("calls")
     assert (entry.id, entry.history_digest, entry.history_snapshot) == ("f1", "ab", "")
+
+
+def test_upgrade__of_a_ledger_from_before_shadow_mode_keeps_steps_and_what_refers_to_them(file: Path) -> None:
+    _upgrade_to(file, "0002")
+    moment, plan = (
+        "2003-03-03 12:00:00.000000",
+        '{"schema_version": 2, "topology": "calls", "parallelism": {"work": 2}}',
+    )
+    step = ("s1-1", "s1", 1, "calls", moment, moment, plan, plan, "approved", "the morning", moment, "anna", 0)
+    with closing(sqlite3.connect(file)) as connection:
+        schedule = ("s1", "calls", moment, moment, moment, 0.95, "why", plan, "{}", "", "{}")
+        connection.execute(f"INSERT INTO schedules VALUES ({', '.join('?' * len(schedule))})", schedule)
+        connection.execute(f"INSERT INTO steps VALUES ({', '.join('?' * len(step))})", step)
+        event = (1, "s1-1", None, "approved", moment, "anna", "")
+        connection.execute("INSERT INTO step_events VALUES (?, ?, ?, ?, ?, ?, ?)", event)
+        connection.execute("INSERT INTO outcomes VALUES ('s1-1', NULL, 25.0, '{}', '{}', NULL)")
+        connection.commit()
+    ledger = Ledger(f"sqlite:///{file}")
+    [kept] = ledger.steps()
+    assert (kept.id, kept.state, kept.reason) == ("s1-1", StepState.APPROVED, "the morning")
+    assert ledger.outcome("s1-1") is not None
+    assert len(ledger.events("s1-1")) == 1
+    assert ledger.shadow.span("calls") is None
+    with closing(sqlite3.connect(file)) as connection:
+        assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
+        connection.execute("UPDATE steps SET state = 'shadow'")
+        with pytest.raises(sqlite3.IntegrityError, match="ck_steps_state"):
+            connection.execute("UPDATE steps SET state = 'elsewhere'")
+
+
+def test_upgrade__of_a_ledger_that_compared_rescales_of_whole_days_keeps_what_it_said(file: Path) -> None:
+    _upgrade_to(file, "0003")
+    day = ("calls", "2003-03-03", "2003-03-04 12:00:00.000000", 90.0, 720, 60, 36.0, 5, 1, 48.0, 24.0, 3, 2, 4, 0.0, "")
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute(f"INSERT INTO shadow_days VALUES ({', '.join('?' * len(day))})", day)
+        connection.commit()
+    [kept] = Ledger(f"sqlite:///{file}").shadow.days("calls")
+    assert (kept.rescales, kept.rescales_observed, kept.real_rescales) == (4, 4, 1)
+
+
+def test_upgrade__of_a_ledger_from_before_the_guard_keeps_its_steps(file: Path) -> None:
+    _upgrade_to(file, "0003")
+    moment, plan = (
+        "2003-03-03 12:00:00.000000",
+        '{"schema_version": 2, "topology": "calls", "parallelism": {"work": 2}}',
+    )
+    step = ("hand-1", None, 0, "calls", moment, moment, plan, plan, "approved", "a fair", moment, "anna", 0)
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute(f"INSERT INTO steps VALUES ({', '.join('?' * len(step))})", step)
+        connection.commit()
+    ledger = Ledger(f"sqlite:///{file}")
+    assert [kept.id for kept in ledger.steps()] == ["hand-1"]
+    assert (ledger.guard.actions("calls"), ledger.guard.barred("calls")) == ([], [])
+    assert "blacklist" not in _tables(file)

@@ -51,6 +51,14 @@ def test_at_one_load__waking_stays_in_the_service_time() -> None:
     assert not made.operators["b"].notes
 
 
+def test_samples_of_one_load_on_a_machine_that_is_late__tell_nothing_of_waking() -> None:
+    """The later it is the longer each takes, 4 to 4.8 ms, and the fewer come: idle shares are .8, .82 and .84."""
+    late = [busy("b", 3000, 12.0, 0.0), busy("b", 10.8 / 0.0044, 10.8, 60.0), busy("b", 2000, 9.6, 120.0)]
+    made = calibrated(LINE, late, DECLARED)
+    assert made.profiles["b"].service_s == pytest.approx(32.4 / (5000 + 10.8 / 0.0044))
+    assert not made.operators["b"].notes
+
+
 def test_service_that_takes_longer_the_more_there_is__is_not_waking() -> None:
     crowded = [busy("a", n, 0.0, 60.0 * at) for at, n in enumerate((1000.0, 4000.0))]
     crowded += [busy("b", 1000, 4.0, 0.0), busy("b", 4000, 17.0, 60.0), busy("c", 1000, 4.0, 0.0)]

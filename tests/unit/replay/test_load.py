@@ -47,7 +47,27 @@ def test_missing_windows__are_bridged_and_told() -> None:
     counts[10] = float("nan")
     load = minute_load({"calls": _series(counts, 60)})
     assert load.rate_per_s["calls"] == pytest.approx(np.ones(20))
-    assert load.notes == ("calls: 1 missing windows of 60 s are bridged in straight lines",)
+    assert load.notes == ("calls: 1 of 20 windows of 60 s are missing, and bridged in straight lines",)
+
+
+def test_missing_windows_before_the_replay__are_told_apart_and_refuse_nothing() -> None:
+    lost = float("nan")
+    # Of the first ten minutes half are missing, of the twenty that are replayed two.
+    counts = [60.0, 120.0, lost, lost, lost, lost, lost, 180.0, 180.0, 180.0] + [60.0] * 18 + [lost] * 2
+    load = minute_load({"calls": _series(counts, 60)}, (NOON + timedelta(minutes=10)).timestamp())
+    assert load.notes == (
+        "calls: 2 of 20 windows of 60 s are missing, and bridged in straight lines",
+        "calls: 5 of 10 windows of 60 s before the replay are missing, and bridged in straight lines",
+    )
+    # From the eighth minute on: 3 of 21.
+    with pytest.raises(PlanError, match="14% of the windows are missing"):
+        minute_load({"calls": _series(counts[:25] + [lost] * 3, 60)}, (NOON + timedelta(minutes=7)).timestamp())
+
+
+def test_what_is_missing_before_the_replay__is_bridged_from_what_was_known_then() -> None:
+    counts = [60.0, 60.0, float("nan"), 600.0, 600.0]
+    load = minute_load({"calls": _series(counts, 60)}, (NOON + timedelta(minutes=3)).timestamp())
+    assert load.rate_per_s["calls"].tolist() == [1.0, 1.0, 1.0, 10.0, 10.0]
 
 
 def test_several_sources__are_replayed_over_what_they_have_in_common() -> None:

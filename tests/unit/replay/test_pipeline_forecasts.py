@@ -1,6 +1,9 @@
 """Forecasts of a replay are those that the pipeline would have made, made once, and know nothing of what came later."""
 
+import shutil
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
@@ -8,9 +11,12 @@ import pytest
 from replay_cases import START_S, contest, days_of
 
 from forecasting.arrivals.history import ArrivalSeries
+from forecasting.events.calendar import Event, EventCalendar, EventKind
+from forecasting.forecast_file import read_forecast, write_forecast
 from forecasting.terms import ForecastTerms
+from planner.replay.known_history import known_events
 from planner.replay.pipeline_forecasts import PipelineForecasts
-from planner.replay.run import replay
+from planner.replay.run import replay as replayed
 
 TERMS = ForecastTerms(3600, 6 * 3600, paths=100, origins=4)
 FROM_S, UNTIL_S = START_S + 3 * 86400.0, START_S + 3 * 86400 + 3 * 3600.0
@@ -24,13 +30,13 @@ def _series(tail: float = 1.0) -> ArrivalSeries:
     return ArrivalSeries("calls", "ingest", load.start, 3600, counts.round())
 
 
-def _forecasts(series: ArrivalSeries, folder: Path) -> PipelineForecasts:
-    return PipelineForecasts({"ingest": series}, TERMS, 56, 6 * 3600, folder)
+def _forecasts(series: ArrivalSeries, folder: Path, *events: Event) -> PipelineForecasts:
+    return PipelineForecasts({"ingest": series}, TERMS, 56, 6 * 3600, folder, EventCalendar(events))
 
 
-def _prepared(series: ArrivalSeries, folder: Path) -> tuple[PipelineForecasts, list[tuple[int, int]]]:
+def _prepared(series: ArrivalSeries, folder: Path, *events: Event) -> tuple[PipelineForecasts, list[tuple[int, int]]]:
     made = list[tuple[int, int]]()
-    forecasts = _forecasts(series, folder)
+    forecasts = _forecasts(series, folder, *events)
     with ThreadPoolExecutor(1) as executor:
         assert forecasts.prepare(FROM_S, UNTIL_S, executor, lambda done, of: made.append((done, of))) == ()
     return forecasts, made
@@ -60,12 +66,80 @@ def test_a_forecast__knows_nothing_of_what_came_after_it(tmp_path: Path) -> None
         assert np.array_equal(first, second) == same
 
 
+def _event(kind: EventKind, from_h: float, until_h: float, ratio: float | None = None) -> Event:
+    """Hours from the beginning of the replay."""
+    start, end = (datetime.fromtimestamp(FROM_S + 3600 * hour, UTC) for hour in (from_h, until_h))
+    return Event(kind, "sale", start, end, None, ratio)
+
+
+@pytest.mark.slow
+def test_an_event_that_is_declared__is_in_the_forecasts_before_it(tmp_path: Path) -> None:
+    usual, _ = _prepared(_series(), tmp_path)
+    sale, made = _prepared(_series(), tmp_path, _event(EventKind.LAUNCH, 2, 4, ratio=3.0))
+    # Another calendar, other forecasts.
+    assert made[-1] == (4, 4)
+    at_s = FROM_S + 300
+    change = sale.at(at_s)["ingest"].rate_per_s[:, 0] / usual.at(at_s)["ingest"].rate_per_s[:, 0]
+    # It was never seen, so that its declared ratio stands, in the third hour and in the fourth.
+    assert change == pytest.approx([1, 1, 3, 3, 1, 1], rel=0.02)
+
+
+@pytest.mark.slow
+def test_an_outage__is_left_out_once_it_is_over_and_unknown_before(tmp_path: Path) -> None:
+    series = _series()
+    counts = series.counts.copy()
+    counts[3 * 24 - 2 : 3 * 24 + 1] = 0.0
+    lost = replace(series, counts=counts)
+    # From two hours before the replay to its first hour's end.
+    outage = _event(EventKind.OUTAGE, -2, 1)
+    silent, _ = _prepared(lost, tmp_path)
+    told, _ = _prepared(lost, tmp_path, outage)
+    during, after = ([each.at(FROM_S + seconds)["ingest"] for each in (silent, told)] for seconds in (300, 3600 + 300))
+    assert np.array_equal(during[0].rate_per_s, during[1].rate_per_s)
+    # Of three days and an hour, three hours say nothing.
+    missing = "3 of 73 windows (4.1%) were missing"
+    assert [missing in each.notes for each in (*during, *after)] == [False, False, False, True]
+    assert [known_events(EventCalendar((outage,)), each[1].issued_at).events for each in (during, after)] == [
+        (), (outage,)
+    ]  # fmt: skip
+
+
+@pytest.mark.slow
+def test_horizons_that_have_been_lost__are_forecast_naively_from_the_next_training_on(tmp_path: Path) -> None:
+    notes = list[str]()
+
+    def prepared() -> PipelineForecasts:
+        forecasts = _forecasts(_series(), tmp_path)
+        with ThreadPoolExecutor(1) as executor:
+            notes[:] = forecasts.prepare(FROM_S, FROM_S + 8 * 3600, executor, lambda done, of: None)
+        return forecasts
+
+    def demoted(forecasts: PipelineForecasts, hour: int) -> bool:
+        (one,) = forecasts.at(FROM_S + 3600 * hour + 300).values()
+        return any(note.startswith("3600 s: demoted, the p95 was exceeded in") for note in one.notes)
+
+    assert not any(demoted(prepared(), hour) for hour in range(8))
+    # As if it had said a fifth of what comes, hour by hour.
+    for folder in tmp_path.glob("*/[0-9]*"):
+        said = read_forecast(folder)
+        shutil.rmtree(folder)
+        write_forecast(replace(said, peak_per_s={h: peak / 5 for h, peak in said.peak_per_s.items()}), folder)
+    for judged in tmp_path.glob("demoted-*"):
+        judged.unlink()
+    # All peaks of six hours exceeded the p95, of which the next training knows, six hours after the beginning.
+    lost = prepared()
+    assert [demoted(lost, hour) for hour in range(8)] == [False] * 6 + [True] * 2
+    assert notes == ["ingest: trained 1 times with the naive forecaster in place of what had been losing"]
+    # What was found is kept, too.
+    assert [demoted(prepared(), hour) for hour in (5, 6)] == [False, True]
+
+
 @pytest.mark.slow
 def test_our_planner__is_in_place_before_the_load_where_it_knows_it() -> None:
     load = days_of(1)
     one = contest(load)
     policy = one.planned("planner-perfect", one.perfect())
-    done = replay(policy, load, one.reality(0), one.first())
+    done = replayed(policy, load, one.reality(0), one.first())
     assert not (done.lag_s > 120).any()
     # At noon ten instances carry 80/s at a utilisation of .8; by night fewer do.
     assert done.parallelism[720, 1] >= 10

@@ -1,23 +1,27 @@
 """Policies against their published rules, fed with metrics by hand."""
 
+import math
 from collections.abc import Mapping
 
-import numpy as np
 import pytest
+from measured_minutes import measured_minutes, seen_at_the_end
 from replay_cases import PROFILES, START_S, TOPOLOGY, contest, days_of, load_of, plan, reality
 
 from forecasting.forecast import Forecast
+from planner.guard.terms import GuardTerms
 from planner.limits import Limits
 from planner.replay.need import Need
 from planner.replay.policies.cron import CronByLastWeek
 from planner.replay.policies.daedalus import Daedalus
 from planner.replay.policies.dhalion import Dhalion
+from planner.replay.policies.guard import Guard
 from planner.replay.policies.hpa import HorizontalPodAutoscaler
-from planner.replay.policy import Measured, Seen
+from planner.replay.policy import Seen
 from planner.replay.run import replay
 
 NEED = Need(TOPOLOGY, PROFILES, Limits(max_utilisation=1.0, max_instances=50))
 MOST = {"ingest": 1, "work": 50}
+GUARD = GuardTerms(limits=Limits(max_instances=50))
 
 
 def _seen(
@@ -25,29 +29,23 @@ def _seen(
     work: int,
     *,
     busy: float = 0.5,
-    minutes: int = 10,
     suspended: float = 0.0,
     arrivals_per_s: float = 15.0,
     backlog: float = 0.0,
     running_since_s: float = -1e9,
-    plan_of: Mapping[str, int] | None = None,
 ) -> Seen:
-    """The last minutes all alike."""
-    one = np.ones((minutes, 1))
-    measured = Measured(
+    """The last ten minutes all alike."""
+    measured = measured_minutes(
         TOPOLOGY,
-        at_s - 60.0 * np.arange(minutes, 0, -1),
-        np.full(minutes, 60.0),
-        arrivals_per_s * one,
-        arrivals_per_s * one,
-        backlog * one,
-        arrivals_per_s * np.ones((minutes, 2)),
-        np.hstack([0.01 * one, busy * one]),
-        np.hstack([0.01 * one, busy * one]),
-        np.hstack([suspended * one, 0.0 * one]),
-        arrivals_per_s * one,
+        10,
+        {"ingest": arrivals_per_s, "work": arrivals_per_s},
+        {"ingest": 0.01, "work": busy},
+        {"ingest->work": arrivals_per_s},
+        suspended={"ingest": suspended},
+        backlog=[backlog] * 10,
+        start_s=at_s - 600,
     )
-    return Seen(at_s, plan_of or plan(work), running_since_s, changing=False, measured=measured)
+    return seen_at_the_end(measured, plan(work), running_since_s)
 
 
 def test_hpa__wants_its_instances_as_busy_as_the_target() -> None:
@@ -140,3 +138,37 @@ def test_first_plan__is_for_the_last_hour_before_the_start() -> None:
     past, load = whole.between(START_S, START_S + 43200), whole.between(START_S + 43200, whole.end_s)
     # 80/s at noon, of which an instance carries 8/s at a utilisation of .8.
     assert contest(load, past).first() == plan(10)
+
+
+def test_guard__follows_the_rules_that_guard_a_real_job() -> None:
+    full = _seen(0.0, 4, busy=1.0, suspended=0.5, backlog=1200.0)
+    decision = Guard(TOPOLOGY, GUARD).decide(full)
+    # 15/s / .7, and (1,200 + 15 · 30) / 600 s: 24.2/s, where four instances manage 15/s.
+    assert decision is not None
+    assert decision.plan == plan(7)
+    assert Guard(TOPOLOGY, GUARD).decide(_seen(0.0, 4)) is None
+    settling = _seen(0.0, 4, busy=1.0, suspended=0.5, backlog=1200.0, running_since_s=-299.0)
+    assert Guard(TOPOLOGY, GUARD).decide(settling) is None
+
+
+def test_guard__gives_a_pair_up_that_keeps_failing() -> None:
+    guard, plans = Guard(TOPOLOGY, GUARD), []
+    for number in range(5):
+        # Whatever it does, instances are full and take in no more.
+        work = plans[-1] if plans else 4
+        at_s = 1200.0 * number
+        decision = guard.decide(
+            _seen(at_s, work, busy=1.0, suspended=0.5, backlog=1200.0, running_since_s=at_s - 400.0 if plans else -1e9)
+        )
+        plans.append(work if decision is None else decision.plan["work"])
+    assert plans[0] < plans[1] == plans[2] == plans[3] == plans[4]
+
+
+@pytest.mark.slow
+def test_guard__carries_a_day_alone() -> None:
+    day = [20.0 + 15.0 * math.sin(2 * math.pi * minute / 1440) for minute in range(2880)]
+    load = load_of(day)
+    done = replay(Guard(TOPOLOGY, GUARD), load, reality(load), plan(2), most=MOST, max_instances=50)
+    # A minute of .25/s more at most: never more than a window and a rescale behind.
+    assert (done.lag_s > 180).sum() == 0
+    assert len(done.decisions) < 24

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 from replay_cases import START_S, TOPOLOGY, contest, days_of
 
-from planner.replay.contest import POLICIES, Contest
+from planner.replay.contest import FORECASTING, POLICIES, Contest
 from planner.replay.forecasts import PerfectForecasts
 from planner.replay.load import Load
 from planner.replay.policies.forecast_only import ForecastOnly
 from planner.replay.policy import Policy
 from planner.replay.run import replay
 
-KNOWS = {"static-peak", "static-half", "planner-perfect", "hindsight"}
+KNOWS = {"static-peak", "static-half", "planner-perfect", "horizon-perfect", "hindsight"}
 """Policies that are given what comes, as their pages say."""
 
 
@@ -33,7 +33,7 @@ def _peeks(made: Callable[[Contest], Policy], one: Contest, at_s: float) -> bool
     return before != after
 
 
-@pytest.mark.parametrize("name", sorted(set(POLICIES) - KNOWS - {"daedalus", "forecast-only", "planner"}))
+@pytest.mark.parametrize("name", sorted(set(POLICIES) - KNOWS - FORECASTING))
 @pytest.mark.slow
 def test_a_policy__decides_by_what_was_over(name: str) -> None:
     whole = days_of(9)

@@ -13,12 +13,15 @@ from replay_cases import Scripted, days_of, reality
 
 from planner.clusters.engine_terms import EngineTerms
 from planner.errors import PlanError
+from planner.replay.cost import InstanceCost
 from planner.replay.reality import Differences
 from planner.replay.run import Replayed, replay
 from planner.replay.scores import difference, scores
 from planner.replay.timeline import Timeline, decisions_path, read_timeline, track_of, write_timeline
 
 MAX_LAG_S = 90.0
+ALLOWED = 0.01
+COSTS = {"ingest": InstanceCost(0.5, 512.0, 0.0, 0.02), "work": InstanceCost(2.0, 1024.0, 3072.0, 0.1)}
 
 
 @cache
@@ -39,7 +42,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("replay") / "timeline.parquet"
     done = _replayed()
     tracks = tuple(track_of(each, MAX_LAG_S) for each in done)
-    write_timeline(Timeline("calls", MAX_LAG_S, tracks, ("a note",)), done, path)
+    write_timeline(Timeline("calls", MAX_LAG_S, tracks, ("a note",), COSTS, ALLOWED), path)
     return path
 
 
@@ -57,6 +60,9 @@ def test_scores__are_recomputed_from_the_timeline_alone(written: Path) -> None:
         assert score.instance_hours == pytest.approx(by_seed["instances"].sum().mean() / 60)
         assert score.violation_minutes == pytest.approx(by_seed["violation"].sum().mean())
         assert score.violation_share == pytest.approx(of["violation"].mean())
+        beyond = [max(0.0, track["violation"].mean() - ALLOWED) for _, track in by_seed]
+        assert (score.budget.asked, score.budget.used) == (ALLOWED, score.violation_share)
+        assert score.budget.overdrawn == pytest.approx(sum(beyond) / 3)
         for bound, minutes in score.violation_minutes_at.items():
             assert minutes == pytest.approx((of["lag_s"] > bound).mean() * 1440)
         assert score.lag_p99_s == pytest.approx(np.percentile(of["lag_s"], 99))
@@ -66,6 +72,32 @@ def test_scores__are_recomputed_from_the_timeline_alone(written: Path) -> None:
         recovered = [seconds for _, track in by_seed for seconds in _recoveries(track)]
         assert score.recovery_mean_s == (pytest.approx(sum(recovered) / len(recovered)) if recovered else None)
         assert score.recovery_longest_s == max(recovered, default=None)
+
+
+def test_costs__are_recomputed_from_the_plans_and_the_numbers_of_an_instance(written: Path) -> None:
+    rows = pd.read_parquet(written)
+    told = json.loads(pq.read_schema(written).metadata[b"forescale"])["per_instance"]
+    assert told == {
+        "ingest": {"cores": 0.5, "memory_mib": 512.0, "state_mib": 0.0, "price_per_hour": 0.02},
+        "work": {"cores": 2.0, "memory_mib": 1024.0, "state_mib": 3072.0, "price_per_hour": 0.1},
+    }
+    counts = pd.DataFrame([json.loads(text) for text in rows["plan"]])
+    hours = {name: counts[name].groupby([rows["policy"], rows["seed"]], observed=True).sum() / 60 for name in told}
+    for score in scores(read_timeline(written)):
+        ingest, work = (float(hours[name][score.policy].mean()) for name in ("ingest", "work"))
+        assert score.cpu_hours == pytest.approx(0.5 * ingest + 2.0 * work)
+        # 3 GiB of state, whatever the parallelism, over half a day.
+        assert score.memory_gib_hours == pytest.approx(0.5 * ingest + 1.0 * work + 3 * 12)
+        assert score.price == pytest.approx(0.02 * ingest + 0.1 * work)
+
+
+def test_costs__are_not_told_where_one_operator_is_not_known(written: Path) -> None:
+    timeline = read_timeline(written)
+    partly = replace(timeline, per_instance={"work": COSTS["work"], "ingest": replace(COSTS["ingest"], cores=None)})
+    for score in scores(partly):
+        assert score.cpu_hours is None
+        assert score.price is not None
+    assert {score.price for score in scores(replace(timeline, per_instance={}))} == {None}
 
 
 def _recoveries(track: pd.DataFrame) -> list[int]:
@@ -95,6 +127,7 @@ def test_paired_differences__have_the_interval_of_student(written: Path) -> None
 def test_a_timeline__comes_back_as_it_was(written: Path) -> None:
     found = read_timeline(written)
     assert (found.topology, found.max_lag_s, found.notes) == ("calls", MAX_LAG_S, ("a note",))
+    assert (found.per_instance, found.allowed_share) == (COSTS, ALLOWED)
     made_by = {(one.policy, one.seed): track_of(one, MAX_LAG_S) for one in _replayed()}
     assert len(found.tracks) == len(made_by)
     for kept in found.tracks:
@@ -102,6 +135,7 @@ def test_a_timeline__comes_back_as_it_was(written: Path) -> None:
         assert [kept.plans[at] for at in kept.plan] == [made.plans[at] for at in made.plan]
         for name in ("minute", "lag_s", "backlog", "capacity_per_s", "in_downtime", "violation", "changes_s"):
             assert np.array_equal(getattr(kept, name), getattr(made, name)), name
+        assert kept.decisions == made.decisions
 
 
 def test_the_format__is_the_documented_one(written: Path) -> None:
@@ -132,5 +166,5 @@ def test_a_timeline_that_cannot_be_written__leaves_nothing_behind(tmp_path: Path
     (tmp_path / "file").write_text("in the way")
     done = _replayed()[:1]
     with pytest.raises(PlanError, match="cannot be written"):
-        write_timeline(Timeline("calls", 90.0, (track_of(done[0], 90.0),)), done, tmp_path / "file" / "t.parquet")
+        write_timeline(Timeline("calls", 90.0, (track_of(done[0], 90.0),)), tmp_path / "file" / "t.parquet")
     assert [each.name for each in tmp_path.iterdir()] == ["file"]

@@ -1,11 +1,14 @@
 """The page of a replay: what it says, and that nothing in a name comes alive."""
 
 import re
+from dataclasses import replace
 
 import pytest
-from sample_timeline import timeline
+from sample_timeline import timeline, track
 
 from forescale.report.replay.page import render_replay_page
+from planner.replay.cost import InstanceCost
+from planner.replay.timeline import Timeline
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -39,6 +42,35 @@ def test_front__is_in_bold_and_what_is_beaten_is_not() -> None:
     page = render_replay_page(timeline())
     bold = re.findall(r"<strong>([^<]+)</strong>", page)
     assert [name for name in bold if name in ("small", "static-peak", "wasteful")] == ["small", "static-peak"]
+
+
+def test_page__tells_who_is_cheapest_within_the_violations_that_are_allowed() -> None:
+    words = _words(render_replay_page(replace(timeline(), allowed_share=0.12)))
+    # A tenth of the minutes of `small` is late, a fifth of those of `wasteful`: .08 more than allowed.
+    assert "small is the cheapest within the violations that are allowed, with 3.0 instances on average" in words
+    assert "and 12.00% of all minutes may be one" in words
+    assert "small 3.00 3 10.00% 6 5 min 7 min 24.0 –" in words
+    assert "wasteful 6.00 6 20.00% 12 5 min 13 min 24.0 8.00%" in words
+
+
+def test_page__tells_what_instances_cost_where_that_is_known() -> None:
+    costs = {"ingest": InstanceCost(1.0, 512.0, 0.0, 0.1), "work": InstanceCost(2.0, 1024.0, 0.0, 0.5)}
+    words = _words(render_replay_page(replace(timeline(), per_instance=costs)))
+    # An hour of one ingest and two works: 1 + 2 × 2 cores, .5 + 2 × 1 GiB, .1 + 2 × .5.
+    assert "small 3.00 3 10.00% 6 5 min 7 min 24.0 5.0 2.5 1.10" in words
+    assert "CPU-hours" not in _words(render_replay_page(timeline()))
+
+
+def test_page__holds_policies_against_another_one_seed_by_seed() -> None:
+    tracks = [
+        track(name, work, late, seed) for seed in (0, 1) for name, work, late in (("a", 3, 4 * seed), ("b", 2, 0))
+    ]
+    words = _words(render_replay_page(Timeline("orders", 120.0, tuple(tracks)), "b"))
+    assert "Less b: the mean over paired seeds" in words
+    # An instance more for an hour; 0 and 4 minutes: mean 2, s = 2.83, t(1, .975) = 12.706, so 2 ± 12.706 · 2.83 / √2.
+    assert "a +1.0 +1.0 … +1.0 +2.0 -23.4 … +27.4" in words
+    one = _words(render_replay_page(timeline(), "wasteful"))
+    assert "small -3.0 – -6.0 –" in one
 
 
 def test_page__is_the_same_for_the_same_timeline() -> None:

@@ -1,6 +1,11 @@
 package modeled;
 
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.Collection;
+import java.util.List;
 import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -18,26 +23,35 @@ import org.apache.flink.core.io.SimpleVersionedSerializer;
 import org.apache.flink.util.NumberSequenceIterator;
 import paced.ManySplits;
 import paced.RateFile;
+import paced.ScheduleFile;
 import paced.Zipf;
 
 /**
  * Poisson arrivals at the rate that a file holds, shared evenly by the subtasks. Each item says when it was due, not when
  * it was let through: what it waits at the source under backpressure is part of its latency. The schedule begins anew, with
  * nothing behind, whenever the rate changes or the job is restarted.
+ *
+ * <p>Where there is a {@link ScheduleFile} beside that file, items are due by it instead, in even gaps: what is not taken in
+ * waits, as in a log, and what was taken in after the last checkpoint is taken in again after a restart. Each item that is
+ * taken in is logged in the folder {@code taken} there. Such a source has one subtask.
+ *
+ * <p>How many items are due and not taken in is published as {@code pendingRecords}.
  */
 final class Arrivals implements Source<Item, NumberSequenceSplit, Collection<NumberSequenceSplit>> {
 
     private static final long GAPS = 1;
 
     private final ManySplits numbers = new ManySplits();
-    private final String rateFile;
+    private final String folder;
+    private final String name;
     private final Zipf keys;
     private final long seed;
     private final int stream;
 
-    /** stream: number of the one that it gives out on. */
-    Arrivals(String rateFile, Zipf keys, long seed, int stream) {
-        this.rateFile = rateFile;
+    /** folder: of the files. stream: number of the one that it gives out on. */
+    Arrivals(String folder, String name, Zipf keys, long seed, int stream) {
+        this.folder = folder;
+        this.name = name;
         this.keys = keys;
         this.seed = seed;
         this.stream = stream;
@@ -72,21 +86,47 @@ final class Arrivals implements Source<Item, NumberSequenceSplit, Collection<Num
 
     @Override
     public SourceReader<Item, NumberSequenceSplit> createReader(SourceReaderContext context) {
-        return new Reader(context);
+        Path schedule = Path.of(folder, name + ".schedule");
+        return Files.exists(schedule) ? new Scheduled(context, new ScheduleFile(schedule)) : new Poisson(context);
     }
 
-    private final class Reader
+    private abstract class Reader
             extends IteratorSourceReaderBase<Long, Item, NumberSequenceIterator, NumberSequenceSplit> {
 
-        private final RateFile file = new RateFile(0, rateFile);
-        private final SourceReaderContext context;
-        private double ratePerSecond;
-        private double dueMicros = Double.POSITIVE_INFINITY;
+        volatile long next = -1; // number of the next item, below 0 before there is a split
 
         Reader(SourceReaderContext context) {
             super(context);
-            this.context = context;
+            context.metricGroup().setPendingRecordsGauge(this::pending);
         }
+
+        /** Microseconds until the next item is due, below 0 where it is late. */
+        abstract double leftMicros();
+
+        /** Items that are due and not taken in, next being the first of them. The task may be held back meanwhile. */
+        abstract long waiting(long next);
+
+        private long pending() {
+            long first = next;
+            return first < 0 ? 0 : waiting(first);
+        }
+
+        @Override
+        public void addSplits(List<NumberSequenceSplit> splits) {
+            if (next < 0) {
+                next = splits.get(0).from(); // one at a time, and it never ends
+            }
+            super.addSplits(splits);
+        }
+
+        @Override
+        protected Item convert(Long number) {
+            Item item = taken(number);
+            next = number + 1;
+            return item;
+        }
+
+        abstract Item taken(long number);
 
         @Override
         public InputStatus pollNext(ReaderOutput<Item> output) {
@@ -105,16 +145,43 @@ final class Arrivals implements Source<Item, NumberSequenceSplit, Collection<Num
             return new CompletableFuture<Void>().completeOnTimeout(null, nanos, TimeUnit.NANOSECONDS);
         }
 
-        @Override
-        protected Item convert(Long number) {
-            long due = (long) dueMicros;
-            long id = Draws.mix(number, seed);
-            dueMicros += gapMicros(Draws.of(id, GAPS));
-            return new Item(id, due, Draws.key(id, keys), stream);
+        final Item item(long id, double due) {
+            return new Item(id, (long) due, Draws.key(id, keys), stream);
+        }
+    }
+
+    private final class Poisson extends Reader {
+
+        private final RateFile file = new RateFile(0, folder + "/" + name + ".rate");
+        private final SourceReaderContext context;
+        private volatile double ratePerSecond;
+        private volatile double dueMicros = Double.POSITIVE_INFINITY;
+
+        Poisson(SourceReaderContext context) {
+            super(context);
+            this.context = context;
         }
 
-        /** Microseconds until the next item is due, below 0 where it is late. */
-        private double leftMicros() {
+        @Override
+        Item taken(long number) {
+            double due = dueMicros;
+            long id = Draws.mix(number, seed);
+            dueMicros = due + gapMicros(Draws.of(id, GAPS));
+            return item(id, due);
+        }
+
+        @Override
+        long waiting(long next) {
+            long now = Clock.micros();
+            long number = next;
+            for (double due = dueMicros; due <= now; number++) {
+                due += gapMicros(Draws.of(Draws.mix(number, seed), GAPS));
+            }
+            return number - next;
+        }
+
+        @Override
+        double leftMicros() {
             long now = Clock.micros();
             double told = file.perSecond() / context.currentParallelism();
             if (told != ratePerSecond) {
@@ -126,6 +193,54 @@ final class Arrivals implements Source<Item, NumberSequenceSplit, Collection<Num
 
         private double gapMicros(SplittableRandom random) {
             return ratePerSecond > 0 ? 1e6 * Draws.exponential(random) / ratePerSecond : Double.POSITIVE_INFINITY;
+        }
+    }
+
+    private final class Scheduled extends Reader {
+
+        private final ScheduleFile schedule;
+        private final LatencyLog taken;
+
+        Scheduled(SourceReaderContext context, ScheduleFile schedule) {
+            super(context);
+            if (context.currentParallelism() != 1) {
+                throw new IllegalArgumentException(
+                        "source " + name + " follows a schedule: give it a parallelism of 1, not "
+                                + context.currentParallelism());
+            }
+            this.schedule = schedule;
+            try {
+                taken = new LatencyLog(Path.of(folder, "taken"), name, 0);
+            } catch (IOException error) {
+                throw new UncheckedIOException(error);
+            }
+        }
+
+        @Override
+        Item taken(long number) {
+            Item item = item(Draws.mix(number, seed), schedule.dueMicros(number));
+            try {
+                taken.add(item);
+            } catch (IOException error) {
+                throw new UncheckedIOException(error);
+            }
+            return item;
+        }
+
+        @Override
+        long waiting(long next) {
+            return Math.max(0, schedule.dueBefore(Clock.micros()) - next);
+        }
+
+        @Override
+        double leftMicros() {
+            return schedule.dueMicros(next) - Clock.micros();
+        }
+
+        @Override
+        public void close() throws Exception {
+            taken.close();
+            super.close();
         }
     }
 }

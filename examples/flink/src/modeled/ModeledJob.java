@@ -26,9 +26,9 @@ import paced.Zipf;
  * be held to what Flink makes of it. Operators wait instead of computing and are not chained.
  *
  * <p>Arguments, each {@code --name value}: operators and streams (see {@link Shape}), rates (a folder with a file {@code
- * source.rate} for each source, which holds its items per second), latencies (the folder that sinks write to, see {@link
- * LatencyLog}), keys (different ones), skew (exponent of Zipf's law, 0 for even keys), seed, buffer-timeout-ms,
- * checkpoint-ms (interval), job-name.
+ * source.rate} for each source, which holds its items per second, or {@code source.schedule}, see {@link
+ * paced.ScheduleFile}), latencies (the folder that sinks write to, see {@link LatencyLog}), keys (different ones), skew
+ * (exponent of Zipf's law, 0 for even keys), seed, buffer-timeout-ms, checkpoint-ms (interval), job-name.
  */
 public final class ModeledJob {
 
@@ -57,9 +57,9 @@ public final class ModeledJob {
                     throw new IllegalArgumentException(
                             "source " + operator.name() + ": give it one stream of selectivity 1, and split that later");
                 }
-                String rate = arguments.get("rates") + "/" + operator.name() + ".rate";
                 long own = Draws.mix(seed, operator.name().hashCode());
-                Arrivals arrivals = new Arrivals(rate, zipf, own, outputs.get(0).number());
+                Arrivals arrivals =
+                        new Arrivals(arguments.get("rates"), operator.name(), zipf, own, outputs.get(0).number());
                 streams.put(
                         outputs.get(0).name(),
                         env.fromSource(arrivals, WatermarkStrategy.noWatermarks(), operator.name(), ITEM));

@@ -6,14 +6,15 @@ import java.util.List;
 import java.util.stream.IntStream;
 
 /**
- * Operators and streams of a job. An operator is written {@code name:phases:state-mib}: its service times are Erlang of so
- * many phases (1 exponential, 0 constant). A stream is written {@code from:to:grouping:selectivity:service-ms}: from gives
- * so many items on it for each that it takes in, to works on one for service-ms on average. Both lists are separated by
- * commas, operators come after all that feed them.
+ * Operators and streams of a job. An operator is written {@code name:phases:state-mib:startup-ms}: its service times are
+ * Erlang of so many phases (1 exponential, 0 constant), and each instance takes so long to open, but not those of a source.
+ * A stream is written {@code from:to:grouping:selectivity:service-ms}: from gives so many items on it for each that it
+ * takes in, to works on one for service-ms on average. Both lists are separated by commas, operators come after all that
+ * feed them.
  */
 final class Shape {
 
-    record Operator(String name, int phases, double stateMib) implements Serializable {}
+    record Operator(String name, int phases, double stateMib, double startupMillis) implements Serializable {}
 
     record Stream(int number, String from, String to, boolean keyed, double selectivity, double serviceMillis)
             implements Serializable {
@@ -27,8 +28,13 @@ final class Shape {
 
     Shape(String operators, String streams) {
         for (String written : operators.split(",")) {
-            String[] part = parts(written, "name:phases:state-mib", 3);
-            this.operators.add(new Operator(part[0], Integer.parseInt(part[1]), Double.parseDouble(part[2])));
+            String[] part = parts(written, "name:phases:state-mib:startup-ms", 4);
+            this.operators.add(
+                    new Operator(
+                            part[0],
+                            Integer.parseInt(part[1]),
+                            Double.parseDouble(part[2]),
+                            Double.parseDouble(part[3])));
         }
         for (String written : streams.split(",")) {
             String[] part = parts(written, "from:to:grouping:selectivity:service-ms", 5);

@@ -44,6 +44,7 @@ final class Station implements Serializable {
     }
 
     void open(int subtask) throws IOException {
+        SteadyWork.ofMillis(operator.startupMillis()).perform();
         if (outputs.isEmpty()) {
             log = new LatencyLog(Path.of(latencies), operator.name(), subtask);
         }

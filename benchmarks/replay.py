@@ -1,0 +1,263 @@
+"""What policies cost and violate on real traces: every trace × lead and downtime × topology, by `forescale replay`.
+
+    python benchmarks/replay.py --traces DIR --work DIR [--days 7] [--seeds 3] [--topologies one,chain,diamond]
+                                [--settings 2/1,5/2,10/3] [--names a,b,c] [--policies …] [--processes 2] [--table]
+
+A trace is a CSV file with the columns timestamp and count that spans at least 14 days; beside those of the folder, the
+demo's call-centre counts (bank_calls) are replayed. The last --days of each are replayed, what came before is learnt
+from. Service times are such that the peak of that span needs about 20 instances; true ones differ from what is believed
+by 10 % (by seed). A minute with more than 90 s of lag is a violation; the best in hindsight may violate in .2 % of all
+minutes. Settings are lead/downtime in minutes; the diamond's state of 8 GiB adds 40 s to a downtime that reads it all.
+
+--work keeps all that was made: a run that is broken off goes on where it was, and --table shows what there is. Told
+per policy over all cases: instance-hours ÷ those of its rivals (median; worst), those ÷ Flink's autoscaler where it
+violates no more than that does, the share of minutes in violation (median; worst), and rescales a day (median); then
+the planner by setting, topology and trace.
+"""
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import as_completed
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import yaml
+
+# A script's own folder comes first, and this one is named like the package that it measures.
+sys.path.pop(0)
+sys.path.insert(0, str(Path(__file__).with_name("replay_job")))
+
+from tables import by_group, by_policy
+
+from forecasting.arrivals.history import ArrivalSeries
+from forecasting.errors import HistoryError
+from forecasting.trace_file import read_trace
+from forescale.codec import to_json
+from forescale.jobs.replay import ReplayRequest, replay
+from forescale.jobs.replay_terms import Deviations
+from forescale.jobs.replay_workers import replay_workers
+from forescale.local.demo.bank_calls import bank_calls
+from forescale.settings import Settings
+from planner.errors import PlanError
+from planner.replay.contest import POLICIES
+
+LEAST_DAYS = 14
+INSTANCES, UTILISATION = 20, 0.85
+MAX_LAG_S = 90.0
+ERROR, ALLOW, RESTORE_S_PER_GIB = 0.1, 0.002, 5.0
+TOPOLOGIES = ("one", "chain", "diamond")
+
+
+@dataclass(frozen=True)
+class Case:
+    """One replay. lead_s, downtime_s: of a rescale."""
+
+    trace: str
+    topology: str
+    lead_s: float
+    downtime_s: float
+
+    @property
+    def name(self) -> str:
+        return f"{self.trace}-{self.topology}-{self.lead_s / 60:g}-{self.downtime_s / 60:g}"
+
+
+GROUPS: Mapping[str, Callable[[Case], str]] = {
+    "lead/downtime": lambda case: f"{case.lead_s / 60:g}/{case.downtime_s / 60:g} min",
+    "topology": lambda case: case.topology,
+    "trace": lambda case: case.trace,
+}
+
+
+@dataclass(frozen=True)
+class Asked:
+    traces: Path | None
+    work: Path
+    days: float
+    seeds: int
+    policies: tuple[str, ...]
+
+    def answer(self, case: Case) -> Path:
+        return self.work / "answers" / f"{case.name}-{self.days:g}-{self.seeds}.json"
+
+
+def trace_file(name: str, asked: Asked) -> Path:
+    """The demo's counts as a trace, or one of the folder."""
+    if name != "bank_calls":
+        return Path(str(asked.traces)) / f"{name}.csv"
+    path = asked.work / "bank_calls.csv"
+    if not path.exists():
+        calls = bank_calls()
+        times = pd.to_datetime(calls.starts_us, unit="us", utc=True)
+        counts = pd.Series(calls.calls, index=times).asfreq("5min", fill_value=0)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        rows = pd.DataFrame({"timestamp": counts.index.strftime("%Y-%m-%dT%H:%M:%SZ"), "count": counts.to_numpy()})
+        rows.to_csv(path, index=False)
+    return path
+
+
+def long_enough(name: str, asked: Asked) -> bool:
+    try:
+        series = read_trace(trace_file(name, asked))
+    except HistoryError as error:
+        print(f"{name} is left out: {error}", file=sys.stderr)
+        return False
+    return series.end - series.start >= timedelta(days=LEAST_DAYS) - timedelta(hours=1)
+
+
+def span_of(series: ArrivalSeries, days: float) -> tuple[datetime, datetime]:
+    end = datetime.fromtimestamp(series.end.timestamp() // 3600 * 3600, UTC)
+    return end - timedelta(days=days), end
+
+
+def topology_file(case: Case, series: ArrivalSeries, asked: Asked) -> Path:
+    """Operators such that the peak of the replayed span needs about 20 instances beside the sources."""
+    start, end = span_of(series, asked.days)
+    peak_per_s = float(np.nanmax(series.between(start, end).counts)) / series.window_s
+    path = asked.work / "topologies" / f"{case.name}.yaml"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(yaml.safe_dump(_topology(case.topology, UTILISATION / peak_per_s)))
+    return path
+
+
+def _topology(kind: str, one_instance_s: float) -> dict[str, Any]:
+    """one_instance_s: service time at which the peak needs one instance."""
+
+    def taking(instances: float, **others: object) -> dict[str, object]:
+        return {"service_s": instances * one_instance_s, **others}
+
+    source, planning = taking(0.01), {"max_instances": 80, "max_lag_s": MAX_LAG_S, "max_utilisation": UTILISATION}
+    if kind == "one":
+        operators = {"ingest": source, "work": taking(INSTANCES - 0.01)}
+        streams = [_stream("ingest", "work")]
+    elif kind == "chain":
+        # 400 keys after Zipf's law: the heaviest has .15 of the tuples.
+        ranks = np.arange(1, 401)
+        shares = {f"k{rank}": float(share) for rank, share in zip(ranks, (1 / ranks) / (1 / ranks).sum(), strict=True)}
+        operators = {
+            "ingest": source,
+            "parse": taking(INSTANCES * 0.4 - 0.01),
+            "count": taking(INSTANCES * 0.2, key_shares=shares, distinct_keys=400),
+            "write": taking(INSTANCES * 0.3),
+        }
+        streams = [_stream("ingest", "parse"), _stream("parse", "count", "fields"), _stream("count", "write")]
+    else:
+        operators = {
+            "ingest": source,
+            "left": taking(INSTANCES * 0.3 - 0.01),
+            "right": taking(INSTANCES * 0.2),
+            # It reads what both give out.
+            "join": taking(INSTANCES * 0.25, state_gib=8.0),
+        }
+        ways = [("ingest", "left"), ("ingest", "right")]
+        streams = [
+            *(_stream(*way) for way in ways),
+            _stream("left", "join", "fields"),
+            _stream("right", "join", "fields"),
+        ]
+    return {"topology": kind, "operators": operators, "streams": streams, "planning": planning}
+
+
+def _stream(upstream: str, downstream: str, grouping: str = "shuffle") -> dict[str, str]:
+    return {"from": upstream, "to": downstream, "grouping": grouping}
+
+
+def replayed(case: Case, asked: Asked) -> dict[str, Any]:
+    """The answer of `forescale replay --json`, kept in a file."""
+    trace = trace_file(case.trace, asked)
+    series = read_trace(trace)
+    start, end = span_of(series, asked.days)
+    request = ReplayRequest(
+        topology=str(topology_file(case, series, asked)),
+        out=asked.work / "timelines" / f"{case.name}.parquet",
+        trace=trace,
+        policies=asked.policies,
+        lead_s=case.lead_s,
+        downtime_s=case.downtime_s,
+        max_lag_s=MAX_LAG_S,
+        restore_s_per_gib=RESTORE_S_PER_GIB,
+        deviations=Deviations(error=ERROR),
+        allow=ALLOW,
+        seeds=asked.seeds,
+        start=start,
+        end=end,
+        workers=1,
+    )
+    answer = to_json(replay(Settings(home=asked.work / "home"), request))
+    asked.answer(case).parent.mkdir(parents=True, exist_ok=True)
+    part = asked.answer(case).with_suffix(".part")
+    part.write_text(json.dumps(answer))
+    part.replace(asked.answer(case))
+    return answer
+
+
+def answers(cases: Sequence[Case], asked: Asked, processes: int) -> Iterator[tuple[Case, dict[str, Any] | str]]:
+    """Those that are there first, then the others as they are done, or why one could not be replayed."""
+    to_do = []
+    for case in cases:
+        known = json.loads(asked.answer(case).read_text()) if asked.answer(case).exists() else None
+        if known is not None and set(asked.policies) <= {score["policy"] for score in known["scores"]}:
+            yield case, known
+        else:
+            to_do.append(case)
+    if not to_do or not processes:
+        return
+    # One case a process: what it computes with is not to take the other cores.
+    os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
+    with replay_workers(processes) as pool:
+        waiting = {pool.submit(replayed, case, asked): case for case in to_do}
+        for number, future in enumerate(as_completed(waiting), start=1):
+            case = waiting[future]
+            print(f"{number} of {len(to_do)}: {case.name}", file=sys.stderr, flush=True)
+            try:
+                yield case, future.result()
+            except (PlanError, HistoryError) as error:
+                yield case, str(error)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--traces", type=Path, help="folder of CSV files; none: the call-centre counts alone")
+    parser.add_argument("--work", type=Path, required=True, help="folder for all that is made")
+    parser.add_argument("--days", type=float, default=7.0)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--topologies", default=",".join(TOPOLOGIES))
+    parser.add_argument("--settings", default="2/1,5/2,10/3", help="lead/downtime in minutes")
+    parser.add_argument("--names", help="of the traces, by default all that are long enough")
+    parser.add_argument("--policies", default=",".join(POLICIES))
+    parser.add_argument("--processes", type=int, default=os.cpu_count())
+    parser.add_argument("--table", action="store_true", help="show what there is, and replay nothing")
+    given = parser.parse_args()
+    asked = Asked(given.traces, given.work, given.days, given.seeds, tuple(given.policies.split(",")))
+    names = given.names.split(",") if given.names else ["bank_calls"]
+    if given.traces and not given.names:
+        names += sorted(path.stem for path in given.traces.glob("*.csv") if path.stem != "MANIFEST")
+    names = [name for name in names if long_enough(name, asked)]
+    settings = [tuple(float(each) * 60 for each in pair.split("/")) for pair in given.settings.split(",")]
+    cases = [
+        Case(name, kind, *setting) for kind, setting, name in product(given.topologies.split(","), settings, names)
+    ]
+    found = {}
+    for case, answer in answers(cases, asked, 0 if given.table else given.processes):
+        if isinstance(answer, str):
+            print(f"{case.name}: {answer}", file=sys.stderr)
+        else:
+            found[case] = {score["policy"]: score for score in answer["scores"]}
+    if not found:
+        sys.exit("nothing was replayed")
+    print(f"{len(found)} of {len(cases)} cases, {given.days:g} days, {given.seeds} seeds\n")
+    print(by_policy(found, asked.policies))
+    for what, group in GROUPS.items():
+        print(by_group(found, f"`planner`, by {what}", group, "planner"))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,113 @@
+"""Sample paths of several sources, paired as the sources have erred together.
+
+Each source is forecast by itself; paths of two of them that have the same number go together by chance at best. An
+empirical copula joins them (the Schaake shuffle, Clark et al. 2004; ensemble copula coupling, Schefzik et al. 2013):
+paths are put in an order in which their ranks go together as the ranks of past errors did.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from forecasting.arrays import Floats, Ints
+from forecasting.arrivals.history import ArrivalSeries
+from forecasting.forecast import Forecast
+from forecasting.level_errors import LevelErrors, common_errors, forecast_errors, in_steps, week_errors
+from forecasting.models.error_trajectories import drawn
+
+MIN_SPANS = 20
+"""Fewer spans do not tell how sources go together."""
+MAX_SPAN_S = 6 * 3600
+"""Days would be four times fewer. Of eight weeks of errors that fade within a day, six hours tell the correlation with
+two thirds of the error that days do."""
+
+
+@dataclass(frozen=True)
+class JoinedForecasts:
+    """By source. note: why paths stay paired as they came; empty where they are joined, and of a single source."""
+
+    forecasts: Mapping[str, Forecast]
+    note: str = ""
+
+
+def joined_forecasts(
+    forecasts: Mapping[str, Forecast],
+    histories: Mapping[str, ArrivalSeries | None],
+    within_s: int | None = None,
+    past: Mapping[str, Sequence[Forecast]] | None = None,
+) -> JoinedForecasts:
+    """The same forecasts, path m of each source now going with path m of the others; each keeps its own set of paths.
+
+    A path's level is its mean over within_s, over all of it where None. histories: what was known of the sources.
+    Sources go together as past forecasts of them erred; where too few of these are over, as repeating the last week
+    would have erred. Same forecasts and histories, same order.
+    """
+    if len(forecasts) < 2:
+        return JoinedForecasts(forecasts)
+    span_s = compared_s(forecasts, within_s)
+    errors = _errors_together(forecasts, histories, span_s, past or {})
+    spans = next(iter(errors.values())).size
+    if spans < MIN_SPANS:
+        return JoinedForecasts(
+            forecasts,
+            f"sample paths of {', '.join(forecasts)} are paired as they come: {spans} spans of {span_s / 3600:g} h are "
+            f"known of all of them, {MIN_SPANS} tell how sources err together; a longer history will",
+        )
+    levels = {source: _levels(each, within_s) for source, each in forecasts.items()}
+    order = joined_order(levels, errors, min(each.seed for each in forecasts.values()))
+    return JoinedForecasts(
+        {source: replace(each, paths_per_s=each.paths_per_s[order[source]]) for source, each in forecasts.items()}
+    )
+
+
+def compared_s(forecasts: Mapping[str, Forecast], within_s: int | None = None) -> int:
+    """Width in seconds of the spans whose errors are compared: as far as paths are looked at, at most MAX_SPAN_S."""
+    step_s = max(each.step_s for each in forecasts.values())
+    reach_s = min(each.step_s * each.rate_per_s.shape[0] for each in forecasts.values())
+    wanted_s = min(reach_s, MAX_SPAN_S, reach_s if within_s is None else within_s)
+    return max(step_s, int(wanted_s) // step_s * step_s)
+
+
+def joined_order(levels: Mapping[str, Floats], errors: Mapping[str, Floats], seed: int) -> dict[str, Ints]:
+    """By source, in which order to take its paths, so that the ranks of their levels go together as those of errors.
+
+    levels: shape (paths,) of each source; errors: shape (spans,), all over the same spans. Every span stands for
+    equally many paths, as far as that goes, in random order: the first of the paths are a fair sample of all.
+    """
+    rng = np.random.default_rng(seed)
+    spans = next(iter(errors.values())).size
+    taken = drawn(spans, max(level.size for level in levels.values()), rng)
+    found = {}
+    for source in sorted(levels):
+        ascending = _ascending(levels[source], rng)
+        ranks = _ascending(errors[source][taken[: ascending.size]], rng).argsort()
+        found[source] = ascending[ranks]
+    return found
+
+
+def _ascending(values: Floats, rng: np.random.Generator) -> Ints:
+    """Which value comes first, second and so on; equal ones by lot."""
+    return np.lexsort((rng.random(values.size), values))
+
+
+def _levels(forecast: Forecast, within_s: int | None) -> Floats:
+    steps = forecast.paths_per_s.shape[1] if within_s is None else max(1, within_s // forecast.step_s)
+    return np.asarray(forecast.paths_per_s[:, :steps].mean(axis=1))
+
+
+def _errors_together(
+    forecasts: Mapping[str, Forecast],
+    histories: Mapping[str, ArrivalSeries | None],
+    span_s: int,
+    past: Mapping[str, Sequence[Forecast]],
+) -> dict[str, Floats]:
+    """By source, shape (spans,): of past forecasts where there are enough, else of repeating the last week."""
+    known = {source: in_steps(histories.get(source), each.step_s) for source, each in forecasts.items()}
+    of_forecasts, of_weeks = dict[str, LevelErrors](), dict[str, LevelErrors]()
+    for source, history in known.items():
+        end = forecasts[source].start
+        of_forecasts[source] = {} if history is None else forecast_errors(past.get(source, ()), history, end, span_s)
+        of_weeks[source] = {} if history is None else week_errors(history, end, span_s)
+    found = common_errors(of_forecasts)
+    return found if next(iter(found.values())).size >= MIN_SPANS else common_errors(of_weeks)

@@ -1,0 +1,74 @@
+"""How far what came lay off what was expected, span by span: by this sources are seen to err together, or in turn."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+import numpy as np
+
+from forecasting.arrays import Floats
+from forecasting.arrivals.history import ArrivalSeries
+from forecasting.errors import HistoryError
+from forecasting.forecast import Forecast
+from forecasting.models.time_grid import WEEK_S
+
+KNOWN_SHARE = 0.8
+"""Of the windows of a span, at least so many are known both of what came and of what was expected."""
+
+LevelErrors = Mapping[int, float]
+"""What came in a span over what was expected, by the epoch second at which the span begins."""
+
+
+def week_errors(history: ArrivalSeries, end: datetime, span_s: int) -> LevelErrors:
+    """Of repeating the last week, over the spans that end at `end`, a span before it, and so on.
+
+    A growth that goes on is the same factor in each and so joins nothing, as it would were all weeks compared with
+    their mean.
+    """
+    steps, week = span_s // history.window_s, WEEK_S // history.window_s
+    last = int((end - history.start).total_seconds()) // history.window_s
+    starts = np.arange(last - steps, week - 1, -steps, dtype=np.int64)
+    starts = starts[starts + steps <= history.counts.size]
+    at = starts[:, None] + np.arange(steps)
+    begins_s = int(history.start.timestamp()) + starts * history.window_s
+    return _errors(begins_s.tolist(), history.counts[at], history.counts[at - week])
+
+
+def forecast_errors(past: Sequence[Forecast], history: ArrivalSeries, end: datetime, span_s: int) -> LevelErrors:
+    """Of the medians of those past forecasts of this source that began a whole number of spans before `end`.
+
+    Their first span counts; their paths are not needed. Steps of another width than the history's windows tell nothing.
+    """
+    steps, first_s = span_s // history.window_s, int(history.start.timestamp())
+    begins_s, came, expected = [], [], []
+    for each in past:
+        begin_s = int(each.start.timestamp())
+        at = (begin_s - first_s) // history.window_s
+        ahead_s = int(end.timestamp()) - begin_s
+        told = each.step_s == history.window_s and each.rate_per_s.shape[0] >= steps and 0.5 in each.quantiles
+        if told and ahead_s > 0 and ahead_s % span_s == 0 and 0 <= at <= history.counts.size - steps:
+            begins_s.append(begin_s)
+            came.append(history.counts[at : at + steps])
+            expected.append(each.rate_per_s[:steps, each.quantiles.index(0.5)] * each.step_s)
+    return _errors(begins_s, np.array(came), np.array(expected)) if begins_s else {}
+
+
+def common_errors(errors: Mapping[str, LevelErrors]) -> dict[str, Floats]:
+    """By source, over the spans that all sources know, oldest first; shape (spans,)."""
+    spans = sorted(set.intersection(*(set(each) for each in errors.values())))
+    return {source: np.array([each[begin_s] for begin_s in spans]) for source, each in errors.items()}
+
+
+def in_steps(history: ArrivalSeries | None, step_s: int) -> ArrivalSeries | None:
+    """None where the history is too short for a step, or its windows do not fill one."""
+    try:
+        return None if history is None else history.resampled(step_s)
+    except HistoryError:
+        return None
+
+
+def _errors(begins_s: Sequence[int], came: Floats, expected: Floats) -> LevelErrors:
+    """Both of shape (spans, steps). Spans of which too little is known, or of which nothing was expected, have none."""
+    known = np.isfinite(came) & np.isfinite(expected)
+    total, usual = (np.where(known, each, 0.0).sum(axis=1) for each in (came, expected))
+    tells = (known.mean(axis=1) >= KNOWN_SHARE) & (usual > 0)
+    return {begins_s[row]: float(total[row] / usual[row]) for row in np.flatnonzero(tells).tolist()}

@@ -1,0 +1,144 @@
+"""`forescale guard`: the reactive safety net between forecasts."""
+
+import getpass
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from forescale.cli.installation import settings_of
+from forescale.cli.output import AsJson, console, plain, say_json, table
+
+if TYPE_CHECKING:
+    from forescale.jobs.guard import Guarding
+    from forescale.settings import Settings
+    from planner.ledger.entries import GuardAction
+
+Topology = Annotated[str, typer.Argument(help="Topology file, or its name in the folder of topology files.")]
+
+
+class _LooksByDefault(TyperGroup):
+    """`guard TOPOLOGY` is `guard look TOPOLOGY`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        names = {*self.commands, "--help"}
+        return super().parse_args(ctx, ["look", *args] if args and args[0] not in names else args)
+
+
+app = typer.Typer(
+    cls=_LooksByDefault,
+    help="Between forecasts: see that the job keeps up, and act or advise where it does not.",
+    no_args_is_help=True,
+)
+
+
+@app.command()
+def look(
+    context: typer.Context,
+    topology: Topology,
+    once: Annotated[
+        bool, typer.Option("--once", help="One turn; for cron, where the DAG guard does not do it.")
+    ] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="A turn every so often, until Ctrl-C.")] = False,
+    every: Annotated[float, typer.Option(min=1, max=3600, help="Seconds between turns, with --watch.")] = 60.0,
+    as_json: AsJson = False,
+) -> None:
+    """One turn (--once, the default), or one after the other. What `forescale guard TOPOLOGY` does."""
+    from forescale.jobs.guard import guard
+
+    settings = settings_of(context)
+    if once and watch:
+        raise typer.BadParameter("--once and --watch exclude each other")
+    if watch:
+        _watch(settings, topology, every, as_json=as_json)
+        return
+    with console.status(f"looking at {topology}"):
+        turn = guard(settings, topology)
+    _say(turn, as_json=as_json)
+    if turn.action is not None and turn.action.state != "open":
+        raise typer.Exit(1)
+
+
+@app.command()
+def show(context: typer.Context, topology: Topology, as_json: AsJson = False) -> None:
+    """What the guard has done and advised, with what came of it, and which pairs are barred."""
+    from forescale.jobs.guard import guard_record
+
+    record = guard_record(settings_of(context), topology)
+    if as_json:
+        say_json(record)
+        return
+    rows = [
+        (f"{each.decided_at:%Y-%m-%d %H:%M:%S}", each.diagnosis, each.action, each.state, _outcome(each))
+        for each in record.actions
+    ]
+    title = f"guard of {record.topology} (mode {record.mode})"
+    if rows:
+        console.print(table(title, ["at (UTC)", "diagnosis", "action", "state", "why, and what came of it"], rows))
+    else:
+        plain(f"{title}: nothing done so far")
+    for pair in record.barred:
+        plain(
+            f"barred since {pair.since:%Y-%m-%d %H:%M} UTC: {pair.diagnosis} {pair.action} ({pair.why}); "
+            f"`forescale guard lift {record.topology} {pair.diagnosis} {pair.action}` allows it again"
+        )
+
+
+@app.command("lift")
+def lift_barred(
+    context: typer.Context,
+    topology: Topology,
+    diagnosis: Annotated[str, typer.Argument(help="As `guard show` names it, like under-provisioned.")],
+    action: Annotated[str, typer.Argument(help="Likewise, like scale-up.")],
+    as_json: AsJson = False,
+) -> None:
+    """Allow an action under a diagnosis again after it kept failing."""
+    from forescale.jobs.guard import lift
+
+    lifted = lift(settings_of(context), topology, diagnosis, action, by=getpass.getuser())
+    if as_json:
+        say_json(lifted)
+    else:
+        plain(f"{lifted.action} under {lifted.diagnosis} is allowed again for {lifted.topology}")
+
+
+def _watch(settings: "Settings", topology: str, every_s: float, *, as_json: bool) -> None:
+    """A cluster or ledger that does not answer for a moment does not end the watch."""
+    import sys
+
+    from forescale.jobs.guard import guard
+    from forescale.wiring.parts import clock_of
+    from planner.errors import ClusterError, LedgerError
+
+    clock = clock_of(settings)
+    while True:
+        try:
+            _say(guard(settings, topology), as_json=as_json)
+        except (ClusterError, LedgerError) as error:
+            print(f"forescale: {error}", file=sys.stderr, flush=True)
+        clock.wait(every_s)
+
+
+def _say(turn: "Guarding", *, as_json: bool) -> None:
+    if as_json:
+        say_json(turn)
+        return
+    counts = " · ".join(f"{name} {count}" for name, count in turn.plan.items())
+    plain(f"{turn.at:%Y-%m-%d %H:%M:%S} UTC: {counts}; {turn.why}")
+    for source, why in turn.unmeasured.items():
+        plain(f"  what comes to {source} is estimated: {why}")
+    if turn.judged is not None:
+        earlier = turn.judged
+        plain(f"  {earlier.action} of {earlier.decided_at:%H:%M:%S} was {earlier.state}: {earlier.verdict}")
+    for advice in turn.advice:
+        plain(f"  advice, nothing is deployed: {advice.action} ({advice.why})")
+    if turn.action is not None:
+        plain(f"  {turn.action.action} by step {turn.action.step_id}: {_state(turn.action)}")
+
+
+def _state(action: "GuardAction") -> str:
+    return "deployed, its effect is judged later" if action.state == "open" else f"{action.state}, {action.verdict}"
+
+
+def _outcome(action: "GuardAction") -> str:
+    return f"{action.why}. {action.verdict}" if action.verdict else action.why

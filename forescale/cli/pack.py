@@ -1,0 +1,194 @@
+"""`forescale pack`: which container holds which instance, as a plan file."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from forescale.cli.installation import settings_of
+from forescale.cli.output import AsJson, console, plain, say_json, table
+from forescale.cli.profile_option import given_profiles
+from forescale.cli.source_options import MAX_PER_S, MIN_PER_S, sources_numbers
+from forescale.files.plan import check_plan_path, plan_fields, read_plan_file, write_plan_file
+from forescale.files.shown import shown
+from forescale.files.site import no_site, read_site_file
+from forescale.wiring.parts import topology_config
+from modeling.inputs.site import Site
+from planner.errors import PlanError
+from planner.packing.offer import HERON, Offer, Padding
+
+if TYPE_CHECKING:
+    from forescale.jobs.pack import Packed
+
+
+def pack(
+    context: typer.Context,
+    topology: Annotated[str, typer.Argument(help="Topology file, or its name in the folder of topology files.")],
+    packer: Annotated[
+        str,
+        typer.Option(
+            help="round_robin, first_fit_decreasing, resource_compliant (Heron); even_spread, resource_aware (Storm); "
+            "flink_slots (Flink); traffic_aware, network_aware."
+        ),
+    ],
+    parallelism: Annotated[
+        str, typer.Option(help="OPERATOR=INSTANCES,…; with --from, operators that are not named keep theirs.")
+    ] = "",
+    current: Annotated[
+        Path | None, typer.Option("--from", help="Plan file with the packing that runs: it is changed, not made anew.")
+    ] = None,
+    load: Annotated[
+        list[str] | None,
+        typer.Option(help="SOURCE=EVENTS_PER_SECOND for each source: tells what instances need and send each other."),
+    ] = None,
+    profile: Annotated[
+        str | None, typer.Option(help="Profiles: a JSON file, or models:/calibration-TOPOLOGY/3.")
+    ] = None,
+    site: Annotated[Path | None, typer.Option(help="Site file (YAML): size of containers, nodes, links.")] = None,
+    node: Annotated[
+        list[str] | None, typer.Option(help="NAME or NAME=CONTAINERS that it holds; those of the site if absent.")
+    ] = None,
+    containers: Annotated[
+        int | None, typer.Option(min=1, help="As many as are dealt to; for packers that open what they need, the most.")
+    ] = None,
+    max_containers: Annotated[int | None, typer.Option(min=1, help="The most for all packers.")] = None,
+    container_cores: Annotated[float | None, typer.Option(help="Of each; the site's if absent.")] = None,
+    container_memory: Annotated[float | None, typer.Option(help="MiB of each; the site's if absent.")] = None,
+    container_disk: Annotated[float | None, typer.Option(help="MiB of each.")] = None,
+    padding: Annotated[
+        str,
+        typer.Option(help="Share of a container that it keeps for itself; `heron`: 10 %, at least 1 core and 1 GiB."),
+    ] = "0",
+    max_instances: Annotated[int | None, typer.Option(min=1, help="Of one container.")] = None,
+    slots: Annotated[int, typer.Option(min=1, help="Of each task manager (Flink).")] = 1,
+    slot_group: Annotated[list[str] | None, typer.Option(help="OPERATOR=GROUP of slot sharing (Flink).")] = None,
+    evenly: Annotated[bool, typer.Option("--evenly", help="Spread slots over task managers (Flink).")] = False,
+    out: Annotated[Path | None, typer.Option(help="Write the plan file here (.json or .yaml).")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Which container holds which instance: a plan file by one of the packers, for `forescale evaluate`."""
+    from forescale.jobs.pack import pack as packed
+
+    if out is not None:
+        check_plan_path(out)
+    settings = settings_of(context)
+    config = topology_config(topology, settings)
+    shape = config.as_topology()
+    running = read_plan_file(current, shape) if current else None
+    if running is not None and not running.packing:
+        raise PlanError(f"{current} has no containers, so that nothing can be kept; leave --from out to pack anew")
+    where = (read_site_file(site, shape) if site else no_site(shape.engine)).site
+    sizes = {"cores": container_cores, "memory_mib": container_memory}
+    size = replace(where.container, **{name: each for name, each in sizes.items() if each is not None})
+    offer = Offer(
+        site=replace(where, container=size),
+        disk_mib=container_disk,
+        padding=_padding(padding),
+        max_instances=max_instances,
+        containers=containers,
+        max_containers=max_containers,
+        nodes=_nodes(node or [], where),
+        slots=slots,
+        slot_groups=dict(_pair("--slot-group", text) for text in slot_group or []),
+        evenly=evenly,
+    )
+    made = packed(
+        config,
+        config.declared_profiles() | (given_profiles(profile, shape, settings) if profile else {}),
+        (dict(running.parallelism) if running else {}) | _parallelism(parallelism),
+        packer,
+        offer,
+        load_per_s=sources_numbers("--load", load or [], MIN_PER_S, MAX_PER_S),
+        running=running,
+    )
+    if out is not None:
+        write_plan_file(made.plan, out)
+    if as_json:
+        say_json(_fields(made, packer, out))
+    else:
+        _show(made, packer, out)
+
+
+def _show(made: "Packed", packer: str, out: Path | None) -> None:
+    rows = []
+    for container, (cores, memory_mib, disk_mib) in zip(made.plan.packing, made.used, strict=True):
+        held = ", ".join(map(str, container.instances))
+        rows.append((container.id, container.node or "-", f"{cores:.4g}", f"{memory_mib:.0f}", f"{disk_mib:.0f}", held))
+    columns = ["container", "node", "cores", "memory (MiB)", "disk (MiB)", "instances"]
+    console.print(table(f"{packer}: {made.plan.brief()}", columns, rows))
+    cores, memory_mib, disk_mib = made.needed
+    plain(
+        f"{len(made.plan.packing)} containers of at least {cores:.4g} cores, {memory_mib:.0f} MiB, {disk_mib:.0f} MiB "
+        f"of disk, padding included; by volume no fewer than {made.least} would do"
+    )
+    if made.stay is not None:
+        plain(f"{made.stay} of the running instances stay in their containers")
+    for note in made.notes:
+        plain(f"note: {note}")
+    if out is not None:
+        plain(f"plan written to {out}")
+
+
+def _fields(made: "Packed", packer: str, out: Path | None) -> dict[str, object]:
+    names = ("cores", "memory_mib", "disk_mib")
+    return {
+        "packer": packer,
+        "plan_id": made.plan.plan_id,
+        "plan": plan_fields(made.plan),
+        "containers": [
+            {"id": container.id, "node": container.node, "instances": len(container.instances)}
+            | dict(zip(names, map(float, used), strict=True))
+            for container, used in zip(made.plan.packing, made.used, strict=True)
+        ],
+        "container_size": dict(zip(names, map(float, made.needed), strict=True)),
+        "least_containers": made.least,
+        "stay": made.stay,
+        "notes": list(made.notes),
+        "out": None if out is None else str(out),
+    }
+
+
+def _padding(text: str) -> Padding:
+    if text == "heron":
+        return HERON
+    try:
+        return Padding(float(text))
+    except ValueError as error:
+        if isinstance(error, PlanError):
+            raise
+        raise PlanError(f"--padding {shown(text)} is no share; give one like 0.1, or heron") from None
+
+
+def _parallelism(text: str) -> dict[str, int]:
+    asked: dict[str, int] = {}
+    for part in filter(None, text.split(",")):
+        operator, count = _pair("--parallelism", part)
+        if not count.isdecimal():
+            raise PlanError(f"--parallelism {shown(part)} is not OPERATOR=INSTANCES; give it like 'count=2,split=3'")
+        if operator in asked:
+            raise PlanError(f"--parallelism names {operator!r} twice; name each operator once")
+        asked[operator] = int(count)
+    return asked
+
+
+def _nodes(texts: Sequence[str], site: Site) -> Mapping[str, int | None]:
+    """Those that are named; else all that the site knows, with as many containers as need be."""
+    named: dict[str, int | None] = {}
+    for text in texts:
+        name, equals, count = text.partition("=")
+        if not name or (equals and not count.isdecimal()) or name in named:
+            raise PlanError(f"--node {shown(text)} is no NAME or NAME=CONTAINERS, or named twice; name each node once")
+        named[name] = int(count) if equals else None
+    known = {*site.service_factor, *(site.network.nodes if site.network is not None else ())}
+    if site.network is not None and (unknown := sorted(set(named) - known)):
+        raise PlanError(f"--node {unknown[0]}: no link of the site leads there; they join {', '.join(sorted(known))}")
+    return named or dict.fromkeys(sorted(known))
+
+
+def _pair(option: str, text: str) -> tuple[str, str]:
+    name, equals, value = text.rpartition("=")
+    if not (name and equals and value):
+        raise PlanError(f"{option} {shown(text)} is not NAME=VALUE; give it like {option} 'count=2'")
+    return name, value

@@ -1,0 +1,38 @@
+"""`planning.guard` of a topology file: how the guard watches the topology between forecasts."""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from forescale.files.arrivals_section import Positive
+
+
+class GuardSection(BaseModel):
+    """mode: advise tells what it would do, act does it. window_s: of metrics that a diagnosis rests on. settle_s: from
+    when a plan runs until its effect is judged. utilisation: wanted after a scaling. drain_s: in which a backlog is to
+    be gone. blacklist_after: failures in a row that bar an action under a diagnosis.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    mode: Literal["act", "advise", "off"] = "advise"
+    window_s: Positive = 180
+    settle_s: Positive = 300
+    utilisation: Annotated[float, Field(gt=0, lt=1)] = 0.7
+    drain_s: Positive = 600
+    blacklist_after: Annotated[int, Field(ge=1)] = 2
+
+    @field_validator("mode", mode="before")
+    @classmethod
+    def _off_is_a_word(cls, given: object) -> object:
+        # YAML takes an off without quotes for false.
+        return "off" if given is False else given
+
+    @model_validator(mode="after")
+    def _judges_what_it_has_seen(self) -> "GuardSection":
+        if self.settle_s < self.window_s:
+            raise ValueError(
+                f"settle_s {self.settle_s:g} < window_s {self.window_s:g}: an effect is judged by a window after it; "
+                f"give settle_s at least {self.window_s:g}"
+            )
+        return self

@@ -1,0 +1,130 @@
+"""The guard of a topology: turns, what it has done so far, and lifting what it has barred."""
+
+import logging
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from forescale.codec import Moment
+from forescale.files.file_error import FileError
+from forescale.files.topology import FlinkEntry, TopologyConfig
+from forescale.settings import Settings
+from forescale.wiring.backlogs import backlogs
+from forescale.wiring.parts import clock_of, cluster_of, guard_terms_of, ledger_of, topology_config
+from planner.deployment import Patience
+from planner.errors import PlanError
+from planner.guard.actions import ActionKind
+from planner.guard.diagnoses import DiagnosisKind
+from planner.guarding import Guarded, GuardTurn, guard_turn
+from planner.ledger.entries import BarredPair, GuardAction
+
+logger = logging.getLogger(__name__)
+
+LOOK_S = 60.0
+"""Span of one look, where the cluster's own is not shorter."""
+
+
+@dataclass(frozen=True)
+class Guarding:
+    """One turn of the guard. plan: parallelism that ran when it looked. why: what follows from symptoms and diagnoses.
+
+    action: begun in this turn; judged: an earlier one that got its verdict in it; advice: what only people can do, or
+    what would be done if the guard were to act. unmeasured: by source of which what comes is estimated, why.
+    """
+
+    topology: str
+    at: Moment
+    mode: str
+    plan: Mapping[str, int]
+    symptoms: tuple[str, ...]
+    diagnoses: tuple[str, ...]
+    why: str
+    action: GuardAction | None
+    judged: GuardAction | None
+    advice: tuple[GuardAction, ...]
+    unmeasured: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class GuardRecord:
+    """What the guard of a topology has done, newest first, and which pairs it must not try."""
+
+    topology: str
+    mode: str
+    actions: tuple[GuardAction, ...]
+    barred: tuple[BarredPair, ...]
+
+
+def guard(settings: Settings, topology: str) -> Guarding:
+    """One turn; safe to run again after a kill. Raises PlanError where the guard is off, and ClusterError."""
+    config = topology_config(topology, settings)
+    mode = config.planning.guard_mode
+    if mode == "off":
+        raise PlanError(
+            f"the guard of topology {config.topology!r} is off; set planning.guard.mode: advise or act in its file"
+        )
+    clock, ledger = clock_of(settings), ledger_of(settings)
+    cluster = cluster_of(config, settings, clock)
+    turn = guard_turn(_guarded(config), ledger, cluster, clock, lambda: backlogs(config, cluster))
+    logger.info("guard of %s: %s", config.topology, turn.why)
+    return _guarding(turn, mode)
+
+
+def guard_record(settings: Settings, topology: str, *, limit: int = 20) -> GuardRecord:
+    config = topology_config(topology, settings)
+    records = ledger_of(settings).guard
+    actions = tuple(records.actions(config.topology, limit=limit))
+    return GuardRecord(config.topology, config.planning.guard_mode, actions, tuple(records.barred(config.topology)))
+
+
+def lift(settings: Settings, topology: str, diagnosis: str, action: str, *, by: str) -> BarredPair:
+    """Allow a pair again that kept failing. Raises PlanError for words that name none, LedgerError for what is not
+    barred.
+    """
+    config = topology_config(topology, settings)
+    for what, word, kinds in (("diagnosis", diagnosis, DiagnosisKind), ("action", action, ActionKind)):
+        if word not in [kind.value for kind in kinds]:
+            raise PlanError(f"{what} {word!r} is unknown; give one of {', '.join(kinds)}")
+    return ledger_of(settings).guard.lift(config.topology, diagnosis, action, at=clock_of(settings).now(), by=by)
+
+
+def guarded_topologies(settings: Settings, names: Iterable[str]) -> list[str]:
+    """Those whose guard is not off, and those of which nobody can tell: to guard such a one fails by itself."""
+    return [name for name in names if _may_be_guarded(name, settings)]
+
+
+def _may_be_guarded(name: str, settings: Settings) -> bool:
+    try:
+        return topology_config(name, settings).planning.guard_mode != "off"
+    except FileError:
+        return True
+
+
+def _guarded(config: TopologyConfig) -> Guarded:
+    planning, terms = config.planning, guard_terms_of(config)
+    # Flink counts while it is waited for, the simulator has counted already.
+    look_s = config.cluster.sample_s if isinstance(config.cluster, FlinkEntry) else LOOK_S
+    return Guarded(
+        config.as_topology(),
+        terms,
+        acts=planning.guard_mode == "act",
+        look_s=min(look_s, terms.window_s),
+        lead_s=planning.lead_s,
+        patience=Patience(planning.deploy_timeout_s, hold_s=planning.hold_s),
+    )
+
+
+def _guarding(turn: GuardTurn, mode: str) -> Guarding:
+    found = turn.assessment
+    return Guarding(
+        turn.topology,
+        turn.at,
+        mode,
+        turn.plan,
+        () if found is None else tuple(symptom.text for symptom in found.symptoms),
+        () if found is None else tuple(f"{each.kind}: {each.why}" for each in found.diagnoses),
+        turn.why,
+        turn.action,
+        turn.judged,
+        turn.advice,
+        {} if found is None else found.unmeasured,
+    )

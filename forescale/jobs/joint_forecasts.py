@@ -1,0 +1,56 @@
+"""Forecasts of several sources with paths that go together, as past forecasts of them erred together."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from forecasting.arrivals.store import read_history
+from forecasting.errors import ForecastError, HistoryError
+from forecasting.forecast import Forecast
+from forecasting.forecast_file import read_forecast
+from forecasting.joined_paths import JoinedForecasts, compared_s, joined_forecasts
+from forescale.files.topology import TopologyConfig
+from forescale.jobs.past_forecasts import known_by
+from forescale.settings import Settings
+from forescale.wiring.parts import ledger_of
+from planner.ledger.ledger import Ledger
+
+MAX_LISTED = 15_000
+"""Entries of the ledger among which past forecasts are sought: of two sources every hour, more than half a year."""
+MAX_PAST = 120
+"""Past forecasts of each source that are read."""
+
+
+def joint_forecasts(
+    settings: Settings, config: TopologyConfig, forecasts: Mapping[str, Forecast], within_s: int | None = None
+) -> JoinedForecasts:
+    """Joined by the ledger's past forecasts and the history; the note says so where these do not tell enough.
+
+    within_s: how far paths will be looked at; all of them where None.
+    """
+    if len(forecasts) < 2:
+        return JoinedForecasts(forecasts)
+    since = min(each.trained_from for each in forecasts.values())
+    until = max(each.start for each in forecasts.values())
+    try:
+        history = read_history(settings.history_dir, config.topology, start=since, end=until)
+    except HistoryError as error:
+        return JoinedForecasts(forecasts, f"sample paths of sources are paired as they come: {error}")
+    known = {source: known_by(history, source, config.events, until) for source in forecasts}
+    past = _past(ledger_of(settings), config.topology, forecasts, compared_s(forecasts, within_s))
+    return joined_forecasts(forecasts, known, within_s, past)
+
+
+def _past(ledger: Ledger, topology: str, forecasts: Mapping[str, Forecast], span_s: int) -> dict[str, list[Forecast]]:
+    """Those that ended a whole number of spans before the present ones, newest first; what is gone is left out."""
+    found: dict[str, list[Forecast]] = {source: [] for source in forecasts}
+    for entry in ledger.forecasts(topology, limit=MAX_LISTED):
+        if entry.source not in forecasts or len(found[entry.source]) == MAX_PAST:
+            continue
+        before_s = (forecasts[entry.source].end - entry.horizon_end).total_seconds()
+        if before_s <= 0 or before_s % span_s:
+            continue
+        try:
+            found[entry.source].append(read_forecast(Path(entry.folder), with_paths=False))
+        except ForecastError:
+            continue
+    return found

@@ -1,0 +1,63 @@
+"""Replays that are done, kept by the digest of all that they depend on: one that was broken off goes on from there."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from importlib.metadata import version
+from pathlib import Path
+
+from pydantic import TypeAdapter
+
+from modeling.inputs.operator_profile import OperatorProfile
+from planner.errors import PlanError
+from planner.replay.contest import BUDGETED, FORECASTING, Contest
+from planner.replay.load import Load
+from planner.replay.pipeline_forecasts import PipelineForecasts
+from planner.replay.timeline import Timeline, Track, read_timeline, write_timeline
+from planner.replay.variation import Variation
+
+KEPT_VERSION = 2
+"""Raised where the simulator does another thing with the same."""
+CHANGED: Mapping[str, int] = {"horizon": 3, "horizon-perfect": 1}
+"""Policies that decide otherwise with the same than they once did: raised where one does so again."""
+
+
+@dataclass(frozen=True)
+class KeptReplays:
+    """folder: of all that are kept."""
+
+    folder: Path
+    contest: Contest
+
+    def track(self, policy: str, seed: int) -> Track | None:
+        path = self._path(policy, seed)
+        try:
+            return read_timeline(path).tracks[0] if path.exists() else None
+        except PlanError:
+            return None  # It was broken off in the middle, or is of another release: made anew.
+
+    def keep(self, track: Track) -> None:
+        """Raises PlanError where it cannot be written."""
+        path = self._path(track.policy, track.seed)
+        write_timeline(Timeline(self.contest.topology.name, self.contest.max_lag_s, (track,)), path)
+
+    def _path(self, policy: str, seed: int) -> Path:
+        told = [version("forescale"), str(KEPT_VERSION), policy, str(CHANGED.get(policy, 0)), str(seed)]
+        for field in fields(self.contest):
+            asking = {"forecasts": FORECASTING, "allowed_share": BUDGETED}.get(field.name)
+            if asking is None or policy in asking:
+                told.append(f"{field.name}={_told(getattr(self.contest, field.name))}")
+        return self.folder / f"{hashlib.sha256('|'.join(told).encode()).hexdigest()[:24]}.parquet"
+
+
+def digest_of(*values: object) -> str:
+    return hashlib.sha256("|".join(map(_told, values)).encode()).hexdigest()[:24]
+
+
+def _told(value: object) -> str:
+    if isinstance(value, Load):
+        return value.digest()
+    if isinstance(value, PipelineForecasts | Variation):
+        return value.digest
+    kind = dict[str, OperatorProfile] if isinstance(value, Mapping) else type(value)
+    return TypeAdapter(kind).dump_json(value).decode()

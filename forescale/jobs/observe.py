@@ -1,0 +1,110 @@
+"""What a topology in shadow mode really runs, written down: its plan, and backlog and lag where these can be told."""
+
+import logging
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+
+from forescale.codec import Moment
+from forescale.files.file_error import FileError
+from forescale.files.topology import TopologyConfig
+from forescale.settings import Settings
+from forescale.wiring.backlogs import backlogs
+from forescale.wiring.parts import clock_of, cluster_of, ledger_of, topology_config
+from planner.clusters.cluster import Cluster
+from planner.clusters.simulator import SimulatedCluster
+from planner.errors import PlanError
+from planner.ledger.entries import Observation
+from planner.ledger.ledger import Ledger
+from planner.shadow.observed import observations_of
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Observed:
+    """The newest observation. plan: parallelism of each operator, in brief. backlog: tuples, of the sources of which it
+    is known. lag_s: None where it was not measured, for the reason in `unmeasured`. recorded: how many observations
+    were added; the simulator also tells of the minutes since the last one.
+    """
+
+    topology: str
+    observed_at: Moment
+    plan: str
+    status: str
+    backlog: Mapping[str, float]
+    lag_s: float | None
+    unmeasured: str
+    recorded: int
+
+
+def observe(settings: Settings, topology: str) -> Observed:
+    """Write down what runs. Raises PlanError where the topology is not in shadow mode, and ClusterError."""
+    config = in_shadow_mode(topology_config(topology, settings))
+    clock, ledger = clock_of(settings), ledger_of(settings)
+    return record_observation(config, ledger, cluster_of(config, settings, clock))
+
+
+def record_observation(config: TopologyConfig, ledger: Ledger, cluster: Cluster) -> Observed:
+    """Write down what the cluster tells of now, and of the time before. Raises ClusterError."""
+    found = _minutes(ledger, cluster) if isinstance(cluster, SimulatedCluster) else []
+    found = found or [_present(config, cluster)]
+    last, added = found[-1], ledger.shadow.record_observations(config.topology, found)
+    logger.info("observed %s: %s, %s", last.topology, last.plan.brief(), last.unmeasured or f"lag {last.lag_s:g} s")
+    return Observed(
+        last.topology,
+        last.observed_at,
+        last.plan.brief(),
+        last.status,
+        last.backlog,
+        last.lag_s,
+        last.unmeasured,
+        added,
+    )
+
+
+def in_shadow_mode(config: TopologyConfig) -> TopologyConfig:
+    """Raises PlanError for a topology that is not."""
+    if not config.planning.shadow:
+        raise PlanError(
+            f"topology {config.topology!r} is not in shadow mode; set planning.mode: shadow in its file, then run "
+            f"`forescale plan {config.topology}`"
+        )
+    return config
+
+
+def shadow_topologies(settings: Settings, names: Iterable[str]) -> list[str]:
+    """Those of the topologies that are in shadow mode, or of which nobody can tell: to observe such a one then fails
+    by itself, and the others go on.
+    """
+    return [name for name in names if _may_be_in_shadow(name, settings)]
+
+
+def _may_be_in_shadow(name: str, settings: Settings) -> bool:
+    try:
+        return topology_config(name, settings).planning.shadow
+    except FileError:
+        return True
+
+
+def _minutes(ledger: Ledger, cluster: SimulatedCluster) -> list[Observation]:
+    """Whole minutes since the last observation."""
+    state = cluster.state()
+    since = ledger.shadow.last_observed(state.topology) or state.observed_at - timedelta(minutes=1)
+    return observations_of(state.topology, cluster.record(since.replace(second=0, microsecond=0), state.observed_at))
+
+
+def _present(config: TopologyConfig, cluster: Cluster) -> Observation:
+    """Of this moment. The topology's lag is that of the source with the longest, known where those of all are."""
+    told = backlogs(config, cluster)
+    state = cluster.state()  # afterwards: to ask for backlogs takes some seconds
+    unmeasured = "; ".join(dict.fromkeys(each.unmeasured for each in told.values() if each.unmeasured))
+    return Observation(
+        state.topology,
+        state.observed_at,
+        state.plan,
+        str(state.status),
+        {source: each.tuples for source, each in told.items() if each.tuples is not None},
+        None if unmeasured else max(each.lag_s for each in told.values() if each.lag_s is not None),
+        unmeasured,
+    )

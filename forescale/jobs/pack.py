@@ -1,0 +1,77 @@
+"""A parallelism packed into containers, by a packer of the registry."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from forescale.files.topology import TopologyConfig
+from modeling.arrays import Floats
+from modeling.flow.plan_rates import arrival_rates
+from modeling.inputs.checked import site_of_plans
+from modeling.inputs.operator_profile import Profiles
+from modeling.inputs.physical_plan import PhysicalPlan
+from modeling.rescaling.instance_changes import staying
+from planner.packing.lower_bound import least_containers
+from planner.packing.needs import Reserved, loaded_needs, reserved_needs
+from planner.packing.offer import Offer
+from planner.packing.open_containers import OpenContainers
+from planner.packing.registry import packer_named
+from planner.packing.traffic import stream_traffic
+from planner.packing.workload import Workload
+
+
+@dataclass(frozen=True)
+class Packed:
+    """used: of each container, shape (containers, 3): cores, MiB of memory and of disk, without padding. needed: the
+    size that all containers need, padding included. least: containers that no packing can do without. stay: instances
+    that run and stay in their container; None where nothing runs.
+    """
+
+    plan: PhysicalPlan
+    used: Floats
+    needed: Floats
+    least: int
+    stay: int | None
+    notes: tuple[str, ...]
+
+
+def pack(
+    config: TopologyConfig,
+    profiles: Profiles,
+    parallelism: Mapping[str, int],
+    packer: str,
+    offer: Offer,
+    *,
+    load_per_s: Mapping[str, float],
+    running: PhysicalPlan | None = None,
+) -> Packed:
+    """load_per_s: by source, empty where none is known: an instance then needs what the topology file reserves for it,
+    else what is usual. Raises PlanError or ModelError for what cannot be packed.
+    """
+    packs = packer_named(packer, offer)
+    work = workload(config, profiles, parallelism, load_per_s)
+    packing = packs.pack(work) if running is None else packs.repack(running.packing, work)
+    plan = PhysicalPlan(config.topology, parallelism, packing)
+    site_of_plans(work.topology, offer.site, [plan])
+    used = OpenContainers(offer, work, packing).used
+    return Packed(
+        plan=plan,
+        used=used,
+        needed=used.max(axis=0) + offer.kept,
+        least=least_containers(offer, work),
+        stay=None if running is None else staying(running.packing, packing),
+        notes=work.needs.notes,
+    )
+
+
+def workload(
+    config: TopologyConfig, profiles: Profiles, parallelism: Mapping[str, int], load_per_s: Mapping[str, float]
+) -> Workload:
+    topology = config.as_topology()
+    plan = PhysicalPlan(config.topology, parallelism)
+    plan.check(topology)
+    reserved = {name: Reserved(entry.cores, entry.memory_mib) for name, entry in config.operators.items()}
+    if not load_per_s:
+        return Workload(topology, plan.parallelism, reserved_needs(plan.parallelism, reserved))
+    rates = arrival_rates(topology, profiles, plan, load_per_s)
+    needs = loaded_needs(topology, profiles, plan, rates, reserved)
+    return Workload(topology, plan.parallelism, needs, stream_traffic(topology, profiles, plan, load_per_s))

@@ -1,0 +1,85 @@
+"""Proposed plans judged all at once, under one load or several, and ranked."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from forescale.files.topology import TopologyConfig
+from forescale.jobs.evaluation import STEADY_S, Terms
+from forescale.jobs.evaluation_load import EvaluatedLoad
+from forescale.jobs.replay_costs import instance_costs
+from modeling.candidates import Candidates, candidates
+from modeling.flow.scenarios import AS_PROFILED
+from modeling.inputs.operator_profile import Profiles
+from modeling.inputs.physical_plan import PhysicalPlan
+from modeling.rescaling.plan_change import PlanChange
+from modeling.uncertainty.parameter_draws import ParameterDraws, parameter_draws
+from planner.ranking import RankedPlan, ranked
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """plans: best first, their numbers are of `candidates`. names: of all candidates. against: the plan that changes
+    are counted from; empty where none is known. notes: on costs and loads.
+    """
+
+    names: Sequence[str]
+    candidates: Candidates
+    plans: tuple[RankedPlan, ...]
+    against: str
+    notes: tuple[str, ...]
+
+    def name(self, plan: RankedPlan) -> str:
+        return self.names[plan.number]
+
+
+def ranking(
+    config: TopologyConfig,
+    profiles: Profiles,
+    plans: Mapping[str, PhysicalPlan],
+    terms: Terms,
+    loads: Sequence[EvaluatedLoad],
+    against: str,
+) -> Ranking:
+    """loads: equally likely, in the place of that of the terms. against: what to call the running plan of the terms;
+    without one, the name of the plan that changes are counted from, but which is not taken to run: the change to
+    another one costs no downtime. Raises ModelError where a load or profile does not fit the topology.
+    """
+    topology, where = config.as_topology(), terms.where
+    change = (
+        None
+        if terms.running is None
+        else PlanChange(terms.running, where.rescale, where.checkpoints, where.with_savepoint, where.restored)
+    )
+    rates_per_s = {source: np.array([load.rate_per_s[source] for load in loads]) for source in loads[0].rate_per_s}
+    paths_per_s = {source: np.stack([_paths(load, source) for load in loads]) for source in loads[0].rate_per_s}
+    found = candidates(
+        topology,
+        profiles,
+        list(plans.values()),
+        rates_per_s,
+        paths_per_s,
+        loads[0].step_s or STEADY_S,
+        _draws(profiles, terms),
+        terms.targets,
+        change=change,
+        backlog=terms.backlog,
+        arrival_cv2=loads[0].arrival_cv2,
+        site=where.site,
+    )
+    costs, notes = instance_costs(config, profiles)
+    before = terms.running or plans.get(against)
+    notes += [note for note in loads[0].notes if note not in notes]
+    return Ranking(list(plans), found, ranked(found, costs, before), against if before else "", tuple(notes))
+
+
+def _paths(load: EvaluatedLoad, source: str) -> np.ndarray:
+    """Shape (paths, steps)."""
+    return load.paths_per_s[source] if load.paths_per_s else np.array([[load.rate_per_s[source]]])
+
+
+def _draws(profiles: Profiles, terms: Terms) -> ParameterDraws:
+    """One alone where nothing is known with an error: all would be the same."""
+    drawn = parameter_draws(profiles, np.random.default_rng(terms.seed), terms.draws)
+    return ParameterDraws(1) if drawn.parameters == AS_PROFILED else drawn

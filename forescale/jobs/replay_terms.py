@@ -1,0 +1,66 @@
+"""The terms of a replay: what its scores depend on beside topology, span and target; kept with its answer."""
+
+import math
+from dataclasses import dataclass
+
+from modeling.rescaling.checkpoints import Checkpoints
+from planner.errors import PlanError
+from planner.replay.reality import Differences
+
+
+@dataclass(frozen=True)
+class Deviations:
+    """How reality differs from what is believed, as options tell it; nothing differs by default.
+
+    error, noise: standard deviations of logarithms, of true over believed service times, and of how busy operators are
+    seen to be. failures_every_s, slow_every_s: seconds between failures of the job, and between spans in which an
+    instance is slow, on average; None for never. key_drift: share of the keys' shares that is dealt anew each day.
+    """
+
+    error: float = 0.0
+    noise: float = 0.0
+    failures_every_s: float | None = None
+    slow_every_s: float | None = None
+    key_drift: float = 0.0
+
+    def differences(self) -> Differences:
+        """Raises PlanError naming the option."""
+        for option, value, least, most in (
+            ("--error", self.error, 0.0, math.inf),
+            ("--noise", self.noise, 0.0, math.inf),
+            ("--failures-every", self.failures_every_s, 600.0, math.inf),
+            ("--slow-every", self.slow_every_s, 600.0, math.inf),
+            ("--key-drift", self.key_drift, 0.0, 1.0),
+        ):
+            if value is not None and not (math.isfinite(value) and least <= value <= most):
+                bound = f"at least {least:g}" if most == math.inf else f"between {least:g} and {most:g}"
+                raise PlanError(f"{option} {value:g}; give a finite number of {bound}")
+        return Differences(
+            service_error=self.error,
+            metric_noise=self.noise,
+            failure_every_s=self.failures_every_s or math.inf,
+            slow_every_s=self.slow_every_s or math.inf,
+            key_drift=self.key_drift,
+        )
+
+
+@dataclass(frozen=True)
+class ReplayTerms:
+    """lead_s, downtime_s: of a rescale, without the state that is read again; restore_s_per_gib, state_gib, restored:
+    that. checkpoints: None without any. deviations, seeds: of reality. scale: factor on all arrivals. allow:
+    share of the minutes that may be in violation. arrivals: digest of what came in the span.
+    profiles: of what is believed of the operators, and of the topology.
+    """
+
+    lead_s: float
+    downtime_s: float
+    restore_s_per_gib: float
+    state_gib: float
+    restored: str
+    checkpoints: Checkpoints | None
+    deviations: Deviations
+    seeds: int
+    scale: float
+    allow: float
+    arrivals: str
+    profiles: str

@@ -1,0 +1,33 @@
+"""A replay on its way to MLflow. A store that is away costs a note, never the replay."""
+
+from dataclasses import asdict, replace
+
+from forecasting.errors import TrackingError
+from forescale.jobs.replay import ReplayedPolicies
+from forescale.settings import Settings
+from forescale.tracking.replay_runs import MadeReplay, log_replay
+from planner.replay.timeline import decisions_path, read_timeline
+
+
+def tracked(settings: Settings, done: ReplayedPolicies) -> ReplayedPolicies:
+    """The same with the id of its run, or a note of why there is none."""
+    from forescale.report.replay.page import render_replay_page
+
+    against = done.differences[0].against if done.differences else None
+    params = {"start": done.start, "end": done.end, "max_lag_s": done.max_lag_s, "against": against}
+    terms = asdict(done.terms)
+    terms |= terms.pop("deviations")
+    made = MadeReplay(
+        done.topology,
+        f"replay {done.topology} {done.start:%Y-%m-%d %H:%M} to {done.end:%Y-%m-%d %H:%M}",
+        params | {"policies": ",".join(score.policy for score in done.scores)} | terms,
+        done.scores,
+        (done.timeline, decisions_path(done.timeline)),
+        lambda: render_replay_page(read_timeline(done.timeline), against),
+    )
+    try:
+        return replace(done, run_id=log_replay(made, settings))
+    except TrackingError as error:
+        return replace(done, notes=(*done.notes, f"the replay is not in MLflow: {error}"))
+    except Exception as error:  # noqa: BLE001 - stores fail in ways of their own; their words may hold credentials
+        return replace(done, notes=(*done.notes, f"the replay is not in MLflow ({type(error).__name__})"))

@@ -1,0 +1,145 @@
+"""Shadow mode, day by day: what would have run and violated, kept in the ledger beside what really did."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+from forecasting.arrivals.history import ArrivalSeries
+from forecasting.arrivals.store import read_history
+from forescale.codec import Moment
+from forescale.files.topology import TopologyConfig
+from forescale.jobs.known_profiles import kept_profiles, unmeasured_notes
+from forescale.jobs.observe import in_shadow_mode
+from forescale.settings import Settings
+from forescale.wiring.parts import clock_of, ledger_of, topology_config
+from modeling.errors import ModelError
+from planner.clusters.engine_terms import EngineTerms
+from planner.errors import PlanError
+from planner.ledger.entries import ShadowDay
+from planner.ledger.ledger import Ledger
+from planner.ledger.shadow_records import ShadowSpan
+from planner.shadow.accrual import DAY, ShadowWorld, accrued_day, midnight, whole_days
+from planner.shadow.comparison import Comparison, compared
+from planner.shadow.observed import MOST_APART_S
+
+
+@dataclass(frozen=True)
+class Shadow:
+    """since: when the shadow began. plan: what would run now, in brief. days: as kept in the ledger, oldest first;
+    total: of these days. pending: why a day that is over is not accrued. notes: what a reader must know.
+    """
+
+    topology: str
+    since: Moment
+    plan: str
+    max_lag_s: float
+    days: tuple[ShadowDay, ...]
+    total: Comparison
+    pending: Mapping[str, str]
+    notes: tuple[str, ...]
+
+
+def shadow(settings: Settings, topology: str, *, days: int | None = None) -> Shadow:
+    """Accrue what can be, and tell of the last so many days; of all since the shadow began where days is None.
+
+    Raises PlanError for a topology that is not in shadow mode, of which nothing was planned in it, or nothing observed;
+    HistoryError without a history.
+    """
+    config = in_shadow_mode(topology_config(topology, settings))
+    ledger, now = ledger_of(settings), clock_of(settings).now()
+    span = ledger.shadow.span(config.topology)
+    if span is None:
+        raise PlanError(
+            f"nothing was planned for topology {config.topology!r} in shadow mode yet; run `forescale plan "
+            f"{config.topology}`"
+        )
+    if ledger.shadow.last_observed(config.topology) is None:
+        raise PlanError(
+            f"nobody has observed what topology {config.topology!r} runs; run `forescale shadow observe "
+            f"{config.topology}` every few minutes, or turn on the DAG shadow"
+        )
+    pending = accrue(settings, config, ledger)
+    kept = accrued_days(ledger, span, config.topology)
+    if days is not None:
+        earliest = now.date() - days * DAY
+        kept = tuple(day for day in kept if day.day >= earliest)
+        pending = {day: why for day, why in pending.items() if day >= earliest}
+    return Shadow(
+        config.topology,
+        span.start,
+        span.plan_at(now).brief(),
+        config.planning.max_lag_s,
+        kept,
+        compared(kept),
+        {day.isoformat(): why for day, why in pending.items()},
+        tuple(_notes(config, settings, kept)),
+    )
+
+
+def accrued_days(ledger: Ledger, span: ShadowSpan, topology: str) -> tuple[ShadowDay, ...]:
+    """Of this span: a topology may have been in shadow mode before."""
+    return tuple(day for day in ledger.shadow.days(topology) if midnight(day.day) >= span.start)
+
+
+def accrue(settings: Settings, config: TopologyConfig, ledger: Ledger) -> dict[date, str]:
+    """Keep every whole day of the shadow that is over and whose arrivals are known; why others are not. Days that are
+    kept stay as they are.
+
+    Raises HistoryError where there is no history at all.
+    """
+    span, now = ledger.shadow.span(config.topology), clock_of(settings).now()
+    if span is None:
+        return {}
+    kept = {day.day: day for day in accrued_days(ledger, span, config.topology)}
+    due = [day for day in whole_days(span.start, now) if day not in kept]
+    if not due:
+        return {}
+    series = _series(settings, config)
+    world = _world(settings, config)
+    around, pending = timedelta(seconds=MOST_APART_S), {}
+    for day in due:
+        start = midnight(day)
+        observed = ledger.shadow.observations(config.topology, start - around, start + DAY + around)
+        try:
+            _check_whole(config, series, day)
+            kept[day] = accrued_day(world, span, day, series, observed, earlier=kept, at=now)
+        except (PlanError, ModelError) as error:
+            pending[day] = str(error)
+            continue
+        ledger.shadow.record_day(kept[day])
+    return pending
+
+
+def _series(settings: Settings, config: TopologyConfig) -> dict[str, ArrivalSeries]:
+    history = read_history(settings.history_dir, config.topology)
+    return {source: history.source(source) for source in config.as_topology().sources}
+
+
+def _world(settings: Settings, config: TopologyConfig) -> ShadowWorld:
+    planning = config.planning
+    engine = EngineTerms(planning.downtime_s, lead_s=planning.lead_s)
+    return ShadowWorld(config.as_topology(), kept_profiles(config, settings), engine, planning.max_lag_s)
+
+
+def _check_whole(config: TopologyConfig, series: Mapping[str, ArrivalSeries], day: date) -> None:
+    """Raises PlanError while the history of the day may still change."""
+    lateness = timedelta(seconds=config.arrivals.lateness_s)
+    reached = min(each.end for each in series.values())
+    if reached < midnight(day) + DAY + lateness:
+        raise PlanError(
+            f"the history reaches to {reached:%Y-%m-%d %H:%M} UTC and changes for {lateness} more "
+            f"(arrivals.lateness_s); run `forescale history build {config.topology}` later"
+        )
+
+
+def _notes(config: TopologyConfig, settings: Settings, days: tuple[ShadowDay, ...]) -> list[str]:
+    notes = unmeasured_notes(kept_profiles(config, settings))
+    total = compared(days)
+    if total.observed_minutes < 0.9 * total.minutes:
+        notes.append(
+            f"what ran is known for {total.observed_minutes / total.minutes:.0%} of the time; run `forescale shadow "
+            f"observe {config.topology}` every few minutes, or turn on the DAG shadow"
+        )
+    if targets := sorted({day.max_lag_s for day in days} - {config.planning.max_lag_s}):
+        notes.append(f"some days were accrued with a target of {targets[0]:g} s of lag, which then held")
+    return [*notes, *(f"{day.day}: {note}" for day in days for note in day.notes)]

@@ -1,0 +1,81 @@
+"""Replays in MLflow: one run each, in the experiment of their topology. MLflow is imported when it is first used."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from forecasting.tracking.batch import slug
+from forecasting.tracking.git_revision import git_revision
+from forecasting.tracking.mlflow_tracker import MlflowTracker
+from forecasting.tracking.store_access import connected_client, store_errors
+from forecasting.tracking.store_writes import MAX_TAG, log_metrics
+from forescale.settings import Settings
+from planner.replay.scores import Score
+
+PAGE = "replay.html"
+
+
+@dataclass(frozen=True)
+class MadeReplay:
+    """What is to be a run. params: what was replayed, by name. files: timeline and decisions. page: makes its HTML."""
+
+    topology: str
+    name: str
+    params: Mapping[str, object]
+    scores: Sequence[Score]
+    files: Sequence[Path]
+    page: Callable[[], str]
+
+
+def log_replay(made: MadeReplay, settings: Settings) -> str:
+    """Keep a replay as a run; its id.
+
+    Raises TrackingError, within seconds, where MLflow is not installed, the store does not answer, or refuses.
+    """
+    client = connected_client(settings.tracking_uri)
+    tracker = MlflowTracker(settings.tracking_uri, settings.artifact_root, settings.mlflow_ui)
+    experiment = tracker.experiment_id(made.topology)
+    with store_errors(settings.tracking_uri, f"recording the replay of {made.topology!r}"):
+        from mlflow.entities import Param
+
+        run_id: str = client.create_run(experiment, tags=_tags(made), run_name=made.name).info.run_id
+        try:
+            params = [Param(name, str(value)[:MAX_TAG]) for name, value in made.params.items() if value is not None]
+            client.log_batch(run_id, params=params)
+            log_metrics(client, run_id, _metrics(made.scores))
+            for path in made.files:
+                client.log_artifact(run_id, str(path))
+            with TemporaryDirectory(prefix="forescale-") as scratch:
+                page = Path(scratch) / PAGE
+                page.write_text(made.page(), encoding="utf-8")
+                client.log_artifact(run_id, str(page))
+        except BaseException:
+            client.set_terminated(run_id, "FAILED")
+            raise
+        client.set_terminated(run_id, "FINISHED")
+    return run_id
+
+
+def _tags(made: MadeReplay) -> dict[str, str]:
+    revision = git_revision(Path(__file__).parent)
+    return {
+        "topology": made.topology,
+        "kind": "replay",
+        "git_revision": revision,
+        "mlflow.source.git.commit": revision,
+    }
+
+
+def _metrics(scores: Sequence[Score]) -> dict[str, float]:
+    """Per policy, as `policy/…`: every number of its score."""
+    found = {}
+    for score in scores:
+        told = vars(score) | {f"budget_{name}": value for name, value in vars(score.budget).items()}
+        told |= {f"violation_minutes_a_day_at_{lag_s:g}_s": at for lag_s, at in score.violation_minutes_at.items()}
+        for name, value in told.items():
+            if isinstance(value, int | float) and np.isfinite(value):
+                found[f"{slug(score.policy)}/{name}"] = float(value)
+    return found

@@ -1,0 +1,32 @@
+"""What waits at the sources of a topology: what its cluster tells and, where it does not, what Kafka does."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from forecasting.errors import HistoryError
+from forescale.files.topology import TopologyConfig
+from forescale.wiring.arrivals import kafka_group
+from planner.clusters.cluster import Cluster, SourceBacklog
+from planner.clusters.simulator import SimulatedCluster
+from planner.errors import ClusterError
+
+
+def backlogs(config: TopologyConfig, cluster: Cluster) -> Mapping[str, SourceBacklog]:
+    """Of every source; where nothing is known, or the cluster does not answer, with the reason."""
+    try:
+        told = cluster.backlogs()
+    except ClusterError as error:
+        told = dict.fromkeys(config.as_topology().sources, SourceBacklog(None, None, str(error)))
+    if isinstance(cluster, SimulatedCluster):
+        return told
+    return {name: each if each.lag_s is not None else _unread(config, name, each) for name, each in told.items()}
+
+
+def _unread(config: TopologyConfig, source: str, told: SourceBacklog) -> SourceBacklog:
+    """What the topology's consumer group has not read; what was told before where it has none, or Kafka fails."""
+    try:
+        group = kafka_group(config)
+        unread = group.unread(source) if group is not None else None
+    except HistoryError as error:
+        return replace(told, unmeasured=f"{told.unmeasured}; {error}")
+    return told if unread is None else SourceBacklog(float(unread.messages), unread.lag_s)

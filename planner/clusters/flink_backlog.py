@@ -1,0 +1,119 @@
+"""What waits at a source, by the metric `pendingRecords` that its connector publishes (FLIP-33)."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from planner.clock import Clock
+from planner.clusters.cluster import SourceBacklog
+from planner.clusters.flink_answers import Vertex
+from planner.clusters.flink_rest import POLL_S, FlinkRest
+
+# Of a subtask together: its age, as Flink takes for busy what is neither idle nor backpressured.
+_AGE = ("accumulateBusyTimeMs", "accumulateIdleTimeMs", "accumulateBackPressuredTimeMs")
+# Flink collects metrics every 10 s by default: the next time is far enough.
+_SPAN_S = 8.0
+# Of so many random arrivals the rate is known within a tenth; a slow source is read for longer.
+_ENOUGH = 100.0
+_PATIENCE_S = 40.0
+_PENDING, _READ, _GIVEN = ".pendingRecords", ".numRecordsIn", ".numRecordsOut"
+
+
+@dataclass(frozen=True)
+class QueueReading:
+    """Of all subtasks of a source, at one moment. age_s: since they began, their mean. pending: records that wait.
+    taken: those that were taken in since they began.
+    """
+
+    age_s: float
+    pending: float
+    taken: float
+
+    def continued_by(self, later: "QueueReading") -> bool:
+        """Whether the same subtasks ran from here to there."""
+        return later.age_s >= self.age_s and later.taken >= self.taken
+
+    def arrived(self, later: "QueueReading") -> float:
+        """Records that came from here to there."""
+        return later.taken - self.taken + later.pending - self.pending
+
+
+Queue = QueueReading | SourceBacklog | None
+"""Of a source, what Flink collected last; None before it has collected anything, a backlog where it does not tell."""
+
+
+def queue_reading(rest: FlinkRest, jid: str, source: str, vertex: Vertex) -> Queue:
+    """Raises ClusterError where Flink does not answer."""
+    names = set(rest.metric_names(jid, vertex.id))
+    if not names.issuperset(_AGE):
+        return None
+    operators = [name.removesuffix(_PENDING) for name in names if name.endswith(_PENDING)]
+    if not operators:
+        return SourceBacklog(
+            None,
+            None,
+            f"source {source!r} publishes no pendingRecords: its connector does not tell Flink what waits, or has not "
+            "fetched anything yet; where it reads Kafka, name its consumer group in arrivals.group",
+        )
+    counts = [name + of for name in operators for of in (_PENDING, _READ, _GIVEN) if name + of in names]
+    metrics = rest.metric_sums(jid, vertex.id, vertex.parallelism, [*_AGE, *counts])
+    if not metrics.keys() >= {*_AGE, *counts}:
+        return None
+    age_ms = sum(metrics[name].mean for name in _AGE)
+    collected = sum(metrics[name].sum for name in _AGE) / age_ms if age_ms > 0 else math.nan
+    if not abs(collected - vertex.parallelism) < 0.5:  # of some subtasks nothing has come yet
+        return None
+    sums = {name: metrics[name].sum for name in counts}
+    # Not every source counts what it reads; what it gives out is then as much.
+    taken = sum(sums.get(name + _READ, 0.0) or sums.get(name + _GIVEN, 0.0) for name in operators)
+    pending = sum(max(0.0, sums[name + _PENDING]) for name in operators)
+    return QueueReading(age_ms / 1000, pending, taken)
+
+
+def source_backlog(source: str, before: QueueReading, after: QueueReading) -> SourceBacklog:
+    """What waits at the second reading. The oldest of it has waited for as long as it takes that so many come, at the
+    rate at which they came between the two.
+    """
+    if after.pending <= 0:
+        return SourceBacklog(0.0, 0.0)
+    span_s = after.age_s - before.age_s
+    arrived = before.arrived(after)
+    if arrived <= 0:
+        return SourceBacklog(
+            after.pending,
+            None,
+            f"{after.pending:g} tuples wait at source {source!r}, and nothing came to it for {span_s:.0f} s: since "
+            "when they wait is not known",
+        )
+    return SourceBacklog(after.pending, after.pending * span_s / arrived)
+
+
+def source_backlogs(
+    sources: Sequence[str], read: Callable[[], Mapping[str, Queue]], clock: Clock
+) -> Mapping[str, SourceBacklog]:
+    """Read until of every source two readings tell what comes, or it is known that none will, or patience is over."""
+    first: dict[str, QueueReading] = {}
+    found: dict[str, SourceBacklog] = {}
+    settled: set[str] = set()
+    waited_s = 0.0
+    while True:
+        for source, queue in read().items():
+            if isinstance(queue, SourceBacklog):
+                found[source] = queue
+                settled.add(source)
+            elif queue is None:
+                continue
+            elif source not in first or not first[source].continued_by(queue):
+                first[source] = queue
+                found.pop(source, None)
+                settled.discard(source)
+            elif queue.age_s - first[source].age_s >= _SPAN_S:
+                found[source] = source_backlog(source, first[source], queue)
+                if queue.pending <= 0 or first[source].arrived(queue) >= _ENOUGH:
+                    settled.add(source)
+        if len(settled) == len(sources) or waited_s >= _PATIENCE_S:
+            break
+        clock.wait(POLL_S)
+        waited_s += POLL_S
+    late = f"Flink collected no metrics of it twice, {_SPAN_S:g} s apart, within {_PATIENCE_S:g} s"
+    return {name: found.get(name) or SourceBacklog(None, None, f"source {name!r}: {late}") for name in sources}

@@ -1,0 +1,4 @@
+"""The guard: detectors, diagnosers and resolvers over a window of metrics, after Dhalion (Floratou et al., VLDB 2017).
+
+Pure functions of values: `planner.guarding` looks at the cluster and deploys, a policy of the replay asks the same.
+"""

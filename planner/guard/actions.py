@@ -1,0 +1,140 @@
+"""Resolvers: what to do about a diagnosis, and what that is expected to change."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from planner.guard.diagnoses import Diagnosis, DiagnosisKind
+from planner.guard.sizing import grown, shrunk, sustained_per_s, utilisation
+from planner.guard.symptoms import Symptom, SymptomKind
+from planner.guard.terms import GuardTerms
+from planner.guard.window import Window
+
+SHOWN_KEYS = 3
+
+WORTH_IT = 0.1
+"""Part of all instances that a scale-down must save."""
+
+
+class ActionKind(StrEnum):
+    SCALE_UP = "scale-up"
+    SCALE_DOWN = "scale-down"
+    RESTART_INSTANCE = "restart-instance"
+    REPORT_KEYS = "report-keys"
+
+
+ACTION_FOR: Mapping[DiagnosisKind, ActionKind] = {
+    DiagnosisKind.UNDER_PROVISIONED: ActionKind.SCALE_UP,
+    DiagnosisKind.TARGET_MISSED: ActionKind.SCALE_UP,
+    DiagnosisKind.OVER_PROVISIONED: ActionKind.SCALE_DOWN,
+    DiagnosisKind.SLOW_INSTANCE: ActionKind.RESTART_INSTANCE,
+    DiagnosisKind.DATA_SKEW: ActionKind.REPORT_KEYS,
+}
+"""What each diagnosis is resolved by."""
+
+
+@dataclass(frozen=True)
+class Action:
+    """plan: parallelism to deploy, None where only people can do it. why: in a sentence.
+
+    before, expected: what was measured, and what is to be measured once it has settled, by the same names.
+    """
+
+    diagnosis: Diagnosis
+    kind: ActionKind
+    plan: Mapping[str, int] | None
+    why: str
+    before: Mapping[str, float] = field(default_factory=dict)
+    expected: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """What the scaling schedule has to say. floor: by operator, instances that it wants now or soon. lead_s: how long
+    ahead a planned step keeps the guard from lowering anything; planned_in_s: until the next one, None without one.
+    """
+
+    floor: Mapping[str, int] = field(default_factory=dict)
+    planned_in_s: float | None = None
+    lead_s: float = 0.0
+
+    @property
+    def step_ahead(self) -> bool:
+        return self.planned_in_s is not None and self.planned_in_s <= self.lead_s
+
+
+def resolved(
+    diagnosis: Diagnosis, window: Window, found: Sequence[Symptom], terms: GuardTerms, schedule: Schedule, ran_s: float
+) -> Action | str:
+    """The action for a diagnosis, or why there is none. ran_s: how long the plan has run."""
+    match ACTION_FOR[diagnosis.kind]:
+        case ActionKind.SCALE_UP:
+            return scale_up(diagnosis, window, terms)
+        case ActionKind.SCALE_DOWN:
+            return scale_down(diagnosis, window, found, terms, schedule, ran_s)
+        case ActionKind.RESTART_INSTANCE:
+            return restart_instance(diagnosis)
+        case ActionKind.REPORT_KEYS:
+            return report_keys(diagnosis, terms)
+
+
+def scale_up(diagnosis: Diagnosis, window: Window, terms: GuardTerms) -> Action | str:
+    """All operators at once, so that one action heals the job: the next bottleneck is known from the measured rates."""
+    plan = grown(window, terms)
+    if plan == window.newest.parallelism:
+        return f"{diagnosis.why}; more instances are not allowed or would not help: raise planning.max_instances"
+    return _scaling(diagnosis, ActionKind.SCALE_UP, window, plan)
+
+
+def scale_down(
+    diagnosis: Diagnosis,
+    window: Window,
+    found: Sequence[Symptom],
+    terms: GuardTerms,
+    schedule: Schedule,
+    ran_s: float,
+) -> Action | str:
+    """Idle operators to what the load needs; never below the schedule, and not when a planned step is near."""
+    if schedule.step_ahead:
+        return f"{diagnosis.why}; a planned step is {schedule.planned_in_s:.0f} s ahead, so the plan is held"
+    if ran_s < terms.min_dwell_s:
+        return f"{diagnosis.why}; the plan runs for {ran_s:.0f} s, and is held for {terms.min_dwell_s:.0f} s"
+    operators = {symptom.operator for symptom in found if symptom.kind is SymptomKind.IDLE}
+    plan = shrunk(window, terms, operators, schedule.floor)
+    if plan == window.newest.parallelism:
+        return f"{diagnosis.why}; the load or the schedule needs as many"
+    running = sum(window.newest.parallelism.values())
+    if running - sum(plan.values()) < WORTH_IT * running:
+        return f"{diagnosis.why}; {running - sum(plan.values())} of {running} instances less are not worth a rescale"
+    return _scaling(diagnosis, ActionKind.SCALE_DOWN, window, plan)
+
+
+def restart_instance(diagnosis: Diagnosis) -> Action:
+    """Advice: no cluster that is spoken to can restart one instance of a running job."""
+    where = f"instance {diagnosis.instance} of operator {diagnosis.operator}"
+    why = f"{diagnosis.why}: restart {where}, on another node if it stays slow; no cluster can do that for one instance"
+    return Action(diagnosis, ActionKind.RESTART_INSTANCE, None, why)
+
+
+def report_keys(diagnosis: Diagnosis, terms: GuardTerms) -> Action:
+    """Advice: how keys are dealt is the job's own business."""
+    shares = terms.hot_keys.get(diagnosis.operator, {})
+    hottest = sorted(shares, key=lambda key: -shares[key])[:SHOWN_KEYS]
+    keys = ", ".join(f"{key!r} ({shares[key]:.0%})" for key in hottest)
+    told = f"its heaviest keys are {keys}" if keys else "its keys are not known (key_shares of the topology file)"
+    why = f"{diagnosis.why}; {told}: split the hot key, or combine before it is grouped"
+    return Action(diagnosis, ActionKind.REPORT_KEYS, None, why)
+
+
+def _scaling(diagnosis: Diagnosis, kind: ActionKind, window: Window, plan: Mapping[str, int]) -> Action:
+    running, offered = window.newest.parallelism, sum(window.offered_per_s.values())
+    changes = ", ".join(f"{name} {running[name]} → {n}" for name, n in plan.items() if n != running[name])
+    before = {
+        "offered_per_s": offered,
+        "taken_per_s": sum(window.taken_per_s.values()),
+        "backlog": sum(window.backlog.values()),
+        "sustained_per_s": sustained_per_s(window, running),
+    }
+    expected = {"sustained_per_s": sustained_per_s(window, plan), "utilisation": utilisation(window, plan)}
+    come = f"{offered:.4g}/s come{' by estimate' if window.unmeasured else ''}"
+    return Action(diagnosis, kind, plan, f"{diagnosis.why}; {come}: {changes}", before, expected)

@@ -1,0 +1,109 @@
+"""Diagnosers: what the symptoms of a window have in common, named as Dhalion names it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from planner.guard.symptoms import NOISE, SATURATED, Symptom, SymptomKind
+from planner.guard.terms import GuardTerms
+from planner.guard.window import Window
+
+
+class DiagnosisKind(StrEnum):
+    UNDER_PROVISIONED = "under-provisioned"
+    OVER_PROVISIONED = "over-provisioned"
+    SLOW_INSTANCE = "slow-instance"
+    DATA_SKEW = "data-skew"
+    TARGET_MISSED = "target-missed"
+
+
+DISTRESS = frozenset({SymptomKind.BACKPRESSURE, SymptomKind.SATURATION, SymptomKind.GROWING_QUEUE, SymptomKind.LAG})
+"""Symptoms of a job that does not keep up."""
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """operator: the cause; empty where it is none alone. instance: of that operator, where it is one alone."""
+
+    kind: DiagnosisKind
+    operator: str
+    why: str
+    instance: int | None = None
+
+
+def diagnoses(window: Window, found: Sequence[Symptom], terms: GuardTerms) -> tuple[Diagnosis, ...]:
+    """The cause first; none while a backlog drains in time, and none of a job that is well."""
+    if not {symptom.kind for symptom in found} & DISTRESS:
+        return over_provisioned(found)
+    if drains(window, terms):
+        return ()
+    cause = skewed(window, found) or slow_instance(window, found) or under_provisioned(window, found)
+    return (*cause, *target_missed(found, cause))
+
+
+def distressed(found: Sequence[Symptom]) -> bool:
+    return any(symptom.kind in DISTRESS for symptom in found)
+
+
+def drains(window: Window, terms: GuardTerms) -> bool:
+    """Whether what waits will be gone in time by itself."""
+    growth, waits = window.backlog_growth_per_s, sum(window.backlog.values())
+    return growth is not None and growth < 0 and waits / -growth <= terms.drain_s
+
+
+def bottleneck(window: Window) -> str:
+    """The operator that starts the backpressure: full, and itself not held up."""
+    free = [name for name, share in window.backpressured.items() if share <= NOISE]
+    return max(free or window.topology.order, key=lambda name: max(window.busy[name]))
+
+
+def skewed(window: Window, found: Sequence[Symptom]) -> tuple[Diagnosis, ...]:
+    """The bottleneck's fullest instance receives more than its peers, which have time left."""
+    of = _of_bottleneck(window, found, SymptomKind.RATE_SKEW)
+    if of is None or not _alone_full(window, of):
+        return ()
+    return (Diagnosis(DiagnosisKind.DATA_SKEW, of.operator, of.text, of.instance),)
+
+
+def slow_instance(window: Window, found: Sequence[Symptom]) -> tuple[Diagnosis, ...]:
+    """The bottleneck's fullest instance takes longer for a tuple than its peers, which have time left."""
+    of = _of_bottleneck(window, found, SymptomKind.SERVICE_SKEW)
+    if of is None or not _alone_full(window, of):
+        return ()
+    return (Diagnosis(DiagnosisKind.SLOW_INSTANCE, of.operator, of.text, of.instance),)
+
+
+def under_provisioned(window: Window, found: Sequence[Symptom]) -> tuple[Diagnosis, ...]:
+    """More comes than the bottleneck's instances can do together."""
+    signs = [symptom for symptom in found if symptom.kind in DISTRESS - {SymptomKind.LAG}]
+    if not signs:
+        return ()
+    name = bottleneck(window)
+    return (Diagnosis(DiagnosisKind.UNDER_PROVISIONED, name, f"{name} is full: {signs[0].text}"),)
+
+
+def target_missed(found: Sequence[Symptom], cause: Sequence[Diagnosis]) -> tuple[Diagnosis, ...]:
+    """Lag beyond the target that nothing else accounts for, or under a cause that people have to remove."""
+    late = next((symptom for symptom in found if symptom.kind is SymptomKind.LAG), None)
+    if late is None or any(each.kind is DiagnosisKind.UNDER_PROVISIONED for each in cause):
+        return ()
+    return (Diagnosis(DiagnosisKind.TARGET_MISSED, "", late.text),)
+
+
+def over_provisioned(found: Sequence[Symptom]) -> tuple[Diagnosis, ...]:
+    signs = [symptom for symptom in found if symptom.kind is SymptomKind.IDLE]
+    if not signs:
+        return ()
+    least = min(signs, key=lambda sign: sign.value)
+    return (Diagnosis(DiagnosisKind.OVER_PROVISIONED, least.operator, "; ".join(sign.text for sign in signs)),)
+
+
+def _of_bottleneck(window: Window, found: Sequence[Symptom], kind: SymptomKind) -> Symptom | None:
+    name = bottleneck(window)
+    return next((each for each in found if each.kind is kind and each.operator == name), None)
+
+
+def _alone_full(window: Window, skew: Symptom) -> bool:
+    """Whether the outlier works all the time while the operator as a whole has time left."""
+    busy, at = window.busy[skew.operator], skew.instance
+    return at is not None and busy[at] >= SATURATED and sum(busy) / len(busy) < SATURATED

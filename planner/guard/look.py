@@ -1,0 +1,101 @@
+"""One look at a running job: what each instance did over a short span, and what waits where that is known."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from modeling.calibration.operator_sample import OperatorSample
+from modeling.inputs.topology import Topology
+from planner.errors import ClusterError, LedgerError
+
+
+@dataclass(frozen=True)
+class OperatorLook:
+    """Per instance: share of the time that it worked, and that it waited for room downstream; tuples a second in.
+
+    given_per_s: by stream, of all instances together.
+    """
+
+    busy: tuple[float, ...]
+    backpressured: tuple[float, ...]
+    received_per_s: tuple[float, ...]
+    given_per_s: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """What comes and waits outside, of the sources of which that is known. backlog: tuples. lag_s: the longest wait.
+
+    offered_per_s: where it is told, and need not be reckoned from the backlog. unmeasured: by source, why something of
+    it is not known. at: of the backlog, None where that is the end of the look.
+    """
+
+    offered_per_s: Mapping[str, float] = field(default_factory=dict)
+    backlog: Mapping[str, float] = field(default_factory=dict)
+    lag_s: float | None = None
+    unmeasured: Mapping[str, str] = field(default_factory=dict)
+    at: datetime | None = None
+
+
+@dataclass(frozen=True)
+class Look:
+    """The span_s seconds before `at`. operators: all of the topology."""
+
+    at: datetime
+    span_s: float
+    operators: Mapping[str, OperatorLook]
+    waiting: Waiting = Waiting()
+
+    @property
+    def parallelism(self) -> dict[str, int]:
+        return {name: len(of.busy) for name, of in self.operators.items()}
+
+    @property
+    def waited_at(self) -> datetime:
+        """The moment of the backlog."""
+        return self.waiting.at or self.at
+
+
+def look_of(topology: Topology, samples: Sequence[OperatorSample], at: datetime, waiting: Waiting) -> Look:
+    """Raises ClusterError where the samples leave an operator out."""
+    by_operator: dict[str, list[OperatorSample]] = {name: [] for name in topology.order}
+    for sample in sorted(samples, key=lambda each: each.index):
+        by_operator[sample.operator].append(sample)
+    if silent := [name for name, of in by_operator.items() if not of]:
+        raise ClusterError(
+            f"the cluster tells no counters of operator {silent[0]!r} of topology {topology.name!r}, so nothing can be "
+            "guarded; use a source that reports its busy time"
+        )
+    span_s = max(sample.span_s for sample in samples)
+    return Look(at, span_s, {name: _operator_look(of) for name, of in by_operator.items()}, waiting)
+
+
+def _operator_look(samples: Sequence[OperatorSample]) -> OperatorLook:
+    streams = samples[0].records_out
+    return OperatorLook(
+        tuple(min(1.0, each.busy_s / each.span_s) for each in samples),
+        tuple(min(1.0, each.backpressured_s / each.span_s) for each in samples),
+        tuple(each.records_in / each.span_s for each in samples),
+        {name: sum(each.records_out.get(name, 0.0) / each.span_s for each in samples) for name in streams},
+    )
+
+
+_LOOK = TypeAdapter(Look)
+
+
+def look_to_json(look: Look) -> dict[str, Any]:
+    body: dict[str, Any] = _LOOK.dump_python(look, mode="json")
+    return body
+
+
+def look_from_json(body: Mapping[str, Any]) -> Look:
+    """Raises LedgerError for a body that no look was written as."""
+    try:
+        return _LOOK.validate_python(body)
+    except ValidationError as error:
+        raise LedgerError(
+            f"a stored look cannot be read: {error.errors()[0]['msg']}; delete it, it is renewed"
+        ) from None

@@ -1,0 +1,155 @@
+"""Detectors: what is unusual in a window of metrics, one symptom at a time, with its value and its bound.
+
+What holds a job up counts only where every look shows it: a spike that is shorter than the window is left to pass.
+Thresholds are those of Heron's implementation of Dhalion where it has one.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import pairwise
+from statistics import mean, median
+
+from planner.guard.look import Look
+from planner.guard.terms import GuardTerms
+from planner.guard.window import Window
+
+NOISE = 0.02
+"""Share of the time; waiting for room for less is no backpressure, and a queue that grows by less of what comes is
+steady."""
+
+SATURATED = 0.95
+"""Share of the time that an instance works from which on it has nothing left to give: a source that is full shows no
+backpressure."""
+
+UNLIKE = 1.5
+"""Largest ratio of rates, and of service times, between instances that are alike."""
+
+IDLE = 0.5
+"""Part of the wanted utilisation below which an operator is over-provisioned."""
+
+LEAST_POINTS = 3
+"""Looks that make a trend."""
+
+NEXT_TO_NOTHING_S = 1.0
+"""Seconds of arrivals that wait, below which next to nothing waits."""
+
+
+class SymptomKind(StrEnum):
+    BACKPRESSURE = "backpressure"
+    SATURATION = "saturation"
+    GROWING_QUEUE = "growing queue"
+    LAG = "lag"
+    RATE_SKEW = "rate skew"
+    SERVICE_SKEW = "service skew"
+    IDLE = "idle"
+
+
+@dataclass(frozen=True)
+class Symptom:
+    """operator: where it shows, empty where it is of the whole job; instance: of a skew, the outlier."""
+
+    kind: SymptomKind
+    operator: str
+    value: float
+    bound: float
+    text: str
+    instance: int | None = None
+
+
+def symptoms(window: Window, terms: GuardTerms) -> tuple[Symptom, ...]:
+    """All that shows, by kind."""
+    return (
+        *backpressure(window),
+        *saturation(window),
+        *growing_queue(window),
+        *lag(window, terms),
+        *rate_skew(window),
+        *service_skew(window),
+        *idle(window, terms),
+    )
+
+
+def backpressure(window: Window) -> list[Symptom]:
+    """Operators that wait for room downstream, in every look."""
+    kind = SymptomKind.BACKPRESSURE
+    return [
+        Symptom(kind, name, share, NOISE, f"{name} waits for room downstream {share:.0%} of the time")
+        for name, share in window.backpressured.items()
+        if all(mean(look.operators[name].backpressured) > NOISE for look in window.looks)
+    ]
+
+
+def saturation(window: Window) -> list[Symptom]:
+    """Operators of which an instance works all the time, in every look."""
+    kind = SymptomKind.SATURATION
+    least = {name: min(max(look.operators[name].busy) for look in window.looks) for name in window.topology.order}
+    return [
+        Symptom(kind, name, share, SATURATED, f"the busiest instance of {name} works {share:.0%} of the time")
+        for name, share in least.items()
+        if share >= SATURATED
+    ]
+
+
+def growing_queue(window: Window) -> list[Symptom]:
+    """From each look to the next, over three at least."""
+    growth, bound = window.backlog_growth_per_s, NOISE * sum(window.offered_per_s.values())
+    steady = all(
+        more - less > bound * (later - at).total_seconds() for (at, less), (later, more) in pairwise(window.queue)
+    )
+    if growth is None or len(window.queue) < LEAST_POINTS or not steady or _little_waits(window, window.newest):
+        return []
+    text = f"the backlog grows by {growth:.3g}/s of {sum(window.offered_per_s.values()):.3g}/s that come"
+    return [Symptom(SymptomKind.GROWING_QUEUE, "", growth, bound, text)]
+
+
+def lag(window: Window, terms: GuardTerms) -> list[Symptom]:
+    if window.lag_s is None or window.lag_s <= terms.max_lag_s:
+        return []
+    text = f"lag is {window.lag_s:.0f} s, beyond {terms.max_lag_s:.0f} s"
+    return [Symptom(SymptomKind.LAG, "", window.lag_s, terms.max_lag_s, text)]
+
+
+def rate_skew(window: Window) -> list[Symptom]:
+    """Operators whose instances receive unlike amounts."""
+    found = []
+    for name, rates in window.received_per_s.items():
+        most, least = max(rates), min(rates)
+        if most > UNLIKE * least and most > 0:
+            at = rates.index(most)
+            text = f"instance {at} of {name} receives {most:.3g}/s, another one {least:.3g}/s"
+            ratio = most / least if least > 0 else float("inf")
+            found.append(Symptom(SymptomKind.RATE_SKEW, name, ratio, UNLIKE, text, at))
+    return found
+
+
+def service_skew(window: Window) -> list[Symptom]:
+    """Operators of which one instance takes longer for a tuple than its peers usually do."""
+    found = []
+    for name, rates in window.received_per_s.items():
+        service_s = {at: window.busy[name][at] / rate for at, rate in enumerate(rates) if rate > 0}
+        if len(service_s) < 2:
+            continue
+        at = max(service_s, key=lambda index: service_s[index])
+        usual_s = median(value for index, value in service_s.items() if index != at)
+        if service_s[at] > UNLIKE * usual_s > 0:
+            text = f"instance {at} of {name} takes {service_s[at]:.3g} s a tuple, its peers {usual_s:.3g} s"
+            found.append(Symptom(SymptomKind.SERVICE_SKEW, name, service_s[at] / usual_s, UNLIKE, text, at))
+    return found
+
+
+def idle(window: Window, terms: GuardTerms) -> list[Symptom]:
+    """Operators with several instances that had little to do in every look, while next to nothing waited."""
+    if not all(_little_waits(window, look) for look in window.looks):
+        return []
+    bound = IDLE * terms.utilisation
+    busiest = {name: max(max(look.operators[name].busy) for look in window.looks) for name in window.topology.order}
+    return [
+        Symptom(SymptomKind.IDLE, name, share, bound, f"no instance of {name} works more than {share:.0%} of the time")
+        for name, share in busiest.items()
+        if share < bound and len(window.busy[name]) > 1
+    ]
+
+
+def _little_waits(window: Window, look: Look) -> bool:
+    offered = sum(window.offered_per_s.values())
+    return sum(look.waiting.backlog.values()) <= NEXT_TO_NOTHING_S * offered + 1e-6

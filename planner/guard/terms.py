@@ -1,0 +1,27 @@
+"""What the guard is told: how long to look, how much to give, when to give up; and what a plan may use."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from planner.limits import Limits
+
+
+@dataclass(frozen=True)
+class GuardTerms:
+    """window_s: of metrics that a diagnosis rests on. settle_s: from when a plan runs until its effect is judged.
+
+    utilisation: wanted after a scaling. drain_s: in which a backlog is to be gone. blacklist_after: failures in a row
+    that bar an action under a diagnosis. max_lag_s: of the target. downtime_s: of a rescale. min_dwell_s: least time
+    that a plan runs before it is lowered. limits: on any plan. hot_keys: by operator, shares of the heavy keys.
+    """
+
+    window_s: float = 180.0
+    settle_s: float = 300.0
+    utilisation: float = 0.7
+    drain_s: float = 600.0
+    blacklist_after: int = 2
+    max_lag_s: float = 180.0
+    downtime_s: float = 30.0
+    min_dwell_s: float = 3600.0
+    limits: Limits = field(default_factory=Limits)
+    hot_keys: Mapping[str, Mapping[str, float]] = field(default_factory=dict)

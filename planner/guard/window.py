@@ -1,0 +1,176 @@
+"""The looks that a diagnosis rests on, and their means."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import cached_property
+
+import numpy as np
+
+from modeling.inputs.topology import Topology
+from planner.guard.look import Look
+
+COVERED = 2 / 3
+"""Share of a window that looks must reach back over: the first one may have been made anywhere in its first third."""
+
+MOST_GROWTH = 4.0
+"""Largest part by which the load that a full job reports is taken to be too small (Dhalion's bound)."""
+
+MOST_BACKPRESSURED = 0.999
+
+
+@dataclass(frozen=True)
+class Window:
+    """Looks at one plan, oldest first, at least one."""
+
+    topology: Topology
+    looks: tuple[Look, ...]
+
+    @property
+    def newest(self) -> Look:
+        return self.looks[-1]
+
+    @cached_property
+    def span_s(self) -> float:
+        """From the beginning of the first look to the end of the last."""
+        return (self.newest.at - self.looks[0].at).total_seconds() + self.looks[0].span_s
+
+    @cached_property
+    def busy(self) -> Mapping[str, tuple[float, ...]]:
+        """Mean share of the time, per instance."""
+        return {name: self._mean([look.operators[name].busy for look in self.looks]) for name in self._operators}
+
+    @cached_property
+    def received_per_s(self) -> Mapping[str, tuple[float, ...]]:
+        """Per instance."""
+        return {
+            name: self._mean([look.operators[name].received_per_s for look in self.looks]) for name in self._operators
+        }
+
+    @cached_property
+    def backpressured(self) -> Mapping[str, float]:
+        """Mean share of the time, over the instances of each operator."""
+        shares = {name: [look.operators[name].backpressured for look in self.looks] for name in self._operators}
+        return {name: sum(self._mean(of)) / len(of[0]) for name, of in shares.items()}
+
+    @cached_property
+    def output_ratios(self) -> Mapping[tuple[str, str], float]:
+        """Tuples out for each tuple in, by upstream and downstream operator; 0 where nothing came in."""
+        ratios = dict.fromkeys(self.topology.graph.edges, 0.0)
+        for stream in self.topology.streams:
+            given = [(look.operators[stream.upstream].given_per_s.get(stream.name, 0.0),) for look in self.looks]
+            received = sum(self.received_per_s[stream.upstream])
+            if received > 0:
+                ratios[stream.upstream, stream.downstream] += self._mean(given)[0] / received
+        return ratios
+
+    @cached_property
+    def taken_per_s(self) -> Mapping[str, float]:
+        """What each source took in."""
+        return {name: sum(self.received_per_s[name]) for name in self.topology.sources}
+
+    @cached_property
+    def offered_per_s(self) -> Mapping[str, float]:
+        """What came to each source: the largest of the looks where it is told, else what was taken in and by how much
+        the backlog grew from the first look that tells it to the last. Where that is unmeasured, an estimate: a source
+        that waits for room a share b of its time takes in 1 − b of what comes.
+        """
+        return {name: self._offered_per_s(name) for name in self.topology.sources}
+
+    @cached_property
+    def unmeasured(self) -> Mapping[str, str]:
+        """By source of which what comes is estimated, why."""
+        return {name: self._unmeasured(name) for name in self.topology.sources if not self._is_measured(name)}
+
+    @cached_property
+    def backlog(self) -> Mapping[str, float]:
+        """Of the newest look that tells; 0 where none does."""
+        return {name: ([0.0] + [tuples for _, tuples in self._queue(name)])[-1] for name in self.topology.sources}
+
+    @cached_property
+    def queue(self) -> tuple[tuple[datetime, float], ...]:
+        """When how many tuples waited at all sources, by the looks that tell of each of which any look tells."""
+        told = {name for look in self.looks for name in look.waiting.backlog}
+        whole = [look for look in self.looks if told and look.waiting.backlog.keys() == told]
+        return tuple((look.waited_at, sum(look.waiting.backlog.values())) for look in whole)
+
+    @cached_property
+    def backlog_growth_per_s(self) -> float | None:
+        """Tuples a second over all sources, None where fewer than two looks tell."""
+        return _growth_per_s(self.queue)
+
+    @cached_property
+    def lag_s(self) -> float | None:
+        """Of the newest look; where nobody tells, seconds of arrivals that wait; None where that is unknown, too."""
+        waiting = self.newest.waiting
+        if waiting.lag_s is not None:
+            return waiting.lag_s
+        known = [
+            (waits, waiting.offered_per_s.get(name, self.offered_per_s[name]))
+            for name, waits in waiting.backlog.items()
+        ]
+        return max((waits / rate for waits, rate in known if rate > 0), default=None)
+
+    def covers(self, window_s: float) -> bool:
+        return self.span_s >= COVERED * window_s
+
+    @property
+    def _operators(self) -> tuple[str, ...]:
+        return self.topology.order
+
+    def _offered_per_s(self, source: str) -> float:
+        known = [look.waiting.offered_per_s[source] for look in self.looks if source in look.waiting.offered_per_s]
+        if known:
+            return max(known)
+        growth_per_s = _growth_per_s(self._queue(source))
+        if growth_per_s is not None:
+            return max(0.0, self.taken_per_s[source] + growth_per_s)
+        waits = min(self.backpressured[source], MOST_BACKPRESSURED)
+        return self.taken_per_s[source] * (1 + min(waits / (1 - waits), MOST_GROWTH))
+
+    def _is_measured(self, source: str) -> bool:
+        told = any(source in look.waiting.offered_per_s for look in self.looks)
+        return told or _growth_per_s(self._queue(source)) is not None
+
+    def _unmeasured(self, source: str) -> str:
+        said = [look.waiting.unmeasured[source] for look in self.looks if source in look.waiting.unmeasured]
+        return said[-1] if said else f"fewer than two looks tell what waits at source {source!r}"
+
+    def _queue(self, source: str) -> list[tuple[datetime, float]]:
+        """When how many tuples waited there, by the looks that tell."""
+        waits = [(look.waited_at, look.waiting.backlog.get(source)) for look in self.looks]
+        return [(at, tuples) for at, tuples in waits if tuples is not None]
+
+    def _mean(self, values: Sequence[tuple[float, ...]]) -> tuple[float, ...]:
+        """Of each position over the looks, weighed by their spans."""
+        spans_s = np.array([look.span_s for look in self.looks])
+        return tuple((spans_s @ np.array(values) / spans_s.sum()).tolist())
+
+
+def _growth_per_s(queue: Sequence[tuple[datetime, float]]) -> float | None:
+    """Tuples a second from the first moment to the last, None where these are not two."""
+    if not queue:
+        return None
+    (first_at, first), (last_at, last) = queue[0], queue[-1]
+    apart_s = (last_at - first_at).total_seconds()
+    return (last - first) / apart_s if apart_s > 0 else None
+
+
+def window_of(
+    topology: Topology,
+    looks: Sequence[Look],
+    parallelism: Mapping[str, int],
+    since: datetime,
+    now: datetime,
+    last_s: float,
+) -> Window | None:
+    """The looks of the last so many seconds at this plan, made wholly since it runs; None without any."""
+    begin = now - timedelta(seconds=last_s)
+    fitting = [
+        look
+        for look in looks
+        if begin < look.at <= now
+        and look.at - timedelta(seconds=look.span_s) >= since
+        and look.parallelism == dict(parallelism)
+    ]
+    return Window(topology, tuple(sorted(fitting, key=lambda look: look.at))) if fitting else None

@@ -1,0 +1,208 @@
+"""The guard at work: one look at the job, at most one action, deployed like any step and judged once it has settled.
+
+Safe to run again after a kill at any point, and in several processes at once: an action and its step are in the ledger
+before the cluster is asked, and the next turn takes up what is open.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from modeling.inputs.physical_plan import PhysicalPlan
+from modeling.inputs.topology import Topology
+from planner.clock import Clock
+from planner.clusters.cluster import Cluster, ClusterState, SourceBacklog, Status
+from planner.clusters.waiting import waiting
+from planner.deployment import NEVER_ASKED, Patience, deploy_step
+from planner.guard.actions import Action, ActionKind, Schedule
+from planner.guard.assessment import Assessment, assessed
+from planner.guard.diagnoses import DiagnosisKind
+from planner.guard.judgement import Verdict, VerdictKind, judged
+from planner.guard.look import look_of
+from planner.guard.terms import GuardTerms
+from planner.guard.window import Window, window_of
+from planner.ledger.entries import GuardAction, StepEntry
+from planner.ledger.guard_records import GUARD, is_guards
+from planner.ledger.guard_state import GuardState
+from planner.ledger.ledger import Ledger
+from planner.ledger.step_state import WAITING, StepState
+
+ADVISED_AGAIN = timedelta(hours=1)
+"""How long the same advice is not repeated."""
+
+_NEWEST = 10
+"""Schedules among which the one in force is looked for: those of shadow mode do not count."""
+
+
+Backlogs = Callable[[], Mapping[str, SourceBacklog]]
+
+
+@dataclass(frozen=True)
+class Guarded:
+    """A topology and how it is guarded. acts: False to advise alone. look_s: span of one look. lead_s: of planning."""
+
+    topology: Topology
+    terms: GuardTerms
+    acts: bool
+    look_s: float = 60.0
+    lead_s: float = 300.0
+    patience: Patience = field(default_factory=Patience)
+
+
+@dataclass(frozen=True)
+class GuardTurn:
+    """What one turn saw and did. assessment: None where nothing was assessed; why says why.
+
+    judged: the earlier action that was judged in it; action: what was begun in it; advice: what was advised anew.
+    """
+
+    topology: str
+    at: datetime
+    plan: Mapping[str, int]
+    assessment: Assessment | None
+    why: str
+    judged: GuardAction | None = None
+    action: GuardAction | None = None
+    advice: tuple[GuardAction, ...] = ()
+
+
+def guard_turn(
+    guarded: Guarded, ledger: Ledger, cluster: Cluster, clock: Clock, backlogs: Backlogs | None = None
+) -> GuardTurn:
+    """backlogs: of whoever knows them, of the cluster where left out.
+
+    Raises ClusterError where the cluster does not answer, or tells no counters; the next turn goes on from there.
+    """
+    name = guarded.topology.name
+    earlier = ledger.guard.open_action(name)
+    if earlier is not None:
+        earlier = _deployed(earlier, guarded, ledger, cluster, clock)
+    state = cluster.state()
+    plan, since = state.plan.parallelism, state.running_since
+    if state.status is not Status.RUNNING or since is None:
+        why = f"the job is {state.status}, so nothing is measured"
+        return GuardTurn(name, state.observed_at, plan, None, why, _closed_one(earlier))
+    now, window = _window(guarded, ledger, cluster, clock, since, backlogs or cluster.backlogs)
+    if earlier is not None and earlier.state is GuardState.OPEN:
+        earlier = _judged(earlier, guarded, ledger, state, window, now)
+        if earlier.state is GuardState.OPEN:
+            why = f"{earlier.action} of {earlier.decided_at:%H:%M:%S} UTC settles before it is judged"
+            return GuardTurn(name, now, plan, None, why)
+    if why := _not_now(guarded, ledger, since, now):
+        return GuardTurn(name, now, plan, None, why, earlier)
+    barred = {(DiagnosisKind(each.diagnosis), ActionKind(each.action)) for each in ledger.guard.barred(name)}
+    ran_s = (now - since).total_seconds()
+    found = assessed(window, guarded.terms, _schedule(guarded, ledger, now), barred, ran_s)
+    advice = found.advice if guarded.acts or found.action is None else (*found.advice, found.action)
+    said = [ledger.guard.advise(name, each, at=now, said_since=now - ADVISED_AGAIN) for each in advice]
+    begun = None
+    if found.action is not None and guarded.acts:
+        begun = _begun(found.action, guarded, ledger, state, now)
+        begun = _deployed(begun, guarded, ledger, cluster, clock)
+    return GuardTurn(
+        name, now, plan, found, found.why, earlier, begun, tuple(each for each in said if each is not None)
+    )
+
+
+def _closed_one(action: GuardAction | None) -> GuardAction | None:
+    return None if action is None or action.state is GuardState.OPEN else action
+
+
+def _window(
+    guarded: Guarded, ledger: Ledger, cluster: Cluster, clock: Clock, since: datetime, backlogs: Backlogs
+) -> tuple[datetime, Window | None]:
+    """One more look, and those before it."""
+    name, terms = guarded.topology.name, guarded.terms
+    samples = cluster.operator_samples(guarded.look_s)
+    at = clock.now()
+    waits = backlogs()  # may take some seconds
+    now = clock.now()
+    look = look_of(guarded.topology, samples, at, waiting(waits, now))
+    keep = timedelta(seconds=2 * terms.window_s)
+    ledger.guard.record_look(name, look, forget_before=now - keep)
+    looks = ledger.guard.looks(name)
+    return now, window_of(guarded.topology, looks, look.parallelism, since, now, terms.window_s)
+
+
+def _begun(action: Action, guarded: Guarded, ledger: Ledger, state: ClusterState, now: datetime) -> GuardAction:
+    plan = PhysicalPlan(guarded.topology.name, dict(action.plan or {}))
+    # What was right for this moment is not deployed much later.
+    expires_at = now + timedelta(seconds=guarded.terms.settle_s)
+    return ledger.guard.begin(action, plan, state.plan, at=now, expires_at=expires_at)
+
+
+def _deployed(opened: GuardAction, guarded: Guarded, ledger: Ledger, cluster: Cluster, clock: Clock) -> GuardAction:
+    """The action once its step has come to an end; closed where that is not the plan."""
+    step = ledger.step(str(opened.step_id))
+    if step.state in WAITING and not guarded.acts:
+        why = "the guard only advises now (planning.guard.mode, planning.mode)"
+        ledger.transition(step.id, expected=step.state, to=StepState.VETOED, at=clock.now(), by=GUARD, why=why)
+    elif step.state in (*WAITING, StepState.DEPLOYING):
+        deploy_step(step.id, ledger, cluster, clock, by=GUARD, patience=guarded.patience)
+    step = ledger.step(step.id)
+    if step.state is StepState.VERIFIED:
+        if cluster.state().plan.same_parallelism(step.plan):
+            most = guarded.terms.limits.max_instances
+            ledger.guard.rebase(step.replaces, step.plan, max_instances=most, at=clock.now())
+        return opened
+    failed = step.state is StepState.ROLLED_BACK and not step.reason.startswith(NEVER_ASKED)
+    kind = VerdictKind.INEFFECTIVE if failed else VerdictKind.MOOT
+    verdict = Verdict(kind, f"not deployed, the step is {step.state}: {step.reason}", {})
+    return _closed(opened, verdict, guarded, ledger, clock.now())
+
+
+def _judged(
+    opened: GuardAction, guarded: Guarded, ledger: Ledger, state: ClusterState, window: Window | None, now: datetime
+) -> GuardAction:
+    """The action with its verdict, or as it was while it settles."""
+    terms, since = guarded.terms, state.running_since
+    if dict(state.plan.parallelism) != dict(opened.plan):
+        verdict = Verdict(VerdictKind.MOOT, f"{state.plan.brief()} took its place before it could be judged", {})
+        return _closed(opened, verdict, guarded, ledger, now)
+    settled = since is not None and now >= since + timedelta(seconds=terms.settle_s)
+    if not settled or window is None or not window.covers(terms.window_s):
+        return opened
+    diagnosis, kind = DiagnosisKind(opened.diagnosis), ActionKind(opened.action)
+    verdict = judged(kind, diagnosis, opened.before, opened.expected, window, terms)
+    return _closed(opened, verdict, guarded, ledger, now)
+
+
+def _closed(opened: GuardAction, verdict: Verdict, guarded: Guarded, ledger: Ledger, now: datetime) -> GuardAction:
+    ledger.guard.judge(opened.id, verdict, at=now, blacklist_after=guarded.terms.blacklist_after)
+    return ledger.guard.action(opened.id)
+
+
+def _not_now(guarded: Guarded, ledger: Ledger, since: datetime, now: datetime) -> str:
+    """Why nothing is decided now, empty where it is: metrics right after a change tell of the change."""
+    settle = timedelta(seconds=guarded.terms.settle_s)
+    if now < since + settle:
+        return f"the plan runs since {since:%H:%M:%S} UTC and settles for {guarded.terms.settle_s:.0f} s"
+    # A step that nobody deploys, or whose deployment was cut short, does not keep the guard away for ever.
+    long_ago = now - max(settle, timedelta(seconds=2 * guarded.patience.timeout_s))
+    for step in _planned(guarded, ledger):
+        begun = step.updated_at if step.state is StepState.DEPLOYING else step.deploy_at
+        if long_ago < begun <= now:
+            return f"step {step.id} is {step.state} and goes first"
+    return ""
+
+
+def _planned(guarded: Guarded, ledger: Ledger) -> list[StepEntry]:
+    """Steps to come, and those under way, that the guard has not made."""
+    steps = ledger.steps(topology=guarded.topology.name, states=(*WAITING, StepState.DEPLOYING))
+    return [step for step in steps if not is_guards(step)]
+
+
+def _schedule(guarded: Guarded, ledger: Ledger, now: datetime) -> Schedule:
+    """The plan in force, with every step that is to be deployed within the time that a plan should run for."""
+    planned = [step for step in _planned(guarded, ledger) if now < step.expires_at]
+    soon = now + timedelta(seconds=guarded.terms.min_dwell_s)
+    plans = [step.plan for step in planned if step.deploy_at <= soon]
+    made = ledger.schedules(guarded.topology.name, limit=_NEWEST)
+    in_force = next((each for each in made if not each.shadow and each.schedule.start <= now < each.schedule.end), None)
+    if in_force is not None:
+        verified = ledger.steps(schedule_id=in_force.id, states=(StepState.VERIFIED,))
+        plans.append(verified[-1].plan if verified else in_force.schedule.current)
+    names = guarded.topology.order
+    floor = {name: max((plan.parallelism.get(name, 1) for plan in plans), default=1) for name in names}
+    planned_in_s = min(((step.deploy_at - now).total_seconds() for step in planned), default=None)
+    return Schedule(floor, planned_in_s, guarded.lead_s)

@@ -1,0 +1,43 @@
+"""How many minutes in violation a plan may count on, and how dear they must be for it to keep to that."""
+
+from dataclasses import replace
+
+from planner.horizon.horizon_search import Course, Found, best_course
+from planner.horizon.prices import ChangeTerms, Prices
+
+LEAST_H, MOST_H = 0.1, 30.0
+"""Prices of a violation minute, in instance-hours, between which one is sought."""
+LEAST_PART, MOST_PARTS = 0.25, 3.0
+"""Of what the horizon's own minutes allow: where the past used up more, and where it left much."""
+
+
+def allowed_minutes(allowed_share: float, horizon_minutes: float, past_minutes: float, used_minutes: float) -> float:
+    """Of violation over the horizon. past_minutes: those that the share has been paced over so far; used_minutes: of
+    them, those in violation.
+
+    >>> allowed_minutes(0.005, 1440, 4320, 20)  # 7.2 of its own, and 1.6 of 21.6 are left
+    8.8
+    """
+    own = allowed_share * horizon_minutes
+    left = own + allowed_share * past_minutes - used_minutes
+    return round(min(max(left, LEAST_PART * own), MOST_PARTS * own), 9)
+
+
+def course_within(course: Course, terms: ChangeTerms, prices: Prices, allowed: float) -> tuple[Found, Prices]:
+    """The best course at the lowest price of a violation minute at which no more of them are expected than allowed, and
+    that price; at the highest one where none is enough. It is sought from the given price on, by halving and doubling.
+    """
+    now = replace(prices, violation_h=min(MOST_H, max(LEAST_H, prices.violation_h)))
+    found = best_course(course, terms, now)
+    if found.violation_minutes > allowed:
+        while found.violation_minutes > allowed and now.violation_h < MOST_H:
+            now = replace(now, violation_h=min(MOST_H, 2 * now.violation_h))
+            found = best_course(course, terms, now)
+        return found, now
+    while now.violation_h > LEAST_H:
+        lower = replace(now, violation_h=max(LEAST_H, now.violation_h / 2))
+        cheaper = best_course(course, terms, lower)
+        if cheaper.violation_minutes > allowed:
+            break
+        found, now = cheaper, lower
+    return found, now

@@ -1,0 +1,123 @@
+"""Which plan from when, over the whole horizon at once: dynamic programming over time and plan on sample paths.
+
+A way is a plan that runs at a moment, with what it cost so far and what waits then on each path. Of the ways that run
+the same plan at the same moment only the cheapest goes on, and the cheapest of those that may change earlier: exact but
+for what a dearer way with less waiting would have saved later.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from modeling.arrays import Floats
+from planner.horizon.prices import ChangeTerms, Prices
+from planner.horizon.ways import best_turns, followed
+
+
+@dataclass(frozen=True)
+class Course:
+    """What comes. edges_s: where steps begin, in seconds from the beginning, and where the last ends, shape (steps +
+    1,). rate_per_s: over all sources, shape (steps, paths). capacity_per_s: in the mix and on the path of that moment,
+    shape (plans, steps, paths), or (plans, 1, paths) where it is always the same. instances: shape (plans,). running:
+    the plan that runs at the beginning; waiting: tuples then. free_s: seconds from the beginning until a change may be
+    asked for.
+    """
+
+    edges_s: Floats
+    rate_per_s: Floats
+    capacity_per_s: Floats
+    instances: Floats
+    running: int
+    waiting: float = 0.0
+    free_s: float = 0.0
+
+    @property
+    def steps(self) -> int:
+        return int(self.rate_per_s.shape[0])
+
+    @property
+    def paths(self) -> int:
+        return int(self.rate_per_s.shape[1])
+
+
+@dataclass(frozen=True)
+class Turn:
+    """The job stops at a moment, in seconds from the beginning, for a plan that was asked for at another."""
+
+    plan: int
+    asked_s: float
+    stop_s: float
+
+
+@dataclass(frozen=True)
+class Found:
+    """turns in their order. instance_hours, and violation_minutes as expected over the paths, of the whole horizon;
+    cost_h: all of it at its prices. late_minutes: by path, shape (paths,).
+    """
+
+    turns: tuple[Turn, ...]
+    instance_hours: float
+    violation_minutes: float
+    cost_h: float
+    late_minutes: Floats
+
+
+def best_course(course: Course, terms: ChangeTerms, prices: Prices) -> Found:
+    """The turns that cost least, violations and changes at their prices."""
+    change_h, lead_s = _between(course, terms, prices)
+    turned_at, turned_to = best_turns(
+        course.rate_per_s,
+        course.capacity_per_s,
+        course.instances,
+        change_h,
+        lead_s,
+        course.running,
+        course.waiting,
+        course.free_s,
+        course.edges_s,
+        terms.downtime_s,
+        terms.apart_s,
+        terms.max_lag_s,
+        terms.react_s,
+        prices.violation_h,
+        prices.rescale_h,
+    )
+    turns, running = [], course.running
+    for stop_s, plan in zip(course.edges_s[turned_at].tolist(), turned_to.tolist(), strict=True):
+        turns.append(Turn(plan, stop_s - float(lead_s[running, plan]), stop_s))
+        running = plan
+    return followed_course(course, turns, terms, prices)
+
+
+def followed_course(course: Course, turns: Sequence[Turn], terms: ChangeTerms, prices: Prices) -> Found:
+    """What given turns cost and violate; each begins with the step that it falls into."""
+    change_h, _ = _between(course, terms, prices)
+    plans = np.array([turn.plan for turn in turns], dtype=np.int64)
+    steps = np.searchsorted(course.edges_s, [turn.stop_s + 1e-9 for turn in turns]) - 1
+    instance_hours, changes_h, late_s = followed(
+        course.rate_per_s,
+        course.capacity_per_s,
+        course.instances,
+        change_h,
+        course.running,
+        course.waiting,
+        course.edges_s,
+        terms.downtime_s,
+        terms.max_lag_s,
+        terms.react_s,
+        prices.rescale_h,
+        steps,
+        plans,
+    )
+    minutes = late_s / 60.0
+    violation_minutes = float(minutes.mean())
+    cost_h = instance_hours + changes_h + prices.violation_h * violation_minutes
+    return Found(tuple(turns), instance_hours, violation_minutes, cost_h, minutes)
+
+
+def _between(course: Course, terms: ChangeTerms, prices: Prices) -> tuple[Floats, Floats]:
+    """Price of a change from each plan to each, and its lead time, shape (plans, plans)."""
+    apart = np.abs(course.instances[:, None] - course.instances[None, :])
+    grows = course.instances[None, :] > course.instances[:, None]
+    return prices.rescale_h + prices.started_h * apart, np.where(grows, terms.lead_s, 0.0)

@@ -1,0 +1,116 @@
+"""What comes over the horizon, as a search takes it: steps from now on, joint sample paths, errors of the capacity."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtri
+
+from forecasting.forecast import Forecast
+from modeling.arrays import Floats, Ints
+from planner.horizon.ladder import Ladder
+
+PATHS, LEAST_PATHS = 100, 20
+FINE_STEP_S, FINE_S = 300.0, 4 * 3600.0
+"""Steps are cut or joined to these for the first hours, so that changes need not wait for a forecast's steps."""
+COARSE_STEP_S = 900.0
+"""And to these from then on."""
+CAPACITY_ERROR = 0.02
+"""Standard deviation of the logarithm of true over believed capacity."""
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """start_s: epoch seconds. edges_s: where steps begin, in seconds from there, and where the last one ends, shape
+    (steps + 1,). rate_per_s: of each source on each path, shape (sources, steps, paths).
+    """
+
+    start_s: float
+    edges_s: Floats
+    rate_per_s: Floats
+
+    @property
+    def total_per_s(self) -> Floats:
+        """Over all sources, shape (steps, paths)."""
+        return np.asarray(self.rate_per_s.sum(axis=0))
+
+    @property
+    def hours(self) -> float:
+        return float(self.edges_s[-1]) / 3600.0
+
+    def step_at(self, at_s: float) -> int:
+        """The step that a moment falls into, in seconds from the start."""
+        return int(np.searchsorted(self.edges_s, at_s + 1e-9)) - 1
+
+    def capacity_per_s(self, ladder: Ladder) -> Floats:
+        """Of each plan in the mix of each moment and path, by what is believed times what that may be off by, the same
+        on all steps of a path; shape (plans, steps, paths), or (plans, 1, paths) where there is one source.
+        """
+        sources, steps, count = self.rate_per_s.shape
+        off = _errors(count)
+        if sources == 1:
+            return np.asarray(ladder.capacity_per_s(np.ones((1, 1)))[:, :, None] * off)
+        total = self.total_per_s
+        mix = np.where(total > 0, self.rate_per_s / np.where(total > 0, total, 1.0), 1.0 / sources)
+        return np.asarray(ladder.capacity_per_s(mix.reshape(sources, -1)).reshape(-1, steps, count) * off)
+
+
+def outlook(forecasts: Mapping[str, Forecast], sources: Sequence[str], at_s: float) -> Outlook | None:
+    """From the step on in which a moment lies; None where the forecasts are over by then.
+
+    Paths of sources go together by their number, as forecasting.joined_paths has ordered them. Few are taken several
+    times, so that errors of the capacity are told apart from those of the forecast. A step that joins several of the
+    forecast's has the largest of each path.
+    """
+    of = [forecasts[source] for source in sources]
+    step_s = float(of[0].step_s)
+    over = max(0, int((at_s - of[0].start.timestamp()) // step_s))
+    count = min(PATHS, *(each.paths_per_s.shape[0] for each in of))
+    paths = np.array([each.paths_per_s[_spread(each.paths_per_s.shape[0], count), over:].T for each in of])
+    if not paths.shape[1]:
+        return None
+    edges_s = _edges_s(step_s, paths.shape[1])
+    if step_s > FINE_STEP_S:
+        paths = _sloped(paths, step_s, edges_s)
+    else:
+        paths = np.maximum.reduceat(paths, np.round(edges_s[:-1] / step_s).astype(int), axis=1)
+    return Outlook(
+        of[0].start.timestamp() + over * step_s, edges_s, np.repeat(paths, max(1, LEAST_PATHS // count), axis=2)
+    )
+
+
+def _spread(size: int, count: int) -> Ints:
+    """So many numbers of size, evenly."""
+    return np.asarray(np.arange(count) * size // count)
+
+
+def _sloped(paths: Floats, step_s: float, edges_s: Floats) -> Floats:
+    """Rates that go in straight lines through the middles of a forecast's wide steps: the larger of both ends of each
+    finer step.
+    """
+    middles = (edges_s / step_s - 0.5).clip(0.0, paths.shape[1] - 1.0)
+    before = np.floor(middles).astype(int)
+    after, part = np.minimum(before + 1, paths.shape[1] - 1), (middles - before)[:, None]
+    ends = (1 - part) * paths[:, before] + part * paths[:, after]
+    return np.asarray(np.maximum(ends[:, :-1], ends[:, 1:]))
+
+
+def _edges_s(step_s: float, steps: int) -> Floats:
+    """Fine steps, then coarse ones; each a whole number of the forecast's, or a part of one."""
+    end_s = step_s * steps
+    fine_s = min(FINE_S, end_s)
+    fine = np.arange(0.0, fine_s, _width_s(step_s, FINE_STEP_S))
+    coarse = np.arange(fine_s, end_s, _width_s(step_s, COARSE_STEP_S))
+    return np.concatenate([fine, coarse, [end_s]])
+
+
+def _width_s(step_s: float, wanted_s: float) -> float:
+    if step_s <= wanted_s:
+        return step_s * (wanted_s // step_s)
+    return step_s / max(1, step_s // wanted_s)
+
+
+def _errors(count: int) -> Floats:
+    """Factors of true over believed capacity, evenly over their distribution, the same each time."""
+    parts = np.random.default_rng(0).permutation((np.arange(count) + 0.5) / count)
+    return np.asarray(np.exp(CAPACITY_ERROR * ndtri(parts)))

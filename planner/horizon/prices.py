@@ -1,0 +1,29 @@
+"""What a schedule weighs against each other, all in instance-hours."""
+
+from dataclasses import dataclass
+from math import inf
+
+
+@dataclass(frozen=True)
+class Prices:
+    """violation_h: of a minute in which the target is missed. rescale_h: of one change of plan; started_h: of each
+    instance that it starts or stops.
+    """
+
+    violation_h: float
+    rescale_h: float = 1.0
+    started_h: float = 0.0
+
+
+@dataclass(frozen=True)
+class ChangeTerms:
+    """lead_s: from asking for more instances until they are there. downtime_s: of a change. apart_s: least time from
+    the end of one change until the next is asked for. max_lag_s: of the target. react_s: for how long more may come
+    than a plan carries until somebody acts on it and another one is ready, at the price of its downtime; never at inf.
+    """
+
+    lead_s: float
+    downtime_s: float
+    apart_s: float
+    max_lag_s: float
+    react_s: float = inf

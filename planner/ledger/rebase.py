@@ -1,0 +1,81 @@
+"""What becomes of planned steps when the guard has put another plan in place of the one that they were to replace.
+
+They were made for a plan that no longer runs, so compare-and-set would refuse them, and a planned peak would come upon
+too little.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from itertools import groupby
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from modeling.inputs.physical_plan import PhysicalPlan
+from planner.ledger.entries import StepEntry, step_entry
+from planner.ledger.step_state import WAITING, StepState
+from planner.ledger.tables import StepTable
+from planner.ledger.transitions import assume, move_step
+
+FOLLOWS = "; follows on "
+"""What a step's reason is continued with."""
+
+
+def rebase_steps(
+    session: Session, before: PhysicalPlan, after: PhysicalPlan, max_instances: int, *, at: datetime, by: str
+) -> None:
+    """Let the topology's waiting steps follow on `after` where they followed on `before`. Again it changes nothing.
+
+    The first step that raises an operator keeps what the guard has added elsewhere, as far as max_instances go. Steps
+    before it that only lower are called off after a scale-up: more came than they were planned for.
+    """
+    waiting = select(StepTable).where(
+        StepTable.topology == before.topology,
+        StepTable.schedule_id.is_not(None),
+        StepTable.state.in_([state.value for state in WAITING]),
+    )
+    rows = session.scalars(waiting.order_by(StepTable.schedule_id, StepTable.deploy_at, StepTable.position))
+    steps = [step_entry(row) for row in rows]
+    for _, of_schedule in groupby(steps, key=lambda step: step.schedule_id):
+        _rebase(session, list(of_schedule), before, after, max_instances, at, by)
+
+
+def _rebase(
+    session: Session,
+    steps: Sequence[StepEntry],
+    before: PhysicalPlan,
+    after: PhysicalPlan,
+    max_instances: int,
+    at: datetime,
+    by: str,
+) -> None:
+    assumed, runs = before, after
+    for step in steps:
+        if not step.replaces.same_parallelism(assumed):
+            return
+        assumed = step.plan
+        if runs is after and (
+            step.plan.same_parallelism(after) or (_raises(after, before) and not _raises(step.plan, after))
+        ):
+            why = f"the guard has put {after.brief()} in place of {before.brief()}: decide anew"
+            move_step(session, step.id, expected=step.state, to=StepState.SUPERSEDED, at=at, by=by, why=why)
+            continue
+        plan = _with_more(step.plan, after, max_instances) if runs is after and _raises(after, before) else step.plan
+        reason = step.reason.partition(FOLLOWS)[0]
+        why = f"{reason}{FOLLOWS}{runs.brief()}, which the guard has put in place"
+        assume(session, step.id, expected=step.state, plan=plan, replaces=runs, at=at, by=by, why=why)
+        if plan.same_parallelism(step.plan):
+            return
+        runs = plan
+
+
+def _raises(plan: PhysicalPlan, other: PhysicalPlan) -> bool:
+    return any(count > other.parallelism[name] for name, count in plan.parallelism.items())
+
+
+def _with_more(plan: PhysicalPlan, other: PhysicalPlan, max_instances: int) -> PhysicalPlan:
+    """The larger count of each operator; the plan itself where that would be too much, or it places its instances."""
+    both = {name: max(count, other.parallelism[name]) for name, count in plan.parallelism.items()}
+    if plan.packing or sum(both.values()) > max_instances:
+        return plan
+    return PhysicalPlan(plan.topology, both)

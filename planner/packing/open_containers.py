@@ -1,0 +1,197 @@
+"""Containers being filled: what each holds and has left. It lives as long as one call of a packer."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+
+from modeling.arrays import Flags, Floats, Ints
+from modeling.inputs.physical_plan import Container
+from planner.errors import PlanError
+from planner.packing.nodes import free_nodes, next_node
+from planner.packing.offer import UNITS, Offer
+from planner.packing.packer import Packing
+from planner.packing.workload import Workload
+
+_ROUNDING = 1e-9
+
+
+class OpenContainers:
+    """Containers by number, from 0, in the order of their ids. free_nodes: those that hold one container more.
+
+    Raises PlanError where an instance fits no container that may be had, even alone.
+    """
+
+    def __init__(self, offer: Offer, work: Workload, running: Packing = (), most: int | None = None) -> None:
+        """running: what is placed already, by the instances of `work`. most: containers, beside what is offered."""
+        self.offer, self.work = offer, work
+        bounds = [bound for bound in (most, offer.most) if bound is not None]
+        self.most = max(min(bounds), len(running)) if bounds else None
+        self.ids: list[int] = []
+        self.nodes: list[str] = []
+        self.held: list[list[int]] = []
+        self._room = offer.room * (1 + _ROUNDING)
+        self._used = np.zeros((16, 3))
+        self._factor = np.ones(16)
+        self._count = np.zeros(16, dtype=np.int64)
+        self.free_nodes = free_nodes(offer, Counter())
+        _check_each_fits(offer, work)
+        for container in sorted(running, key=lambda each: each.id):
+            number = self._add(container.id, container.node)
+            for instance in container.instances:
+                self.put(work.position[instance], number)
+        self.check("the instances that stay in it", "give larger containers, raise the parallelism, or pack anew")
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @property
+    def used(self) -> Floats:
+        """What instances need of each container, on its node."""
+        return self._used[: len(self)]
+
+    @property
+    def count(self) -> Ints:
+        """Instances of each container."""
+        return self._count[: len(self)]
+
+    def size(self, position: int) -> Floats:
+        """What an instance would need of each container, shape (containers, 3): on slow nodes it needs more CPU."""
+        sizes = np.empty((len(self), 3))
+        sizes[:] = self.work.sizes[position]
+        sizes[:, 0] *= self._factor[: len(self)]
+        return sizes
+
+    def fits(self, position: int) -> Flags:
+        """Which containers have room for an instance, shape (containers,)."""
+        enough = np.asarray((self.used + self.size(position) <= self._room).all(axis=1))
+        if self.offer.max_instances is not None:
+            enough &= self.count < self.offer.max_instances
+        return enough
+
+    def fitting(self, number: int, positions: Ints) -> Flags:
+        """Which of these instances one container has room for, shape (positions,)."""
+        if self.offer.max_instances is not None and self.count[number] >= self.offer.max_instances:
+            return np.zeros(positions.size, dtype=np.bool_)
+        sizes = self.work.sizes[positions] * (self._factor[number], 1.0, 1.0)
+        return np.asarray((self.used[number] + sizes <= self._room).all(axis=1))
+
+    def fits_on(self, position: int, node: str) -> bool:
+        """Whether an empty container there has room for an instance."""
+        # Memory and disk are the same on every node, and fit one.
+        return float(self.work.sizes[position, 0]) * self.offer.factor(node) <= float(self._room[0])
+
+    @property
+    def full(self) -> bool:
+        """Whether no container can be opened any more."""
+        return self.most is not None and len(self) >= self.most
+
+    def open(self, node: str | None = None) -> int:
+        """A new container, its id one above the largest; on the next node in turn where none is given. Raises PlanError
+        where there are as many as there may be.
+        """
+        if self.full:
+            raise PlanError(
+                f"{len(self)} containers are the most that may be had, one more is needed; allow more, give larger "
+                "ones, or lower a parallelism"
+            )
+        where = next_node(self.offer, self.nodes, list(self.offer.nodes)) if node is None else node
+        return self._add(max(self.ids, default=0) + 1, where)
+
+    def put(self, position: int, number: int) -> None:
+        """Whether it fits or not."""
+        self._used[number] += self.work.sizes[position] * (self._factor[number], 1.0, 1.0)
+        self._count[number] += 1
+        self.held[number].append(position)
+
+    def take(self, position: int, number: int) -> None:
+        """Out of a container that holds it."""
+        self._used[number] -= self.work.sizes[position] * (self._factor[number], 1.0, 1.0)
+        self._count[number] -= 1
+        self.held[number].remove(position)
+
+    def holder(self, position: int) -> int:
+        """The container that holds an instance."""
+        return next(number for number, held in enumerate(self.held) if position in held)
+
+    def place(self, position: int) -> int:
+        """Into the first container that has room, else into a new one. Raises PlanError where none can be opened."""
+        fits = self.fits(position)
+        number = int(fits.argmax()) if fits.any() else self.open_for(position)
+        self.put(position, number)
+        return number
+
+    def open_for(self, position: int, preferred: Sequence[str] | None = None) -> int:
+        """A new container on a node that is fast enough for the instance: the first of those preferred, else the next
+        in turn. Raises PlanError where there is none.
+        """
+        if self.full:
+            raise PlanError(self._exhausted(position))
+        fast = [node for node in preferred or self.offer.nodes if self.fits_on(position, node)]
+        node = fast[0] if preferred and fast else next_node(self.offer, self.nodes, fast)
+        return self._add(max(self.ids, default=0) + 1, node)
+
+    def check(self, what: str, remedy: str) -> None:
+        """Raises PlanError for a container that holds more than it has room for, with what it holds and a remedy."""
+        limit = self.offer.max_instances
+        for number, (used, count) in enumerate(zip(self.used, self.count, strict=True)):
+            for at, unit in enumerate(UNITS.values()):
+                if used[at] > self._room[at]:
+                    raise PlanError(
+                        f"container {self.ids[number]}: {what} need {used[at]:.4g} {unit}, it has {self._room[at]:.4g} "
+                        f"for them ({self._largest_in(number, at)}); {remedy}"
+                    )
+            if limit is not None and count > limit:
+                raise PlanError(
+                    f"container {self.ids[number]} holds {count} instances, more than the {limit} that it may "
+                    f"(max_instances); allow more of them, or {remedy}"
+                )
+
+    def packing(self) -> Packing:
+        """Without empty containers, instances in order."""
+        every = self.work.instances
+        return tuple(
+            Container(id, tuple(every[at] for at in sorted(held)), node)
+            for id, held, node in zip(self.ids, self.held, self.nodes, strict=True)
+            if held
+        )
+
+    def _add(self, id: int, node: str) -> int:
+        number = len(self)
+        if number == len(self._used):
+            self._used = np.concatenate([self._used, np.zeros_like(self._used)])
+            self._factor = np.concatenate([self._factor, np.ones_like(self._factor)])
+            self._count = np.concatenate([self._count, np.zeros_like(self._count)])
+        self.ids.append(id)
+        self.nodes.append(node)
+        self.held.append([])
+        self._factor[number] = self.offer.factor(node)
+        self.free_nodes = free_nodes(self.offer, Counter(self.nodes))
+        return number
+
+    def _largest_in(self, number: int, resource: int) -> str:
+        largest = max(self.held[number], key=lambda at: float(self.work.sizes[at][resource]))
+        return f"{self.work.instances[largest]} needs {self.work.sizes[largest][resource]:.4g}"
+
+    def _exhausted(self, position: int) -> str:
+        instance, sizes = self.work.instances[position], self.work.sizes[position]
+        parts = [f"{size:.4g} {unit}" for size, unit in zip(sizes, UNITS.values(), strict=True) if size > 0]
+        return (
+            f"no room for {instance} ({', '.join(parts) or 'which needs nothing'}): {len(self)} containers are the "
+            f"most that may be had; allow more, give larger ones, or lower the parallelism of {instance.operator!r}"
+        )
+
+
+def _check_each_fits(offer: Offer, work: Workload) -> None:
+    for name, largest in work.largest.items():
+        needed = largest * (offer.least_factor, 1.0, 1.0)
+        for at, unit in enumerate(UNITS.values()):
+            if needed[at] <= offer.room[at] * (1 + _ROUNDING):
+                continue
+            positions = work.positions(name)
+            worst = max(positions, key=lambda position: float(work.sizes[position][at]))
+            kept = f" beside its padding of {offer.kept[at]:.4g}" if offer.kept[at] else ""
+            raise PlanError(
+                f"{work.instances[worst]} needs {needed[at]:.4g} {unit}, a container has {offer.room[at]:.4g}{kept}; "
+                f"raise the parallelism of {name!r}, or give containers {needed[at] + offer.kept[at]:.4g}"
+            )

@@ -1,0 +1,49 @@
+"""Heron's RoundRobinPacking: instances dealt over a given number of containers, operator by operator."""
+
+from dataclasses import dataclass
+from math import ceil
+from typing import ClassVar
+
+from planner.errors import PlanError
+from planner.packing.offer import Offer
+from planner.packing.open_containers import OpenContainers
+from planner.packing.packer import Packing
+from planner.packing.removal import placed_counts
+from planner.packing.workload import Workload
+
+
+@dataclass(frozen=True)
+class RoundRobin:
+    """Operators with the largest instances (memory, then cores) first. Nothing is moved for its size: a container that
+    has no room is an error. Raises PlanError for more containers than instances too, as Heron does.
+    """
+
+    offer: Offer
+    name: ClassVar[str] = "round_robin"
+    redeals: ClassVar[bool] = True
+
+    def pack(self, work: Workload) -> Packing:
+        return self._dealt(work, self.offer.containers or 1)
+
+    def repack(self, running: Packing, work: Workload) -> Packing:
+        """All dealt anew, over as many containers as hold no more instances on average than the running ones; another
+        number of containers where the offer names one.
+        """
+        placed, asked = sum(placed_counts(running, work).values()), self.offer.containers
+        if not placed or (asked is not None and asked != len(running)):
+            return self.pack(work)
+        return self._dealt(work, ceil(len(work.instances) * len(running) / placed))
+
+    def _dealt(self, work: Workload, count: int) -> Packing:
+        if count > len(work.instances):
+            raise PlanError(
+                f"{count} containers for {len(work.instances)} instances; give at most as many containers as instances"
+            )
+        filled = OpenContainers(self.offer, work)
+        for _ in range(count):
+            filled.open()
+        order = (at for name in work.by_memory() for at in work.positions(name))
+        for turn, at in enumerate(order):
+            filled.put(at, turn % count)
+        filled.check("the instances dealt to it", "give more containers, or larger ones")
+        return filled.packing()

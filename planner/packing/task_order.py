@@ -1,0 +1,31 @@
+"""R-Storm's order of tasks: breadth first from the sources, one instance of each operator in turn."""
+
+from collections.abc import Iterable
+
+import networkx as nx
+
+from modeling.inputs.topology import Topology
+from planner.packing.workload import Workload
+
+
+def breadth_first(topology: Topology) -> list[str]:
+    """Operators by how few streams lead to them from a source, in the order of the topology among as many.
+
+    >>> from modeling.inputs.topology import Operator, Stream
+    >>> job = Topology("job", tuple(map(Operator, "abcd")), (Stream("a", "b"), Stream("b", "c"), Stream("a", "d")))
+    >>> breadth_first(job)
+    ['a', 'b', 'd', 'c']
+    """
+    layers = list(nx.bfs_layers(topology.graph, topology.sources))
+    depth = {name: at for at, layer in enumerate(layers) for name in layer}
+    return sorted(topology.order, key=lambda name: (depth[name], topology.order.index(name)))
+
+
+def in_turns(work: Workload, positions: Iterable[int]) -> list[int]:
+    """These instances, one of each operator in turn, so that neighbours come close to each other."""
+    rank = {name: at for at, name in enumerate(breadth_first(work.topology))}
+    waiting: dict[str, list[int]] = {name: [] for name in rank}
+    for at in positions:
+        waiting[work.instances[at].operator].append(at)
+    turn = {at: number for held in waiting.values() for number, at in enumerate(sorted(held))}
+    return sorted(turn, key=lambda at: (turn[at], rank[work.instances[at].operator]))

@@ -1,0 +1,99 @@
+"""Heavy streams together: containers are grown one by one by the instance that exchanges most with what they hold.
+
+The greedy pairing of traffic-aware schedulers of Storm (Aniello et al. 2013; T-Storm, Xu et al. 2014), under limits on
+what a container holds. What stays within a container is neither serialised nor sent.
+"""
+
+from dataclasses import dataclass
+from math import ceil
+from typing import ClassVar
+
+import numpy as np
+
+from modeling.arrays import Floats, Ints
+from planner.errors import PlanError
+from planner.packing.offer import Offer
+from planner.packing.open_containers import OpenContainers
+from planner.packing.packer import Packing
+from planner.packing.removal import additions, survivors
+from planner.packing.traffic import traffic_matrix
+from planner.packing.workload import Workload
+
+
+@dataclass(frozen=True)
+class TrafficAware:
+    """Where the offer names a number of containers, none holds more than its even part of the instances (rounded up).
+    Streams count by their bytes where the site tells those of all of them, else by tuples.
+    """
+
+    offer: Offer
+    name: ClassVar[str] = "traffic_aware"
+    redeals: ClassVar[bool] = False
+
+    def pack(self, work: Workload) -> Packing:
+        return self._grown(work, (), list(range(len(work.instances))))
+
+    def repack(self, running: Packing, work: Workload) -> Packing:
+        """Removals; then what is new goes where it exchanges most and has room, then into containers grown of it."""
+        return self._grown(work, survivors(running, work), additions(running, work, work.topology.order))
+
+    def _grown(self, work: Workload, running: Packing, added: list[int]) -> Packing:
+        exchanged = exchange(self.offer, work)
+        filled = OpenContainers(self.offer, work, running, self.offer.containers)
+        part = ceil(len(work.instances) / self.offer.containers) if self.offer.containers else len(work.instances)
+        left = np.array(_joined(filled, exchanged, added, part), dtype=np.int64)
+        while left.size:
+            heaviest = int(left[np.argmax(exchanged[left].sum(axis=1))])
+            number = filled.open_for(heaviest, _same_node_first(self.offer, filled))
+            left = _grow(filled, number, exchanged, left, heaviest, part)
+        return filled.packing()
+
+
+def exchange(offer: Offer, work: Workload) -> Floats:
+    """Between each two instances, both ways, shape (instances, instances). Raises PlanError without traffic."""
+    if work.topology.streams and not work.traffic_per_s:
+        raise PlanError("no traffic is known between instances; give a load, which tells it")
+    known = offer.site.bytes_per_tuple
+    weight = known if all(stream.name in known for stream in work.topology.streams) else {}
+    sent = traffic_matrix(work, weight)
+    return np.asarray(sent + sent.T)
+
+
+def _joined(filled: OpenContainers, exchanged: Floats, added: list[int], part: int) -> list[int]:
+    """Puts what is new into containers that run, the heaviest first; returns what found no room."""
+    left: list[int] = []
+    if not len(filled):
+        return added
+    to = np.stack([exchanged[:, held].sum(axis=1) for held in filled.held], axis=1)
+    for at in sorted(added, key=lambda at: (-float(exchanged[at].sum()), at)):
+        fits = filled.fits(at) & (filled.count < part)
+        if not fits.any():
+            left.append(at)
+            continue
+        number = int(np.where(fits, to[at], -1.0).argmax())
+        filled.put(at, number)
+        to[:, number] += exchanged[:, at]
+    return sorted(left)
+
+
+def _grow(filled: OpenContainers, number: int, exchanged: Floats, left: Ints, first: int, part: int) -> Ints:
+    """Fills one container, beginning with `first`; returns what is left. Of equals the first in order is taken."""
+    within = np.zeros(left.size)
+    chosen = int(np.flatnonzero(left == first)[0])
+    while True:
+        at = int(left[chosen])
+        filled.put(at, number)
+        left, within = np.delete(left, chosen), np.delete(within, chosen)
+        if not left.size or filled.count[number] >= part:
+            return left
+        within = within + exchanged[left, at]
+        fits = filled.fitting(number, left)
+        if not fits.any():
+            return left
+        chosen = int(np.where(fits, within, -1.0).argmax())
+
+
+def _same_node_first(offer: Offer, filled: OpenContainers) -> list[str]:
+    """Nodes with room for a further container; the last one used first, as neighbours grow after each other."""
+    last = filled.nodes[-1] if filled.nodes else ""
+    return sorted(filled.free_nodes, key=lambda node: (node != last, offer.factor(node), node))

@@ -1,0 +1,58 @@
+"""What instances take up and cost: CPU, memory and price of one instance, and of a plan for an hour."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from modeling.flow.resources import MIB_PER_GIB
+from modeling.inputs.operator_profile import OperatorProfile
+
+
+@dataclass(frozen=True)
+class InstanceCost:
+    """What one instance of an operator takes up; None where nobody knows.
+
+    cores, memory_mib: reserved for it, or what it uses when it is busy all the time. state_mib: memory of the state of
+    all instances together, where memory_mib does not hold it. price_per_hour: in the currency of the topology file.
+    """
+
+    cores: float | None = None
+    memory_mib: float | None = None
+    state_mib: float = 0.0
+    price_per_hour: float | None = None
+
+
+@dataclass(frozen=True)
+class HourlyCost:
+    """Of a whole plan for an hour; None where it is not known of every operator."""
+
+    cores: float | None
+    memory_gib: float | None
+    price: float | None
+
+
+def measured_cost(profile: OperatorProfile) -> InstanceCost:
+    """What the profile tells of an instance that is busy all the time."""
+    busy = profile.service_s > 0
+    cores = profile.cpu_s / profile.service_s if busy and profile.cpu_s is not None else None
+    memory_mib = profile.memory_mib
+    if memory_mib is not None and profile.memory_mib_s:
+        memory_mib = memory_mib + profile.memory_mib_s / profile.service_s if busy else None
+    return InstanceCost(cores, memory_mib, MIB_PER_GIB * profile.state_gib if profile.state_in_memory else 0.0)
+
+
+def hourly_cost(plan: Mapping[str, int], costs: Mapping[str, InstanceCost]) -> HourlyCost:
+    """costs: by operator; those that lack are not known."""
+    every = [(count, costs.get(name, InstanceCost())) for name, count in plan.items()]
+    memory_mib = _summed(
+        (count * each.memory_mib + each.state_mib if each.memory_mib is not None else None) for count, each in every
+    )
+    return HourlyCost(
+        _summed(None if each.cores is None else count * each.cores for count, each in every),
+        None if memory_mib is None else memory_mib / MIB_PER_GIB,
+        _summed(None if each.price_per_hour is None else count * each.price_per_hour for count, each in every),
+    )
+
+
+def _summed(values: Iterable[float | None]) -> float | None:
+    known = list(values)
+    return None if None in known else sum(each for each in known if each is not None)

@@ -1,0 +1,25 @@
+"""Plans that are known beforehand, each asked for at its moment: the optimum of hindsight, the steps of a schedule."""
+
+from collections.abc import Mapping, Sequence
+
+from planner.replay.policy import Decision, Seen
+
+
+class AtMoments:
+    """changes: plans by the moment (epoch seconds) at which each is asked for, in order; the first runs from the
+    beginning. why: of every change.
+    """
+
+    every_s = 60.0
+
+    def __init__(self, name: str, changes: Sequence[tuple[float, Mapping[str, int]]], why: str) -> None:
+        self.name, self._changes, self._why = name, changes, why
+        self.first: Mapping[str, int] | None = changes[0][1]
+        self._next = 1
+
+    def decide(self, seen: Seen) -> Decision | None:
+        due = None
+        while self._next < len(self._changes) and self._changes[self._next][0] <= seen.at_s:
+            due = self._changes[self._next][1]
+            self._next += 1
+        return None if due is None else Decision(due, self._why)

@@ -1,0 +1,108 @@
+"""The guard alone, without a schedule above it: the same detectors, diagnosers and resolvers as beside a real job."""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+
+from modeling.arrays import Floats
+from modeling.inputs.topology import Topology
+from planner.guard.actions import Action, Schedule
+from planner.guard.assessment import Pair, assessed
+from planner.guard.judgement import VerdictKind, judged, keeps_failing
+from planner.guard.look import Look, OperatorLook, Waiting
+from planner.guard.terms import GuardTerms
+from planner.guard.window import window_of
+from planner.replay.policies.true_rates import MINUTE_S
+from planner.replay.policy import Decision, Measured, Seen
+
+
+@dataclass(frozen=True)
+class _Open:
+    action: Action
+    decided_s: float
+
+
+class Guard:
+    """It knows what came and what waits, as where a queue before the job tells. One minute is one look.
+
+    A replay tells of the busiest instance and of all on average: the others count as alike. A barred pair stays barred,
+    since nobody is there to lift it.
+    """
+
+    name = "guard"
+    every_s = MINUTE_S
+    first: Mapping[str, int] | None = None
+
+    def __init__(self, topology: Topology, terms: GuardTerms) -> None:
+        self._topology, self._terms = topology, terms
+        self._open: _Open | None = None
+        self._verdicts: dict[Pair, list[VerdictKind]] = defaultdict(list)
+        self._looks: dict[tuple[float, tuple[int, ...]], Look] = {}
+
+    def decide(self, seen: Seen) -> Decision | None:
+        terms = self._terms
+        # Metrics come late: a plan has settled when they tell of it.
+        known_s = float(seen.measured.start_s[-1]) + MINUTE_S if seen.measured.minutes else 0.0
+        if seen.changing or known_s < seen.running_since_s + terms.settle_s:
+            return None
+        minutes = seen.measured.last(terms.window_s, seen.running_since_s)
+        looks = self._looked(minutes, seen.plan)
+        now = _moment(known_s)
+        window = window_of(self._topology, looks, seen.plan, _moment(seen.running_since_s), now, terms.window_s)
+        if window is None:
+            return None
+        if self._open is not None:
+            action = self._open.action
+            if dict(seen.plan) == dict(action.plan or {}) and seen.running_since_s > self._open.decided_s:
+                verdict = judged(action.kind, action.diagnosis.kind, action.before, action.expected, window, terms)
+                self._verdicts[action.diagnosis.kind, action.kind].insert(0, verdict.kind)
+            self._open = None
+        barred = {pair for pair, verdicts in self._verdicts.items() if keeps_failing(verdicts, terms.blacklist_after)}
+        found = assessed(window, terms, Schedule(), barred, known_s - seen.running_since_s)
+        if found.action is None or found.action.plan is None:
+            return None
+        self._open = _Open(found.action, seen.at_s)
+        return Decision(found.action.plan, found.action.why)
+
+    def _looked(self, minutes: Measured, plan: Mapping[str, int]) -> list[Look]:
+        """A look at each minute under this plan; those of before are remembered."""
+        known, counts = self._looks, tuple(plan.values())
+        keys = [(float(start_s), counts) for start_s in minutes.start_s]
+        self._looks = {key: known.get(key) or _look(minutes, row, plan) for row, key in enumerate(keys)}
+        return list(self._looks.values())
+
+
+def _moment(epoch_s: float) -> datetime:
+    return datetime.fromtimestamp(epoch_s, UTC)
+
+
+def _look(minutes: Measured, row: int, plan: Mapping[str, int]) -> Look:
+    topology = minutes.topology
+    operators = {}
+    for at, name in enumerate(topology.order):
+        source = topology.sources.index(name) if name in topology.sources else None
+        received = minutes.records_in_per_s[row, at] if source is None else minutes.taken_per_s[row, source]
+        busy = _instances(float(minutes.busy[row, at]), float(minutes.busiest[row, at]), plan[name])
+        shares = busy / busy.sum() if busy.sum() > 0 else np.full(plan[name], 1 / plan[name])
+        given = {
+            stream.name: float(minutes.streams_per_s[row, number])
+            for number, stream in enumerate(topology.streams)
+            if stream.upstream == name
+        }
+        waits = float(minutes.suspended[row, at])
+        operators[name] = OperatorLook(
+            tuple(busy.tolist()), (waits,) * plan[name], tuple((float(received) * shares).tolist()), given
+        )
+    offered = dict(zip(topology.sources, minutes.arrivals_per_s[row].tolist(), strict=True))
+    backlog = dict(zip(topology.sources, minutes.backlog[row].tolist(), strict=True))
+    end = _moment(float(minutes.start_s[row])) + timedelta(seconds=MINUTE_S)
+    return Look(end, MINUTE_S, operators, Waiting(offered, backlog))
+
+
+def _instances(mean: float, busiest: float, count: int) -> Floats:
+    """Busy shares with this mean and largest value, all but one alike."""
+    others = mean if count == 1 else max(0.0, (count * mean - busiest) / (count - 1))
+    return np.array([max(mean, busiest) if count > 1 else mean, *[min(others, busiest)] * (count - 1)])

@@ -1,0 +1,44 @@
+"""How arrivals vary within the steps of a forecast, read off the days before it, as the planning job reads it."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from forecasting.arrivals.history import ArrivalSeries
+from forecasting.errors import HistoryError
+from modeling.queueing.bursts import Arrivals
+from modeling.queueing.dispersion import dispersion_of_history
+
+
+@dataclass(frozen=True)
+class Variation:
+    """series: by source. span: of the days that are read. given: in place of what they tell."""
+
+    series: Mapping[str, ArrivalSeries]
+    span: timedelta
+    given: float | None = None
+
+    @property
+    def digest(self) -> str:
+        """Of all that it is read off."""
+        counts = " ".join(f"{source} {each.digest()}" for source, each in self.series.items())
+        return hashlib.sha256(f"{self.span} {self.given} {counts}".encode()).hexdigest()
+
+    def at(self, until: datetime) -> float | Arrivals:
+        """From what came before that; Poisson at sources of which too little is known."""
+        if self.given is not None:
+            return self.given
+        found = {source: _found(each, until - self.span, until) for source, each in self.series.items()}
+        return Arrivals(by_source={source: arrivals for source, arrivals in found.items() if arrivals is not None})
+
+
+POISSON = Variation({}, timedelta(), 1.0)
+
+
+def _found(series: ArrivalSeries, start: datetime, until: datetime) -> Arrivals | None:
+    try:
+        known = series.between(max(series.start, start), min(series.end, until))
+    except HistoryError:
+        return None
+    return dispersion_of_history(known.counts, known.window_s)

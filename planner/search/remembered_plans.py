@@ -1,0 +1,59 @@
+"""Cheapest plans of one topology, asked for many loads: each once, and those between two alike not at all.
+
+With one source, a plan that is the cheapest one for two loads is so for all between them: it carries the larger one,
+and what were cheaper would carry the smaller one too.
+"""
+
+from bisect import bisect_left
+from collections.abc import Mapping
+
+from modeling.inputs.operator_profile import Profiles
+from modeling.inputs.physical_plan import PhysicalPlan
+from modeling.inputs.topology import Topology
+from modeling.inputs.windowed_output import WindowKind
+from modeling.queueing.bursts import Arrivals
+from planner.limits import Limits
+from planner.search.cheapest_plan import strongest_plan
+
+_REMEMBERED = 65536
+
+
+class RememberedPlans:
+    """strongest_plan of one topology, profiles, limits and variation of arrivals."""
+
+    def __init__(
+        self, topology: Topology, profiles: Profiles, limits: Limits, arrival_cv2: float | Arrivals = 1.0
+    ) -> None:
+        self.topology, self.profiles, self.limits, self.arrival_cv2 = topology, profiles, limits, arrival_cv2
+        # Behind sessions more tuples may need fewer instances, and a bound on latency is searched for step by step.
+        windows = [window.kind for name in topology.order for window in profiles[name].windowed.values()]
+        self._ordered = (
+            len(topology.sources) == 1 and limits.max_latency_s is None and WindowKind.SESSION not in windows
+        )
+        self._known: dict[tuple[float, ...], PhysicalPlan] = {}
+        # Of loads that are carried whole, ascending.
+        self._rates: list[float] = []
+        self._plans: list[PhysicalPlan] = []
+
+    def plan(self, load_per_s: Mapping[str, float]) -> PhysicalPlan:
+        """The plan that carries most of the load. Raises ModelError as strongest_plan."""
+        key = tuple([load_per_s[source] for source in self.topology.sources])
+        if key not in self._known:
+            if len(self._known) >= _REMEMBERED:
+                self._known.clear()
+            self._known[key] = self._between(key[0]) or self._worked_out(load_per_s)
+        return self._known[key]
+
+    def _between(self, rate_per_s: float) -> PhysicalPlan | None:
+        at = bisect_left(self._rates, rate_per_s)
+        alike = 0 < at < len(self._rates) and self._plans[at - 1] == self._plans[at]
+        return self._plans[at] if alike else None
+
+    def _worked_out(self, load_per_s: Mapping[str, float]) -> PhysicalPlan:
+        plan, share = strongest_plan(self.topology, self.profiles, load_per_s, self.limits, self.arrival_cv2)
+        if self._ordered and share == 1.0:
+            rate = load_per_s[self.topology.sources[0]]
+            at = bisect_left(self._rates, rate)
+            self._rates.insert(at, rate)
+            self._plans.insert(at, plan)
+        return plan

@@ -1,0 +1,104 @@
+"""A pair of operators whose load is high by day and low by night, planned for twice a day on a trace clock."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+
+from forecasting.arrivals.arrival_source import Arrivals, Measures, SourceArrivals
+from forecasting.arrivals.store import write_history
+from forecasting.forecast import Forecast
+from forecasting.forecast_file import write_forecast
+from forescale.jobs.plan import PlannedSchedule, plan
+from forescale.settings import Settings
+from forescale.wiring.parts import ledger_of
+from planner.clock import TraceClock
+from planner.ledger.entries import ForecastEntry
+
+NAME = "pair"
+MONDAY = datetime(2026, 3, 2, tzinfo=UTC)
+FIRST = MONDAY + timedelta(hours=6)
+"""The first plan is made then."""
+BEFORE, DAYS = timedelta(days=2), 5
+LOW, HIGH = 10.0, 60.0
+EVERY = timedelta(hours=12)
+
+TOPOLOGY = """
+topology: pair
+operators:
+  read: {service_s: 0.0001}
+  count: {service_s: 0.1}
+streams:
+  - {from: read, to: count}
+arrivals: {kind: events, path: events, columns: {time: at}, source: read, lateness_s: 0}
+planning: {mode: MODE, downtime_s: 30, lead_s: 0, max_lag_s: 120, slot_s: 3600, rescale_cost_instance_hours: 0.1}
+cluster: {kind: simulator, truth: history, slots: 32, downtime_s: 30, parallelism: {read: 1, count: 8}}
+"""
+"""Each instance of count carries 10 tuples a second, .85 of it within the headroom."""
+
+
+def rate_per_s(at: datetime) -> float:
+    return HIGH if 8 <= at.hour < 20 else LOW
+
+
+def install(folder: Path, mode: str) -> Settings:
+    folder.mkdir(parents=True, exist_ok=True)
+    set_mode(folder, mode)
+    settings = Settings(home=folder / "home", topologies=folder, mlruns=folder / "mlruns", clock="trace")
+    write_arrivals(settings, MONDAY - BEFORE, MONDAY + timedelta(days=DAYS))
+    TraceClock(settings.clock_file).start_at(FIRST)
+    return settings
+
+
+def set_mode(folder: Path, mode: str) -> None:
+    (folder / f"{NAME}.yaml").write_text(TOPOLOGY.replace("MODE", mode))
+
+
+def write_arrivals(
+    settings: Settings, start: datetime, end: datetime, *, alive: tuple[tuple[datetime, datetime], ...] = ()
+) -> None:
+    """alive: when the feed was; always, if nothing is told."""
+    minutes = int((end - start).total_seconds()) // 60
+    counts = np.array([60 * rate_per_s(start + timedelta(minutes=m)) for m in range(minutes)], dtype=np.int64)
+    spans = alive or ((start, end),)
+    edges = np.array([[int(at.timestamp()) * 1_000_000 for at in span] for span in spans], dtype=np.int64)
+    arrivals = Arrivals(start, end, 60, Measures.OFFERED, {"read": SourceArrivals(counts, edges)})
+    write_history(arrivals, settings.history_dir, NAME, start, end)
+
+
+def plan_now(settings: Settings) -> PlannedSchedule:
+    """For a forecast of the next day that is what will come."""
+    now = TraceClock(settings.clock_file).now()
+    steps = [now + timedelta(minutes=15 * number) for number in range(96)]
+    mean = np.array([rate_per_s(at) for at in steps])
+    made = Forecast(
+        issued_at=now,
+        topology=NAME,
+        source="read",
+        start=now,
+        step_s=900,
+        quantiles=(0.5, 0.9, 0.95, 0.99),
+        rate_per_s=np.repeat(mean[:, None], 4, axis=1),
+        peak_per_s={3600: np.full(4, mean[:4].max())},
+        paths_per_s=np.repeat(mean[None], 10, axis=0),
+        forecaster={3600: "truth"},
+        trained_from=MONDAY - BEFORE,
+        trained_to=now,
+        history_digest="",
+        seed=7,
+    )
+    folder = settings.forecasts_dir / f"{now:%d%H%M}"
+    write_forecast(made, folder)
+    entry = ForecastEntry(f"f{now:%d%H%M}", NAME, "read", now, made.end, "run", "", str(folder), "", "")
+    ledger_of(settings).record_forecast(entry)
+    return plan(settings, NAME)
+
+
+def plan_until(settings: Settings, end: datetime, between: Callable[[datetime, PlannedSchedule], None]) -> None:
+    """Plan twice a day; between(until, schedule) is what happens until the next time, to which the clock goes."""
+    clock = TraceClock(settings.clock_file)
+    while clock.now() < end:
+        until = clock.now() + EVERY
+        between(until, plan_now(settings))
+        clock.advance_to(until)

@@ -1,0 +1,174 @@
+"""`forescale guard` as a user meets it: turns, what was done, what is barred, and one line for what is wrong."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from forecasting.arrivals.arrival_source import Arrivals, Measures, SourceArrivals
+from forecasting.arrivals.store import write_history
+from forescale.cli.main import main
+from forescale.jobs.deploy import deploy_due
+from forescale.jobs.guard import guarded_topologies
+from forescale.settings import Settings
+from forescale.wiring.parts import clock_of, ledger_of
+from modeling.inputs.physical_plan import PhysicalPlan
+from planner.clock import TraceClock
+from planner.guard.actions import Action, ActionKind
+from planner.guard.diagnoses import Diagnosis, DiagnosisKind
+from planner.guard.judgement import Verdict, VerdictKind
+
+MONDAY = datetime(2026, 3, 2, tzinfo=UTC)
+TOPOLOGY = """
+topology: pair
+operators:
+  read: {service_s: 0.0001}
+  work: {service_s: 0.1}
+streams:
+  - {from: read, to: work}
+planning: {mode: MODE, downtime_s: 30, hold_s: 10, guard: {mode: GUARD}}
+cluster: {kind: simulator, truth: history, slots: 32, downtime_s: 30, parallelism: {read: 1, work: 2}}
+"""
+
+
+def write(folder: Path, guard: str = "act", mode: str = "act") -> None:
+    (folder / "pair.yaml").write_text(TOPOLOGY.replace("GUARD", guard).replace("MODE", mode))
+
+
+@pytest.fixture
+def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    for name, value in (("HOME", tmp_path / "home"), ("TOPOLOGIES", tmp_path), ("CLOCK", "trace")):
+        monkeypatch.setenv(f"FORESCALE_{name}", str(value))
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path)
+    made = Settings()
+    # 30/s come, of which two instances manage 20/s.
+    source = SourceArrivals(np.full(120, 1800, dtype=np.int64), np.array([[0, 2**62]]))
+    arrivals = Arrivals(MONDAY, MONDAY + timedelta(hours=2), 60, Measures.OFFERED, {"read": source})
+    write_history(arrivals, made.history_dir, "pair", arrivals.start, arrivals.end)
+    TraceClock(made.clock_file).start_at(MONDAY)
+    return made
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    try:
+        main(["guard", *arguments])
+        code = 0
+    except SystemExit as ended:
+        code = int(ended.code or 0)
+    said = capsys.readouterr()
+    return code, said.out, said.err
+
+
+def turns(settings: Settings, capsys: pytest.CaptureFixture[str], count: int) -> str:
+    """One a minute; what the last one says."""
+    said = run(capsys, "pair")[1]
+    for _ in range(count):
+        clock_of(settings).wait(60)
+        said = run(capsys, "pair", "--once")[1]
+    return said
+
+
+def test_guard__heals_and_tells_what_it_did(settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(capsys, "show", "pair")[1] == "guard of pair (mode act): nothing done so far\n"
+    said = turns(settings, capsys, 5)
+    assert "read 1 · work 2; work is full" in said
+    assert "30/s come: work 2 → 5" in said
+    assert "scale-up by step guard-" in said
+    assert "deployed, its effect is judged later" in said
+    assert "scale-up of 00:05:00 was effective: the job keeps up" in turns(settings, capsys, 5)
+
+    code, out, _ = run(capsys, "show", "pair", "--json")
+    told = json.loads(out)
+    assert (code, told["mode"], told["barred"]) == (0, "act", [])
+    (action,) = told["actions"]
+    assert (action["diagnosis"], action["action"], action["state"]) == ("under-provisioned", "scale-up", "effective")
+    assert action["expected"]["sustained_per_s"] == pytest.approx(50)
+    assert "under-provisioned" in run(capsys, "show", "pair")[1]
+
+
+def test_guard__in_shadow_mode_or_when_it_is_to_advise_deploys_nothing(
+    settings: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for guard, mode in (("advise", "act"), ("act", "shadow")):
+        write(settings.topologies, guard, mode)
+        said = turns(settings, capsys, 5)
+    assert "30/s come: work 2 →" in said
+    (advice,) = ledger_of(settings).guard.actions("pair")
+    assert advice.state == "advised"
+    assert ledger_of(settings).steps(topology="pair") == []
+
+
+def test_guard__answers_as_one_document(settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:
+    turns(settings, capsys, 4)
+    clock_of(settings).wait(60)
+    told = json.loads(run(capsys, "--json", "pair")[1])
+    assert (told["topology"], told["mode"], told["plan"]) == ("pair", "act", {"read": 1, "work": 2})
+    assert told["diagnoses"] == ["under-provisioned: work is full: read waits for room downstream 100% of the time"]
+    assert told["action"]["plan"] == {"read": 1, "work": 5}
+
+
+def test_guard__says_of_which_source_it_only_estimates_what_comes(
+    settings: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # By then the simulator's truth is over.
+    TraceClock(settings.clock_file).start_at(MONDAY + timedelta(hours=3))
+    why = "the simulator's truth does not tell what comes to source 'read' now"
+    assert f"\n  what comes to read is estimated: {why}\n" in turns(settings, capsys, 5)
+    assert json.loads(run(capsys, "--json", "pair")[1])["unmeasured"] == {"read": why}
+
+
+def failed_twice(settings: Settings) -> None:
+    records, now = ledger_of(settings).guard, clock_of(settings).now()
+    action = Action(Diagnosis(DiagnosisKind.TARGET_MISSED, "", "late"), ActionKind.SCALE_UP, {"read": 1, "work": 5}, "")
+    plans = [PhysicalPlan("pair", {"read": 1, "work": count}) for count in (5, 2)]
+    for minute in (1, 2):
+        at = now + timedelta(minutes=minute)
+        begun = records.begin(action, *plans, at=at, expires_at=at)
+        records.judge(begun.id, Verdict(VerdictKind.INEFFECTIVE, "still late", {}), at=at, blacklist_after=2)
+
+
+def test_lift__allows_again_what_was_barred(settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:
+    failed_twice(settings)
+    shown = " ".join(run(capsys, "show", "pair")[1].split())
+    assert "target-missed scale-up (2 times in a row without effect, at last: still late)" in shown
+    assert "`forescale guard lift pair target-missed scale-up` allows it again" in shown
+    assert run(capsys, "lift", "pair", "target-missed", "scale-up")[:2] == (
+        0,
+        "scale-up under target-missed is allowed again for pair\n",
+    )
+    code, _, err = run(capsys, "lift", "pair", "target-missed", "scale-up")
+    assert (code, "is not barred for topology 'pair'; barred is nothing" in err) == (1, True)
+
+
+def test_errors__are_one_line_with_the_remedy(settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = run(capsys, "lift", "pair", "bad-mood", "scale-up")
+    assert (code, err.count("\n")) == (1, 1)
+    assert "diagnosis 'bad-mood' is unknown; give one of under-provisioned, over-provisioned" in err
+    assert run(capsys, "pair", "--once", "--watch")[0] == 2
+    write(settings.topologies, "off")
+    code, out, err = run(capsys, "pair", "--json")
+    assert (code, json.loads(out)["error"]) == (1, err.removeprefix("forescale: ").strip())
+    assert "the guard of topology 'pair' is off; set planning.guard.mode: advise or act" in err
+    (settings.topologies / "pair.yaml").write_text(
+        TOPOLOGY.replace("{mode: GUARD}", "{window_s: 600}").replace("MODE", "act")
+    )
+    assert "settle_s 300 < window_s 600" in run(capsys, "pair")[2]
+
+
+def test_topologies__whose_guard_is_off_are_left_out(settings: Settings) -> None:
+    names = ["pair", "unknown"]
+    assert guarded_topologies(settings, names) == names
+    write(settings.topologies, "off")
+    assert guarded_topologies(settings, names) == ["unknown"]
+
+
+def test_what_the_guard_had_begun__is_held_once_the_topology_is_in_shadow_mode(settings: Settings) -> None:
+    clock_of(settings)
+    action = Action(Diagnosis(DiagnosisKind.UNDER_PROVISIONED, "work", "full"), ActionKind.SCALE_UP, {}, "full")
+    plans = [PhysicalPlan("pair", {"read": 1, "work": count}) for count in (5, 2)]
+    begun = ledger_of(settings).guard.begin(action, *plans, at=MONDAY, expires_at=MONDAY + timedelta(minutes=5))
+    write(settings.topologies, "act", "shadow")
+    assert set(deploy_due(settings, "pair").held) == {begun.step_id}

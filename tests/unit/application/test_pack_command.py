@@ -1,0 +1,188 @@
+"""`forescale pack`: from a topology file to a plan file that `forescale evaluate` reads."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from forescale.cli import main
+from forescale.files.plan import read_plan_file, write_plan_file
+from modeling.inputs.physical_plan import Container, Instance, PhysicalPlan
+from modeling.inputs.topology import Operator, Stream, Topology
+from planner.schedule_json import plan_from_json, plan_to_json
+
+TOPOLOGY = """
+topology: pair
+engine: heron
+operators:
+  read: {service_s: 0.001, cores: 1, memory_mib: 512}
+  count: {service_s: 0.004, cores: 1, memory_mib: 1024}
+streams:
+  - {from: read, to: count}
+"""
+
+SITE = """
+containers: {cores: 3, memory_mib: 4096}
+nodes: {far: {service_factor: 2}}
+links: [{from: near, to: far, delay_ms: 10}]
+"""
+
+PAIR = Topology("pair", (Operator("read"), Operator("count")), (Stream("read", "count"),))
+
+
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    monkeypatch.setenv("FORESCALE_HOME", str(tmp_path / "home"))
+    written = {}
+    for name, text in {"topology": TOPOLOGY, "site": SITE}.items():
+        path = tmp_path / f"{name}.yaml"
+        path.write_text(text)
+        written[name] = str(path)
+    return written | {"plan": str(tmp_path / "plan.json"), "other": str(tmp_path / "other.yaml")}
+
+
+def run(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert isinstance(ended.value.code, int)
+    return ended.value.code
+
+
+def told(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict:
+    assert run(*arguments, "--json") == 0
+    body = json.loads(capsys.readouterr().out)
+    assert isinstance(body, dict)
+    return body
+
+
+def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert run(*arguments) == 1
+    return capsys.readouterr().err
+
+
+FIRST_FIT = ("--packer", "first_fit_decreasing", "--parallelism", "read=2,count=3")
+
+
+def test_a_packed_plan__is_read_by_evaluate_with_its_nodes(
+    capsys: pytest.CaptureFixture[str], files: dict[str, str]
+) -> None:
+    made = told(capsys, "pack", files["topology"], *FIRST_FIT, "--site", files["site"], "--out", files["plan"])
+    # three of 1 core fill a container near; far, twice as slow, one of 3 cores holds one: count first, as it is larger
+    assert made["plan"]["containers"] == [
+        {"id": 1, "node": "near", "instances": [["count", 0], ["count", 1], ["count", 2]]},
+        {"id": 2, "node": "far", "instances": [["read", 0]]},
+        {"id": 3, "node": "near", "instances": [["read", 1]]},
+    ]
+    assert made["out"] == files["plan"]
+    load = ("--load", "read=100", "--site", files["site"])
+    seen = told(capsys, "evaluate", "--topology", files["topology"], "--plan", files["plan"], *load)[files["plan"]]
+    assert {each["node"] for each in seen["containers"].values()} == {"near", "far"}
+    assert seen["plan_id"] == made["plan_id"]
+
+
+def test_a_running_plan__is_changed_and_not_made_anew(
+    capsys: pytest.CaptureFixture[str], files: dict[str, str]
+) -> None:
+    size = ("--container-cores", "4", "--container-memory", "4096", "--container-disk", "4096", "--padding", "heron")
+    first = told(capsys, "pack", files["topology"], *FIRST_FIT, *size, "--out", files["plan"])
+    # 4 cores less 1: three of the five instances in the first container, count before read
+    assert [each["instances"] for each in first["containers"]] == [3, 2]
+    assert (first["least_containers"], first["stay"]) == (2, None)
+    again = ("--packer", "first_fit_decreasing", "--from", files["plan"], "--parallelism", "count=5")
+    more = told(capsys, "pack", files["topology"], *again, *size, "--out", files["other"])
+    assert more["plan"]["parallelism"] == {"read": 2, "count": 5}
+    assert [each["instances"] for each in more["containers"]] == [3, 3, 1]
+    assert more["stay"] == 5
+    # both formats are read alike
+    assert read_plan_file(Path(files["other"]), PAIR).plan_id == more["plan_id"]
+
+
+def test_a_load__tells_what_instances_need(capsys: pytest.CaptureFixture[str], files: dict[str, str]) -> None:
+    text = TOPOLOGY.replace(", cores: 1, memory_mib: 512", "").replace(", cores: 1, memory_mib: 1024", "")
+    Path(files["topology"]).write_text(text)
+    arguments = ("pack", files["topology"], "--packer", "round_robin", "--parallelism", "read=1,count=2")
+    made = told(capsys, *arguments, "--load", "read=200")
+    # 200/s · 1 ms, and twice 100/s · 4 ms
+    assert made["containers"][0]["cores"] == pytest.approx(0.2 + 0.8)
+    assert made["notes"] == ["memory of read, count is not known: 1024 MiB for each instance"]
+    without = told(capsys, *arguments)
+    assert without["containers"][0]["cores"] == 3
+    assert without["notes"][0] == "cores of read, count are not known: 1 is taken for each instance"
+
+
+def test_every_packer__packs_from_the_command_line(capsys: pytest.CaptureFixture[str], files: dict[str, str]) -> None:
+    from planner.packing.registry import PACKERS
+
+    for name in PACKERS:
+        made = told(
+            capsys,
+            *("pack", files["topology"], "--packer", name, "--parallelism", "read=2,count=3", "--load", "read=100"),
+            *("--site", files["site"], "--container-cores", "20", "--container-memory", "20000"),
+        )
+        placed = [tuple(each) for container in made["plan"]["containers"] for each in container["instances"]]
+        assert sorted(placed) == [("count", 0), ("count", 1), ("count", 2), ("read", 0), ("read", 1)]
+
+
+def test_people__see_containers_room_and_what_was_assumed(
+    capsys: pytest.CaptureFixture[str], files: dict[str, str]
+) -> None:
+    assert (
+        run("pack", files["topology"], "--packer", "flink_slots", "--slots", "2", "--parallelism", "read=1,count=3")
+        == 0
+    )
+    shown = capsys.readouterr().out
+    assert "2 containers of at least 3 cores" in shown
+    assert "count[2]" in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--packer", "nobody", "--parallelism", "read=1,count=1"), "no packer 'nobody'; known are round_robin,"),
+        (("--packer", "round_robin", "--parallelism", "read=1"), "no parallelism for operator 'count'"),
+        (("--packer", "round_robin", "--parallelism", "read=x,count=1"), "'read=x' is not OPERATOR=INSTANCES"),
+        (("--packer", "round_robin", "--parallelism", "read=1,read=2"), "names 'read' twice"),
+        ((*FIRST_FIT, "--padding", "much"), "--padding 'much' is no share; give one like 0.1, or heron"),
+        ((*FIRST_FIT, "--padding", "1"), "padding 1 of a container's size"),
+        ((*FIRST_FIT, "--padding", "nan"), "padding nan of a container's size"),
+        ((*FIRST_FIT, "--container-cores", "0.5"), "needs 1 cores, a container has 0.5; raise the parallelism of"),
+        ((*FIRST_FIT, "--container-cores", "-1"), "cores is -1"),
+        ((*FIRST_FIT, "--container-disk", "nan"), "disk"),
+        ((*FIRST_FIT, "--out", "plan.txt"), "plan.txt: the name tells no format; let it end in .json or .yaml"),
+        ((*FIRST_FIT, "--node", "a=0"), "node 'a' holds 0 containers"),
+        ((*FIRST_FIT, "--node", "a=b"), "'a=b' is no NAME or NAME=CONTAINERS"),
+    ],
+)
+def test_what_cannot_be__is_a_line_that_names_it(
+    capsys: pytest.CaptureFixture[str], files: dict[str, str], arguments: tuple[str, ...], message: str
+) -> None:
+    error = refused(capsys, "pack", files["topology"], *arguments)
+    assert message in error
+    assert error.count("\n") == 1
+
+
+def test_a_refused_packing__writes_nothing(capsys: pytest.CaptureFixture[str], files: dict[str, str]) -> None:
+    refused(capsys, "pack", files["topology"], *FIRST_FIT, "--container-cores", "0.5", "--out", files["plan"])
+    assert not Path(files["plan"]).exists()
+
+
+def test_a_running_plan_without_containers__is_refused(
+    capsys: pytest.CaptureFixture[str], files: dict[str, str]
+) -> None:
+    Path(files["plan"]).write_text("topology: pair\nparallelism: {read: 1, count: 1}\n")
+    error = refused(capsys, "pack", files["topology"], *FIRST_FIT, "--from", files["plan"])
+    assert "has no containers, so that nothing can be kept; leave --from out" in error
+
+
+@pytest.mark.parametrize("name", ["plan.json", "plan.yaml"])
+@pytest.mark.parametrize("node", ["", "no: de", "Knoten 😀"])
+def test_a_plan__comes_back_from_its_file_and_from_the_ledger_with_its_nodes(
+    tmp_path: Path, name: str, node: str
+) -> None:
+    packing = (
+        Container(3, (Instance("read", 0), Instance("count", 1)), node),
+        Container(7, (Instance("count", 0),), node and "b"),
+    )
+    plan = PhysicalPlan("pair", {"read": 1, "count": 2}, packing)
+    assert read_plan_file(write_plan_file(plan, tmp_path / name), PAIR) == plan
+    assert plan_from_json(plan_to_json(plan)) == plan

@@ -1,0 +1,324 @@
+"""The guard at work on the real simulator, with a real ledger."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from guard_bench import Bench, after, plan_of
+
+from modeling.inputs.key_histogram import KeyHistogram
+from modeling.inputs.physical_plan import PhysicalPlan
+from planner.clusters.cluster import Accepted, Refusal, SourceBacklog
+from planner.clusters.simulator import SimulatedCluster
+from planner.errors import LedgerError
+from planner.guard.actions import Action, ActionKind
+from planner.guard.diagnoses import Diagnosis, DiagnosisKind
+from planner.guarding import guard_turn
+from planner.ledger.guard_state import GuardState
+from planner.ledger.step_state import StepState
+from planner.scaling_schedule import ScalingSchedule, ScheduledStep
+
+
+def rescales(bench: Bench) -> int:
+    counts = bench.cluster.record(after(0), bench.clock.now()).parallelism["work"]
+    return int(np.count_nonzero(np.diff(counts)))
+
+
+def schedule(bench: Bench, current: PhysicalPlan, *steps: tuple[float, PhysicalPlan]) -> list[str]:
+    """An approved schedule of plans by the minute they are deployed at. Ids of its steps."""
+    end, before, made = after(24 * 60), current, []
+    for minute, plan in steps:
+        at = after(minute)
+        made.append(
+            ScheduledStep(at, at, at, end, plan, before, {"read": 1.0}, "work", 0.5, 2.0, 30.0, 0.0, 1.0, "planned")
+        )
+        before = plan
+    now = bench.clock.now()
+    whole = ScalingSchedule("pair", now, now, end, 0.95, current, tuple(made), 1.0, "planned")
+    schedule_id = bench.ledger.record_schedule(whole)
+    bench.ledger.approve_schedule(schedule_id, at=now, by="anna", why="as planned")
+    return [f"{schedule_id}-{number}" for number in range(1, len(steps) + 1)]
+
+
+def test_a_job_made_too_small__heals_in_one_action_that_is_judged_effective(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, [30.0] * 60, work=2)
+    turns = bench.until(20)
+    # 2 instances manage 20/s of 30/s: after five minutes 3,000 wait. Wanted are 30 / .7 = 42.9/s for what comes, and
+    # (3,000 + 30 · 30 of the downtime) / 600 s = 6.5/s for what waits: 49.4/s, five instances of 10/s.
+    begun = [turn for turn in turns if turn.action is not None]
+    assert [dict(turn.action.plan) for turn in begun if turn.action] == [{"read": 1, "work": 5}]
+    assert "30/s come: work 2 → 5" in begun[0].why
+    (action,) = bench.ledger.guard.actions("pair")
+    assert (action.diagnosis, action.action, action.state) == ("under-provisioned", "scale-up", GuardState.EFFECTIVE)
+    assert action.before["offered_per_s"] == pytest.approx(30)
+    assert action.before["sustained_per_s"] == pytest.approx(20)
+    assert action.expected == pytest.approx({"sustained_per_s": 50.0, "utilisation": 0.6})
+    assert action.judged_at is not None
+    assert action.measured["taken_per_s"] > 30
+    assert (bench.work, rescales(bench)) == (5, 1)
+    assert bench.cluster.record(after(15), after(20)).lag_s.max() == 0
+    # The deployment is a step like any other.
+    assert action.step_id is not None
+    step = bench.ledger.step(action.step_id)
+    assert (step.state, step.schedule_id, step.updated_by) == (StepState.VERIFIED, None, "guard")
+    assert bench.ledger.outcome(step.id) is not None
+
+
+def test_a_cluster_that_does_not_tell_what_waits__is_estimated_and_says_why(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, [30.0] * 60, work=2)
+    bench.backlogs = lambda: {"read": SourceBacklog(None, None, "source 'read' publishes nothing")}
+    turn = bench.until(5)[-1]
+    assert turn.action is not None
+    # read waits for room nearly always: 5 times the 20/s that it takes in are believed where 30/s come.
+    assert turn.action.before["offered_per_s"] == pytest.approx(100, rel=0.01)
+    assert "100/s come by estimate: work 2 → " in turn.why
+    assert turn.assessment is not None
+    assert turn.assessment.unmeasured == {"read": "source 'read' publishes nothing"}
+    # Without a backlog nothing more is known than that: 100 / .7 + 100 · 30 / 600 = 147.9/s of 10/s each.
+    assert turn.action.plan["work"] == 15
+
+
+def test_lag_of_a_cluster_that_tells_it__is_a_missed_target(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, [10.0] * 60, work=2, acts=False)
+    bench.backlogs = lambda: {"read": SourceBacklog(5000.0, 500.0)}
+    (advice,) = bench.until(5)[-1].advice
+    assert (advice.diagnosis, advice.action) == ("target-missed", "scale-up")
+    assert "lag is 500 s, beyond 180 s; 10/s come: work 2 → 3" in advice.why
+    # Nothing is full. What waits does not grow, so 10/s come: (10 / .7 + (5,000 + 10 · 30) / 600) / 10 = 2.3.
+    assert dict(advice.plan) == {"read": 1, "work": 3}
+
+
+def test_a_spike_shorter_than_the_settling_time__is_not_chased_twice(tmp_path: Path) -> None:
+    # A quarter of an hour of calm, four minutes of spike, calm again.
+    bench = Bench(tmp_path, [10.0] * 15 + [60.0] * 4 + [10.0] * 40, work=2)
+    turns = bench.until(35)
+    assert sum(turn.action is not None for turn in turns) <= 1
+    assert rescales(bench) <= 1
+
+
+def test_a_spike_shorter_than_the_window__is_left_to_pass(tmp_path: Path) -> None:
+    # One minute of 25/s where 20/s are managed: 300 wait, and drain at 10/s within half a minute.
+    bench = Bench(tmp_path, [10.0] * 10 + [25.0] + [10.0] * 30, work=2)
+    assert [turn.action for turn in bench.until(18)] == [None] * 18
+    assert bench.ledger.guard.actions("pair") == []
+
+
+def test_advise__tells_once_what_it_would_do_and_deploys_nothing(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, [30.0] * 60, work=2, acts=False)
+    turns = bench.until(9)
+    assert [len(turn.advice) for turn in turns] == [0] * 4 + [1] + [0] * 4
+    (advice,) = bench.ledger.guard.actions("pair")
+    assert (advice.state, advice.step_id, dict(advice.plan)) == (GuardState.ADVISED, None, {"read": 1, "work": 5})
+    assert bench.work == 2
+    assert bench.ledger.steps(topology="pair") == []
+
+
+@pytest.mark.slow
+def test_an_idle_job__is_lowered_after_its_dwell_to_what_the_load_needs(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, [10.0] * 120, work=8)
+    bench.until(29)
+    assert bench.work == 8
+    bench.until(31)
+    # (10 / .7 + 10 · 30 / 600) / 10 = 1.48: two instances. One of eight is 12.5 % busy, below half of 70 %.
+    assert bench.work == 2
+    bench.until(38)
+    (action,) = bench.ledger.guard.actions("pair")
+    assert (action.diagnosis, action.action, action.state) == ("over-provisioned", "scale-down", GuardState.EFFECTIVE)
+
+
+@pytest.mark.slow
+def test_the_schedule__is_a_floor(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, [10.0] * 120, work=8)
+    schedule(bench, plan_of(6))
+    bench.until(31)
+    assert bench.work == 6
+    bench.until(70)
+    assert bench.work == 6
+
+
+@pytest.mark.slow
+def test_a_planned_peak__keeps_the_plan_from_being_lowered(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, [10.0] * 120, work=8)
+    # Within a dwell of 30 minutes the schedule wants 7 instances; from five minutes before on nothing is lowered.
+    schedule(bench, plan_of(1), (33.0, plan_of(7)))
+    turns = bench.until(32)
+    assert bench.work == 8
+    assert "a planned step is 180 s ahead, so the plan is held" in turns[29].why
+    other = Bench(tmp_path / "other", [10.0] * 120, work=8)
+    schedule(other, plan_of(1), (50.0, plan_of(7)))
+    other.until(31)
+    assert other.work == 7
+
+
+def test_a_planned_step__follows_on_what_the_guard_has_put_in_place(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, [30.0] * 120, work=2)
+    down, up, night = schedule(bench, plan_of(2), (40, plan_of(1)), (60, plan_of(9)), (90, plan_of(2)))
+    bench.until(6)
+    assert bench.work == 5
+    # More came than the lowering was planned for; the peak is planned as before, over what runs now.
+    assert bench.ledger.step(down).state is StepState.SUPERSEDED
+    peak = bench.ledger.step(up)
+    assert (peak.state, peak.plan, peak.replaces) == (StepState.APPROVED, plan_of(9), plan_of(5))
+    assert bench.ledger.step(night).replaces == plan_of(9)
+
+
+def test_a_planned_step__keeps_what_the_guard_has_added_elsewhere(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, [30.0] * 120, work=2)
+    up, night = schedule(bench, plan_of(2), (60, plan_of(3, read=4)), (90, plan_of(2)))
+    bench.until(6)
+    assert bench.ledger.step(up).plan == plan_of(5, read=4)
+    assert (bench.ledger.step(night).replaces, bench.ledger.step(night).plan) == (plan_of(5, read=4), plan_of(2))
+
+
+def test_a_step_whose_time_has_come__goes_first(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, [30.0] * 60, work=2)
+    (step,) = schedule(bench, plan_of(2), (4.5, plan_of(6)))
+    turns = bench.until(7)
+    assert f"step {step} is approved and goes first" in turns[4].why
+    # Nobody deploys it: once a settling time has gone by, the guard acts.
+    bench.until(11)
+    assert bench.work > 2
+
+
+def test_a_deployment_that_was_cut_short__keeps_the_guard_away_for_a_while_only(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, [30.0] * 60, work=2)
+    (step,) = schedule(bench, plan_of(2), (4.5, plan_of(6)))
+    bench.until(4)
+    for before, to in ((StepState.APPROVED, StepState.DUE), (StepState.DUE, StepState.DEPLOYING)):
+        bench.ledger.transition(step, expected=before, to=to, at=bench.clock.now(), by="deploy", why="killed then")
+    assert [turn.action for turn in bench.until(8)] == [None] * 4
+    bench.until(10)
+    assert bench.work > 2
+
+
+def test_planned_steps__are_rebased_once(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, [30.0] * 60, work=2)
+    (up,) = schedule(bench, plan_of(2), (60, plan_of(9)))
+    for _ in range(2):
+        bench.ledger.guard.rebase(plan_of(2), plan_of(5), max_instances=32, at=after(1))
+    assert bench.ledger.step(up).replaces == plan_of(5)
+    assert bench.ledger.step(up).reason == "as planned; follows on read 1 · work 5, which the guard has put in place"
+    assert [event.to_state for event in bench.ledger.events(up)][-2:] == [StepState.APPROVED] * 2
+    # A scale-down leaves planned steps as they are, but for what they follow on.
+    bench.ledger.guard.rebase(plan_of(5), plan_of(3), max_instances=32, at=after(2))
+    assert (bench.ledger.step(up).replaces, bench.ledger.step(up).plan) == (plan_of(3), plan_of(9))
+
+
+HOT = KeyHistogram({"hot": 1.0})
+"""One key, so that one instance has all the work whatever the parallelism."""
+
+
+@pytest.mark.slow
+def test_a_pair_that_keeps_failing__is_barred_until_it_is_lifted(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, [15.0] * 240, work=2, keys=HOT)
+    bench.until(45)
+    records = bench.ledger.guard
+    # Hot keys are reported from the first window on; lag goes beyond its 180 s after nine minutes, and is scaled at.
+    done = records.actions("pair")[::-1]
+    assert [(each.action, each.state) for each in done if each.state is not GuardState.ADVISED] == [
+        ("scale-up", GuardState.INEFFECTIVE)
+    ] * 2
+    (barred,) = records.barred("pair")
+    assert (barred.diagnosis, barred.action) == ("target-missed", "scale-up")
+    before = bench.work
+    turns = bench.until(60)
+    assert bench.work == before
+    assert "scale-up has kept failing and is barred" in turns[-1].why
+    assert any(each.action == "report-keys" for each in done)
+
+    with pytest.raises(LedgerError, match=r"scale-down under over-provisioned is not barred .* target-missed scale-up"):
+        records.lift("pair", "over-provisioned", "scale-down", at=bench.clock.now(), by="anna")
+    records.lift("pair", "target-missed", "scale-up", at=bench.clock.now(), by="anna")
+    assert records.barred("pair") == []
+    bench.until(62)
+    assert bench.work > before
+    # Failures from before it was lifted do not count: one more is not enough.
+    bench.until(72)
+    assert records.barred("pair") == []
+
+
+class Dying:
+    """The simulator, and a process that is killed right before or right after it was asked for a plan."""
+
+    def __init__(self, cluster: SimulatedCluster, *, asks: bool) -> None:
+        self._cluster, self._asks = cluster, asks
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._cluster, name)
+
+    def apply(self, plan: PhysicalPlan, *, expected: PhysicalPlan) -> Accepted | Refusal:
+        if self._asks:
+            self._cluster.apply(plan, expected=expected)
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("asks", [False, True], ids=["before", "after"])
+def test_a_crash_around_the_deployment__neither_acts_twice_nor_forgets(tmp_path: Path, asks: bool) -> None:
+    bench = Bench(tmp_path, [30.0] * 60, work=2)
+    bench.until(4)
+    bench.clock.wait(60)
+    with pytest.raises(KeyboardInterrupt):
+        guard_turn(bench.guarded, bench.ledger, Dying(bench.cluster, asks=asks), bench.clock)  # type: ignore[arg-type]
+    assert bench.work == (5 if asks else 2)
+    opened = bench.ledger.guard.open_action("pair")
+    assert opened is not None
+    bench.until(14)
+    (action,) = bench.ledger.guard.actions("pair")
+    assert (action.id, action.state) == (opened.id, GuardState.EFFECTIVE)
+    assert (bench.work, rescales(bench)) == (5, 1)
+
+
+def test_a_deployment_that_never_asked_the_cluster__says_nothing_of_the_action(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, [30.0] * 60, work=2)
+    bench.until(4)
+    bench.clock.wait(60)
+    with pytest.raises(KeyboardInterrupt):
+        guard_turn(bench.guarded, bench.ledger, Dying(bench.cluster, asks=False), bench.clock)  # type: ignore[arg-type]
+    # The next turn comes when the action's time is over, a settling time later.
+    bench.clock.wait(301)
+    bench.turn()
+    (action,) = bench.ledger.guard.actions("pair")
+    assert (action.state, bench.work) == (GuardState.MOOT, 2)
+    assert "cut short before the cluster took it" in action.verdict
+
+
+def test_a_plan_that_the_cluster_refuses__fails_and_changes_nothing(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, [30.0] * 60, work=2, slots=4)
+    bench.until(5)
+    (action,) = bench.ledger.guard.actions("pair")
+    assert action.state is GuardState.INEFFECTIVE
+    assert "the plan needs 6 instances > 4 slots" in action.verdict
+    assert bench.work == 2
+
+
+def test_somebody_elses_plan__makes_the_action_moot(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, [30.0] * 60, work=2)
+    bench.until(6)
+    bench.cluster.apply(plan_of(7), expected=plan_of(5))
+    bench.until(9)
+    (action,) = bench.ledger.guard.actions("pair")
+    assert (action.state, "work 7 took its place" in action.verdict) == (GuardState.MOOT, True)
+
+
+def test_a_guard_that_only_advises_now__calls_off_what_it_had_begun(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, [30.0] * 60, work=2)
+    now = bench.clock.now()
+    cause = Diagnosis(DiagnosisKind.UNDER_PROVISIONED, "work", "work is full")
+    action = Action(cause, ActionKind.SCALE_UP, {"read": 1, "work": 5}, "work is full")
+    begun = bench.ledger.guard.begin(action, plan_of(5), plan_of(2), at=now, expires_at=after(5))
+    with pytest.raises(LedgerError, match=rf"action {begun.id} of the guard is open since .*; wait until it is judged"):
+        bench.ledger.guard.begin(action, plan_of(6), plan_of(2), at=after(1), expires_at=after(5))
+    bench.guarded = replace(bench.guarded, acts=False)
+    bench.until(1)
+    (closed,) = bench.ledger.guard.actions("pair")
+    assert (closed.state, bench.work) == (GuardState.MOOT, 2)
+    assert bench.ledger.step(str(begun.step_id)).state is StepState.VETOED
+
+
+def test_a_job_that_is_rescaling__is_left_alone(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, [30.0] * 60, work=2)
+    bench.cluster.apply(plan_of(3), expected=plan_of(2))
+    bench.clock.wait(10)
+    turn = bench.turn()
+    assert (turn.assessment, turn.why) == (None, "the job is rescaling, so nothing is measured")

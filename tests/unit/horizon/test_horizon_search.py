@@ -1,0 +1,150 @@
+"""The best course over a horizon against every course there is, on small cases, and what it must never do."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from modeling.arrays import Floats
+from planner.horizon.horizon_search import Course, Found, Turn, best_course, followed_course
+from planner.horizon.prices import ChangeTerms, Prices
+
+TERMS = ChangeTerms(lead_s=300.0, downtime_s=120.0, apart_s=0.0, max_lag_s=90.0)
+
+
+def _edges_s(step_s: int, steps: int) -> Floats:
+    return np.arange(steps + 1, dtype=np.float64) * step_s
+
+
+def _course(seed: int, steps: int = 7, plans: int = 4, paths: int = 6) -> Course:
+    rng = np.random.default_rng(seed)
+    level = 5 + 25 * rng.random() + 20 * np.sin(np.arange(steps) * rng.uniform(0.3, 1.5))
+    rate = np.maximum(0.1, level[:, None] * np.exp(0.15 * rng.standard_normal((steps, paths))))
+    counts = np.sort(rng.choice(np.arange(1, 9), plans, replace=False)).astype(float)
+    return Course(
+        _edges_s(900, steps),
+        rate,
+        8.0 * counts[:, None, None] * np.ones((1, 1, paths)),
+        counts,
+        int(rng.integers(plans)),
+    )
+
+
+def _every_course(course: Course, terms: ChangeTerms, prices: Prices) -> float:
+    """The cost of the cheapest of all: a plan for each step, changes where it differs from the one before."""
+    least = np.inf
+    for plans in product(range(course.instances.size), repeat=course.steps):
+        turns, now, free_s = [], course.running, course.free_s
+        for step, plan in enumerate(plans):
+            if plan == now:
+                continue
+            stop_s = float(course.edges_s[step])
+            asked_s = stop_s - (terms.lead_s if course.instances[plan] > course.instances[now] else 0.0)
+            if asked_s < free_s:
+                break
+            turns.append(Turn(plan, asked_s, stop_s))
+            now, free_s = plan, stop_s + terms.downtime_s + terms.apart_s
+        else:
+            least = min(least, followed_course(course, tuple(turns), terms, prices).cost_h)
+    return least
+
+
+@pytest.mark.slow
+def test_best_course__costs_what_the_cheapest_of_all_costs_but_for_a_hundredth() -> None:
+    off = []
+    for seed in range(200):
+        course = _course(seed, steps=5)
+        prices = Prices(violation_h=(0.2, 1.0, 5.0)[seed % 3], rescale_h=0.5)
+        found = best_course(course, TERMS, prices)
+        off.append(found.cost_h / _every_course(course, TERMS, prices) - 1)
+    assert min(off) > -1e-9
+    assert np.mean(np.array(off) <= 0.01) >= 0.99
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_what_is_claimed__is_what_following_the_turns_gives(seed: int) -> None:
+    course, prices = _course(seed, steps=24), Prices(2.0)
+    found = best_course(course, TERMS, prices)
+    again = followed_course(course, found.turns, TERMS, prices)
+    assert (found.cost_h, found.instance_hours, found.violation_minutes) == pytest.approx(
+        (again.cost_h, again.instance_hours, again.violation_minutes)
+    )
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_dearer_violations__are_fewer_and_cost_more_instances(seed: int) -> None:
+    course = _course(seed, steps=24)
+    found = [best_course(course, TERMS, Prices(price)) for price in (0.1, 1.0, 10.0)]
+    minutes, hours = [each.violation_minutes for each in found], [each.instance_hours for each in found]
+    assert minutes == sorted(minutes, reverse=True)
+    assert hours == sorted(hours)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_turns__are_asked_for_early_enough_and_apart(seed: int) -> None:
+    terms = ChangeTerms(lead_s=600.0, downtime_s=60.0, apart_s=1800.0, max_lag_s=90.0)
+    course = _course(seed, steps=24)
+    found = best_course(course, terms, Prices(1.0))
+    free_s, plan = course.free_s, course.running
+    for turn in found.turns:
+        lead_s = 600.0 if course.instances[turn.plan] > course.instances[plan] else 0.0
+        assert turn.asked_s == turn.stop_s - lead_s
+        assert turn.asked_s >= free_s
+        free_s, plan = turn.stop_s + 60.0 + 1800.0, turn.plan
+
+
+def _spike(minutes: int) -> Found:
+    """10/s, and for some minutes 30/s, with a plan of 2 instances for 20/s that runs and one of 4 for 40/s."""
+    rate = np.full((60, 1), 10.0)
+    rate[20 : 20 + minutes] = 30.0
+    course = Course(_edges_s(60, rate.shape[0]), rate, np.array([20.0, 40.0])[:, None, None], np.array([2.0, 4.0]), 0)
+    return best_course(course, TERMS, Prices(violation_h=1.0, rescale_h=0.2))
+
+
+def test_a_spike_shorter_than_a_rescale__is_ridden_out() -> None:
+    """2 minutes leave 20 s * 60 = 1,200 tuples, a lag of 40 s at 30/s: no rescale does better than none."""
+    assert _spike(2).turns == ()
+
+
+def test_a_long_peak__is_scaled_for_before_it_comes() -> None:
+    """It may still be down as the peak begins: a minute of 10/s and one of 30/s leave 2,400, a lag of 80 s."""
+    found = _spike(25)
+    assert found.turns[0].plan == 1
+    assert found.turns[0].stop_s == 19 * 60
+
+
+def test_a_backlog__is_drained_before_fewer_instances_run() -> None:
+    """6,000 wait, and 10/s come: 4 instances drain 30/s in 200 s. Two would need 600 s, late all the while."""
+    rate = np.full((240, 1), 10.0)
+    course = Course(
+        _edges_s(60, rate.shape[0]),
+        rate,
+        np.array([20.0, 40.0])[:, None, None],
+        np.array([2.0, 4.0]),
+        1,
+        waiting=6000.0,
+    )
+    found = best_course(course, TERMS, Prices(violation_h=1.0, rescale_h=0.1))
+    assert found.turns[0].plan == 0
+    assert found.turns[0].stop_s >= 200 - 60
+
+
+def test_a_path_that_is_over__is_late_for_as_long_as_it_takes_to_react_and_then_carried_at_a_price() -> None:
+    """One of ten paths brings 30/s to a plan for 20/s, for an hour in steps of 5 minutes.
+
+    Nobody reacts: 10/s more wait each second, and 90 s of lag are 2,700 tuples, there after 270 s: all but the first
+    270 s are late, of the first step half a minute more: 55.5 + .5 minutes on a tenth of the paths. After 600 s
+    somebody reacts: 10 minutes late, and 1 in the step before; 10 steps with half as many instances more; one rescale.
+    """
+    rate = np.full((12, 10), 10.0)
+    rate[:, 0] = 30.0
+    course = Course(_edges_s(300, 12), rate, np.full((1, 1, 10), 20.0), np.array([2.0]), 0)
+    alone = followed_course(course, (), ChangeTerms(300.0, 120.0, 0.0, 90.0), Prices(1.0))
+    assert alone.late_minutes[0] == pytest.approx(55.5 + 0.5)
+    assert alone.cost_h == pytest.approx(2.0 + 5.6)
+    helped = followed_course(
+        course, (), ChangeTerms(300.0, 120.0, 0.0, 90.0, react_s=600.0), Prices(1.0, rescale_h=3.0)
+    )
+    assert helped.late_minutes[0] == pytest.approx(1.0 + 10.0)
+    assert helped.instance_hours == pytest.approx(2.0 + 2.0 * 0.1 * 0.5 * 10 / 12)
+    assert helped.cost_h == pytest.approx(helped.instance_hours + 0.1 * 3.0 + 1.1)

@@ -1,0 +1,68 @@
+"""The search over the whole horizon as a policy: what it asks for, and what comes of it."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from replay_cases import PROFILES, START_S, TOPOLOGY, contest, days_of, load_of, plan
+
+from planner.replay.contest import POLICIES
+from planner.replay.reality import Differences, Reality
+from planner.replay.run import Replayed, replay
+
+
+def _replayed(rates_per_s: list[float]) -> Replayed:
+    one = contest(load_of(rates_per_s))
+    policy = POLICIES["horizon-perfect"](one, 0)
+    return replay(policy, one.load, one.reality(0), one.first(), past=None)
+
+
+@pytest.mark.slow
+def test_a_day_that_is_known__costs_less_than_its_peak_and_is_hardly_late() -> None:
+    """From 10 to 80 a second, 10 an instance: the peak needs 10 with headroom, the mean 4.5."""
+    done = _replayed(days_of(1).rate_per_s["ingest"].tolist())
+    assert done.instances.mean() < 0.7 * 11
+    assert np.count_nonzero(done.lag_s > 120.0) <= 6
+    assert 2 <= sum(each.in_effect_s is not None for each in done.decisions) <= 14
+
+
+def test_a_level_load__is_left_alone() -> None:
+    done = _replayed([33.0] * 180)
+    assert len(done.decisions) <= 1
+    assert not (done.lag_s > 120.0).any()
+
+
+def test_a_step_up__is_met_by_a_plan_that_runs_before_it() -> None:
+    """A lead of 120 s and a downtime of 60 s: what was asked for at 87 min runs at 90 min at the latest."""
+    done = _replayed([20.0] * 90 + [60.0] * 150)
+    grown = next(each for each in done.decisions if each.plan["work"] >= 6)
+    assert grown.in_effect_s is not None
+    assert grown.in_effect_s <= done.start_s[90] + 60.0
+    assert np.count_nonzero(done.lag_s > 120.0) == 0
+
+
+@pytest.mark.slow
+def test_a_surprise__is_met_by_the_guard_and_kept_until_the_next_forecast() -> None:
+    """Everybody believes in 20/s, as forecasts see the past alone, and at 95 min 60/s come: a plan for 20/s is late."""
+    load = load_of([20.0] * 95 + [60.0] * 145)
+    one = contest(load, allowed_share=0.01)
+    believed = contest(load_of([20.0] * 240)).perfect()
+    policy = one.over_horizon("horizon", believed)
+    done = replay(policy, load, one.reality(0), one.first())
+    grown = next(each for each in done.decisions if each.plan["work"] >= 6)
+    # Three minutes of metrics that come a minute late.
+    assert done.start_s[95] + 120.0 <= grown.decided_s <= done.start_s[95] + 480.0
+    assert (done.lag_s > 120.0)[:90].sum() == 0
+
+
+def test_service_times_that_are_believed_too_short__are_learnt() -> None:
+    """45/s at truly .13 s keep 5.85 instances busy; by what is believed 5 would do."""
+    load = load_of([45.0] * 240)
+    one = contest(load, allowed_share=0.01)
+    slow = one.reality(0).profiles["work"]
+    truth = Reality(
+        TOPOLOGY, {**PROFILES, "work": replace(slow, service_s=0.13)}, one.engine, Differences(), START_S, load.end_s
+    )
+    done = replay(POLICIES["horizon-perfect"](one, 0), load, truth, plan(5))
+    assert done.parallelism[-60:, 1].min() >= 6
+    assert not (done.lag_s[-60:] > 120.0).any()

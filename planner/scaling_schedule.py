@@ -12,12 +12,13 @@ from modeling.inputs.physical_plan import PhysicalPlan
 class ScheduledStep:
     """One plan and when to deploy it.
 
-    deploy_at: when to ask for it. in_place_at: when it runs and has caught up, by the model. needed_from,
-    needed_until: the span of load it is planned for. load_per_s: the demand per source it was chosen to carry, the
-    largest in the span; where these are too much for it together, that of the slot in which it is busiest.
-    cost_instance_hours: instances × hours of the span. catch_up_s: seconds from running to an empty backlog, at
-    most the longest acceptable (short_s of the schedule counts what is beyond). utilisation: of the bottleneck
-    under load_per_s. saturation_scale: maximum sustainable throughput over load_per_s.
+    deploy_at: when to ask for it. in_place_at: when it runs and has caught up with the load of the planned quantile, by
+    the model. needed_from: when more may come than the plan before it carries, or when it is to run; needed_until: when
+    the next plan is to. load_per_s: of each source, what comes together at the highest moment of that span at the
+    planned quantile. catch_up_s: seconds from running to an empty backlog, at most until it is needed no more.
+    cost_instance_hours: instances × hours of the span in which it runs. utilisation: of the bottleneck under
+    load_per_s. saturation_scale: maximum sustainable throughput over load_per_s. violation_minutes_without: expected
+    over the horizon if this step alone is left out.
     """
 
     deploy_at: datetime
@@ -34,19 +35,20 @@ class ScheduledStep:
     catch_up_s: float
     cost_instance_hours: float
     why: str
+    violation_minutes_without: float = 0.0
 
 
 @dataclass(frozen=True)
 class Alternative:
-    """Another schedule that was costed in the same way: hold the plan, static peak, a plan for the mean …
+    """Another schedule that was costed in the same way: hold the plan, a static plan for the peak …
 
-    short_s: seconds of the horizon in which the target would be missed at the planned quantile.
+    violation_minutes: expected over the horizon.
     """
 
     name: str
     cost_instance_hours: float
     rescales: int
-    short_s: float
+    violation_minutes: float
     excuse: str
 
 
@@ -54,9 +56,10 @@ class Alternative:
 class ScalingSchedule:
     """Plans with their deploy times, over [start, end), and what they were derived from.
 
-    quantile: the quantile of the peak that was planned for. current: the plan that ran when the schedule was made; an
-    empty `steps` means to hold it, and `why` says why. short_s: seconds of the horizon in which the target would be
-    missed at the planned quantile, each counted once.
+    quantile: of the peaks that steps tell as their load. current: the plan that ran when the schedule was made; an
+    empty `steps` means to hold it, and `why` says why. cost_instance_hours: expected, with what the guard adds.
+    violation_minutes: expected over the horizon; violation_probability: that there is any. allowed_minutes: of them,
+    that were aimed at, None where each has a fixed price; violation_price_h: of one, in instance-hours.
     """
 
     topology: str
@@ -68,7 +71,10 @@ class ScalingSchedule:
     steps: tuple[ScheduledStep, ...]
     cost_instance_hours: float
     why: str
-    short_s: float = 0.0
+    violation_minutes: float = 0.0
+    violation_probability: float = 0.0
+    allowed_minutes: float | None = None
+    violation_price_h: float = 0.0
     alternatives: tuple[Alternative, ...] = ()
     excuses: tuple[Excuse, ...] = ()
     derived_from: Mapping[str, str] = field(default_factory=dict)

@@ -1,146 +1,239 @@
-"""make_schedule(): which plan from when. Dynamic programming over where to rescale; exact for its objective."""
+"""make_schedule(): the turns of a horizon plan as a scaling schedule that explains itself."""
 
-from collections.abc import Mapping
-from datetime import datetime, timedelta
-from math import ceil
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+
+import numpy as np
 
 from modeling.evaluate import evaluate
 from modeling.excuse import Excuse
-from modeling.inputs.operator_profile import Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
-from modeling.inputs.topology import Topology
-from planner.demand import Demand
-from planner.limits import Limits, RescaleTerms
-from planner.rescale_ways import Change, Cost, Terms, Way, best_way
+from modeling.rescaling.recovery import catch_up_s
+from planner.horizon.horizon_plan import HorizonPlan
+from planner.horizon.horizon_search import Found, Turn, followed_course
 from planner.scaling_schedule import Alternative, ScalingSchedule, ScheduledStep
-from planner.search.cheapest_plan import cheapest_plan, missed, one_fewer
+from planner.search.cheapest_plan import cheapest_plan
 from planner.search.remembered_plans import RememberedPlans
+
+HOLD, STATIC = "hold the running plan", "static plan for the peak"
+NEARLY_H, NEARLY_MINUTES = 0.05, 0.05
+"""Instance-hours and minutes that count as no difference."""
 
 
 def make_schedule(
-    topology: Topology,
-    profiles: Profiles,
-    demand: Demand,
+    planned: HorizonPlan,
+    cheapest: RememberedPlans,
     current: PhysicalPlan,
     *,
-    made_at: datetime,
-    limits: Limits,
-    rescale: RescaleTerms,
-    running_since: datetime | None = None,
+    quantile: float,
     derived_from: Mapping[str, str] | None = None,
-    cheapest: RememberedPlans | None = None,
 ) -> ScalingSchedule:
-    """The schedule that misses the target least and, among those, costs least, over the demand's horizon.
-
-    Cuts the horizon into segments of at least min_dwell_s, gives each the cheapest plan for its largest demand, and
-    charges instances × hours and each rescale; the best cuts are found by dynamic programming over all of them. A
-    plan is in place safety_s before its load: it is deployed downtime + catch-up + safety earlier when it is larger
-    than the one it replaces, and once the load has gone when it is smaller. Pure: `made_at` is the present.
-    running_since: since when the current plan runs; it too is held for min_dwell_s, unless that misses the target.
-    cheapest: of the same topology, profiles, limits and arrivals, where several schedules share what they found.
-    Raises PlanError or ModelError for inputs that do not fit together.
+    """Pure. cheapest: what the plan's ladder was made of; current: the plan that runs, with its packing. quantile: of
+    the peaks that steps tell as their load.
     """
-    current.check(topology)
-    cheapest = cheapest or RememberedPlans(topology, profiles, limits, demand.arrival_cv2)
-    terms = Terms(topology, profiles, demand, current, limits, rescale, made_at, cheapest)
-    earliest = _earliest_change(terms, running_since)
-    best = best_way(terms, earliest)
-    ends = [*(change.first for change in best.changes), demand.slots][1:]
-    befores = [current, *(terms.plans[change.plan] for change in best.changes)]
-    steps = tuple(_step(terms, *each) for each in zip(befores, best.changes, ends, strict=False))
-    others = {"hold the running plan": terms.held(demand.slots)}
-    if earliest < demand.slots:
-        peak = terms.plan_over(earliest, demand.slots)
-        static = terms.followed(terms.held(earliest), peak, earliest, demand.slots)
-        others |= {"static plan for the peak": static} if static else {}
+    told = _Told(planned, cheapest, quantile)
+    found, ahead = planned.found, planned.ahead
+    plans = [current, *(planned.plan_of(turn) for turn in found.turns)]
+    steps = tuple(told.step(number, before) for number, before in enumerate(plans[:-1]))
     return ScalingSchedule(
-        topology=topology.name,
-        made_at=made_at,
-        start=demand.start,
-        end=demand.end,
-        quantile=demand.quantile,
+        topology=cheapest.topology.name,
+        made_at=told.moment(0.0),
+        start=told.moment(0.0),
+        end=told.moment(float(ahead.edges_s[-1])),
+        quantile=quantile,
         current=current,
         steps=steps,
-        cost_instance_hours=terms.hours(best),
-        why=_why(terms, best),
-        short_s=best.cost.short_s,
-        alternatives=tuple(_alternative(terms, name, way, best.cost) for name, way in others.items()),
-        excuses=_excuses(terms, steps),
+        cost_instance_hours=found.instance_hours,
+        why=told.why(),
+        violation_minutes=found.violation_minutes,
+        violation_probability=float((found.late_minutes > 0).mean()),
+        allowed_minutes=planned.allowed_minutes,
+        violation_price_h=planned.prices.violation_h,
+        alternatives=tuple(told.alternatives()),
+        excuses=tuple(told.excuses(steps)),
         derived_from=dict(derived_from or {}),
     )
 
 
-def _earliest_change(terms: Terms, running_since: datetime | None) -> int:
-    """The first slot at which the running plan has dwelt long enough; at once where holding it misses the target."""
-    if running_since is None:
-        return 0
-    free_at = running_since + timedelta(seconds=terms.rescale.min_dwell_s)
-    slots = ceil((free_at - terms.demand.start).total_seconds() / terms.demand.slot_s)
-    dwelling = min(max(0, slots), terms.demand.slots)
-    return 0 if terms.running(0, 0, dwelling).short_s > 0 else dwelling
+class _Told:
+    """What is said of a horizon plan."""
 
+    def __init__(self, planned: HorizonPlan, cheapest: RememberedPlans, quantile: float) -> None:
+        self.planned, self.cheapest, self.quantile = planned, cheapest, quantile
+        self.edges_s, self.turns = planned.course.edges_s, planned.found.turns
+        self.ends_s = [*(turn.stop_s for turn in self.turns[1:]), float(self.edges_s[-1])]
 
-def _step(terms: Terms, before: PhysicalPlan, change: Change, last: int) -> ScheduledStep:
-    plan, demand = terms.plans[change.plan], terms.demand
-    needed_from, needed_until = demand.slot_start(change.first), demand.slot_start(last)
-    load = demand.peak_per_s(change.first, last)
-    demanded = ", ".join(f"{rate:.3g}/s at {source}" for source, rate in load.items())
-    estimate = evaluate(terms.topology, terms.profiles, plan, load, arrival_cv2=terms.cv2)
-    if missed(estimate, terms.limits):
-        # Parts of the span were planned for one by one: peaks of several sources need not come together.
-        busiest = change.first + int(terms.over_slots(change.plan).used[change.first : last].argmax())
-        load = demand.peak_per_s(busiest, busiest + 1)
-        estimate = evaluate(terms.topology, terms.profiles, plan, load, arrival_cv2=terms.cv2)
-    return ScheduledStep(
-        deploy_at=demand.start + timedelta(seconds=change.deploy_s),
-        in_place_at=demand.start + timedelta(seconds=change.in_place_s),
-        needed_from=needed_from,
-        needed_until=needed_until,
-        plan=plan,
-        replaces=before,
-        load_per_s=load,
-        bottleneck=str(estimate.bottleneck),
-        utilisation=estimate.utilisation,
-        saturation_scale=estimate.saturation_scale,
-        downtime_s=terms.rescale.downtime_s,
-        catch_up_s=min(change.drain_s, terms.rescale.max_catch_up_s),
-        cost_instance_hours=plan.instances * (last - change.first) * terms.slot_h,
-        why=f"p{demand.quantile * 100:g} of the peak is {demanded} from {needed_from:%a %H:%M} to "
-        f"{needed_until:%a %H:%M}",
-    )
+    def moment(self, at_s: float) -> datetime:
+        return datetime.fromtimestamp(self.planned.ahead.start_s, UTC) + timedelta(seconds=at_s)
 
+    def span(self, start_s: float, end_s: float) -> tuple[int, int]:
+        """Steps from one moment to another."""
+        ahead = self.planned.ahead
+        first = ahead.step_at(start_s)
+        return first, max(first + 1, int(np.searchsorted(self.edges_s, end_s - 1e-9)))
 
-def _why(terms: Terms, way: Way) -> str:
-    short = f"; {way.cost.short_s / 60:.0f} min cannot be carried within the limits" if way.cost.short_s >= 1 else ""
-    if way.changes:
-        rescales = "1 rescale follows" if len(way.changes) == 1 else f"{len(way.changes)} rescales follow"
-        return f"{rescales} the forecast over {terms.demand.slots * terms.slot_h:.3g} h{short}"
-    if short:
-        return f"no change within the limits does better than the running plan: hold it{short}"
-    return "the running plan carries the forecast, and no change is worth its rescale: hold it"
+    def load_per_s(self, first: int, last: int) -> dict[str, float]:
+        peak = self.planned.ahead.peak_per_s(self.quantile, first, last)
+        return dict(zip(self.cheapest.topology.sources, peak.tolist(), strict=True))
 
+    def capacity_per_s(self, plan: int, step: int) -> float:
+        """At the mean of the paths."""
+        carried = self.planned.course.capacity_per_s[plan]
+        return float(carried[min(step, carried.shape[0] - 1)].mean())
 
-def _alternative(terms: Terms, name: str, way: Way, chosen: Cost) -> Alternative:
-    """What else was costed over the same demand. It is never better: the search has tried it too."""
-    if way.cost.short_s > chosen.short_s + 1e-3:
-        excuse = f"misses the target for {way.cost.short_s / 60:.0f} min"
-    elif way.cost.ordered == chosen.ordered:
-        excuse = "as good as what was chosen"
-    elif way.cost.ordered[:2] > chosen.ordered[:2]:
-        excuse = "misses the target as long, and by more"
-    else:
-        excuse = f"costs {way.cost.instance_hours - chosen.instance_hours:.3g} instance-hours more"
-    brief = terms.plans[way.plan].brief()
-    return Alternative(name, terms.hours(way), len(way.changes), way.cost.short_s, f"{excuse} ({brief})")
+    def followed(self, turns: Sequence[Turn]) -> Found:
+        return followed_course(self.planned.course, turns, self.planned.terms, self.planned.prices)
 
+    def step(self, number: int, before: PhysicalPlan) -> ScheduledStep:
+        turn, until_s, terms = self.turns[number], self.ends_s[number], self.planned.terms
+        plan, running = self.planned.plan_of(turn), self.running_before(number)
+        first, last = self.span(turn.stop_s, until_s)
+        load = self.load_per_s(first, last)
+        at_stop = float(np.quantile(self.planned.course.rate_per_s[first], self.quantile))
+        drain_s = catch_up_s(at_stop, self.capacity_per_s(turn.plan, first), terms.downtime_s)
+        drain_s = min(drain_s, max(0.0, until_s - turn.stop_s - terms.downtime_s))
+        needed_s = self.needed_s(running, turn, first, last)
+        estimate = evaluate(
+            self.cheapest.topology, self.cheapest.profiles, plan, load, arrival_cv2=self.cheapest.arrival_cv2
+        )
+        without = self.followed([*self.turns[:number], *self.turns[number + 1 :]]).violation_minutes
+        return ScheduledStep(
+            deploy_at=self.moment(turn.asked_s),
+            in_place_at=self.moment(turn.stop_s + terms.downtime_s + drain_s),
+            needed_from=self.moment(needed_s),
+            needed_until=self.moment(until_s),
+            plan=plan,
+            replaces=before,
+            load_per_s=load,
+            bottleneck=str(estimate.bottleneck),
+            utilisation=estimate.utilisation,
+            saturation_scale=estimate.saturation_scale,
+            downtime_s=terms.downtime_s,
+            catch_up_s=drain_s,
+            cost_instance_hours=plan.instances * (until_s - turn.stop_s) / 3600.0,
+            why=self.reason(running, turn, (first, last), load, without),
+            violation_minutes_without=without,
+        )
 
-def _excuses(terms: Terms, steps: tuple[ScheduledStep, ...]) -> tuple[Excuse, ...]:
-    """Per distinct plan: why not one instance fewer; and where a load is beyond all plans, why."""
-    excuses: dict[tuple[str, str], Excuse] = {}
-    model = terms.topology, terms.profiles
-    for step in steps:
-        found = cheapest_plan(*model, step.load_per_s, terms.limits, terms.cv2)
-        beyond = [found] if isinstance(found, Excuse) else []
-        why = beyond or one_fewer(*model, step.plan, step.load_per_s, terms.limits, terms.cv2)
-        excuses |= {(each.plan_id, each.operator): each for each in why}
-    return tuple(excuses.values())
+    def running_before(self, number: int) -> int:
+        return self.turns[number - 1].plan if number else self.planned.course.running
+
+    def needed_s(self, running: int, turn: Turn, first: int, last: int) -> float:
+        """When more may come than the plan before carries; when the plan is to run where that is not before its end."""
+        if self.planned.ladder.instances[turn.plan] <= self.planned.ladder.instances[running]:
+            return turn.stop_s
+        carried = self.planned.course.capacity_per_s[running]
+        carried = carried[np.minimum(np.arange(first, last), carried.shape[0] - 1)]
+        beyond = (self.planned.course.rate_per_s[first:last] > carried).mean(axis=1) > 1 - self.quantile
+        return max(turn.stop_s, float(self.edges_s[first + int(beyond.argmax())])) if beyond.any() else turn.stop_s
+
+    def reason(self, running: int, turn: Turn, span: tuple[int, int], load: Mapping[str, float], without: float) -> str:
+        comes = ", ".join(f"{rate:.3g}/s at {source}" for source, rate in load.items())
+        plans = [self.planned.ladder.plans[number] for number in (running, turn.plan)]
+        carried = [self.capacity_per_s(number, span[0]) for number in (running, turn.plan)]
+        with_it = self.planned.found.violation_minutes
+        reason = (
+            f"p{self.quantile * 100:g} of the peak is {comes} from {self.moment(turn.stop_s):%a %H:%M} to "
+            f"{self.moment(float(self.edges_s[span[1]])):%a %H:%M}; {plans[1].instances} instances carry "
+            f"{carried[1]:.3g}/s, {plans[0].instances} carry {carried[0]:.3g}/s"
+        )
+        if without > with_it + NEARLY_MINUTES:
+            return f"{reason}; without this step {without:.3g} min in violation are expected, with it {with_it:.2g}"
+        saved = self.saved_h(turn)
+        return f"{reason}; it saves {saved:.3g} instance-hours" if saved > NEARLY_H else reason
+
+    def saved_h(self, turn: Turn) -> float:
+        """Against leaving this turn out."""
+        others = [each for each in self.turns if each is not turn]
+        return self.followed(others).instance_hours - self.planned.found.instance_hours
+
+    def why(self) -> str:
+        planned, found = self.planned, self.planned.found
+        count, hours = len(found.turns), planned.ahead.hours
+        if count:
+            rescales = "1 rescale follows" if count == 1 else f"{count} rescales follow"
+            told = f"{rescales} the forecast over {hours:.3g} h"
+        elif planned.within_budget:
+            told = "the running plan carries the forecast, and no change is worth its rescale: hold it"
+        else:
+            told = "no change within the limits does better than the running plan: hold it"
+        late = f"{found.violation_minutes:.2g} min in violation are expected"
+        allowed = planned.allowed_minutes
+        if allowed is None:
+            return f"{told}; {late}, at a price of {planned.prices.violation_h:.3g} instance-hours each"
+        if planned.within_budget:
+            return f"{told}; {late}, {allowed:.2g} are allowed"
+        return f"{told}; {late}, more than the {allowed:.2g} that are allowed: that cannot be kept within the limits"
+
+    def alternatives(self) -> list[Alternative]:
+        """What else was costed over the same paths."""
+        course, terms = self.planned.course, self.planned.terms
+        others = {HOLD: list[Turn]()}
+        peak = self.planned.ahead.peak_per_s(self.quantile).sum()
+        carries = [at for at in range(len(self.planned.ladder.plans)) if self.capacity_per_s(at, 0) >= peak]
+        static = carries[0] if carries else len(self.planned.ladder.plans) - 1
+        if static != course.running:
+            grows = self.planned.ladder.instances[static] > self.planned.ladder.instances[course.running]
+            earliest_s = course.free_s + (terms.lead_s if grows else 0.0)
+            later = self.edges_s[:-1][self.edges_s[:-1] >= earliest_s - 1e-9]
+            if later.size:
+                others[STATIC] = [Turn(static, float(later[0]) - (terms.lead_s if grows else 0.0), float(later[0]))]
+        return [self.alternative(name, turns) for name, turns in others.items()]
+
+    def alternative(self, name: str, turns: Sequence[Turn]) -> Alternative:
+        found, chosen = self.followed(turns), self.planned.found
+        more_h = found.instance_hours - chosen.instance_hours
+        more_minutes = found.violation_minutes - chosen.violation_minutes
+        if more_minutes > NEARLY_MINUTES and more_h > NEARLY_H:
+            excuse = f"{more_minutes:.3g} min more in violation are expected, for {more_h:.3g} instance-hours more"
+        elif more_minutes > NEARLY_MINUTES:
+            excuse = f"{more_minutes:.3g} min more in violation are expected"
+        elif more_h > NEARLY_H:
+            excuse = f"costs {more_h:.3g} instance-hours more"
+        elif found.cost_h > chosen.cost_h + NEARLY_H:
+            excuse = f"costs {found.cost_h - chosen.cost_h:.3g} instance-hours more with its rescales and violations"
+        else:
+            excuse = "as good as what was chosen"
+        plan = self.planned.ladder.plans[turns[-1].plan if turns else self.planned.course.running]
+        told = f"{excuse} ({plan.brief()})"
+        return Alternative(name, found.instance_hours, len(turns), found.violation_minutes, told)
+
+    def excuses(self, steps: Sequence[ScheduledStep]) -> list[Excuse]:
+        """Per distinct plan, why not the next smaller one; and where a load is beyond all plans, why."""
+        excuses: dict[str, Excuse] = {}
+        for number, (turn, step) in enumerate(zip(self.turns, steps, strict=True)):
+            smaller = self.next_smaller(turn.plan)
+            if smaller is not None and smaller != self.running_before(number):
+                excuse = self.one_fewer(number, smaller)
+                excuses[excuse.plan_id] = excuse
+            limits = replace(self.cheapest.limits, max_latency_s=None)
+            beyond = cheapest_plan(
+                self.cheapest.topology, self.cheapest.profiles, step.load_per_s, limits, self.cheapest.arrival_cv2
+            )
+            if isinstance(beyond, Excuse):
+                excuses[beyond.plan_id] = beyond
+        return list(excuses.values())
+
+    def next_smaller(self, plan: int) -> int | None:
+        fewer = np.flatnonzero(self.planned.ladder.instances < self.planned.ladder.instances[plan])
+        return int(fewer[-1]) if fewer.size else None
+
+    def one_fewer(self, number: int, smaller: int) -> Excuse:
+        chosen, plan = self.planned.found, self.planned.ladder.plans[smaller]
+        turns = [*self.turns[:number], replace(self.turns[number], plan=smaller), *self.turns[number + 1 :]]
+        turns = [
+            turn for before, turn in pairwise([None, *turns]) if turn and not (before and before.plan == turn.plan)
+        ]
+        found = self.followed(turns)
+        larger = self.planned.plan_of(self.turns[number]).parallelism
+        change = {name: count for name, count in larger.items() if plan.parallelism[name] != count}
+        value, bound = found.violation_minutes, chosen.violation_minutes
+        reason = f"{value:.2g} min in violation are expected instead of {bound:.2g}, " + (
+            f"for {hours:.3g} instance-hours less"
+            if (hours := chosen.instance_hours - found.instance_hours) > 0
+            else f"and it costs {-hours:.3g} instance-hours more with what the guard adds"
+        )
+        give = ", ".join(f"{name} {count}" for name, count in change.items())
+        return Excuse(plan, "violation", "", value, bound, reason, f"give {give}", change)

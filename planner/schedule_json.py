@@ -15,7 +15,7 @@ from modeling.inputs.physical_plan import PhysicalPlan
 from planner.errors import PlanError
 from planner.scaling_schedule import ScalingSchedule
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 Json = dict[str, Any]
 Kept = TypeVar("Kept", PhysicalPlan, ScalingSchedule)
@@ -79,7 +79,9 @@ def _plain(value: Any) -> Any:
 
 def _read(adapter: TypeAdapter[Kept], body: Mapping[str, Any], what: str) -> Kept:
     try:
-        return adapter.validate_python(body if "schema_version" in body else _in_words_of_now(body))
+        return adapter.validate_python(
+            _in_words_of_now(body, version if isinstance(version := body.get("schema_version", 1), int) else 1)
+        )
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(str(part) for part in first["loc"]) or "(whole)"
@@ -89,13 +91,21 @@ def _read(adapter: TypeAdapter[Kept], body: Mapping[str, Any], what: str) -> Kep
         ) from None
 
 
-def _in_words_of_now(value: Any) -> Any:
-    """Version 1 wrote instances as pairs, and an excuse as a quantity of a bottleneck, or of the whole plan."""
+def _in_words_of_now(value: Any, version: int) -> Any:
+    """Version 1 wrote instances as pairs, and an excuse as a quantity of a bottleneck, or of the whole plan. Version 2
+    told by how many seconds the target would be missed at the planned quantile: they stand for the expected ones.
+    """
+    if version >= SCHEMA_VERSION:
+        return value
     if isinstance(value, list):
-        return [_in_words_of_now(each) for each in value]
+        return [_in_words_of_now(each, version) for each in value]
     if not isinstance(value, Mapping):
         return value
-    now = {key: _in_words_of_now(each) for key, each in value.items()}
+    now = {key: _in_words_of_now(each, version) for key, each in value.items()}
+    if "short_s" in now:
+        now["violation_minutes"] = float(now.pop("short_s")) / 60
+    if version > 1:
+        return now
     if "id" in value and isinstance(value.get("instances"), list):
         now["instances"] = [{"operator": operator, "index": index} for operator, index in value["instances"]]
     if "quantity" in value and "bottleneck" in value and "plan" in value:

@@ -8,7 +8,7 @@ import numpy as np
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.topology import Operator, Stream, Topology
 from planner.clusters.engine_terms import EngineTerms
-from planner.limits import Limits, RescaleTerms
+from planner.limits import Limits
 from planner.replay.contest import Contest
 from planner.replay.load import Load
 from planner.replay.policy import Decision, Seen
@@ -49,7 +49,6 @@ def contest(load: Load, past: Load | None = None, **others: object) -> Contest:
         load=load,
         past=past,
         limits=Limits(max_utilisation=0.8, max_instances=30),
-        rescale=RescaleTerms(downtime_s=60.0, max_lag_s=120.0),
         engine=engine,
         max_lag_s=120.0,
         slot_s=900,

@@ -22,7 +22,7 @@ from forescale.files.site import no_site, read_site_file
 from forescale.jobs.evaluation import Evaluation, Terms, evaluation
 from forescale.jobs.evaluation_load import AskedLoad, EvaluatedLoad, evaluated_load
 from forescale.jobs.ranking import Ranking, ranking
-from forescale.wiring.parts import topology_config
+from forescale.wiring.parts import limits_of, topology_config
 from modeling.errors import ModelError
 from modeling.inputs.checked import site_of_plans
 from modeling.inputs.operator_profile import MOST_CV2, Profiles
@@ -121,7 +121,7 @@ def evaluate(
         load=loads[0],
         where=replace(where, site=site_of_plans(shape, where.site, placed)),
         targets=Targets(
-            max_utilisation=planning.max_utilisation,
+            max_utilisation=limits_of(planning).max_utilisation,
             max_latency_s=max_latency_s,
             max_lag_s=planning.max_lag_s if max_lag_s is None else max_lag_s,
         ),

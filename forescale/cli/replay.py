@@ -65,7 +65,10 @@ def replay(
     end: Annotated[str | None, typer.Option("--until", help="ISO time; at most 30 days later if absent.")] = None,
     days: Annotated[float | None, typer.Option(min=0.01, help="The last so many days; 30 of a history.")] = None,
     scale: Annotated[float, typer.Option(help="Factor on all arrivals.")] = 1.0,
-    allow: Annotated[float, typer.Option(help="Share of the minutes that may be in violation: .005 is .5 %.")] = 0.0,
+    allow: Annotated[
+        float | None,
+        typer.Option(help="Share of the minutes that may be in violation: .005 is .5 %; the file's if none."),
+    ] = None,
     against: Annotated[
         str | None, typer.Option(help="Policy to hold the others against, seed by seed; none if absent.")
     ] = None,

@@ -4,13 +4,14 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from forescale.files.arrivals_section import Positive
+from forescale.files.arrivals_section import NotNegative, Positive
 
 
 class GuardSection(BaseModel):
     """mode: advise tells what it would do, act does it. window_s: of metrics that a diagnosis rests on. settle_s: from
     when a plan runs until its effect is judged. utilisation: wanted after a scaling. drain_s: in which a backlog is to
-    be gone. blacklist_after: failures in a row that bar an action under a diagnosis.
+    be gone. min_dwell_s: least time that a plan runs before it is lowered. blacklist_after: failures in a row that bar
+    an action under a diagnosis.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -20,6 +21,7 @@ class GuardSection(BaseModel):
     settle_s: Positive = 300
     utilisation: Annotated[float, Field(gt=0, lt=1)] = 0.7
     drain_s: Positive = 600
+    min_dwell_s: NotNegative = 3600
     blacklist_after: Annotated[int, Field(ge=1)] = 2
 
     @field_validator("mode", mode="before")

@@ -10,13 +10,12 @@ import httpx
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from forecasting.forecast import QUANTILES
 from forescale.files.arrivals_section import ArrivalsSection, NotNegative, Positive
 from forescale.files.events_section import EventsSection
 from forescale.files.file_error import FileError, field_errors
-from forescale.files.guard_section import GuardSection
+from forescale.files.planning_section import Planning
 from modeling.inputs.key_histogram import KeyHistogram
-from modeling.inputs.operator_profile import MOST_CV2, OperatorProfile
+from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.topology import Engine, Grouping, Operator, Stream, Topology
 
 # Far beyond what any instance has, and far from where numbers overflow.
@@ -86,55 +85,6 @@ class ForecastEntry(_Strict):
     paths: Annotated[int, Field(ge=100)] = 400
     seed: Annotated[int, Field(ge=0)] = 7
     refit_s: Annotated[float, Field(ge=0)] = 6 * 3600
-
-
-class Planning(_Strict):
-    """What must hold, what a rescale costs, and what is allowed.
-
-    quantile: of the peak of the demand to plan for. max_utilisation: headroom left to the busiest instance.
-    max_lag_s: a minute with more seconds of backlog than this is a violation. downtime_s: of a rescale. safety_s: how
-    much earlier than needed a plan is to be in place. rescale_cost_instance_hours: what one rescale is worth
-    avoiding. arrival_cv2: of the gaps between arrivals, in place of what the history tells of them.
-    deploy_timeout_s: a plan that does not run by then is undone; hold_s: how long it must hold. mode: shadow plans and
-    reports, and deploys nothing, nor does the guard. lead_s: from asking for instances until they are there, in replays
-    and in shadow mode.
-    """
-
-    mode: Literal["act", "shadow"] = "act"
-    quantile: float = 0.95
-    slot_s: Annotated[int, Field(gt=0)] = 900
-    max_utilisation: Annotated[float, Field(gt=0, lt=1)] = 0.85
-    max_latency_s: Positive | None = None
-    max_lag_s: Positive = 180
-    downtime_s: NotNegative = 30
-    lead_s: NotNegative = 300
-    safety_s: NotNegative = 300
-    min_dwell_s: NotNegative = 3600
-    max_catch_up_s: Positive = 600
-    max_instances: Annotated[int, Field(ge=1)] = 64
-    max_parallelism: dict[str, Annotated[int, Field(ge=1)]] = {}
-    rescale_cost_instance_hours: NotNegative = 1.0
-    arrival_cv2: Annotated[float, Field(ge=0, le=MOST_CV2)] | None = None
-    deploy_timeout_s: Positive = 300
-    hold_s: NotNegative = 30
-    guard: GuardSection = GuardSection()
-
-    @field_validator("quantile")
-    @classmethod
-    def _is_forecast(cls, quantile: float) -> float:
-        # Between those that backtests calibrate, a quantile would be planned for as it comes.
-        if quantile not in QUANTILES:
-            raise ValueError(f"{quantile} is not calibrated; give one of {', '.join(map(str, QUANTILES))}")
-        return quantile
-
-    @property
-    def shadow(self) -> bool:
-        return self.mode == "shadow"
-
-    @property
-    def guard_mode(self) -> Literal["act", "advise", "off"]:
-        """In shadow mode the guard only advises."""
-        return "advise" if self.shadow and self.guard.mode == "act" else self.guard.mode
 
 
 class SimulatorEntry(_Strict):
@@ -234,11 +184,6 @@ class TopologyConfig(_Strict):
                 raise ValueError(
                     f"{field} names {unknown[0]!r}, which is no source of the topology; they are {', '.join(sources)}"
                 )
-        if self.planning.slot_s % self.forecast.step_s:
-            raise ValueError(
-                f"planning.slot_s {self.planning.slot_s} is no multiple of forecast.step_s {self.forecast.step_s}; "
-                "a slot is made of whole steps"
-            )
         return self
 
     def as_topology(self) -> Topology:

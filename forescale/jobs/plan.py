@@ -3,7 +3,7 @@
 import hashlib
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -14,27 +14,31 @@ from forescale.codec import Moment
 from forescale.files.file_error import FileError
 from forescale.files.topology import TopologyConfig
 from forescale.jobs.calibrate import PlanningProfiles, planning_profiles
+from forescale.jobs.joint_forecasts import joint_forecasts
 from forescale.jobs.measured_arrivals import MeasuredArrivals, measured_arrivals
 from forescale.jobs.observe import record_observation
 from forescale.jobs.report import write_schedule_report
 from forescale.jobs.shadow import accrue
 from forescale.report.decision.verdict import schedule_summary
 from forescale.settings import Settings
+from forescale.wiring.backlogs import backlogs
 from forescale.wiring.parts import (
+    change_terms_of,
     clock_of,
     cluster_of,
     ledger_of,
-    limits_of,
-    rescale_terms_of,
+    planned_limits_of,
     topology_config,
     tracker_of,
 )
 from modeling.inputs.physical_plan import PhysicalPlan
-from planner.clusters.cluster import ClusterState, Status
-from planner.demand import demand
+from planner.clusters.cluster import Cluster, ClusterState, Status
 from planner.errors import ClusterError, PlanError
+from planner.horizon.budget import Budget
+from planner.horizon.horizon_plan import HorizonPlanner, Present
 from planner.ledger.entries import ForecastEntry, ScheduleEntry
 from planner.ledger.ledger import Ledger
+from planner.scaling_schedule import ScalingSchedule
 from planner.schedule import make_schedule
 
 logger = logging.getLogger(__name__)
@@ -100,25 +104,8 @@ def plan(settings: Settings, topology: str) -> PlannedSchedule:
     }
     earlier = _made_before(config.topology, derived_from, ledger)
     if earlier is None:
-        calibration = planning_profiles(settings, config, cluster, now)
-        arrivals = measured_arrivals(settings, config.topology, forecasts, config.planning.arrival_cv2)
-        wanted = demand(
-            forecasts,
-            slot_s=config.planning.slot_s,
-            quantile=config.planning.quantile,
-            arrival_cv2=arrivals.arrival_cv2,
-        )
-        schedule = make_schedule(
-            config.as_topology(),
-            calibration.profiles,
-            wanted.still_to_come(now),
-            start.plan,
-            made_at=now,
-            limits=limits_of(config.planning),
-            rescale=rescale_terms_of(config.planning),
-            running_since=start.running_since,
-            derived_from=derived_from | _notes(calibration, arrivals),
-        )
+        made = _planned_schedule(settings, config, cluster, forecasts, start, now)
+        schedule = replace(made, derived_from={**derived_from, **made.derived_from})
         ids = [entry.id for entry in entries.values()]
         earlier = ledger.schedule(ledger.record_schedule(schedule, forecasts=ids, shadow=shadow))
     if shadow:
@@ -126,6 +113,45 @@ def plan(settings: Settings, topology: str) -> PlannedSchedule:
     report = write_schedule_report(config, settings, ledger, earlier, forecasts)
     _track(settings, config, entries, earlier, report)
     return _planned(earlier, ledger, forecasts, report)
+
+
+def _planned_schedule(
+    settings: Settings,
+    config: TopologyConfig,
+    cluster: Cluster,
+    forecasts: Mapping[str, Forecast],
+    start: _Start,
+    now: datetime,
+) -> ScalingSchedule:
+    """It is derived from its notes alone. Raises PlanError where the forecasts are over."""
+    planning, topology = config.planning, config.as_topology()
+    calibration = planning_profiles(settings, config, cluster, now)
+    arrivals = measured_arrivals(settings, config.topology, forecasts, planning.arrival_cv2)
+    joined = joint_forecasts(settings, config, forecasts)
+    terms = change_terms_of(planning)
+    planner = HorizonPlanner(
+        topology,
+        calibration.profiles,
+        planned_limits_of(planning),
+        terms,
+        planning.rescale_cost_instance_hours,
+        arrivals.arrival_cv2,
+    )
+    # What a shadow would have left waiting is not what waits.
+    waiting = {} if planning.shadow else backlogs(config, cluster)
+    present = Present(
+        now.timestamp(),
+        start.plan.parallelism,
+        sum(each.tuples or 0.0 for each in waiting.values()),
+        0.0 if start.running_since is None else start.running_since.timestamp() + terms.apart_s,
+    )
+    budget = Budget(planning.allowed_share, price_h=planning.price_per_violation_minute)
+    planned = planner.planned(joined.forecasts, present, budget)
+    if planned is None:
+        end = max(each.end for each in forecasts.values())
+        raise PlanError(f"it is {now}, and the forecast ended at {end}; forecast anew and hold the plan till then")
+    notes = _notes(calibration, arrivals) | ({"sources": joined.note} if joined.note else {})
+    return make_schedule(planned, planner.cheapest, start.plan, quantile=planning.quantile, derived_from=notes)
 
 
 def _running(state: ClusterState) -> _Start:

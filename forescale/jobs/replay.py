@@ -27,7 +27,7 @@ from forescale.jobs.replay_engine import engine_terms
 from forescale.jobs.replay_terms import Deviations, ReplayTerms
 from forescale.jobs.replay_workers import replay_workers
 from forescale.settings import Settings
-from forescale.wiring.parts import limits_of, rescale_terms_of, topology_config
+from forescale.wiring.parts import limits_of, planned_limits_of, topology_config
 from planner.errors import PlanError
 from planner.replay.contest import FORECASTING, POLICIES, Contest, run_all
 from planner.replay.load import minute_load
@@ -39,6 +39,8 @@ from planner.replay.variation import POISSON, Variation
 LEARNING_DAYS = 14
 """Days at the beginning of a trace that policies only learn from, where nothing else is asked; at most half of it."""
 USUAL_DAYS = 30
+SLOT_S = 900
+"""Width of the slots by whose peaks those plan who look no further than the next one."""
 
 EVENTS_KNOWN = (
     "events of the topology file count as known from the beginning, as it does not tell since when they are; outages "
@@ -54,8 +56,8 @@ class ReplayRequest:
     many realities. lead_s, downtime_s: of a rescale; max_lag_s: the target; the topology file's where None. site: file
     that tells of checkpoints and of state that is read again; restore_s_per_gib: in place of what it tells of that.
     deviations: of reality from what is believed. days: of a history, up to its end. scale: factor on all arrivals.
-    allow: share of the minutes that may be in violation. against: the policy that the others are held against, seed by
-    seed. workers: processes. anew: forget the forecasts and replays that are kept.
+    allow: share of the minutes that may be in violation; the topology file's where None. against: the policy that the
+    others are held against, seed by seed. workers: processes. anew: forget the forecasts and replays that are kept.
     """
 
     topology: str
@@ -73,7 +75,7 @@ class ReplayRequest:
     end: datetime | None = None
     days: float | None = None
     scale: float = 1.0
-    allow: float = 0.0
+    allow: float | None = None
     against: str | None = None
     workers: int | None = None
     anew: bool = False
@@ -118,7 +120,6 @@ def replay(settings: Settings, request: ReplayRequest, *, progress: Progress | N
     lead_s = float(config.planning.lead_s if request.lead_s is None else request.lead_s)
     downtime_s = config.planning.downtime_s if request.downtime_s is None else request.downtime_s
     max_lag_s = config.planning.max_lag_s if request.max_lag_s is None else request.max_lag_s
-    rescale = rescale_terms_of(config.planning)
     site = None if request.site is None else read_site_file(request.site, config.as_topology())
     engine, told = engine_terms(lead_s, downtime_s, request.restore_s_per_gib, site, believed)
     notes += told
@@ -131,18 +132,17 @@ def replay(settings: Settings, request: ReplayRequest, *, progress: Progress | N
         load=load,
         past=past,
         limits=limits_of(config.planning),
-        rescale=replace(
-            rescale, downtime_s=engine.whole_s, max_lag_s=max_lag_s, safety_s=max(rescale.safety_s, lead_s)
-        ),
+        headroom=planned_limits_of(config.planning).max_utilisation,
+        rescale_h=config.planning.rescale_cost_instance_hours,
         engine=engine,
         max_lag_s=max_lag_s,
-        slot_s=math.lcm(config.planning.slot_s, step_s),
+        slot_s=math.lcm(SLOT_S, step_s),
         quantile=config.planning.quantile,
         step_s=step_s,
         horizon_s=max(config.forecast.horizon_s, step_s),
         differences=request.deviations.differences(),
         variation=_variation(config, series),
-        allowed_share=request.allow,
+        allowed_share=config.planning.allowed_share if request.allow is None else request.allow,
     )
     wanted = [(name, seed) for seed in range(request.seeds) for name in request.policies]
     workers = request.workers or os.cpu_count() or 1
@@ -181,7 +181,7 @@ def replay(settings: Settings, request: ReplayRequest, *, progress: Progress | N
         raise PlanError("; ".join(notes))
     per_instance, unknown = instance_costs(config, believed)
     notes = [*load.notes, *notes, *unknown]
-    timeline = Timeline(config.topology, max_lag_s, every, tuple(notes), per_instance, request.allow)
+    timeline = Timeline(config.topology, max_lag_s, every, tuple(notes), per_instance, contest.allowed_share)
     write_timeline(timeline, request.out)
     return ReplayedPolicies(
         config.topology,
@@ -208,7 +208,7 @@ def _terms(request: ReplayRequest, contest: Contest) -> ReplayTerms:
         deviations=request.deviations,
         seeds=request.seeds,
         scale=request.scale,
-        allow=request.allow,
+        allow=contest.allowed_share,
         arrivals=contest.load.digest(),
         profiles=digest_of(contest.topology, contest.believed),
     )
@@ -232,7 +232,7 @@ def _check(request: ReplayRequest) -> None:
     for option, value in (("--target-lag", request.max_lag_s), ("--scale", request.scale)):
         if value is not None and not (math.isfinite(value) and value > 0):
             raise PlanError(f"{option} {value:g}; give a finite number above 0")
-    if not 0 <= request.allow <= 1:
+    if request.allow is not None and not 0 <= request.allow <= 1:
         raise PlanError(f"--allow {request.allow:g}; give a share of the minutes, from 0 to 1")
 
 

@@ -22,7 +22,8 @@ from forescale.wiring.arrivals import below
 from forescale.wiring.parts import clock_of, ledger_of, simulator_of, topology_config, tracker_of
 from modeling.evaluate import evaluate
 from modeling.inputs.physical_plan import PhysicalPlan
-from planner.demand import demand
+from planner.errors import PlanError
+from planner.horizon.outlook import outlook
 from planner.ledger.entries import ScheduleEntry, ShadowDay
 from planner.ledger.ledger import Ledger
 from planner.scaling_schedule import ScalingSchedule
@@ -63,6 +64,7 @@ def write_schedule_report(
 ) -> Path:
     """The page shows the last two days before the decision. outcome: what has come of it, once something has."""
     topology, planning, schedule = config.as_topology(), config.planning, made.schedule
+    max_utilisation = planning.max_utilisation or 1.0
     profiles = kept_profiles(config, settings)
     peak = _planned_peak_per_s(config, schedule, forecasts)
     largest = max((schedule.current, *(step.plan for step in schedule.steps)), key=lambda plan: plan.instances)
@@ -74,7 +76,7 @@ def write_schedule_report(
 
     def capacity(plan: PhysicalPlan, start: datetime, end: datetime) -> CapacityStep:
         mst = evaluate(topology, profiles, plan, peak).mst_per_s
-        usable = {source: rate * planning.max_utilisation for source, rate in mst.items()}
+        usable = {source: rate * max_utilisation for source, rate in mst.items()}
         return CapacityStep(start, end, plan, mst, usable)
 
     decision = Decision(
@@ -84,7 +86,7 @@ def write_schedule_report(
         forecasts=forecasts,
         capacity=tuple(capacity(plan, start, end) for plan, start, end in schedule.plans_in_place()),
         profiles=profiles,
-        max_utilisation=planning.max_utilisation,
+        max_utilisation=max_utilisation,
         max_lag_s=planning.max_lag_s,
         now_estimate=evaluate(topology, profiles, schedule.current, peak),
         then_estimate=evaluate(topology, profiles, largest, peak) if schedule.steps else None,
@@ -108,10 +110,12 @@ def _shadow_days(ledger: Ledger, made: ScheduleEntry) -> tuple[ShadowDay, ...]:
 def _planned_peak_per_s(
     config: TopologyConfig, schedule: ScalingSchedule, forecasts: Mapping[str, Forecast]
 ) -> dict[str, float]:
-    """The largest demand of the schedule's horizon: what the plans were chosen to carry."""
-    planned = demand(forecasts, slot_s=config.planning.slot_s, quantile=schedule.quantile)
-    ahead = planned.still_to_come(schedule.made_at)
-    return ahead.peak_per_s(0, ahead.slots)
+    """What comes together at the peak of the schedule's horizon, at its quantile. Raises PlanError without any."""
+    sources = config.as_topology().sources
+    ahead = outlook(forecasts, sources, schedule.made_at.timestamp()) if forecasts else None
+    if ahead is None:
+        raise PlanError(f"schedule of {schedule.topology!r} has no forecast beyond {schedule.made_at}; plan anew")
+    return dict(zip(sources, ahead.peak_per_s(schedule.quantile).tolist(), strict=True))
 
 
 def _run_links(settings: Settings, forecasts: Mapping[str, Forecast]) -> dict[str, str]:

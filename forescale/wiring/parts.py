@@ -1,11 +1,12 @@
 """From settings and a topology file to the parts they name: the clock, the cluster, the limits."""
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 
 from forecasting.arrivals.store import read_history
 from forecasting.tracking.mlflow_tracker import MlflowTracker
-from forescale.files.topology import Planning, SimulatorEntry, TopologyConfig, find_topology_file, read_topology_file
+from forescale.files.planning_section import Planning
+from forescale.files.topology import SimulatorEntry, TopologyConfig, find_topology_file, read_topology_file
 from forescale.settings import Settings
 from forescale.wiring.arrivals import below
 from forescale.wiring.clock import clock_of_kind
@@ -15,8 +16,14 @@ from planner.clusters.cluster import Cluster
 from planner.clusters.flink import FlinkCluster
 from planner.clusters.simulator import SimulatedCluster
 from planner.guard.terms import GuardTerms
+from planner.horizon.prices import ChangeTerms
 from planner.ledger.ledger import Ledger
-from planner.limits import Limits, RescaleTerms
+from planner.limits import FULL, Limits
+
+METRICS_S = 60.0
+"""Until the metrics of a minute are known."""
+REPLANNED_S = 3600.0
+"""From one forecast to the next."""
 
 
 def topology_config(name: str, settings: Settings) -> TopologyConfig:
@@ -60,7 +67,14 @@ def simulator_of(config: TopologyConfig, entry: SimulatorEntry, settings: Settin
 
 
 def limits_of(planning: Planning) -> Limits:
-    return Limits(**planning.model_dump(include={field.name for field in fields(Limits)}))
+    """With the usual headroom where the file tells none."""
+    given = planning.model_dump(include={field.name for field in fields(Limits)}, exclude_none=True)
+    return Limits(**given)
+
+
+def planned_limits_of(planning: Planning) -> Limits:
+    """Where the file tells no headroom, what a plan leaves is for the budget to say."""
+    return replace(limits_of(planning), max_utilisation=planning.max_utilisation or FULL)
 
 
 def guard_terms_of(config: TopologyConfig) -> GuardTerms:
@@ -69,12 +83,14 @@ def guard_terms_of(config: TopologyConfig) -> GuardTerms:
         **planning.guard.model_dump(exclude={"mode"}),
         max_lag_s=planning.max_lag_s,
         downtime_s=planning.downtime_s,
-        min_dwell_s=planning.min_dwell_s,
         limits=limits_of(planning),
         hot_keys={name: entry.key_shares for name, entry in config.operators.items() if entry.key_shares},
     )
 
 
-def rescale_terms_of(planning: Planning) -> RescaleTerms:
-    given = planning.model_dump(include={field.name for field in fields(RescaleTerms)})
-    return RescaleTerms(**given, cost_instance_hours=planning.rescale_cost_instance_hours)
+def change_terms_of(planning: Planning) -> ChangeTerms:
+    """Somebody acts on what a plan does not carry once the guard has seen it, or with the next forecast."""
+    seen_s = planning.guard.window_s + METRICS_S if planning.guard_mode == "act" else REPLANNED_S
+    return ChangeTerms(
+        planning.lead_s, planning.downtime_s, planning.min_dwell_s, planning.max_lag_s, seen_s + planning.lead_s
+    )

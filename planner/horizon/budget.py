@@ -1,6 +1,6 @@
 """How many minutes in violation a plan may count on, and how dear they must be for it to keep to that."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from planner.horizon.horizon_search import Course, Found, best_course
 from planner.horizon.prices import ChangeTerms, Prices
@@ -9,6 +9,27 @@ LEAST_H, MOST_H = 0.1, 30.0
 """Prices of a violation minute, in instance-hours, between which one is sought."""
 LEAST_PART, MOST_PARTS = 0.25, 3.0
 """Of what the horizon's own minutes allow: where the past used up more, and where it left much."""
+
+
+@dataclass(frozen=True)
+class Budget:
+    """allowed_share: of the minutes, that may be in violation, paced over the past minutes of which some were used up;
+    or price_h, which a violation minute costs in instance-hours whatever was used.
+    """
+
+    allowed_share: float = 0.0
+    past_minutes: float = 0.0
+    used_minutes: float = 0.0
+    price_h: float | None = None
+
+    def minutes(self, horizon_minutes: float) -> float | None:
+        """Of violation over a horizon; None where they have a price instead."""
+        if self.price_h is not None:
+            return None
+        return allowed_minutes(self.allowed_share, horizon_minutes, self.past_minutes, self.used_minutes)
+
+    def priced(self, prices: Prices) -> Prices:
+        return prices if self.price_h is None else replace(prices, violation_h=self.price_h)
 
 
 def allowed_minutes(allowed_share: float, horizon_minutes: float, past_minutes: float, used_minutes: float) -> float:
@@ -23,10 +44,13 @@ def allowed_minutes(allowed_share: float, horizon_minutes: float, past_minutes: 
     return round(min(max(left, LEAST_PART * own), MOST_PARTS * own), 9)
 
 
-def course_within(course: Course, terms: ChangeTerms, prices: Prices, allowed: float) -> tuple[Found, Prices]:
+def course_within(course: Course, terms: ChangeTerms, prices: Prices, allowed: float | None) -> tuple[Found, Prices]:
     """The best course at the lowest price of a violation minute at which no more of them are expected than allowed, and
     that price; at the highest one where none is enough. It is sought from the given price on, by halving and doubling.
+    At the given price where nothing is told of how many are allowed.
     """
+    if allowed is None:
+        return best_course(course, terms, prices), prices
     now = replace(prices, violation_h=min(MOST_H, max(LEAST_H, prices.violation_h)))
     found = best_course(course, terms, now)
     if found.violation_minutes > allowed:

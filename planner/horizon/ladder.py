@@ -1,11 +1,12 @@
 """The capacity ladder: the cheapest plans of ever larger loads, and what each carries in many mixes of the sources."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from modeling.arrays import Floats
+from modeling.evaluate_many import evaluate_many
 from modeling.flow.linear import LinearPlans
 from modeling.inputs.operator_profile import Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
@@ -18,31 +19,44 @@ MOST_PLANS = 64
 _LEVELS = 24
 """Levels of the load at which plans are first asked for; between two that differ by more than one step, more are."""
 _FINEST = 1.005
+LATENCY_LEVELS = 50
+"""Shares of a plan's capacity at which its latency is asked for."""
+FAINT = 1e-3
+"""Share of a plan whose latency is beyond the limit under any load."""
 
 
 @dataclass(frozen=True)
 class Ladder:
-    """plans: ascending in instances. instances: shape (plans,). flows: what each takes of its limits per tuple."""
+    """plans: ascending in instances. instances: shape (plans,). flows: what each takes of its limits per tuple.
+    usable: share of what each could carry at which it holds the limits, shape (plans,).
+    """
 
     topology: Topology
     plans: tuple[PhysicalPlan, ...]
     instances: Floats
     flows: LinearPlans
+    usable: Floats
 
     def capacity_per_s(self, mix: Floats) -> Floats:
-        """Of all sources together, in mixes of shape (sources, moments) that add up to 1; shape (plans, moments)."""
+        """Of all sources together within the limits, in mixes of shape (sources, moments) that add up to 1; shape
+        (plans, moments).
+        """
         several = [self.flows.of(number) for number in range(len(self.plans))]
         if several[0].windows:
-            return np.array([of.first_crossing(np.zeros_like(mix.T), mix.T)[0] for of in several])
-        return np.array([1.0 / (of.rows[0] @ mix).max(axis=0) for of in several])
+            most = np.array([of.first_crossing(np.zeros_like(mix.T), mix.T)[0] for of in several])
+        else:
+            most = np.array([1.0 / (of.rows[0] @ mix).max(axis=0) for of in several])
+        return most * self.usable[:, None]
 
     def number(self, parallelism: Mapping[str, int]) -> int | None:
         return next((at for at, plan in enumerate(self.plans) if dict(plan.parallelism) == dict(parallelism)), None)
 
 
-def ladder_of(plans: Sequence[PhysicalPlan], topology: Topology, profiles: Profiles) -> Ladder:
+def ladder_of(plans: Sequence[PhysicalPlan], topology: Topology, profiles: Profiles, usable: float = 1.0) -> Ladder:
+    """usable: share of what each could carry that it may be asked to."""
     flows = LinearPlans(topology, profiles, placed(plans, topology.order, NOWHERE), NOWHERE)
-    return Ladder(topology, tuple(plans), np.array([plan.instances for plan in plans], dtype=np.float64), flows)
+    instances = np.array([plan.instances for plan in plans], dtype=np.float64)
+    return Ladder(topology, tuple(plans), instances, flows, np.full(len(plans), usable))
 
 
 def capacity_ladder(cheapest: RememberedPlans, loads: Sequence[Mapping[str, float]], also: PhysicalPlan) -> Ladder:
@@ -56,7 +70,30 @@ def capacity_ladder(cheapest: RememberedPlans, loads: Sequence[Mapping[str, floa
     if len(plans) > MOST_PLANS:
         kept = np.unique(np.linspace(0, len(plans) - 1, MOST_PLANS).round().astype(int)).tolist()
         plans = [plan for at, plan in enumerate(plans) if at in kept or _key(plan) == _key(also)]
-    return ladder_of(plans, cheapest.topology, cheapest.profiles)
+    limits = cheapest.limits
+    ladder = ladder_of(plans, cheapest.topology, cheapest.profiles, limits.max_utilisation)
+    if limits.max_latency_s is None:
+        return ladder
+    return replace(ladder, usable=np.minimum(ladder.usable, _quick_enough(ladder, cheapest, loads[-1])))
+
+
+def _quick_enough(ladder: Ladder, cheapest: RememberedPlans, largest: Mapping[str, float]) -> Floats:
+    """Share of what each plan could carry up to which its mean latency is within the limit, in the mix of the largest
+    load; shape (plans,).
+    """
+    total = sum(largest.values())
+    mix = np.array([[rate / total if total > 0 else 1.0 / len(largest)] for rate in largest.values()])
+    most = replace(ladder, usable=np.ones(len(ladder.plans))).capacity_per_s(mix)[:, 0]
+    parts = np.arange(1, LATENCY_LEVELS + 1) / LATENCY_LEVELS
+    usable = []
+    for plan, carried in zip(ladder.plans, most.tolist(), strict=True):
+        loads = {source: carried * share * parts for source, share in zip(largest, mix[:, 0].tolist(), strict=True)}
+        of = evaluate_many(
+            cheapest.topology, cheapest.profiles, [plan], loads, arrival_cv2=cheapest.arrival_cv2
+        ).latency
+        late = np.ones(parts.size, dtype=bool) if of is None else ~(of.mean_s[0] <= cheapest.limits.max_latency_s)
+        usable.append(parts[int(late.argmax()) - 1] if late.argmax() else (FAINT if late.any() else 1.0))
+    return np.array(usable)
 
 
 def _fill(cheapest: RememberedPlans, load: Mapping[str, float], found: dict[tuple[int, ...], PhysicalPlan]) -> None:

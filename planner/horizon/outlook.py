@@ -2,12 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import ceil
 
 import numpy as np
 from scipy.special import ndtri
 
 from forecasting.forecast import Forecast
 from modeling.arrays import Floats, Ints
+from planner.errors import PlanError
 from planner.horizon.ladder import Ladder
 
 PATHS, LEAST_PATHS = 100, 20
@@ -38,6 +40,15 @@ class Outlook:
     def hours(self) -> float:
         return float(self.edges_s[-1]) / 3600.0
 
+    def peak_per_s(self, quantile: float, first: int = 0, last: int | None = None) -> Floats:
+        """What comes together at the highest moment of steps [first, last), on the path whose peak is that quantile of
+        all paths' peaks; shape (sources,).
+        """
+        span = self.total_per_s[first:last]
+        peaks = span.max(axis=0)
+        path = int(peaks.argsort(kind="stable")[max(0, ceil(quantile * peaks.size) - 1)])
+        return np.asarray(self.rate_per_s[:, first + int(span[:, path].argmax()), path])
+
     def step_at(self, at_s: float) -> int:
         """The step that a moment falls into, in seconds from the start."""
         return int(np.searchsorted(self.edges_s, at_s + 1e-9)) - 1
@@ -55,13 +66,18 @@ class Outlook:
         return np.asarray(ladder.capacity_per_s(mix.reshape(sources, -1)).reshape(-1, steps, count) * off)
 
 
-def outlook(forecasts: Mapping[str, Forecast], sources: Sequence[str], at_s: float) -> Outlook | None:
-    """From the step on in which a moment lies; None where the forecasts are over by then.
+def outlook(
+    forecasts: Mapping[str, Forecast], sources: Sequence[str], at_s: float, lead_s: float = 0.0
+) -> Outlook | None:
+    """From a moment on; None where the forecasts are over by then. A step begins where the lead time is over.
 
     Paths of sources go together by their number, as forecasting.joined_paths has ordered them. Few are taken several
     times, so that errors of the capacity are told apart from those of the forecast. A step that joins several of the
-    forecast's has the largest of each path.
+    forecast's has the largest of each path. Raises PlanError for forecasts on different grids.
     """
+    grids = {(each.start, each.step_s, each.paths_per_s.shape[1]) for each in forecasts.values()}
+    if len(grids) > 1:
+        raise PlanError(f"forecasts of {', '.join(sorted(forecasts))} are on different grids; forecast them together")
     of = [forecasts[source] for source in sources]
     step_s = float(of[0].step_s)
     over = max(0, int((at_s - of[0].start.timestamp()) // step_s))
@@ -74,9 +90,20 @@ def outlook(forecasts: Mapping[str, Forecast], sources: Sequence[str], at_s: flo
         paths = _sloped(paths, step_s, edges_s)
     else:
         paths = np.maximum.reduceat(paths, np.round(edges_s[:-1] / step_s).astype(int), axis=1)
-    return Outlook(
-        of[0].start.timestamp() + over * step_s, edges_s, np.repeat(paths, max(1, LEAST_PATHS // count), axis=2)
-    )
+    started_s = of[0].start.timestamp() + over * step_s
+    start_s = max(at_s, started_s)
+    now_s, at_steps = _from(edges_s, start_s - started_s, lead_s)
+    return Outlook(start_s, now_s, np.repeat(paths[:, at_steps], max(1, LEAST_PATHS // count), axis=2))
+
+
+def _from(edges_s: Floats, passed_s: float, lead_s: float) -> tuple[Floats, Ints]:
+    """Edges of what is left of steps when some of it has passed, with one where the lead time is over; and the number
+    of the step that each is a part of.
+    """
+    left_s = edges_s[1:] - passed_s
+    left_s = left_s[left_s > 0]
+    now_s = np.unique(np.concatenate([[0.0], left_s, [lead_s] if lead_s < left_s[-1] else []]))
+    return now_s, np.searchsorted(edges_s, now_s[:-1] + passed_s, side="right") - 1
 
 
 def _spread(size: int, count: int) -> Ints:

@@ -12,8 +12,9 @@ from modeling.inputs.topology import Topology
 from planner.clusters.engine_terms import EngineTerms
 from planner.errors import PlanError
 from planner.guard.terms import GuardTerms
+from planner.horizon.horizon_plan import HorizonPlanner
 from planner.horizon.prices import ChangeTerms
-from planner.limits import Limits, RescaleTerms
+from planner.limits import FULL, Limits
 from planner.replay.forecasts import Forecasts, PerfectForecasts
 from planner.replay.hindsight import hindsight_within, plan_ladder
 from planner.replay.load import Load
@@ -27,7 +28,6 @@ from planner.replay.policies.flink_autoscaler import TUNED, FlinkAutoscaler, Fli
 from planner.replay.policies.forecast_only import ForecastOnly
 from planner.replay.policies.guard import Guard
 from planner.replay.policies.hpa import HorizontalPodAutoscaler
-from planner.replay.policies.over_horizon import OverHorizon
 from planner.replay.policies.planned import Planned
 from planner.replay.policies.static_plan import StaticPlan
 from planner.replay.policy import Policy
@@ -35,8 +35,6 @@ from planner.replay.reality import Differences, Reality
 from planner.replay.run import Replayed, replay
 from planner.replay.variation import POISSON, Variation
 
-FULL = 0.999
-"""Utilisation up to which those plan who add no headroom."""
 GUARD_SETTLE_S = 180.0
 """Of a guard beside a schedule, which sees soon whether it did enough."""
 NEVER = 1_000_000
@@ -46,11 +44,13 @@ NEVER = 1_000_000
 class Contest:
     """Everything that policies share.
 
-    believed: what is known of the operators. load: of the replay; past: what came before it and is known. limits,
-    rescale, slot_s, quantile: how our planner plans. engine: what truly happens at a rescale. max_lag_s: of the target.
-    metrics_delay_s: how late a minute's metrics are. forecasts: as the pipeline would have made them, None where none
-    are asked for. steps: width of a forecast's step in seconds, and how far it looks. allowed_share: of the minutes,
-    that may be in violation. variation: of arrivals within a slot, for our planner.
+    believed: what is known of the operators. load: of the replay; past: what came before it and is known. limits: of
+    any plan; headroom: the utilisation that our planner may plan for. rescale_h: instance-hours that avoiding a rescale
+    is worth to it. slot_s, quantile: what those plan for who have no more of a forecast. engine: what truly happens at
+    a rescale. max_lag_s: of the target. metrics_delay_s: how late a minute's metrics are. forecasts: as the pipeline
+    would have made them, None where none are asked for. step_s, horizon_s: width of a forecast's step, and how far it
+    looks. allowed_share: of the minutes, that may be in violation. variation: of arrivals within a step, for our
+    planner.
     """
 
     topology: Topology
@@ -58,13 +58,14 @@ class Contest:
     load: Load
     past: Load | None
     limits: Limits
-    rescale: RescaleTerms
     engine: EngineTerms
     max_lag_s: float
     slot_s: int
     quantile: float
     step_s: int
     horizon_s: int
+    headroom: float = FULL
+    rescale_h: float = 1.0
     forecasts: Forecasts | None = None
     differences: Differences = field(default_factory=Differences)
     metrics_delay_s: float = 60.0
@@ -125,28 +126,16 @@ class Contest:
         return GuardTerms(
             max_lag_s=self.max_lag_s,
             downtime_s=self.engine.whole_s,
-            min_dwell_s=self.rescale.min_dwell_s,
             limits=self.limits,
         )
 
     def planned(self, name: str, forecasts: Forecasts) -> Policy:
-        return Planned(
-            name,
-            self.topology,
-            self.believed,
-            forecasts,
-            self.limits,
-            self.rescale,
-            self.slot_s,
-            self.quantile,
-            self.variation,
-        )
-
-    def over_horizon(self, name: str, forecasts: Forecasts) -> Policy:
         # Until the guard has seen enough of what is too much, and what it asks for has come.
         react_s = self.guard_terms().window_s + self.metrics_delay_s + self.engine.lead_s
         engine = self.engine
         terms = ChangeTerms(engine.lead_s, engine.whole_s, engine.cooldown_s, self.max_lag_s, react_s)
+        limits = replace(self.limits, max_utilisation=self.headroom)
+        planner = HorizonPlanner(self.topology, self.believed, limits, terms, self.rescale_h)
         # What failed is barred by nobody: the next forecast plans anew.
         guard = replace(
             self.guard_terms(),
@@ -154,17 +143,7 @@ class Contest:
             settle_s=GUARD_SETTLE_S,
             blacklist_after=NEVER,
         )
-        return OverHorizon(
-            name,
-            self.topology,
-            self.believed,
-            forecasts,
-            replace(self.limits, max_utilisation=FULL),
-            terms,
-            self.rescale.cost_instance_hours,
-            self.allowed_share,
-            Guard(self.topology, guard),
-        )
+        return Planned(name, planner, forecasts, self.allowed_share, Guard(self.topology, guard), self.variation)
 
 
 def _hindsight(contest: Contest, seed: int) -> Policy:
@@ -196,19 +175,17 @@ POLICIES: Mapping[str, Callable[[Contest, int], Policy]] = {
     "forecast-only": lambda c, _: ForecastOnly(c.need(), c.asked(), c.ahead_s(), c.slot_s, c.quantile),
     "planner": lambda c, _: c.planned("planner", c.asked()),
     "planner-perfect": lambda c, _: c.planned("planner-perfect", c.perfect()),
-    "horizon": lambda c, _: c.over_horizon("horizon", c.asked()),
-    "horizon-perfect": lambda c, _: c.over_horizon("horizon-perfect", c.perfect()),
     "hindsight": _hindsight,
 }
 """By name, each made anew for a replay with a seed. What each does, and where its rules come from: docs/replay.md."""
 
-ALL_KNOWING = frozenset({"planner-perfect", "horizon-perfect", "hindsight"})
+ALL_KNOWING = frozenset({"planner-perfect", "hindsight"})
 """Policies that are told what comes, and that nobody can have."""
 
-BUDGETED = frozenset({"horizon", "horizon-perfect", "hindsight"})
+BUDGETED = frozenset({"planner", "planner-perfect", "hindsight"})
 """Policies that use what share of the minutes may be in violation."""
 
-FORECASTING = frozenset({"daedalus", "forecast-only", "planner", "horizon"})
+FORECASTING = frozenset({"daedalus", "forecast-only", "planner"})
 """Policies that ask for the pipeline's forecasts."""
 
 

@@ -59,13 +59,16 @@ SCHEDULES = st.builds(
     steps=st.lists(STEPS, max_size=2).map(tuple),
     cost_instance_hours=NUMBERS,
     why=TEXTS,
+    violation_minutes=NUMBERS,
+    violation_probability=NUMBERS,
+    allowed_minutes=st.none() | NUMBERS,
     alternatives=st.lists(
         st.builds(
             Alternative,
             name=TEXTS,
             cost_instance_hours=NUMBERS,
             rescales=st.integers(0, 99),
-            short_s=NUMBERS,
+            violation_minutes=NUMBERS,
             excuse=TEXTS,
         ),
         max_size=2,
@@ -145,7 +148,7 @@ def test_schedule__that_was_written_before_versions_is_read_as_it_was_meant() ->
         Container(2, (Instance("count", 1),)),
     )
     assert schedule.current == PhysicalPlan("words", {"id": 1, "count": 2}, packing)
-    assert schedule.short_s == float("inf")
+    assert schedule.violation_minutes == float("inf")
     assert schedule.made_at == datetime(2024, 3, 4, 12, tzinfo=UTC)
     [excuse] = schedule.excuses
     assert (excuse.target, excuse.operator, excuse.change) == ("utilisation", "count", {})

@@ -1,10 +1,10 @@
 """What the search returns holds in evaluate, and trying every plan finds none with fewer instances."""
 
-from datetime import UTC, datetime
+from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
+from horizon_cases import TERMS, level, schedule_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from model_cases import Case, cases
@@ -15,9 +15,7 @@ from modeling.excuse import Excuse
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Operator, Stream, Topology
-from planner.demand import Demand
-from planner.limits import Limits, RescaleTerms
-from planner.schedule import make_schedule
+from planner.limits import Limits
 from planner.search import remembered_plans
 from planner.search.cheapest_plan import cheapest_plan, strongest_plan
 from planner.search.remembered_plans import RememberedPlans
@@ -99,15 +97,8 @@ def test_streams_of_different_service_times__are_planned_for_by_their_own() -> N
     plan = cheapest_plan(topology, profiles, {"a": 160.0, "b": 160.0}, Limits())
     assert isinstance(plan, PhysicalPlan)
     assert plan.parallelism["j"] == 2
-    start = datetime(2026, 3, 2, 20, 0, tzinfo=UTC)
-    schedule = make_schedule(
-        topology,
-        profiles,
-        Demand(start, 900, 0.95, {"a": np.full(16, 160.0), "b": np.full(16, 160.0)}),
-        PhysicalPlan("join", dict.fromkeys("abj", 1)),
-        made_at=start,
-        limits=Limits(),
-        rescale=RescaleTerms(),
-    )
+    forecasts = level([166.0] * 48, source="a") | level([166.0] * 48, source="b")
+    terms = replace(TERMS, lead_s=0.0)
+    schedule = schedule_of(forecasts, dict.fromkeys("abj", 1), topology=topology, profiles=profiles, terms=terms)
     assert [step.plan.parallelism["j"] for step in schedule.steps] == [2]
     assert "carries the forecast" not in schedule.why

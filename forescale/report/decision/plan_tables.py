@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from forescale.report.decision.decision import Decision
-from forescale.report.decision.verdict import difference
+from forescale.report.decision.verdict import NEGLIGIBLE, difference
 from forescale.report.kit.table import Cell, Table, numbers, texts
 from forescale.report.kit.wording import (
     count_of,
@@ -101,7 +101,9 @@ def alternatives_table(decision: Decision) -> Table:
     """The schedule first, then what it was weighed against, cheapest first."""
     schedule = decision.schedule
     name = "this schedule" if schedule.steps else "this decision: hold"
-    own = _schedule_row(name, "", schedule.cost_instance_hours, "–", len(schedule.steps), _missed(schedule.short_s))
+    own = _schedule_row(
+        name, "", schedule.cost_instance_hours, "–", len(schedule.steps), _minutes(schedule.violation_minutes)
+    )
     others = [
         _schedule_row(
             other.name,
@@ -109,16 +111,16 @@ def alternatives_table(decision: Decision) -> Table:
             other.cost_instance_hours,
             difference(other, schedule.cost_instance_hours),
             other.rescales,
-            _missed(other.short_s),
+            _minutes(other.violation_minutes),
         )
         for other in sorted(schedule.alternatives, key=lambda other: other.cost_instance_hours)
     ]
-    columns = (*texts("Schedule"), *numbers("Instance-hours", "Against this", "Rescales", "Misses target"))
+    columns = (*texts("Schedule"), *numbers("Instance-hours", "Against this", "Rescales", "Violation expected"))
     return Table(columns, (own, *others), compact=True)
 
 
-def _missed(short_s: float) -> str:
-    return duration(short_s) if short_s > 0 else "never"
+def _minutes(minutes: float) -> str:
+    return "none" if minutes < NEGLIGIBLE else f"{number(minutes)} min"
 
 
 def _schedule_row(name: str, excuse: str, hours: float, against: str, rescales: int, missed: str) -> tuple[Cell, ...]:

@@ -10,6 +10,7 @@ from forescale.report.kit.wording import (
     duration,
     instance_hours,
     moment,
+    number,
     parallelism_change,
     percent,
     quantile_name,
@@ -18,8 +19,11 @@ from forescale.report.kit.wording import (
 )
 from planner.ledger.entries import StepEntry
 from planner.scaling_schedule import Alternative
+from planner.schedule import HOLD
 
 OPEN_STATES = frozenset({"proposed"})
+NEGLIGIBLE = 0.005
+"""Minutes in violation that are not worth a word."""
 
 
 def headline(decision: Decision) -> str:
@@ -43,6 +47,7 @@ def sentences(decision: Decision) -> tuple[Sentence, ...]:
         *([Sentence("First step", _first(decision))] if decision.schedule.steps else []),
         Sentence("Why", sentence(decision.schedule.why)),
         Sentence("Peak", _peak(decision)),
+        Sentence("Risk", _risk(decision)),
         Sentence("Cost", _cost(decision)),
         Sentence("Asked of you", _asked(decision)),
     )
@@ -84,24 +89,30 @@ def _cost(decision: Decision) -> str:
     own = f"{instance_hours(schedule.cost_instance_hours)} instance-hours over {duration(span_s)}"
     if not schedule.alternatives:
         return f"{own}. No alternative was costed."
-    return f"{own}. " + " ".join(
-        _against(other, schedule.cost_instance_hours) for other in _most_telling(schedule.alternatives)
-    )
+    others = sorted(schedule.alternatives, key=lambda other: other.cost_instance_hours)
+    return f"{own}. " + " ".join(_against(other, schedule.cost_instance_hours) for other in others)
 
 
-def _most_telling(alternatives: tuple[Alternative, ...]) -> tuple[Alternative, ...]:
-    """The cheapest that keeps the target and the cheapest that does not; the table below has all."""
-    by_cost = sorted(alternatives, key=lambda other: other.cost_instance_hours)
-    keeping = [other for other in by_cost if other.short_s <= 0][:1]
-    missing = [other for other in by_cost if other.short_s > 0][:1]
-    return tuple(keeping + missing)
+def _risk(decision: Decision) -> str:
+    """What is expected to be missed, and what that would be without any step."""
+    schedule = decision.schedule
+    told = f"{violation(schedule.violation_minutes)}, with a probability of {percent(schedule.violation_probability)}"
+    if schedule.allowed_minutes is not None:
+        told = f"{told}; the budget allows {number(schedule.allowed_minutes)} min over this horizon"
+    held = [other for other in schedule.alternatives if other.name == HOLD]
+    if schedule.steps and held:
+        told = f"{told}. Without any step: {violation(held[0].violation_minutes)}"
+    return f"{told[0].upper()}{told[1:]}."
 
 
 def _against(other: Alternative, own_hours: float) -> str:
-    kept = f"misses the target for {duration(other.short_s)}" if other.short_s > 0 else "keeps the target"
-    return (
-        f"“{other.name}” costs {instance_hours(other.cost_instance_hours)} ({difference(other, own_hours)}) and {kept}."
-    )
+    hours = f"{instance_hours(other.cost_instance_hours)} ({difference(other, own_hours)})"
+    return f"“{other.name}” costs {hours} with {violation(other.violation_minutes)}."
+
+
+def violation(minutes: float) -> str:
+    """Expected minutes in violation, in words."""
+    return "no violation expected" if minutes < NEGLIGIBLE else f"{number(minutes)} min in violation expected"
 
 
 def difference(other: Alternative, own_hours: float) -> str:

@@ -1,28 +1,30 @@
-"""Our own planner as it is deployed: a schedule for each new forecast, each step deployed at its moment."""
+"""Our own planner as it is deployed: one search over the whole horizon for each new forecast, and a guard.
+
+It keeps to the share of minutes that may be in violation, learns service times from the running job, and lets the guard
+add what the load lacks between forecasts, until the next one.
+"""
 
 from collections import deque
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 
-from modeling.inputs.operator_profile import Profiles
-from modeling.inputs.physical_plan import PhysicalPlan
-from modeling.inputs.topology import Topology
-from planner.demand import demand
-from planner.errors import PlanError
-from planner.limits import Limits, RescaleTerms
+import numpy as np
+
+from forecasting.forecast import Forecast
+from planner.horizon.budget import Budget
+from planner.horizon.horizon_plan import HorizonPlanner, Present
 from planner.replay.forecasts import Forecasts
+from planner.replay.policies.guard import Guard
+from planner.replay.policies.seen_profiles import SeenProfiles
 from planner.replay.policy import Decision, Seen
 from planner.replay.variation import POISSON, Variation
-from planner.scaling_schedule import ScheduledStep
-from planner.schedule import make_schedule
-from planner.search.remembered_plans import RememberedPlans
+
+LOOKED_S = 180.0
+"""Of metrics, to see whether lag grows."""
 
 
 class Planned:
-    """It plans when there is a new forecast and the job runs, as the planning job does, and approves all it plans.
-
-    A step is deployed only over the plan that it replaces.
-    """
+    """It knows what waits, and weighs instances, rescales and violations against each other by their prices."""
 
     every_s = 60.0
     first: Mapping[str, int] | None = None
@@ -30,54 +32,76 @@ class Planned:
     def __init__(
         self,
         name: str,
-        topology: Topology,
-        profiles: Profiles,
+        planner: HorizonPlanner,
         forecasts: Forecasts,
-        limits: Limits,
-        rescale: RescaleTerms,
-        slot_s: int,
-        quantile: float,
+        allowed_share: float,
+        guard: Guard,
         variation: Variation = POISSON,
     ) -> None:
+        """variation: of arrivals within a step, which counts where latency is bounded."""
         self.name = name
-        self._topology, self._profiles, self._forecasts = topology, profiles, forecasts
-        self._limits, self._rescale, self._slot_s, self._quantile = limits, rescale, slot_s, quantile
-        self._variation, self._cheapest = variation, RememberedPlans(topology, profiles, limits)
+        self._planner, self._forecasts, self._allowed_share = planner, forecasts, allowed_share
+        self._guard, self._variation = guard, variation
+        self._terms = planner.terms
+        self._profiles = SeenProfiles(planner.topology, planner.cheapest.profiles)
         self._planned_for: datetime | None = None
-        self._steps: deque[ScheduledStep] = deque()
+        self._due: deque[tuple[float, Mapping[str, int], str]] = deque()
+        self._began: int | None = None
 
     def decide(self, seen: Seen) -> Decision | None:
-        now = datetime.fromtimestamp(seen.at_s, UTC)
+        self._began = seen.measured.minutes if self._began is None else self._began
+        self._profiles.take(seen)
         forecasts = self._forecasts.at(seen.at_s)
         issued = max((each.issued_at for each in forecasts.values()), default=None)
         if issued is not None and issued != self._planned_for and not seen.changing:
             self._planned_for = issued
-            # What a forecast was trained on is what its variation is read off.
-            cv2 = self._variation.at(max(min(each.trained_to, each.issued_at) for each in forecasts.values()))
-            if cv2 != self._cheapest.arrival_cv2:
-                self._cheapest = RememberedPlans(self._topology, self._profiles, self._limits, cv2)
-            try:
-                wanted = demand(forecasts, slot_s=self._slot_s, quantile=self._quantile, arrival_cv2=cv2)
-                wanted = wanted.still_to_come(now)
-            except PlanError:
-                # A forecast that is too old: the plan is held, as the planning job leaves it.
-                return None
-            schedule = make_schedule(
-                self._topology,
-                self._profiles,
-                wanted,
-                PhysicalPlan(self._topology.name, dict(seen.plan)),
-                made_at=now,
-                limits=self._limits,
-                rescale=self._rescale,
-                running_since=datetime.fromtimestamp(seen.running_since_s, UTC),
-                cheapest=self._cheapest,
+            self._plan(seen, forecasts)
+        if self._due and self._due[0][0] <= seen.at_s:
+            _, plan, why = self._due.popleft()
+            return Decision(plan, why)
+        return self._guarded(seen)
+
+    def _guarded(self, seen: Seen) -> Decision | None:
+        """What the guard adds where lag will be too long before it could. It takes nothing away: that is for the next
+        forecast.
+        """
+        decision = self._guard.decide(seen) if self._grows_late(seen) else None
+        if decision is None or sum(decision.plan.values()) <= sum(seen.plan.values()):
+            return None
+        self._due.clear()
+        return decision
+
+    def _grows_late(self, seen: Seen) -> bool:
+        newest = seen.measured.last(LOOKED_S, seen.running_since_s)
+        came, taken = newest.arrivals_per_s.sum(axis=1), newest.taken_per_s.sum(axis=1)
+        if not newest.minutes:
+            return False
+        waits = float(newest.backlog[-1].sum()) + self._terms.react_s * float((came - taken).mean())
+        return waits > self._terms.max_lag_s * float(came.mean())
+
+    def _plan(self, seen: Seen, forecasts: Mapping[str, Forecast]) -> None:
+        self._due.clear()
+        # What a forecast was trained on is what its variation is read off.
+        cv2 = self._variation.at(max(min(each.trained_to, each.issued_at) for each in forecasts.values()))
+        if self._profiles.refresh() or cv2 != self._planner.cheapest.arrival_cv2:
+            self._planner.believe(self._profiles.profiles, cv2)
+        waiting = float(seen.measured.backlog[-1].sum()) if seen.measured.minutes else 0.0
+        planned = self._planner.planned(forecasts, Present(seen.at_s, seen.plan, waiting), self._budget(seen))
+        if planned is None:
+            return
+        found, price_h = planned.found, planned.prices.violation_h
+        for turn in found.turns:
+            minute_s = (planned.ahead.start_s + turn.asked_s) // 60 * 60
+            load = float(planned.ahead.peak_per_s(0.5, at := planned.ahead.step_at(turn.stop_s), at + 1).sum())
+            why = (
+                f"{load:.3g}/s come at the median then; {found.violation_minutes:.2g} min in violation are expected, "
+                f"each at {price_h:.3g} instance-hours"
             )
-            self._steps = deque(schedule.steps)
-        if not self._steps or self._steps[0].deploy_at > now:
-            return None
-        step = self._steps.popleft()
-        if dict(step.replaces.parallelism) != dict(seen.plan):
-            self._steps.clear()
-            return None
-        return Decision(step.plan.parallelism, step.why)
+            self._due.append((minute_s, planned.plan_of(turn).parallelism, why))
+
+    def _budget(self, seen: Seen) -> Budget:
+        """By the lag that was seen so far."""
+        since = seen.measured.taken(slice(self._began, None))
+        came_per_s = since.arrivals_per_s.sum(axis=1)
+        late = since.backlog.sum(axis=1) > self._terms.max_lag_s * came_per_s
+        return Budget(self._allowed_share, since.minutes, float(np.count_nonzero(late)))

@@ -31,7 +31,7 @@ arrivals:
   max_silence_s: 3600
   window_s: 60
 forecast: { step_s: 900, horizon_s: 86400, train_days: 4, origins: 2, paths: 100 }
-planning: { slot_s: 3600, rescale_cost_instance_hours: 0.1, max_instances: 20 }
+planning: { rescale_cost_instance_hours: 0.1, max_instances: 20 }
 cluster: { kind: simulator, truth: truth, slots: 32, downtime_s: 20, parallelism: { receive: 1, work: 2 } }
 """
 

@@ -20,7 +20,7 @@ operators:
 streams:
   - {from: read, to: count}
 forecast: {step_s: 3600, horizon_s: 21600, origins: 4, paths: 100, refit_s: 21600}
-planning: {max_instances: 40, downtime_s: 30, max_lag_s: 120, slot_s: 3600}
+planning: {max_instances: 40, downtime_s: 30, max_lag_s: 120}
 """
 END = datetime(2026, 3, 6, tzinfo=UTC)
 DAYS = 4

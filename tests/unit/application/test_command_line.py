@@ -175,7 +175,7 @@ def test_config_check__refuses_an_address_without_repeating_it(
     ("section", "field", "value", "message"),
     [
         ("planning", "max_parallelism", {"transcibe": 3}, "unknown operator 'transcibe'"),
-        ("planning", "slot_s", 700, "no multiple of forecast.step_s 300"),
+        ("planning", "allow", 1.5, "less than or equal to 1"),
         ("planning", "quantile", 0.97, "not calibrated; give one of 0.5, 0.9, 0.95, 0.99"),
     ],
 )

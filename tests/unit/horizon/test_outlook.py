@@ -10,6 +10,7 @@ from modeling.arrays import Floats
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Operator, Stream, Topology
+from planner.errors import PlanError
 from planner.horizon.ladder import ladder_of
 from planner.horizon.outlook import CAPACITY_ERROR, outlook
 
@@ -57,9 +58,34 @@ def test_what_is_over__is_left_out() -> None:
     forecast = {"a": _forecast(np.tile(np.arange(12.0), (30, 1)), 300)}
     ahead = outlook(forecast, ("a",), START.timestamp() + 700.0)
     assert ahead is not None
-    assert ahead.start_s == START.timestamp() + 600.0
+    # 200 s of the third step are left.
+    assert (ahead.start_s, ahead.edges_s[1]) == (START.timestamp() + 700.0, 200.0)
     assert ahead.total_per_s[:, 0].tolist() == list(range(2, 12))
     assert outlook(forecast, ("a",), START.timestamp() + 3600.0) is None
+
+
+def test_a_step__begins_where_the_lead_time_is_over() -> None:
+    forecast = {"a": _forecast(np.tile(np.arange(12.0), (30, 1)), 300)}
+    ahead = outlook(forecast, ("a",), START.timestamp(), 400.0)
+    assert ahead is not None
+    assert ahead.edges_s[:5].tolist() == [0.0, 300.0, 400.0, 600.0, 900.0]
+    assert ahead.total_per_s[:4, 0].tolist() == [0.0, 1.0, 1.0, 2.0]
+
+
+def test_the_peak_of_a_span__is_what_comes_together_on_the_path_of_that_rank() -> None:
+    """On path n of ten, n/s come at one source when n/2 come at the other, and later less."""
+    rates = np.outer(np.arange(1.0, 11.0), [1.0, 0.5, 0.2])
+    forecasts = {"a": _forecast(rates, 300), "b": _forecast(rates / 2, 300, "b")}
+    ahead = outlook(forecasts, ("a", "b"), START.timestamp())
+    assert ahead is not None
+    assert ahead.peak_per_s(0.9).tolist() == [9.0, 4.5]
+    assert ahead.peak_per_s(0.5, 1, 3).tolist() == [2.5, 1.25]
+
+
+def test_forecasts_on_different_grids__are_refused() -> None:
+    forecasts = {"a": _forecast(np.ones((2, 12)), 300), "b": _forecast(np.ones((2, 6)), 600, "b")}
+    with pytest.raises(PlanError, match="a, b are on different grids"):
+        outlook(forecasts, ("a", "b"), START.timestamp())
 
 
 def test_hourly_rates__go_in_straight_lines_through_the_middles_of_the_hours() -> None:

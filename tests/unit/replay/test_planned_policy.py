@@ -13,7 +13,7 @@ from planner.replay.run import Replayed, replay
 
 def _replayed(rates_per_s: list[float]) -> Replayed:
     one = contest(load_of(rates_per_s))
-    policy = POLICIES["horizon-perfect"](one, 0)
+    policy = POLICIES["planner-perfect"](one, 0)
     return replay(policy, one.load, one.reality(0), one.first(), past=None)
 
 
@@ -47,7 +47,7 @@ def test_a_surprise__is_met_by_the_guard_and_kept_until_the_next_forecast() -> N
     load = load_of([20.0] * 95 + [60.0] * 145)
     one = contest(load, allowed_share=0.01)
     believed = contest(load_of([20.0] * 240)).perfect()
-    policy = one.over_horizon("horizon", believed)
+    policy = one.planned("planner", believed)
     done = replay(policy, load, one.reality(0), one.first())
     grown = next(each for each in done.decisions if each.plan["work"] >= 6)
     # Three minutes of metrics that come a minute late.
@@ -63,6 +63,6 @@ def test_service_times_that_are_believed_too_short__are_learnt() -> None:
     truth = Reality(
         TOPOLOGY, {**PROFILES, "work": replace(slow, service_s=0.13)}, one.engine, Differences(), START_S, load.end_s
     )
-    done = replay(POLICIES["horizon-perfect"](one, 0), load, truth, plan(5))
+    done = replay(POLICIES["planner-perfect"](one, 0), load, truth, plan(5))
     assert done.parallelism[-60:, 1].min() >= 6
     assert not (done.lag_s[-60:] > 120.0).any()

@@ -1,0 +1,76 @@
+"""`planning` of a topology file: what must hold, what is allowed, and what a rescale costs."""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from forecasting.forecast import QUANTILES
+from forescale.files.arrivals_section import NotNegative, Positive
+from forescale.files.guard_section import GuardSection
+from modeling.inputs.operator_profile import MOST_CV2
+
+
+class Planning(BaseModel):
+    """What must hold, what a rescale costs, and what is allowed.
+
+    max_lag_s: a minute with more seconds of backlog than this is a violation. allow: share of the minutes that may be
+    in violation, or price_per_violation_minute in instance-hours; where neither is given, a tenth of what quantile
+    leaves. quantile: of the peaks that steps tell as their load. max_utilisation: what the busiest instance may be
+    planned for; None leaves that to the budget. max_latency_s: mean end to end. downtime_s: of a rescale. lead_s: from
+    asking for instances until they are there. min_dwell_s: from the end of a rescale until the next is asked for.
+    max_catch_up_s: for how long a deployment watches what waits drain. rescale_cost_instance_hours: what one rescale is
+    worth avoiding. arrival_cv2: of the gaps between arrivals, in place
+    of what the history tells of them. deploy_timeout_s: a plan that does not run by then is undone; hold_s: how long it
+    must hold. mode: shadow plans and reports, and deploys nothing, nor does the guard.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    mode: Literal["act", "shadow"] = "act"
+    allow: Annotated[float, Field(ge=0, le=1)] | None = None
+    price_per_violation_minute: Positive | None = None
+    quantile: float = 0.95
+    max_utilisation: Annotated[float, Field(gt=0, lt=1)] | None = None
+    max_latency_s: Positive | None = None
+    max_lag_s: Positive = 180
+    downtime_s: NotNegative = 30
+    lead_s: NotNegative = 300
+    min_dwell_s: NotNegative = 300
+    max_catch_up_s: Positive = 600
+    max_instances: Annotated[int, Field(ge=1)] = 64
+    max_parallelism: dict[str, Annotated[int, Field(ge=1)]] = {}
+    rescale_cost_instance_hours: NotNegative = 1.0
+    arrival_cv2: Annotated[float, Field(ge=0, le=MOST_CV2)] | None = None
+    deploy_timeout_s: Positive = 300
+    hold_s: NotNegative = 30
+    guard: GuardSection = GuardSection()
+
+    @field_validator("quantile")
+    @classmethod
+    def _is_forecast(cls, quantile: float) -> float:
+        # Between those that backtests calibrate, a quantile would be planned for as it comes.
+        if quantile not in QUANTILES:
+            raise ValueError(f"{quantile} is not calibrated; give one of {', '.join(map(str, QUANTILES))}")
+        return quantile
+
+    @model_validator(mode="after")
+    def _has_one_budget(self) -> "Planning":
+        if self.allow is not None and self.price_per_violation_minute is not None:
+            raise ValueError("allow and price_per_violation_minute are both given; a violation has a share or a price")
+        return self
+
+    @property
+    def allowed_share(self) -> float:
+        """Of the minutes, that may be in violation. A tenth of what the quantile leaves, where no share is given:
+        a peak beyond it lasts for a part of its span alone.
+        """
+        return round((1 - self.quantile) / 10, 9) if self.allow is None else self.allow
+
+    @property
+    def shadow(self) -> bool:
+        return self.mode == "shadow"
+
+    @property
+    def guard_mode(self) -> Literal["act", "advise", "off"]:
+        """In shadow mode the guard only advises."""
+        return "advise" if self.shadow and self.guard.mode == "act" else self.guard.mode

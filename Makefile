@@ -19,7 +19,7 @@ setup: .venv/.ready ## install everything into .venv (uv, locked dependencies, J
 demo: setup ## the main job on a real trace: events to a verified deployment, with its report
 	@.venv/bin/forescale demo
 
-demo-flink: setup ## the same job, deployed to a real Flink cluster on loopback
+demo-flink: setup ## the same job on a real Flink on loopback, predicted against measured; the guard heals a job too small
 	@bash scripts/tools.sh jdk
 	@.venv/bin/forescale demo-flink
 

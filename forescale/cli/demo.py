@@ -32,7 +32,7 @@ def demo(context: typer.Context, as_json: AsJson = False) -> None:
 
 
 def demo_flink(context: typer.Context, as_json: AsJson = False) -> None:
-    """The same job, deployed to a real Flink cluster on loopback; then prediction against measurement."""
+    """The same job, deployed to a real Flink on loopback; prediction against measurement; the guard."""
     from forescale.cli.demo_flink_summary import show_flink
     from forescale.local.demo.flink_run import run_flink_demo
     from forescale.local.demo.home import demo_settings, fresh_home
@@ -46,6 +46,8 @@ def demo_flink(context: typer.Context, as_json: AsJson = False) -> None:
     with ended_by_signals(), fresh_home(settings), say:
         result = run_flink_demo(settings, say)
     show_flink(result, as_json=as_json)
+    if result.healing.watch.failure:
+        raise typer.Exit(1)
 
 
 def up(context: typer.Context, port: Port = 8080, mlflow_port: Port = 5000) -> None:

@@ -1,9 +1,13 @@
-"""What `forescale demo-flink` ends with: the deployed schedule, and prediction against measurement."""
+"""The end of `forescale demo-flink`: the deployed schedule, prediction against measurement, what the guard did."""
 
 from dataclasses import asdict
+from typing import Any
 
 from forescale.cli.output import console, plain, say_json, table
+from forescale.codec import to_json
+from forescale.local.demo.flink_healing import Healing
 from forescale.local.demo.flink_run import FlinkDemoResult
+from forescale.local.demo.guard_watch import WatchedTurn
 
 
 def show_flink(result: FlinkDemoResult, *, as_json: bool) -> None:
@@ -21,6 +25,7 @@ def show_flink(result: FlinkDemoResult, *, as_json: bool) -> None:
                 "measured": [{**asdict(row), "plan": row.plan.brief(), "error": row.error} for row in measured.rows],
                 "median_error": measured.median_error,
                 "bottlenecks_right": measured.bottlenecks_right,
+                "guard": healing_json(result.healing),
                 "report": str(result.report),
             }
         )
@@ -46,4 +51,67 @@ def show_flink(result: FlinkDemoResult, *, as_json: bool) -> None:
         f"median error {measured.median_error:.1%}; bottleneck right in {measured.bottlenecks_right} of "
         f"{len(measured.rows)}"
     )
+    show_healing(result.healing)
     plain(f"report: {result.report}")
+
+
+def healing_json(healing: Healing) -> dict[str, Any]:
+    """failure: why the guard did not heal the job, None where it did. before, after: what was measured when the guard
+    decided and when it judged. turns: of all, with what each said.
+    """
+    watch = healing.watch
+    return {
+        "failure": watch.failure or None,
+        "offered_per_s": healing.offered_per_s,
+        "plan": healing.plan.brief(),
+        "made_too_small": healing.too_small.brief(),
+        "action": None if watch.action is None else to_json(watch.action),
+        "before": None if watch.before is None else _measured_json(watch.before),
+        "after": None if watch.after is None else _measured_json(watch.after),
+        "turns": [{**_measured_json(each), **to_json(each.turn)} for each in watch.turns],
+    }
+
+
+def show_healing(healing: Healing) -> None:
+    watch = healing.watch
+    rows = [
+        (when, _plan(turn), *_measured(turn))
+        for when, turn in (("before", watch.before), ("after", watch.after))
+        if turn is not None
+    ]
+    plain(
+        f"{healing.offered_per_s:g}/s come, and by hand {healing.plan.brief()} was made too small: "
+        f"{healing.too_small.brief()}"
+    )
+    columns = ["", "plan", "taken in", "waiting", "lag", "after the change"]
+    console.print(table("what the guard measured", columns, rows))
+    if watch.before is not None:
+        plain(f"it saw: {'; '.join(watch.before.turn.symptoms) or 'nothing'}")
+    if watch.action is not None:
+        plain(f"it did: {watch.action.action} by step {watch.action.step_id}: {watch.action.why}")
+    if watch.failure:
+        plain(f"the guard did not heal the job: {watch.failure}")
+    elif watch.action is not None:
+        plain(f"it was {watch.action.state}: {watch.action.verdict}")
+
+
+def _plan(watched: WatchedTurn) -> str:
+    return " · ".join(f"{name} {count}" for name, count in watched.turn.plan.items())
+
+
+def _measured(watched: WatchedTurn) -> tuple[str, str, str, str]:
+    return (
+        "unknown" if watched.taken_per_s is None else f"{watched.taken_per_s:.0f}/s",
+        "unknown" if watched.backlog is None else f"{watched.backlog:,.0f}",
+        "unknown" if watched.lag_s is None else f"{watched.lag_s:.0f} s",
+        f"{watched.after_s:.0f} s",
+    )
+
+
+def _measured_json(watched: WatchedTurn) -> dict[str, float | None]:
+    return {
+        "after_s": watched.after_s,
+        "taken_per_s": watched.taken_per_s,
+        "backlog": watched.backlog,
+        "lag_s": watched.lag_s,
+    }

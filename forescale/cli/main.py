@@ -29,7 +29,7 @@ COMMANDS = {
     "reproduce": "Make forecasts again from the commit of the history and the model that their run recorded. Exits with"
     " 1 where\none is not the same, bit for bit.",
     "demo": "The main job on a real trace, with Airflow, Spark, MLflow and the cluster simulator; about two minutes.",
-    "demo-flink": "The same job, deployed to a real Flink cluster on loopback; then prediction against measurement.",
+    "demo-flink": "The same job, deployed to a real Flink on loopback; prediction against measurement; the guard.",
     "up": "Airflow's and MLflow's web pages on loopback with the demo's data, until Ctrl-C.",
     "history": "The arrival history of a topology.",
     "deploy": "Review and deploy.",

@@ -87,13 +87,13 @@ def measure_word_count(
     job, clock = job or WordCount(skew=0.8), RealClock()
     topology, declared = job.topology, job.declared_profiles()
     cluster = FlinkCluster(flink.url, job.name, topology, warm_s=warm_s, clock=clock)
-    first = _plan(job, _CALIBRATED_AT)
+    first = word_count_plan(job, _CALIBRATED_AT)
     moderate_per_s = MODERATE * evaluate(topology, declared, first, {SOURCE: 1.0}).mst_per_s[SOURCE]
     running = job.start(flink, moderate_per_s)
     try:
         bring_to(cluster, first, clock)
         profiles = calibrated(topology, cluster.operator_samples(span_s), declared, warm_s=warm_s / 2).profiles
-        plans = [_plan(job, parallelism) for parallelism in unseen]
+        plans = [word_count_plan(job, parallelism) for parallelism in unseen]
         predicted = [evaluate(topology, profiles, plan, {SOURCE: moderate_per_s}) for plan in plans]
         # Far beyond the largest: only then does backpressure tell who holds the others up.
         running.offer(3 * max(estimate.mst_per_s[SOURCE] for estimate in predicted))
@@ -143,7 +143,7 @@ def _row(
     )
 
 
-def _plan(job: WordCount, parallelism: tuple[int, int, int]) -> PhysicalPlan:
+def word_count_plan(job: WordCount, parallelism: tuple[int, int, int]) -> PhysicalPlan:
     return PhysicalPlan(job.name, dict(zip((SOURCE, SPLIT, COUNT), parallelism, strict=True)))
 
 

@@ -1,5 +1,5 @@
-"""The main job against a real Flink on loopback: the same way of one decision, and then prediction against
-measurement.
+"""The main job against a real Flink on loopback: the same way of one decision, then prediction against measurement,
+then the guard on a job that is too small.
 """
 
 from collections.abc import Callable
@@ -20,6 +20,7 @@ from forescale.local.demo.airflow_run import decide_and_deploy
 from forescale.local.demo.bank_calls import FEED
 from forescale.local.demo.bank_calls import TOPOLOGY as TRUTH
 from forescale.local.demo.demo_data import write_demo_data
+from forescale.local.demo.flink_healing import GUARD, SAMPLE_S, Healing, heal_word_count
 from forescale.local.demo.flink_measurement import FlinkMeasurement, measure_word_count
 from forescale.local.demo.word_count import SOURCE, RunningWordCount, WordCount
 from forescale.local.flink.local_cluster import LocalFlink, local_flink
@@ -39,6 +40,7 @@ class FlinkDemoResult:
     schedule: ScheduleEntry
     steps: tuple[StepEntry, ...]
     measurement: FlinkMeasurement
+    healing: Healing
     report: Path
 
 
@@ -67,9 +69,11 @@ def run_flink_demo(settings: Settings, say: Callable[[str, str], None]) -> Flink
         job.cancel()
         say("measure", "calibrating anew at one parallelism; predicting and measuring others that it never saw")
         measurement = measure_word_count(flink, progress=lambda text: say("measure", text))
+        say("guard", "starting a job whose source tells what waits, to make it too small by hand")
+        healing = heal_word_count(flink, settings, lambda text: say("guard", text))
         steps = tuple(ledger.steps(schedule_id=made.id))
         written = report(settings, made.id)
-    return FlinkDemoResult(made, steps, measurement, written)
+    return FlinkDemoResult(made, steps, measurement, healing, written)
 
 
 def _keep_load_up(job: RunningWordCount, settings: Settings, truth: ArrivalHistory, sentences_a_call: float) -> None:
@@ -92,8 +96,9 @@ def _cover_the_source(home: Path) -> None:
 
 
 def _write_topology_file(flink: LocalFlink, settings: Settings) -> None:
-    """The example's topology file, with where the cluster listens."""
+    """The example's topology file, with where the cluster listens, and a guard that acts."""
     body = yaml.safe_load(FILE.read_text(encoding="utf-8"))
-    body["cluster"]["url"] = flink.url
+    body["cluster"] |= {"url": flink.url, "sample_s": SAMPLE_S}
+    body["planning"]["guard"] = dict(GUARD)
     settings.topologies.mkdir(parents=True, exist_ok=True)
     (settings.topologies / f"{JOB}.yaml").write_text(yaml.safe_dump(body, sort_keys=False), encoding="utf-8")

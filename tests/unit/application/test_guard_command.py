@@ -1,14 +1,12 @@
 """`forescale guard` as a user meets it: turns, what was done, what is barred, and one line for what is wrong."""
 
 import json
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
-import numpy as np
 import pytest
+from guarded_pair import MONDAY, PAIR, begin_pair, write_pair
 
-from forecasting.arrivals.arrival_source import Arrivals, Measures, SourceArrivals
-from forecasting.arrivals.store import write_history
 from forescale.cli.main import main
 from forescale.jobs.deploy import deploy_due
 from forescale.jobs.guard import guarded_topologies
@@ -20,35 +18,14 @@ from planner.guard.actions import Action, ActionKind
 from planner.guard.diagnoses import Diagnosis, DiagnosisKind
 from planner.guard.judgement import Verdict, VerdictKind
 
-MONDAY = datetime(2026, 3, 2, tzinfo=UTC)
-TOPOLOGY = """
-topology: pair
-operators:
-  read: {service_s: 0.0001}
-  work: {service_s: 0.1}
-streams:
-  - {from: read, to: work}
-planning: {mode: MODE, downtime_s: 30, hold_s: 10, guard: {mode: GUARD}}
-cluster: {kind: simulator, truth: history, slots: 32, downtime_s: 30, parallelism: {read: 1, work: 2}}
-"""
-
-
-def write(folder: Path, guard: str = "act", mode: str = "act") -> None:
-    (folder / "pair.yaml").write_text(TOPOLOGY.replace("GUARD", guard).replace("MODE", mode))
-
 
 @pytest.fixture
 def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
     for name, value in (("HOME", tmp_path / "home"), ("TOPOLOGIES", tmp_path), ("CLOCK", "trace")):
         monkeypatch.setenv(f"FORESCALE_{name}", str(value))
     monkeypatch.chdir(tmp_path)
-    write(tmp_path)
     made = Settings()
-    # 30/s come, of which two instances manage 20/s.
-    source = SourceArrivals(np.full(120, 1800, dtype=np.int64), np.array([[0, 2**62]]))
-    arrivals = Arrivals(MONDAY, MONDAY + timedelta(hours=2), 60, Measures.OFFERED, {"read": source})
-    write_history(arrivals, made.history_dir, "pair", arrivals.start, arrivals.end)
-    TraceClock(made.clock_file).start_at(MONDAY)
+    begin_pair(made)
     return made
 
 
@@ -93,7 +70,7 @@ def test_guard__in_shadow_mode_or_when_it_is_to_advise_deploys_nothing(
     settings: Settings, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for guard, mode in (("advise", "act"), ("act", "shadow")):
-        write(settings.topologies, guard, mode)
+        write_pair(settings.topologies, guard, mode)
         said = turns(settings, capsys, 5)
     assert "30/s come: work 2 →" in said
     (advice,) = ledger_of(settings).guard.actions("pair")
@@ -148,12 +125,12 @@ def test_errors__are_one_line_with_the_remedy(settings: Settings, capsys: pytest
     assert (code, err.count("\n")) == (1, 1)
     assert "diagnosis 'bad-mood' is unknown; give one of under-provisioned, over-provisioned" in err
     assert run(capsys, "pair", "--once", "--watch")[0] == 2
-    write(settings.topologies, "off")
+    write_pair(settings.topologies, "off")
     code, out, err = run(capsys, "pair", "--json")
     assert (code, json.loads(out)["error"]) == (1, err.removeprefix("forescale: ").strip())
     assert "the guard of topology 'pair' is off; set planning.guard.mode: advise or act" in err
     (settings.topologies / "pair.yaml").write_text(
-        TOPOLOGY.replace("{mode: GUARD}", "{window_s: 600}").replace("MODE", "act")
+        PAIR.replace("{mode: GUARD}", "{window_s: 600}").replace("MODE", "act")
     )
     assert "settle_s 300 < window_s 600" in run(capsys, "pair")[2]
 
@@ -161,7 +138,7 @@ def test_errors__are_one_line_with_the_remedy(settings: Settings, capsys: pytest
 def test_topologies__whose_guard_is_off_are_left_out(settings: Settings) -> None:
     names = ["pair", "unknown"]
     assert guarded_topologies(settings, names) == names
-    write(settings.topologies, "off")
+    write_pair(settings.topologies, "off")
     assert guarded_topologies(settings, names) == ["unknown"]
 
 
@@ -170,5 +147,5 @@ def test_what_the_guard_had_begun__is_held_once_the_topology_is_in_shadow_mode(s
     action = Action(Diagnosis(DiagnosisKind.UNDER_PROVISIONED, "work", "full"), ActionKind.SCALE_UP, {}, "full")
     plans = [PhysicalPlan("pair", {"read": 1, "work": count}) for count in (5, 2)]
     begun = ledger_of(settings).guard.begin(action, *plans, at=MONDAY, expires_at=MONDAY + timedelta(minutes=5))
-    write(settings.topologies, "act", "shadow")
+    write_pair(settings.topologies, "act", "shadow")
     assert set(deploy_due(settings, "pair").held) == {begun.step_id}

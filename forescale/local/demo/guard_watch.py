@@ -1,0 +1,131 @@
+"""The guard's own turns, one after the other, from a job that is too small to the verdict on what the guard did."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from forescale.jobs.guard import Guarding, guard
+from forescale.settings import Settings
+from forescale.wiring.parts import clock_of, ledger_of, topology_config
+from modeling.inputs.topology import Topology
+from planner.errors import ClusterError
+from planner.guard.look import Look
+from planner.guard.window import Window
+from planner.ledger.entries import GuardAction
+from planner.ledger.guard_state import GuardState
+
+ACTS_WITHIN_S = 150.0
+"""On Flink, with the demo's windows, a turn acts after about a minute; a machine that is late takes longer."""
+
+JUDGED_WITHIN_S = 180.0
+"""From the action on: about a minute again, and its deployment."""
+
+
+@dataclass(frozen=True)
+class WatchedTurn:
+    """One turn and what it measured. after_s: seconds from the beginning of the watch to the end of the turn.
+
+    taken_per_s: what all sources took in, None where nothing was measured; backlog: tuples that wait, lag_s: for how
+    long the oldest has, None where that is not known.
+    """
+
+    after_s: float
+    taken_per_s: float | None
+    backlog: float | None
+    lag_s: float | None
+    turn: Guarding
+
+
+@dataclass(frozen=True)
+class Watch:
+    """turns: in their order. failure: why the job is not healed, empty where it is."""
+
+    turns: tuple[WatchedTurn, ...]
+    failure: str
+
+    @property
+    def action(self) -> GuardAction | None:
+        """The newest one, as it stands at the end."""
+        return _newest_action(self.turns)
+
+    @property
+    def before(self) -> WatchedTurn | None:
+        """The turn that decided on the action; the last one where none did."""
+        deciding = [each for each in self.turns if each.turn.action is not None] or self.turns
+        return deciding[-1] if deciding else None
+
+    @property
+    def after(self) -> WatchedTurn | None:
+        """The last turn since then, which judged the action if any did; None without one."""
+        return None if not self.turns or self.turns[-1] is self.before else self.turns[-1]
+
+
+def watch_guard(
+    settings: Settings,
+    topology: str,
+    *,
+    acts_within_s: float = ACTS_WITHIN_S,
+    judged_within_s: float = JUDGED_WITHIN_S,
+    pause_s: float = 1.0,
+    progress: Callable[[str], None] = lambda text: None,
+) -> Watch:
+    """Turns as `forescale guard --watch` makes them, until an action has its verdict or the time is over.
+
+    pause_s: between two turns. progress is told of each. A turn in which the cluster does not answer is told, and the
+    next one goes on. Raises PlanError where the guard is off.
+    """
+    declared, clock = topology_config(topology, settings).as_topology(), clock_of(settings)
+    begun = clock.now()
+    deadline = begun + timedelta(seconds=acts_within_s)
+    turns: list[WatchedTurn] = []
+    why = "no turn was made"
+    while clock.now() < deadline:
+        asked = clock.now()
+        try:
+            turn = guard(settings, topology)
+        except ClusterError as error:
+            why = str(error)
+            progress(why)
+        else:
+            why = turn.why
+            ended = clock.now()
+            looks = [look for look in ledger_of(settings).guard.looks(declared.name) if look.at >= asked]
+            after_s = (ended - begun).total_seconds()
+            turns.append(_watched(declared, turn, looks[-1] if looks else None, after_s))
+            progress(_told(turn))
+            action = _newest_action(turns)
+            if action is not None and action.state is not GuardState.OPEN:
+                break
+            if turn.action is not None:
+                deadline = ended + timedelta(seconds=judged_within_s)
+        clock.wait(pause_s)
+    return Watch(tuple(turns), _failure(_newest_action(turns), why, acts_within_s, judged_within_s))
+
+
+def _newest_action(turns: Sequence[WatchedTurn]) -> GuardAction | None:
+    actions = (each.turn.action or each.turn.judged for each in reversed(turns))
+    return next((action for action in actions if action is not None), None)
+
+
+def _failure(action: GuardAction | None, why: str, acts_within_s: float, judged_within_s: float) -> str:
+    """why: what the last turn said."""
+    if action is None:
+        return f"the guard did not act within {acts_within_s:g} s; its last turn said: {why}"
+    if action.state is GuardState.OPEN:
+        return f"{action.action} was not judged within {judged_within_s:g} s; the guard's last turn said: {why}"
+    return "" if action.state is GuardState.EFFECTIVE else f"{action.action} was {action.state}: {action.verdict}"
+
+
+def _watched(topology: Topology, turn: Guarding, look: Look | None, after_s: float) -> WatchedTurn:
+    if look is None:
+        return WatchedTurn(after_s, None, None, None, turn)
+    taken_per_s = sum(Window(topology, (look,)).taken_per_s.values())
+    backlog = sum(look.waiting.backlog.values()) if look.waiting.backlog else None
+    return WatchedTurn(after_s, taken_per_s, backlog, look.waiting.lag_s, turn)
+
+
+def _told(turn: Guarding) -> str:
+    counts = " · ".join(f"{name} {count}" for name, count in turn.plan.items())
+    if turn.judged is not None:
+        return f"{counts}; {turn.judged.action} was {turn.judged.state}: {turn.judged.verdict}"
+    return f"{counts}; {turn.why}"

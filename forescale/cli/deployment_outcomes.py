@@ -19,7 +19,7 @@ _COLUMNS = (
 
 def outcome_table(topology: str, outcomes: Sequence[tuple[StepEntry, Outcome]]) -> Table:
     """A row per deployment; a dash where nothing was told."""
-    numbers = [f"{what}, {how}" for what, how, _ in _COLUMNS]
+    numbers = [what if how == "measured" else how for what, how, _ in _COLUMNS]
     rows = [
         (
             step.id,

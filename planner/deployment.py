@@ -3,11 +3,12 @@
 Safe to run again after a kill at any point: the ledger says how far it came, and the cluster what runs.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from planner.catch_up import CatchUpWatch
 from planner.clock import Clock
-from planner.clusters.cluster import Accepted, Cluster, Failed, Pending, Refusal, Verified
+from planner.clusters.cluster import Accepted, Backlogs, Cluster, Failed, Pending, Refusal, Verified
 from planner.errors import LedgerError, PlanError
 from planner.ledger.entries import Outcome, StepEntry
 from planner.ledger.ledger import Ledger
@@ -19,11 +20,15 @@ NEVER_ASKED = "cut short before the cluster took it"
 
 @dataclass(frozen=True)
 class Patience:
-    """How long a rescale may take before it is undone, how often to look, and how long it must hold, in seconds."""
+    """How long a rescale may take before it is undone, how often to look, and how long it must hold, in seconds.
+
+    catch_up_s: how long its backlog is watched, from when it runs, where the cluster tells of it; 0: not at all.
+    """
 
     timeout_s: float = 300.0
     poll_s: float = 5.0
     hold_s: float = 30.0
+    catch_up_s: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -40,21 +45,31 @@ class Deployment:
 
 
 def deploy_step(
-    step_id: str, ledger: Ledger, cluster: Cluster, clock: Clock, *, by: str, patience: Patience = Patience()
+    step_id: str,
+    ledger: Ledger,
+    cluster: Cluster,
+    clock: Clock,
+    *,
+    by: str,
+    patience: Patience = Patience(),
+    backlogs: Backlogs | None = None,
 ) -> Deployment:
     """Deploy a step that is approved and due, and record what became of it.
 
-    A step that is called off, too late or done already changes nothing. Raises PlanError for a step that is not
-    approved, not yet due or of a shadow schedule, LedgerError for an unknown one, and ClusterError while the cluster
-    cannot be reached: the step then stays as it is, and the same call takes it up again.
+    A step that is called off, too late or done already changes nothing. backlogs: of whoever knows them, of the cluster
+    where left out; the catch-up is watched once the step is verified, and stays unknown where that is cut short.
+    Raises PlanError for a step that is not approved, not yet due or of a shadow schedule, LedgerError for an unknown
+    one, and ClusterError while the cluster cannot be reached: the step then stays as it is, and the same call takes it
+    up again.
     """
     step = ledger.step(step_id)
     refuse_shadow(step)
+    again = step.state is StepState.DEPLOYING
     if step.state in WAITING:
         refused = _admitted(step, ledger, clock.now(), by)
         if refused is not None:
             return refused
-    elif step.state is StepState.DEPLOYING:
+    elif again:
         now = clock.now()
         if now > step.expires_at and cluster.state().plan.same_parallelism(step.replaces):
             late = f"{NEVER_ASKED}, and its time has gone by at {step.expires_at}; nothing changed"
@@ -67,12 +82,16 @@ def deploy_step(
         return _ended(
             step, StepState.ROLLED_BACK, f"refused, nothing changed: {answer.reason}", ledger, clock.now(), by
         )
-    result = _awaited(cluster, clock, answer, patience)
+    watch = CatchUpWatch(cluster, backlogs or cluster.backlogs) if patience.catch_up_s > 0 else None
+    result = _awaited(cluster, clock, answer, patience, watch)
     if isinstance(result, Verified):
-        _record(step, result, ledger)
+        _record(step, _measured(answer, result, asked_once=not again), result, ledger)
         downtime = "" if result.downtime_s is None else f" after {result.downtime_s:.2g} s of downtime"
         detail = f"{step.plan.brief()} runs since {result.running_since:%Y-%m-%d %H:%M:%S} UTC{downtime}"
-        return _ended(step, StepState.VERIFIED, detail, ledger, clock.now(), by)
+        ended = _ended(step, StepState.VERIFIED, detail, ledger, clock.now(), by)
+        if watch is not None:
+            _record_catch_up(step, watch, result.running_since, ledger, clock, patience)
+        return ended
     undone = _undone(cluster, clock, answer, patience)
     return _ended(step, StepState.ROLLED_BACK, f"{result.reason}; {undone}", ledger, clock.now(), by)
 
@@ -103,7 +122,9 @@ def _admitted(step: StepEntry, ledger: Ledger, now: datetime, by: str) -> Deploy
     return None
 
 
-def _awaited(cluster: Cluster, clock: Clock, accepted: Accepted, patience: Patience) -> Verified | Failed:
+def _awaited(
+    cluster: Cluster, clock: Clock, accepted: Accepted, patience: Patience, watch: CatchUpWatch | None = None
+) -> Verified | Failed:
     """Until the plan runs and has held, or has failed, or patience is at its end."""
     deadline = clock.now() + timedelta(seconds=patience.timeout_s)
     while True:
@@ -111,7 +132,7 @@ def _awaited(cluster: Cluster, clock: Clock, accepted: Accepted, patience: Patie
         if isinstance(result, Failed):
             return result
         if isinstance(result, Verified):
-            clock.wait(patience.hold_s)
+            _hold(clock, patience, watch, result.running_since)
             still = cluster.progress(accepted)
             if isinstance(still, Verified) and still.running_since == result.running_since:
                 return result
@@ -122,6 +143,16 @@ def _awaited(cluster: Cluster, clock: Clock, accepted: Accepted, patience: Patie
             reason = result.reason if isinstance(result, Pending) else "it does not hold"
             return Failed(f"not in place {patience.timeout_s:.0f} s after it was accepted: {reason}")
         clock.wait(patience.poll_s)
+
+
+def _hold(clock: Clock, patience: Patience, watch: CatchUpWatch | None, since: datetime) -> None:
+    end = clock.now() + timedelta(seconds=patience.hold_s)
+    while (left_s := (end - clock.now()).total_seconds()) > 0:
+        if watch is None or watch.caught_up:
+            clock.wait(left_s)
+        else:
+            watch.look(since)
+            clock.wait(min(left_s, patience.poll_s))
 
 
 def _undone(cluster: Cluster, clock: Clock, accepted: Accepted, patience: Patience) -> str:
@@ -147,7 +178,28 @@ def _ended(step: StepEntry, state: StepState, detail: str, ledger: Ledger, now: 
     return Deployment(step.id, state, detail)
 
 
-def _record(step: StepEntry, verified: Verified, ledger: Ledger) -> None:
+def _measured(accepted: Accepted, verified: Verified, *, asked_once: bool) -> dict[str, float]:
+    """What the cluster tells of a change. Nothing where the plan ran already.
+
+    lead_s: from asking until the job stopped for the change: the old plan ran on while instances were got. Not known of
+    a deployment that was taken up again: when it was asked for at first is not.
+    """
+    before, after = accepted.replaced.parallelism, accepted.plan.parallelism
+    if accepted.replaced.same_parallelism(accepted.plan):
+        return {}
+    added = sum(max(0, count - before.get(name, 0)) for name, count in after.items())
+    measured = {"instances_added": float(added)}
+    if verified.state_gib is not None:
+        measured["state_gib"] = verified.state_gib
+    if verified.downtime_s is not None:
+        measured["downtime_s"] = verified.downtime_s
+        whole_s = (verified.running_since - accepted.at).total_seconds()
+        if added and asked_once:
+            measured["lead_s"] = max(0.0, whole_s - verified.downtime_s)
+    return measured
+
+
+def _record(step: StepEntry, measured: dict[str, float], verified: Verified, ledger: Ledger) -> None:
     """What was measured, beside what the schedule had said of it; a person's own plan was never predicted."""
     predicted = {}
     if step.schedule_id is not None:
@@ -157,7 +209,6 @@ def _record(step: StepEntry, verified: Verified, ledger: Ledger) -> None:
             "catch_up_s": scheduled.catch_up_s,
             "utilisation": scheduled.utilisation,
         }
-    measured = {} if verified.downtime_s is None else {"downtime_s": verified.downtime_s}
     ledger.record_outcome(
         Outcome(
             step.id,
@@ -167,3 +218,16 @@ def _record(step: StepEntry, verified: Verified, ledger: Ledger) -> None:
             measured=measured,
         )
     )
+
+
+def _record_catch_up(
+    step: StepEntry, watch: CatchUpWatch, since: datetime, ledger: Ledger, clock: Clock, patience: Patience
+) -> None:
+    """Look on until it has caught up, nothing tells of it, or patience is at its end; beside what is recorded."""
+    end = clock.now() + timedelta(seconds=max(0.0, patience.catch_up_s - patience.hold_s))
+    while not watch.caught_up and not watch.hopeless and clock.now() < end:
+        clock.wait(patience.poll_s)
+        watch.look(since)
+    known = ledger.outcome(step.id)
+    if known is not None and (caught_up := watch.measured()):
+        ledger.record_outcome(replace(known, measured={**known.measured, **caught_up}))

@@ -4,14 +4,14 @@ Safe to run again after a kill at any point, and in several processes at once: a
 before the cluster is asked, and the next turn takes up what is open.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Topology
 from planner.clock import Clock
-from planner.clusters.cluster import Cluster, ClusterState, SourceBacklog, Status
+from planner.clusters.cluster import Backlogs, Cluster, ClusterState, Status
 from planner.clusters.waiting import waiting
 from planner.deployment import NEVER_ASKED, Patience, deploy_step
 from planner.guard.actions import Action, ActionKind, Schedule
@@ -32,9 +32,6 @@ ADVISED_AGAIN = timedelta(hours=1)
 
 _NEWEST = 10
 """Schedules among which the one in force is looked for: those of shadow mode do not count."""
-
-
-Backlogs = Callable[[], Mapping[str, SourceBacklog]]
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,11 @@ from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Grouping, Operator, Stream, Topology
 from planner.clock import TraceClock
+from planner.clusters.cluster import Backlogs
 from planner.clusters.simulator import SimulatedCluster
 from planner.deployment import Patience
 from planner.guard.terms import GuardTerms
-from planner.guarding import Backlogs, Guarded, GuardTurn, guard_turn
+from planner.guarding import Guarded, GuardTurn, guard_turn
 from planner.ledger.ledger import Ledger
 from planner.limits import Limits
 

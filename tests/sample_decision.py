@@ -280,7 +280,7 @@ def outcome() -> DecisionOutcome:
         lag=LagRecord(NOW, 60, lag_s),
         steps={
             0: Outcome("0", NOW + timedelta(minutes=11), 24.0),
-            1: Outcome("1", NOW + timedelta(hours=9, minutes=20), 71.0),
-            2: Outcome("2", NOW + timedelta(hours=10, minutes=31), 25.0),
+            1: Outcome("1", NOW + timedelta(hours=9, minutes=20), 71.0, measured={"catch_up_at_least_s": 600.0}),
+            2: Outcome("2", NOW + timedelta(hours=10, minutes=31), 25.0, measured={"catch_up_s": 95.0}),
         },
     )

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from forescale.cli.deployment_outcomes import outcome_json, outcome_table
 from forescale.cli.installation import settings_of
 from forescale.cli.output import AsJson, console, plain, say_json, table
 from forescale.files.file_error import FileError
@@ -103,6 +104,41 @@ def list_steps(context: typer.Context, topology: Topology, as_json: AsJson = Fal
         return
     rows = [(s.id, f"{s.deploy_at:%Y-%m-%d %H:%M}", s.state, s.plan.brief(), s.reason) for s in steps]
     console.print(table(f"steps of {topology}", ["step", "deploy at (UTC)", "state", "plan", "why"], rows))
+
+
+@app.command()
+def outcomes(
+    context: typer.Context,
+    topology: Topology,
+    last: Annotated[int, typer.Option(min=1, max=1000, help="So many deployments.")] = 20,
+    as_json: AsJson = False,
+) -> None:
+    """What was measured of past deployments, beside what was predicted, and what planning learns of it."""
+    from forescale.jobs.learned_rescale import learned_planning
+
+    settings = settings_of(context)
+    config, ledger = topology_config(topology, settings), ledger_of(settings)
+    known = ledger.outcomes(config.topology, limit=last)
+    learned = learned_planning(ledger, config)
+    if as_json:
+        say_json(
+            {
+                "topology": config.topology,
+                "outcomes": [outcome_json(step, outcome) for step, outcome in known],
+                "learned": {
+                    "downtime_s": learned.planning.downtime_s,
+                    "lead_s": learned.planning.lead_s,
+                    "notes": dict(learned.notes),
+                },
+            }
+        )
+        return
+    if known:
+        console.print(outcome_table(config.topology, known))
+    else:
+        plain(f"no deployment of {config.topology} has an outcome so far")
+    for what, note in learned.notes.items():
+        plain(f"{what} to plan with: {note}")
 
 
 def _reviewed(settings: Settings, schedule: str, *, approve: bool, why: str, as_json: bool) -> None:

@@ -9,6 +9,7 @@ from forecasting.errors import TrackingError
 from forescale.codec import Moment
 from forescale.files.topology import TopologyConfig
 from forescale.settings import Settings
+from forescale.wiring.backlogs import backlogs
 from forescale.wiring.parts import clock_of, cluster_of, ledger_of, topology_config, tracker_of
 from modeling.inputs.physical_plan import PhysicalPlan
 from planner.deployment import Deployment, Patience, deploy_step
@@ -95,8 +96,17 @@ def deploy(settings: Settings, step_id: str) -> Deployment:
     if why := _held(config, step):
         raise PlanError(why)
     cluster = cluster_of(config, settings, clock)
-    patience = Patience(config.planning.deploy_timeout_s, hold_s=config.planning.hold_s)
-    deployment = deploy_step(step_id, ledger, cluster, clock, by="deploy", patience=patience)
+    planning = config.planning
+    patience = Patience(planning.deploy_timeout_s, hold_s=planning.hold_s, catch_up_s=planning.max_catch_up_s)
+    deployment = deploy_step(
+        step_id,
+        ledger,
+        cluster,
+        clock,
+        by="deploy",
+        patience=patience,
+        backlogs=lambda: backlogs(config, cluster),
+    )
     _track(settings, ledger, step, f"{deployment.state}: {deployment.detail}")
     if deployment.undone:
         raise DeploymentFailed(f"step {step_id} ({step.plan.brief()}): {deployment.detail}")

@@ -15,6 +15,7 @@ from forescale.files.file_error import FileError
 from forescale.files.topology import TopologyConfig
 from forescale.jobs.calibrate import PlanningProfiles, planning_profiles
 from forescale.jobs.joint_forecasts import joint_forecasts
+from forescale.jobs.learned_rescale import learned_planning
 from forescale.jobs.measured_arrivals import MeasuredArrivals, measured_arrivals
 from forescale.jobs.observe import record_observation
 from forescale.jobs.report import write_schedule_report
@@ -104,7 +105,7 @@ def plan(settings: Settings, topology: str) -> PlannedSchedule:
     }
     earlier = _made_before(config.topology, derived_from, ledger)
     if earlier is None:
-        made = _planned_schedule(settings, config, cluster, forecasts, start, now)
+        made = _planned_schedule(settings, config, ledger, cluster, forecasts, start, now)
         schedule = replace(made, derived_from={**derived_from, **made.derived_from})
         ids = [entry.id for entry in entries.values()]
         earlier = ledger.schedule(ledger.record_schedule(schedule, forecasts=ids, shadow=shadow))
@@ -118,13 +119,15 @@ def plan(settings: Settings, topology: str) -> PlannedSchedule:
 def _planned_schedule(
     settings: Settings,
     config: TopologyConfig,
+    ledger: Ledger,
     cluster: Cluster,
     forecasts: Mapping[str, Forecast],
     start: _Start,
     now: datetime,
 ) -> ScalingSchedule:
     """It is derived from its notes alone. Raises PlanError where the forecasts are over."""
-    planning, topology = config.planning, config.as_topology()
+    learned, topology = learned_planning(ledger, config), config.as_topology()
+    planning = learned.planning
     calibration = planning_profiles(settings, config, cluster, now)
     arrivals = measured_arrivals(settings, config.topology, forecasts, planning.arrival_cv2)
     joined = joint_forecasts(settings, config, forecasts)
@@ -150,7 +153,9 @@ def _planned_schedule(
     if planned is None:
         end = max(each.end for each in forecasts.values())
         raise PlanError(f"it is {now}, and the forecast ended at {end}; forecast anew and hold the plan till then")
-    notes = _notes(calibration, arrivals) | ({"sources": joined.note} if joined.note else {})
+    notes = {**_notes(calibration, arrivals), **learned.notes}
+    if joined.note:
+        notes["sources"] = joined.note
     return make_schedule(planned, planner.cheapest, start.plan, quantile=planning.quantile, derived_from=notes)
 
 

@@ -6,6 +6,8 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
+import numpy as np
+
 from forecasting.arrivals.history import ArrivalHistory
 from forecasting.arrivals.store import read_history
 from forecasting.errors import TrackingError
@@ -24,6 +26,7 @@ from modeling.evaluate import evaluate
 from modeling.inputs.physical_plan import PhysicalPlan
 from planner.errors import PlanError
 from planner.horizon.outlook import outlook
+from planner.lag_record import LagRecord
 from planner.ledger.entries import ScheduleEntry, ShadowDay
 from planner.ledger.ledger import Ledger
 from planner.scaling_schedule import ScalingSchedule
@@ -129,31 +132,42 @@ def _run_links(settings: Settings, forecasts: Mapping[str, Forecast]) -> dict[st
 
 
 def _outcome(config: TopologyConfig, settings: Settings, ledger: Ledger, made: ScheduleEntry) -> DecisionOutcome | None:
-    """What came after the decision, as far as it is known; None while nothing is."""
+    """What came after the decision, as far as it is known; None while nothing is. Only the simulator keeps a record of
+    its lag; of another cluster something is known once a step has been deployed.
+    """
     schedule, clock = made.schedule, clock_of(settings)
-    end = min(schedule.end, clock.now())
+    start, end = schedule.made_at, min(schedule.end, clock.now())
     # What ran was not of a shadow's making: `forescale shadow` holds the two side by side.
-    if made.shadow or not isinstance(config.cluster, SimulatorEntry) or end <= schedule.made_at:
+    if made.shadow or end <= start:
         return None
-    record = simulator_of(config, config.cluster, settings, clock).record(schedule.made_at, end)
-    if not record.minute.size:
+    steps = {
+        step.position - 1: known
+        for step in ledger.steps(schedule_id=made.id)
+        if (known := ledger.outcome(step.id)) is not None
+    }
+    if isinstance(config.cluster, SimulatorEntry):
+        record = simulator_of(config, config.cluster, settings, clock).record(start, end)
+        if not record.minute.size:
+            return None
+        lag, folder = record.lag, Path(below(settings.home, config.cluster.truth))
+    elif steps:
+        minutes = int((end - start).total_seconds() // 60)
+        lag, folder = LagRecord(start, 60, np.full(minutes, np.nan)), settings.history_dir
+    else:
         return None
-    truth = read_history(Path(below(settings.home, config.cluster.truth)), config.topology)
-    steps = ledger.steps(schedule_id=made.id)
-    return DecisionOutcome(
-        arrivals=ArrivalHistory(
-            config.topology, {name: series.between(schedule.made_at, end) for name, series in truth.series.items()}
-        ),
-        lag=record.lag,
-        steps={step.position - 1: known for step in steps if (known := ledger.outcome(step.id)) is not None},
-    )
+    arrived = {
+        name: series.between(start, end)
+        for name, series in read_history(folder, config.topology).series.items()
+        if min(end, series.end) - max(start, series.start) >= timedelta(seconds=2 * series.window_s)
+    }
+    return DecisionOutcome(ArrivalHistory(config.topology, arrived), lag, steps) if arrived else None
 
 
 def _record_violations(ledger: Ledger, made: ScheduleEntry, outcome: DecisionOutcome, max_lag_s: float) -> None:
     """In the ledger, the minutes in which the target was missed while each step's plan ran."""
     for step in ledger.steps(schedule_id=made.id):
         known = ledger.outcome(step.id)
-        if known is None or known.verified_at is None:
+        if known is None or known.verified_at is None or outcome.lag.largest_s is None:
             continue
         missed = outcome.lag.between(step.deploy_at, step.expires_at).violation_minutes(max_lag_s)
         ledger.record_outcome(replace(known, violation_minutes=int(missed)))

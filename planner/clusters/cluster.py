@@ -1,6 +1,6 @@
 """The role of a cluster: tell what runs, measure it, change the plan compare-and-set, verify, and undo."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -43,6 +43,10 @@ class SourceBacklog:
     unmeasured: str = ""
 
 
+Backlogs = Callable[[], Mapping[str, SourceBacklog]]
+"""Of every source, as of when it is called; may take some seconds."""
+
+
 @dataclass(frozen=True)
 class Accepted:
     """The cluster took the plan. Accepted is not done: ask `progress`."""
@@ -62,11 +66,15 @@ class Refusal:
 
 @dataclass(frozen=True)
 class Verified:
-    """The plan runs: parallelism as asked, all instances running, since a moment after the change."""
+    """The plan runs: parallelism as asked, all instances running, since a moment after the change.
+
+    downtime_s, state_gib: of the change and of the job's keyed state, None where the cluster does not tell.
+    """
 
     plan: PhysicalPlan
     running_since: datetime
     downtime_s: float | None
+    state_gib: float | None = None
 
 
 @dataclass(frozen=True)

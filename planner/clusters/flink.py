@@ -110,7 +110,7 @@ class FlinkCluster:
                     before.counters,
                     reading.counters,
                     began_s=before.at_s,
-                    state_gib=self._state_gib(),
+                    state_gib=self._state_gib(*self._found()),
                 )
             elif moved_s < 0:
                 raise ClusterError(f"{self._where} was restarted while it was measured; measure again")
@@ -163,7 +163,13 @@ class FlinkCluster:
             tasks = [f"{n}: {_counted(v.tasks)}" for n, v in seen.vertices.items() if not v.runs]
             return Pending(f"{self._where} is {job.state}; {'; '.join(tasks)}")
         since = self._running_since(job)
-        return Verified(accepted.plan, since, self._downtime_s(accepted, job, since))
+        state_gib = self._state_gib(job, seen.vertices)
+        return Verified(
+            accepted.plan,
+            since,
+            self._downtime_s(accepted, job, since),
+            sum(state_gib.values()) if state_gib else None,
+        )
 
     def undo(self, accepted: Accepted) -> Accepted | Refusal:
         seen = self._look()
@@ -277,9 +283,8 @@ class FlinkCluster:
             f"{self._where} has not run for {self._warm_s:g} s after {waited_s:g} s of waiting; see what restarts it"
         )
 
-    def _state_gib(self) -> Mapping[str, float]:
+    def _state_gib(self, job: Job, vertices: Mapping[str, Vertex]) -> Mapping[str, float]:
         """Per operator in the last completed checkpoint; empty where nothing tells."""
-        job, vertices = self._found()
         written = self._rest.state_bytes(job.jid)
         return {name: written[vertex.id] / 2**30 for name, vertex in vertices.items() if vertex.id in written}
 

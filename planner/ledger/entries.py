@@ -94,7 +94,11 @@ class StepEvent:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a step: what the model had said, and what was measured, by the same names."""
+    """What became of a step: what the model had said, and what was measured, by the same names.
+
+    downtime_s, catch_up_s, lead_s: seconds; catch_up_at_least_s in place of catch_up_s where it was not over at the
+    last look. instances_added; state_gib: keyed state of the job. A name that is missing was not told.
+    """
 
     step_id: str
     verified_at: datetime | None

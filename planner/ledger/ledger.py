@@ -283,6 +283,20 @@ class Ledger:
             row = session.get(OutcomeTable, step_id)
             return None if row is None else outcome(row)
 
+    def outcomes(
+        self, topology: str, *, states: Collection[StepState] = tuple(StepState), limit: int = 20
+    ) -> list[tuple[StepEntry, Outcome]]:
+        """What became of the topology's steps in these states, what ended last first."""
+        newest = (
+            select(StepTable, OutcomeTable)
+            .join(OutcomeTable, OutcomeTable.step_id == StepTable.id)
+            .where(StepTable.topology == topology, StepTable.state.in_([state.value for state in states]))
+            .order_by(StepTable.updated_at.desc(), StepTable.id)
+            .limit(limit)
+        )
+        with self._database.session() as session:
+            return [(step_entry(step), outcome(known)) for step, known in session.execute(newest)]
+
 
 def _schedule_row_of(session: Session, schedule_id: str) -> ScheduleTable:
     row = session.get(ScheduleTable, schedule_id)

@@ -330,6 +330,21 @@ class LedgerContract:
         with pytest.raises(LedgerError, match="no step nowhere-1"):
             ledger.record_outcome(Outcome("nowhere-1", None, None))
 
+    def test_outcomes__are_of_one_topology_in_the_states_asked_for_what_ended_last_first(self, ledger: Ledger) -> None:
+        own = ledger.record_schedule(schedule_of(3, 4, 5))
+        other = ledger.record_schedule(schedule_of(3, topology="mails"))
+        for step_id, minute in ((f"{own}-1", 61), (f"{own}-2", 121), (f"{other}-1", 62)):
+            for before, following in pairwise((PROPOSED, APPROVED, DUE, DEPLOYING, StepState.VERIFIED)):
+                ledger.transition(step_id, expected=before, to=following, at=after(minute), by="anna", why="")
+            ledger.record_outcome(Outcome(step_id, after(minute), 24.0, {}, {"downtime_s": 24.0, "lead_s": 3.0}))
+        brought_to(ledger, f"{own}-3", DEPLOYING)
+        ledger.record_outcome(Outcome(f"{own}-3", None, None))
+        verified = ledger.outcomes("calls", states=(StepState.VERIFIED,))
+        assert [(step.id, known.measured["lead_s"]) for step, known in verified] == [(f"{own}-2", 3), (f"{own}-1", 3)]
+        assert len(ledger.outcomes("calls")) == 3
+        assert [step.id for step, _ in ledger.outcomes("calls", states=(StepState.VERIFIED,), limit=1)] == [f"{own}-2"]
+        assert ledger.outcomes("elsewhere") == []
+
     def test_guard__bars_a_pair_that_keeps_failing_until_it_is_lifted(self, ledger: Ledger) -> None:
         def fail(minute: float, topology: str = "calls") -> BarredPair | None:
             plan, before = (PhysicalPlan(topology, {"work": count}) for count in (5, 2))

@@ -54,7 +54,8 @@ def _peak(decision: Decision, forecast: Forecast, series: ArrivalSeries) -> str:
 def outcome_table(decision: Decision, outcome: DecisionOutcome) -> Table | None:
     """Per step: expected against measured."""
     rows = [_row(decision, index, step, outcome.steps.get(index)) for index, step in enumerate(decision.schedule.steps)]
-    columns = (*texts("Step", "In place (UTC)", "Expected by (UTC)"), *numbers("Downtime", "Expected downtime"))
+    times = texts("Step", "In place (UTC)", "Expected by (UTC)")
+    columns = (*times, *numbers("Downtime", "Expected downtime", "Catch-up", "Expected catch-up"))
     return Table(columns, tuple(rows)) if rows else None
 
 
@@ -66,4 +67,14 @@ def _row(decision: Decision, index: int, step: ScheduledStep, came: Outcome | No
         Cell(day_moment(step.in_place_at)),
         Cell(duration(came.downtime_s) if came and came.downtime_s is not None else "not measured"),
         Cell(duration(step.downtime_s)),
+        Cell(_catch_up(came)),
+        Cell(duration(step.catch_up_s)),
     )
+
+
+def _catch_up(came: Outcome | None) -> str:
+    measured = came.measured if came else {}
+    if "catch_up_s" in measured:
+        return duration(measured["catch_up_s"])
+    at_least_s = measured.get("catch_up_at_least_s")
+    return "not measured" if at_least_s is None else f"over {duration(at_least_s)}"

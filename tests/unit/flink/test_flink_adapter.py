@@ -186,6 +186,17 @@ def test_progress__tells_no_downtime_where_flink_keeps_no_rescale_history(
     assert progress == Verified(RUNNING, RUNNING_SINCE, None)
 
 
+def test_progress__tells_the_state_of_the_last_checkpoint(flink: RecordedFlink, cluster: FlinkCluster) -> None:
+    flink.bodies[f"/jobs/{JOB}/checkpoints"] = {"latest": {"completed": {"id": 17, "state_size": 3 * 2**29}}}
+    flink.bodies[f"/jobs/{JOB}/checkpoints/details/17"] = {
+        "tasks": {COUNT: {"id": COUNT, "state_size": 2**30}, SPLIT: {"id": SPLIT, "state_size": 2**29}}
+    }
+    before = replace(RUNNING, parallelism={"sentences": 1, "split": 1, "count": 1})
+    progress = cluster.progress(Accepted(RUNNING, before, moment(1795161614640)))
+    assert isinstance(progress, Verified)
+    assert progress.state_gib == 1.5
+
+
 def test_progress__fails_when_the_job_has_failed(flink: RecordedFlink, cluster: FlinkCluster) -> None:
     flink.job["state"] = "FAILED"
     failed = cluster.progress(Accepted(WIDER, RUNNING, RUNNING_SINCE))

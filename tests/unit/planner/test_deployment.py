@@ -1,6 +1,6 @@
 """Deploying a step: on the simulator, with a real ledger, at every way it can end."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -12,9 +12,9 @@ from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Topology
 from planner.clock import TraceClock
-from planner.clusters.cluster import Accepted, Cluster, Failed, Pending, Verified
+from planner.clusters.cluster import Accepted, Cluster, Failed, Pending, Refusal, SourceBacklog, Verified
 from planner.clusters.simulator import SimulatedCluster
-from planner.deployment import Patience, deploy_step
+from planner.deployment import Deployment, Patience, deploy_step
 from planner.errors import ClusterError, PlanError
 from planner.ledger.ledger import Ledger
 from planner.ledger.step_state import StepState
@@ -26,12 +26,17 @@ LARGE = PhysicalPlan("pair", {"source": 1, "work": 6})
 
 
 class Bench:
-    """A simulator, its clock and a ledger with one step from SMALL to LARGE, due ten minutes after the start."""
+    """A simulator, its clock and a ledger with one step from SMALL to LARGE, due ten minutes after the start.
 
-    def __init__(self, folder: Path, topology: Topology, profiles: dict[str, OperatorProfile]) -> None:
+    per_minute: what comes.
+    """
+
+    def __init__(
+        self, folder: Path, topology: Topology, profiles: dict[str, OperatorProfile], per_minute: float = 60.0
+    ) -> None:
         self.clock = TraceClock(folder / "clock")
         self.clock.start_at(START)
-        truth = ArrivalHistory("pair", {"source": ArrivalSeries("pair", "source", START, 60, np.full(600, 60.0))})
+        truth = ArrivalHistory("pair", {"source": ArrivalSeries("pair", "source", START, 60, np.full(600, per_minute))})
         self.cluster = SimulatedCluster(topology, profiles, SMALL, 8, 25, truth, self.clock, folder)
         self.ledger = Ledger(f"sqlite:///{folder / 'ledger.db'}")
         self.cluster.state()
@@ -48,8 +53,18 @@ class Bench:
             why="a test",
         )
 
-    def deploy(self, step_id: str, cluster: Cluster | None = None):  # type: ignore[no-untyped-def]
-        return deploy_step(step_id, self.ledger, cluster or self.cluster, self.clock, by="test", patience=Patience(120))
+    def deploy(self, step_id: str, cluster: Cluster | None = None, catch_up_s: float = 0.0) -> Deployment:
+        patience = Patience(120, catch_up_s=catch_up_s)
+        return deploy_step(step_id, self.ledger, cluster or self.cluster, self.clock, by="test", patience=patience)
+
+    def measured(self, plan: PhysicalPlan, catch_up_s: float, cluster: Cluster | None = None) -> Mapping[str, float]:
+        """What the outcome of a step to the plan has, deployed in time."""
+        step_id = self.step(plan)
+        self.clock.advance_to(DUE)
+        assert self.deploy(step_id, cluster, catch_up_s).state is StepState.VERIFIED
+        outcome = self.ledger.outcome(step_id)
+        assert outcome is not None
+        return outcome.measured
 
 
 @pytest.fixture
@@ -170,3 +185,101 @@ def test_deployment__cut_short_by_an_unreachable_cluster_is_taken_up_again(bench
     # asked once: down for 25 s from DUE on, not a second time
     state = bench.cluster.state()
     assert state.running_since == DUE + timedelta(seconds=25)
+
+
+THREE = PhysicalPlan("pair", {"source": 1, "work": 3})
+
+
+def test_catch_up__is_measured_from_when_the_plan_runs_until_nothing_waits(
+    tmp_path: Path, pair: Topology, pair_profiles: dict[str, OperatorProfile]
+) -> None:
+    bench = Bench(tmp_path, pair, pair_profiles, per_minute=90.0)
+    measured = bench.measured(THREE, 600.0)
+    # 25 s without processing leave 37.5 tuples, which 3/s drain beside the 1.5/s that come within 25 s; looked at
+    # every 5 s
+    assert 25 <= measured["catch_up_s"] <= 30
+    assert (measured["downtime_s"], measured["instances_added"], measured["lead_s"]) == (25, 1, 0)
+    assert "catch_up_at_least_s" not in measured
+
+
+def test_catch_up__that_goes_on_longer_than_it_is_watched_is_known_to_be_longer(
+    tmp_path: Path, pair: Topology, pair_profiles: dict[str, OperatorProfile]
+) -> None:
+    bench = Bench(tmp_path, pair, pair_profiles, per_minute=150.0)
+    # Ten minutes of .5/s too much leave 300 tuples, the downtime 62.5 more: 3/s drain them at .5/s in 725 s.
+    measured = bench.measured(THREE, 120.0)
+    assert 115 <= measured["catch_up_at_least_s"] <= 125
+    assert "catch_up_s" not in measured
+
+
+def test_catch_up__is_not_asked_for_where_nobody_waits_for_it(bench: Bench) -> None:
+    measured = bench.measured(LARGE, 0.0)
+    assert "catch_up_s" not in measured
+    assert bench.clock.now() == DUE + timedelta(seconds=25 + 30)
+
+
+class Silent(Faulty):
+    """The simulator, that does not tell what waits."""
+
+    def __init__(self, cluster: SimulatedCluster, waits: SourceBacklog | None) -> None:
+        super().__init__(cluster, cluster.progress)
+        self._waits = waits
+
+    def backlogs(self) -> Mapping[str, SourceBacklog]:
+        if self._waits is None:
+            raise ClusterError("no answer")
+        return {"source": self._waits}
+
+
+@pytest.mark.parametrize("waits", [None, SourceBacklog(None, None, "publishes no pendingRecords")])
+def test_catch_up__of_a_cluster_that_does_not_tell_is_not_known_and_not_waited_for(
+    bench: Bench, waits: SourceBacklog | None
+) -> None:
+    measured = bench.measured(LARGE, 600.0, Silent(bench.cluster, waits))  # type: ignore[arg-type]
+    assert set(measured) == {"downtime_s", "instances_added", "lead_s"}
+    # Down for 25 s, held for 30 s, and one more look 5 s later.
+    assert bench.clock.now() <= DUE + timedelta(seconds=25 + 30 + 5)
+
+
+class Provisioned(Faulty):
+    """The simulator on a platform that brings instances 90 s after they were asked for."""
+
+    def __init__(self, bench: Bench) -> None:
+        super().__init__(bench.cluster, self._brought)
+        self._bench = bench
+
+    def apply(self, plan: PhysicalPlan, *, expected: PhysicalPlan) -> Accepted | Refusal:
+        return Accepted(plan, expected, self._bench.clock.now())
+
+    def _brought(self, accepted: Accepted) -> Verified | Pending | Failed:
+        if self._bench.clock.now() < accepted.at + timedelta(seconds=90):
+            return Pending("4 instances are not there yet")
+        self._bench.cluster.apply(accepted.plan, expected=accepted.replaced)
+        return self._bench.cluster.progress(accepted)
+
+
+def test_lead_time__is_what_went_by_from_asking_until_the_old_plan_stopped(bench: Bench) -> None:
+    measured = bench.measured(LARGE, 0.0, Provisioned(bench))  # type: ignore[arg-type]
+    assert (measured["lead_s"], measured["downtime_s"]) == (90, 25)
+
+
+def test_lead_time__of_a_deployment_that_was_taken_up_again_is_not_known(bench: Bench) -> None:
+    def gone(_: Accepted) -> Verified | Pending | Failed:
+        raise ClusterError("no answer")
+
+    step_id = bench.step()
+    bench.clock.advance_to(DUE)
+    with pytest.raises(ClusterError):
+        bench.deploy(step_id, Faulty(bench.cluster, gone))  # type: ignore[arg-type]
+    bench.deploy(step_id)
+    outcome = bench.ledger.outcome(step_id)
+    assert outcome is not None
+    assert set(outcome.measured) == {"downtime_s", "instances_added"}
+
+
+def test_downtime__of_a_plan_that_ran_already_is_not_taken_for_a_measurement(bench: Bench) -> None:
+    # Somebody else has put the plan in place: compare-and-set has nothing to do.
+    bench.cluster.apply(THREE, expected=SMALL)
+    bench.clock.wait(60)
+    bench.cluster.apply(LARGE, expected=THREE)
+    assert bench.measured(LARGE, 0.0) == {}

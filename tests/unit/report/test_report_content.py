@@ -148,7 +148,7 @@ def test_report__afterwards_sets_what_came_against_what_was_expected() -> None:
     # Lag of 190, 240, 220 and 181 s is above 180 s: four minutes. Ten minutes are NaN.
     text = read(replace(sample_decision(), outcome=outcome()))
     assert "Missed for 4 min; the largest lag was 4 min, 3 min allowed; 10 min not measured." in text
-    assert "2 proposed 18 instances Fri 06:50 Fri 06:48 1 min 11 s 30 s" in text
+    assert "2 proposed 18 instances Fri 06:50 Fri 06:48 1 min 11 s 30 s over 10 min 2 min 25 s" in text
     # Deployed at 12:35, with 250 s of downtime and catch-up expected.
     assert "4 proposed 16 instances not measured Fri 12:39 not measured 30 s" in text
 

@@ -1,0 +1,55 @@
+"""Outcomes of deployments on the command line: measured beside predicted, as a table and as JSON."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from rich.table import Table
+
+from forescale.cli.output import table
+from planner.ledger.entries import Outcome, StepEntry
+
+_COLUMNS = (
+    ("downtime", "measured", "downtime_s"),
+    ("downtime", "predicted", "downtime_s"),
+    ("catch-up", "measured", "catch_up_s"),
+    ("catch-up", "predicted", "catch_up_s"),
+    ("lead time", "measured", "lead_s"),
+)
+
+
+def outcome_table(topology: str, outcomes: Sequence[tuple[StepEntry, Outcome]]) -> Table:
+    """A row per deployment; a dash where nothing was told."""
+    numbers = [what if how == "measured" else how for what, how, _ in _COLUMNS]
+    rows = [
+        (
+            step.id,
+            "-" if known.verified_at is None else f"{known.verified_at:%Y-%m-%d %H:%M}",
+            str(step.state),
+            step.plan.brief(),
+            *(_seconds(known, how, name) for _, how, name in _COLUMNS),
+        )
+        for step, known in outcomes
+    ]
+    return table(f"deployments of {topology}", ["step", "runs since (UTC)", "state", "plan", *numbers], rows)
+
+
+def outcome_json(step: StepEntry, known: Outcome) -> dict[str, Any]:
+    return {
+        "step_id": step.id,
+        "schedule_id": step.schedule_id,
+        "deploy_at": step.deploy_at,
+        "verified_at": known.verified_at,
+        "state": str(step.state),
+        "parallelism": dict(step.plan.parallelism),
+        "predicted": dict(known.predicted),
+        "measured": dict(known.measured),
+        "violation_minutes": known.violation_minutes,
+    }
+
+
+def _seconds(known: Outcome, how: str, name: str) -> str:
+    numbers = known.predicted if how == "predicted" else known.measured
+    if name in numbers:
+        return f"{numbers[name]:.3g} s"
+    at_least = numbers.get("catch_up_at_least_s") if name == "catch_up_s" else None
+    return "-" if at_least is None else f"over {at_least:.3g} s"

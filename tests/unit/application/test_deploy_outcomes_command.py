@@ -1,0 +1,95 @@
+"""`forescale deploy outcomes`: deployments on the simulator, and what planning learns of them against the file."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from forecasting.arrivals.arrival_source import Arrivals, Measures, SourceArrivals
+from forecasting.arrivals.store import write_history
+from forescale.cli.main import main
+from forescale.jobs.learned_rescale import learned_planning
+from forescale.settings import Settings
+from forescale.wiring.parts import clock_of, ledger_of, rescale_terms_of, topology_config
+from planner.clock import TraceClock
+
+MONDAY = datetime(2026, 3, 2, tzinfo=UTC)
+TOPOLOGY = """
+topology: pair
+operators:
+  read: {service_s: 0.0001}
+  work: {service_s: 0.1}
+streams:
+  - {from: read, to: work}
+planning: {downtime_s: 60, lead_s: 300, hold_s: 10}
+cluster: {kind: simulator, truth: history, slots: 32, downtime_s: 25, parallelism: {read: 1, work: 2}}
+"""
+
+
+@pytest.fixture
+def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    for name, value in (("HOME", tmp_path / "home"), ("TOPOLOGIES", tmp_path), ("CLOCK", "trace")):
+        monkeypatch.setenv(f"FORESCALE_{name}", str(value))
+    (tmp_path / "pair.yaml").write_text(TOPOLOGY)
+    made = Settings()
+    source = SourceArrivals(np.full(120, 600, dtype=np.int64), np.array([[0, 2**62]]))
+    arrivals = Arrivals(MONDAY, MONDAY + timedelta(hours=2), 60, Measures.OFFERED, {"read": source})
+    write_history(arrivals, made.history_dir, "pair", arrivals.start, arrivals.end)
+    TraceClock(made.clock_file).start_at(MONDAY)
+    return made
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    with pytest.raises(SystemExit) as ended:
+        main(["deploy", *arguments])
+    assert not ended.value.code
+    return capsys.readouterr().out
+
+
+def outcomes(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
+    told: dict[str, Any] = json.loads(run(capsys, "outcomes", "pair", "--json", *arguments))
+    return told
+
+
+def deploy(settings: Settings, capsys: pytest.CaptureFixture[str], *counts: int) -> None:
+    for count in counts:
+        clock_of(settings).wait(600)
+        run(capsys, "plan", "pair", "--set", f"work={count}")
+
+
+def test_planning__learns_the_downtime_of_the_simulator_where_the_file_has_another(
+    settings: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = topology_config("pair", settings)
+    learned = []
+    for count in (4, 3, 5):
+        deploy(settings, capsys, count)
+        learned.append(learned_planning(ledger_of(settings), config))
+    # One teaches nothing; of two and the file's two the middle of 25, 25, 60, 60; of three the third of five.
+    assert [each.planning.downtime_s for each in learned] == [60, 42.5, 25]
+    # Instances were added twice, and were there at once: the middle of 0, 0, 300, 300.
+    assert [each.planning.lead_s for each in learned] == [300, 300, 150]
+    assert rescale_terms_of(learned[-1].planning).downtime_s == 25
+    assert learned[-1].notes["downtime"] == "25 s, learnt from 3 deployments; the topology file says 60 s"
+    assert learned[0].notes["downtime"] == "60 s, as the topology file says; measured in 1 deployment, 2 are needed"
+    assert config.planning.downtime_s == 60
+
+
+def test_outcomes__show_what_was_measured_and_what_planning_learns(
+    settings: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert "no deployment of pair has an outcome so far" in run(capsys, "outcomes", "pair")
+    deploy(settings, capsys, 4, 3)
+    newest, first = outcomes(capsys)["outcomes"]
+    assert (newest["parallelism"]["work"], first["parallelism"]["work"]) == (3, 4)
+    assert (first["state"], first["predicted"], first["measured"]["downtime_s"]) == ("verified", {}, 25)
+    # 25 s of 10/s leave 250 tuples; 40/s drain them beside the 10/s that come in 8.3 s; looked at every 5 s.
+    assert 8 <= first["measured"]["catch_up_s"] <= 15
+    assert outcomes(capsys)["learned"]["downtime_s"] == 42.5
+    assert len(outcomes(capsys, "--last", "1")["outcomes"]) == 1
+    told = run(capsys, "outcomes", "pair")
+    assert "downtime to plan with: 42.5 s, learnt from 2 deployments; the topology file says 60 s" in told
+    assert "25 s" in told

@@ -1,4 +1,4 @@
-"""Demand: the one place where forecast meets model. What load each slot of the horizon must be planned for."""
+"""Demand: what load each slot of a forecast must be planned for, and sample paths of it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -8,7 +8,6 @@ import numpy as np
 
 from forecasting.forecast import Forecast
 from modeling.arrays import Floats
-from modeling.queueing.bursts import Arrivals
 from planner.errors import PlanError
 
 
@@ -16,15 +15,13 @@ from planner.errors import PlanError
 class Demand:
     """The load to plan for per slot of slot_s seconds, from start on.
 
-    quantile: of the peak within each slot. rate_per_s: per source, shape (slots,), events per second. arrival_cv2:
-    how arrivals vary within a slot, as `evaluate` takes it.
+    quantile: of the peak within each slot. rate_per_s: per source, shape (slots,), events per second.
     """
 
     start: datetime
     slot_s: int
     quantile: float
     rate_per_s: Mapping[str, Floats]
-    arrival_cv2: float | Arrivals = 1.0
 
     @property
     def slots(self) -> int:
@@ -52,9 +49,7 @@ class Demand:
         return replace(self, start=self.slot_start(over), rate_per_s=rates)
 
 
-def demand(
-    forecasts: Mapping[str, Forecast], *, slot_s: int, quantile: float, arrival_cv2: float | Arrivals = 1.0
-) -> Demand:
+def demand(forecasts: Mapping[str, Forecast], *, slot_s: int, quantile: float) -> Demand:
     """Per slot the quantile of its peak, read off the joint paths.
 
     Pointwise quantiles would not do: the largest of several steps is above the quantile of each. What backtests taught
@@ -75,7 +70,7 @@ def demand(
     for source, forecast in forecasts.items():
         peaks = forecast.paths_per_s[:, : slots * per_slot].reshape(-1, slots, per_slot).max(axis=2)
         rates[source] = np.quantile(peaks, quantile, axis=0)
-    return Demand(start, slot_s, quantile, rates, arrival_cv2)
+    return Demand(start, slot_s, quantile, rates)
 
 
 def demand_paths(forecasts: Mapping[str, Forecast], within_s: int | None = None) -> dict[str, Floats]:

@@ -4,15 +4,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from modeling.errors import ModelError
-from modeling.estimate import Estimate
-from modeling.evaluate import evaluate
-from modeling.excuse import Excuse, unfit
+from modeling.excuse import Excuse
 from modeling.flow.plan_rates import check_load
 from modeling.inputs.operator_profile import Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Topology
 from modeling.least_parallelism import (
-    ROUNDING,
     Question,
     fewest_instances,
     fewest_within_latency,
@@ -86,40 +83,6 @@ def strongest_plan(
     if limits.max_latency_s is None:
         raise ModelError(f"no plan of topology {topology.name!r} is within the limits: {best}")
     return strongest_plan(topology, profiles, load_per_s, replace(limits, max_latency_s=None), arrival_cv2)
-
-
-def one_fewer(
-    topology: Topology,
-    profiles: Profiles,
-    plan: PhysicalPlan,
-    load_per_s: Mapping[str, float],
-    limits: Limits,
-    arrival_cv2: float | Arrivals = 1.0,
-) -> list[Excuse]:
-    """Why no operator of the plan can do with one instance less: what a reviewer asks first."""
-    excuses = []
-    for name, count in plan.parallelism.items():
-        if count == 1:
-            continue
-        smaller = PhysicalPlan(topology.name, {**plan.parallelism, name: count - 1})
-        if misfit := unfit(topology, smaller):
-            excuses.append(misfit)
-        elif miss := missed(evaluate(topology, profiles, smaller, load_per_s, arrival_cv2=arrival_cv2), limits):
-            excuses.append(_excuse(smaller, *miss, f"give {name} {count} instances", {name: count}))
-    return excuses
-
-
-def missed(estimate: Estimate, limits: Limits) -> tuple[str, str, float, float] | None:
-    """Which bound an estimate passes, of which operator ("" for all together), by its value and the bound; None where
-    it holds the limits but for rounding.
-    """
-    # One instance less of an operator may make another one busier, where instances deal to instances.
-    busiest = max(estimate.operators.values(), key=lambda each: each.utilisation)
-    if busiest.utilisation > limits.max_utilisation * ROUNDING:
-        return "utilisation", busiest.operator, busiest.utilisation, limits.max_utilisation
-    if limits.max_latency_s is not None and estimate.latency_s > limits.max_latency_s * ROUNDING:
-        return "mean latency in s", "", estimate.latency_s, limits.max_latency_s
-    return None
 
 
 def _excuse(

@@ -13,7 +13,7 @@ from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Grouping, Operator, Stream, Topology
 from modeling.inputs.windowed_output import WindowedOutput, WindowKind
 from planner.limits import Limits
-from planner.search.cheapest_plan import cheapest_plan, one_fewer, strongest_plan
+from planner.search.cheapest_plan import cheapest_plan, strongest_plan
 
 Profiles = dict[str, OperatorProfile]
 
@@ -94,29 +94,8 @@ def test_strongest_plan__carries_what_the_limits_allow(pair: Topology, pair_prof
     assert share == pytest.approx(0.5, abs=2e-3)
 
 
-def test_one_fewer__tells_why_not(pair: Topology, pair_profiles: Profiles) -> None:
-    limits = Limits()
-    plan = PhysicalPlan("pair", {"source": 1, "work": 10})
-    (excuse,) = one_fewer(pair, pair_profiles, plan, {"source": 8.5}, limits)
-    # 8.5 / 9 = 0.944
-    assert excuse.value == pytest.approx(8.5 / 9)
-    assert str(excuse) == "utilisation 0.944 of work is beyond 0.85; give work 10 instances"
-
-
 def shares_given(*shares: float) -> Topology:
     return Topology("t", (Operator("a", 4), Operator("b", 4)), (Stream("a", "b", Grouping.CUSTOM, shares=shares),))
-
-
-def test_one_fewer__of_instances_whose_shares_are_given_is_no_plan() -> None:
-    topology = shares_given(0.5, 0.25, 0.25)
-    profiles = {"a": OperatorProfile("a", 0.1), "b": OperatorProfile("b", 0.1)}
-    plan = cheapest_plan(topology, profiles, {"a": 16.0}, Limits())
-    assert isinstance(plan, PhysicalPlan)
-    # a: 16 · 0.1 = 1.6, 2 at 0.8; b: three shares, the largest of 8 a second at 0.8
-    assert plan.parallelism == {"a": 2, "b": 3}
-    of_a, of_b = one_fewer(topology, profiles, plan, {"a": 16.0}, Limits())
-    assert (of_a.operator, of_a.target) == ("a", "utilisation")
-    assert str(of_b).endswith("gives 3 shares; the nearest plan that fits: give b 3")
 
 
 def test_excuse__beside_an_operator_whose_shares_are_given_tells_its_utilisation() -> None:

@@ -134,7 +134,7 @@ def _topology(kind: str, one_instance_s: float) -> dict[str, Any]:
     def taking(instances: float, **others: object) -> dict[str, object]:
         return {"service_s": instances * one_instance_s, **others}
 
-    source, planning = taking(0.01), {"max_instances": 80, "max_lag_s": MAX_LAG_S, "max_utilisation": UTILISATION}
+    source, planning = taking(0.01), {"max_instances": 80, "max_lag_s": MAX_LAG_S}
     if kind == "one":
         operators = {"ingest": source, "work": taking(INSTANCES - 0.01)}
         streams = [_stream("ingest", "work")]

@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 
 from modeling.inputs.operator_profile import OperatorProfile
 from planner.errors import PlanError
-from planner.replay.contest import BUDGETED, FORECASTING, Contest
+from planner.replay.contest import BUDGETED, FORECASTING, OURS, Contest
 from planner.replay.load import Load
 from planner.replay.pipeline_forecasts import PipelineForecasts
 from planner.replay.timeline import Timeline, Track, read_timeline, write_timeline
@@ -20,6 +20,14 @@ KEPT_VERSION = 2
 """Raised where the simulator does another thing with the same."""
 CHANGED: Mapping[str, int] = {"planner": 1, "planner-perfect": 1}
 """Policies that decide otherwise with the same than they once did: raised where one does so again."""
+ASKING: Mapping[str, frozenset[str]] = {
+    "forecasts": FORECASTING,
+    "allowed_share": BUDGETED,
+    "headroom": OURS,
+    "rescale_h": OURS,
+    "variation": OURS,
+}
+"""Policies that ask for a field of the contest; all do for the others."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +52,7 @@ class KeptReplays:
     def _path(self, policy: str, seed: int) -> Path:
         told = [version("forescale"), str(KEPT_VERSION), policy, str(CHANGED.get(policy, 0)), str(seed)]
         for field in fields(self.contest):
-            asking = {"forecasts": FORECASTING, "allowed_share": BUDGETED}.get(field.name)
+            asking = ASKING.get(field.name)
             if asking is None or policy in asking:
                 told.append(f"{field.name}={_told(getattr(self.contest, field.name))}")
         return self.folder / f"{hashlib.sha256('|'.join(told).encode()).hexdigest()[:24]}.parquet"

@@ -182,7 +182,10 @@ POLICIES: Mapping[str, Callable[[Contest, int], Policy]] = {
 ALL_KNOWING = frozenset({"planner-perfect", "hindsight"})
 """Policies that are told what comes, and that nobody can have."""
 
-BUDGETED = frozenset({"planner", "planner-perfect", "hindsight"})
+OURS = frozenset({"planner", "planner-perfect"})
+"""Our planner, with the forecasts of its pipeline and with perfect ones."""
+
+BUDGETED = OURS | {"hindsight"}
 """Policies that use what share of the minutes may be in violation."""
 
 FORECASTING = frozenset({"daedalus", "forecast-only", "planner"})

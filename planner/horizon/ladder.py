@@ -106,7 +106,7 @@ def _fill(cheapest: RememberedPlans, load: Mapping[str, float], found: dict[tupl
 
     levels = np.linspace(1.0 / _LEVELS, 1.0, _LEVELS).tolist()
     spans = list(zip([0.0, *levels[:-1]], levels, strict=True))
-    known = {part: at(part) for part in [0.0, *levels]}
+    known = {part: at(part) for part in [0.0, *reversed(levels)]}  # where none carries the whole, it is asked for once
     while spans:
         begin, end = spans.pop()
         apart = known[end].instances - known[begin].instances

@@ -20,7 +20,6 @@ from modeling.queueing.bursts import Arrivals
 from modeling.remedies import beyond_parallelism
 from planner.limits import Limits
 
-
 SHARE_ROUNDING = 1e-3
 """How near to the largest share of a load that can be carried strongest_plan comes."""
 

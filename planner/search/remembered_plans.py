@@ -1,7 +1,7 @@
 """Cheapest plans of one topology, asked for many loads: each once, and those between two alike not at all.
 
 With one source, a plan that is the cheapest one for two loads is so for all between them: it carries the larger one,
-and what were cheaper would carry the smaller one too. Where a load is more than any plan carries, larger ones are as well.
+and what were cheaper would carry the smaller one too. Where no plan carries a load, none carries a larger one.
 """
 
 from bisect import bisect_left

@@ -132,19 +132,50 @@ def fewest_instances(question: Question) -> dict[str, int] | str:
     allowed = {name: question.counts(name) for name in question.topology.order}
     if none := [name for name, counts in allowed.items() if not counts]:
         return none[0]
-    found = {name: counts[0] for name, counts in allowed.items()}
-    for part in _coupled(question.topology):
-        if len(part) == 1:
-            least = least_count(question, found, part[0])
-            if least is None:
-                return part[0]
-            found[part[0]] = least
-        else:
+    parts = _coupled(question.topology)
+    found = _alone(question, [part[0] for part in parts if len(part) == 1])
+    if isinstance(found, str):
+        return found
+    for part in parts:
+        if len(part) > 1:
             best = _Together(question, found, part).best()
             if isinstance(best, str):
                 return best
             found |= best
     return found
+
+
+def _alone(question: Question, operators: Sequence[str]) -> dict[str, int] | str:
+    """least_count of operators that change nothing for each other, all at once, and the fewest allowed of all others;
+    or the first operator that no number lets keep to its utilisation.
+    """
+    topology = question.topology
+    found = {name: question.counts(name)[0] for name in topology.order}
+    evenly = replace(question, topology=_evenly_dealt(topology)).used([found | dict.fromkeys(operators, 1)])[0]
+    at = {name: number for number, name in enumerate(topology.order)}
+    left: dict[str, Iterator[list[int]]] = {}
+    for name in operators:
+        counts = question.counts(name)
+        even = evenly[at[name]] / question.max_utilisation if question.profiles[name].efficiency == LINEAR else 0.0
+        begin = max(counts[0], min(counts[-1], int(even / ROUNDING)))
+        left[name] = _doubling(range(begin, counts[-1] + 1))
+    none = []
+    while left:
+        tried = {name: next(several, []) for name, several in left.items()}
+        none += [name for name, counts in tried.items() if not counts]
+        rows = max(map(len, tried.values()))
+        several = [
+            found | {name: counts[min(row, len(counts) - 1)] for name, counts in tried.items() if counts}
+            for row in range(rows)
+        ]
+        used = question.used(several) if several else np.empty((0, len(at)))
+        for name, some in tried.items():
+            held = np.flatnonzero(used[: len(some), at[name]] <= question.max_utilisation * ROUNDING)
+            if held.size:
+                found[name] = some[int(held[0])]
+            if held.size or not some:
+                del left[name]
+    return min(none, key=at.__getitem__) if none else found
 
 
 def fewest_within_latency(

@@ -56,11 +56,11 @@ def course_within(course: Course, terms: ChangeTerms, prices: Prices, allowed: f
     if found.violation_minutes > allowed:
         while found.violation_minutes > allowed and now.violation_h < MOST_H:
             now = replace(now, violation_h=min(MOST_H, 2 * now.violation_h))
-            found = best_course(course, terms, now)
+            found = best_course(course, terms, now, found.turns)
         return found, now
     while now.violation_h > LEAST_H:
         lower = replace(now, violation_h=max(LEAST_H, now.violation_h / 2))
-        cheaper = best_course(course, terms, lower)
+        cheaper = best_course(course, terms, lower, found.turns)
         if cheaper.violation_minutes > allowed:
             break
         found, now = cheaper, lower

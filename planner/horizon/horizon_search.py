@@ -1,18 +1,25 @@
 """Which plan from when, over the whole horizon at once: dynamic programming over time and plan on sample paths.
 
 A way is a plan that runs at a moment, with what it cost so far and what waits then on each path. Of the ways that run
-the same plan at the same moment only the cheapest goes on, and the cheapest of those that may change earlier: exact but
-for what a dearer way with less waiting would have saved later.
+the same plan at the same moment a few go on: the cheapest, the cheapest of those that may change earlier, and the
+cheapest of those with less and less waiting. Left are those that cannot become cheaper than what is known, by a lower
+bound on the rest of the horizon. So it is exact but for the ways of which there are more than go on.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import inf
 
 import numpy as np
 
 from modeling.arrays import Floats
+from planner.errors import PlanError
 from planner.horizon.prices import ChangeTerms, Prices
-from planner.horizon.ways import best_turns, followed
+from planner.horizon.ways import best_turns, cost_floors_h, followed
+
+ROUGH_PATHS, ROUGH = 20, (2, 1)
+"""Of the search that finds what others are held to."""
+FINE = (8, 4)
 
 
 @dataclass(frozen=True)
@@ -31,6 +38,19 @@ class Course:
     running: int
     waiting: float = 0.0
     free_s: float = 0.0
+
+    def __post_init__(self) -> None:
+        plans, (steps, paths) = self.instances.size, self.rate_per_s.shape
+        if not 0 <= self.running < plans:
+            raise PlanError(f"plan {self.running} runs, and the ladder has plans 0 to {plans - 1}; give one of them")
+        if (
+            self.capacity_per_s.shape not in ((plans, steps, paths), (plans, 1, paths))
+            or self.edges_s.size != steps + 1
+        ):
+            raise PlanError(
+                f"capacities of shape {self.capacity_per_s.shape} and {self.edges_s.size} edges for {plans} plans, "
+                f"{steps} steps and {paths} paths; give ({plans}, {steps} or 1, {paths}), and an edge more than steps"
+            )
 
     @property
     def steps(self) -> int:
@@ -63,10 +83,46 @@ class Found:
     late_minutes: Floats
 
 
-def best_course(course: Course, terms: ChangeTerms, prices: Prices) -> Found:
-    """The turns that cost least, violations and changes at their prices."""
+def best_course(course: Course, terms: ChangeTerms, prices: Prices, also: Sequence[Turn] | None = None) -> Found:
+    """The turns that cost least, violations and changes at their prices. also: turns that may be taken, as a search at
+    other prices has found them: what these cost now bounds this one. Without them a search on few paths finds some.
+    """
+    if also is None:
+        also = _best_turns(_thinned(course), terms, prices, inf, ROUGH)
+    known = followed_course(course, also or (), terms, prices)
+    turns = _best_turns(course, terms, prices, known.cost_h * (1 - 1e-9), FINE)
+    return known if turns is None else followed_course(course, turns, terms, prices)
+
+
+def _thinned(course: Course) -> Course:
+    at = np.arange(ROUGH_PATHS) * course.paths // ROUGH_PATHS if course.paths > ROUGH_PATHS else slice(None)
+    rate_per_s, capacity_per_s = course.rate_per_s[:, at], course.capacity_per_s[:, :, at]
+    return replace(
+        course,
+        rate_per_s=np.ascontiguousarray(rate_per_s),
+        capacity_per_s=np.ascontiguousarray(capacity_per_s),
+    )
+
+
+def _best_turns(
+    course: Course, terms: ChangeTerms, prices: Prices, ceiling_h: float, kept: tuple[int, int]
+) -> tuple[Turn, ...] | None:
+    """None where none cost less than ceiling_h. kept: of ways of one plan at a moment those that go on, and those that
+    turn to it.
+    """
     change_h, lead_s = _between(course, terms, prices)
-    turned_at, turned_to = best_turns(
+    floor_h, stop_h = cost_floors_h(
+        course.rate_per_s,
+        course.capacity_per_s,
+        course.instances,
+        change_h,
+        course.edges_s,
+        terms.downtime_s,
+        terms.max_lag_s,
+        terms.react_s,
+        prices.violation_h,
+    )
+    found, turned_at, turned_to = best_turns(
         course.rate_per_s,
         course.capacity_per_s,
         course.instances,
@@ -82,12 +138,18 @@ def best_course(course: Course, terms: ChangeTerms, prices: Prices) -> Found:
         terms.react_s,
         prices.violation_h,
         prices.rescale_h,
+        floor_h,
+        stop_h,
+        ceiling_h,
+        *kept,
     )
-    turns, running = [], course.running
+    if not found:
+        return None
+    turns, running = list[Turn](), course.running
     for stop_s, plan in zip(course.edges_s[turned_at].tolist(), turned_to.tolist(), strict=True):
         turns.append(Turn(plan, stop_s - float(lead_s[running, plan]), stop_s))
         running = plan
-    return followed_course(course, turns, terms, prices)
+    return tuple(turns)
 
 
 def followed_course(course: Course, turns: Sequence[Turn], terms: ChangeTerms, prices: Prices) -> Found:

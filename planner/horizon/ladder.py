@@ -97,7 +97,9 @@ def _quick_enough(ladder: Ladder, cheapest: RememberedPlans, largest: Mapping[st
 
 
 def _fill(cheapest: RememberedPlans, load: Mapping[str, float], found: dict[tuple[int, ...], PhysicalPlan]) -> None:
-    """All plans between nothing and a load, by halving what lies between two that differ."""
+    """All plans between nothing and a load, by halving what lies between two that differ; where there are more than
+    MOST_PLANS, about as many, evenly.
+    """
 
     def at(part: float) -> PhysicalPlan:
         plan = cheapest.plan({source: part * rate for source, rate in load.items()})
@@ -106,11 +108,13 @@ def _fill(cheapest: RememberedPlans, load: Mapping[str, float], found: dict[tupl
 
     levels = np.linspace(1.0 / _LEVELS, 1.0, _LEVELS).tolist()
     spans = list(zip([0.0, *levels[:-1]], levels, strict=True))
-    known = {part: at(part) for part in [0.0, *levels]}
+    # Downwards: where none carries the whole, that is found out once.
+    known = {part: at(part) for part in [*reversed(levels), 0.0]}
+    finest = max(1.0, (known[1.0].instances - known[0.0].instances) / MOST_PLANS)
     while spans:
         begin, end = spans.pop()
         apart = known[end].instances - known[begin].instances
-        if apart > 1 and end > begin * _FINEST + 1e-4:
+        if apart > finest and end > begin * _FINEST + 1e-4:
             middle = (begin + end) / 2
             known[middle] = at(middle)
             spans += [(begin, middle), (middle, end)]

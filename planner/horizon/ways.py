@@ -5,6 +5,11 @@ import numpy as np
 from modeling.arrays import Floats, Ints
 from modeling.compiled import compiled
 
+_ROUNDING_S = 1e-6
+"""Seconds that are late only by rounding: a downtime as long as the lag that is allowed makes none late."""
+_LESS = 0.95
+"""Of what waits in the cheapest way, what waits at most in the next one that goes on."""
+
 
 @compiled
 def stepped(
@@ -65,13 +70,56 @@ def _step(
             over_s = react_s if rate > capacity else 0.0
         else:
             left, late = stepped(before[0, path], rate, capacity, step_s, down_s, max_lag_s)
-            late = min(late + 30.0, step_s) if 0.0 < late < step_s else late
+            late = min(late + 30.0, step_s) if late > _ROUNDING_S else 0.0
             over_s = over_s + step_s - down_s if rate > capacity else 0.0
             if over_s >= react_s:
                 left, late, rescued = 0.0, react_s, rescued + 1.0
         after[0, path], after[1, path], late_s[path] = left, over_s, late
         late_in_all_s += late
     return late_in_all_s / paths, more / paths, rescued / paths
+
+
+@compiled
+def cost_floors_h(
+    rate_per_s: Floats,
+    capacity_per_s: Floats,
+    instances: Floats,
+    change_h: Floats,
+    edges_s: Floats,
+    downtime_s: float,
+    max_lag_s: float,
+    react_s: float,
+    violation_h: float,
+) -> tuple[Floats, Floats]:
+    """What the rest of the horizon costs at least from a step on, as if nothing waited at the beginning of any: under
+    the plan that runs, shape (steps + 1, plans), and where the job stops for a plan then, without the price of the
+    change, shape (steps, plans).
+    """
+    steps, paths = rate_per_s.shape
+    plans, told = capacity_per_s.shape[0], capacity_per_s.shape[1]
+    floor_h, stop_h, stayed_h = np.zeros((steps + 1, plans)), np.zeros((steps, plans)), np.zeros(plans)
+    late_h = violation_h / 60.0
+    for at in range(steps - 1, -1, -1):
+        step_s = edges_s[at + 1] - edges_s[at]
+        down_s = min(downtime_s, step_s)
+        for plan in range(plans):
+            own_h, capacity = instances[plan] * step_s / 3600.0, capacity_per_s[plan, min(at, told - 1)]
+            over_h, stopped_h = 0.0, 0.0
+            for path in range(paths):
+                rate = rate_per_s[at, path]
+                over_per_s = rate - capacity[path]
+                if over_per_s > 0.0:
+                    late_s = min(react_s, max(0.0, step_s - max_lag_s * rate / over_per_s))
+                    # Or somebody has reacted, and it is carried.
+                    more_h = own_h * over_per_s / capacity[path] if react_s < np.inf else np.inf
+                    over_h += min(late_h * late_s, more_h)
+                _, late_s = stepped(0.0, rate, capacity[path], step_s, down_s, max_lag_s)
+                stopped_h += late_h * min(react_s, late_s)
+            after_h = own_h + floor_h[at + 1, plan]
+            stayed_h[plan], stop_h[at, plan] = after_h + over_h / paths, after_h + stopped_h / paths
+        for plan in range(plans):
+            floor_h[at, plan] = min(stayed_h[plan], (change_h[plan] + stop_h[at]).min())
+    return floor_h, stop_h
 
 
 @compiled
@@ -91,38 +139,56 @@ def best_turns(
     react_s: float,
     violation_h: float,
     rescale_h: float,
-) -> tuple[Ints, Ints]:
-    """Steps at whose beginnings the job stops for another plan, and the plans.
+    floor_h: Floats,
+    stop_h: Floats,
+    ceiling_h: float,
+    stayed: int,
+    turned: int,
+) -> tuple[bool, Ints, Ints]:
+    """Whether there are turns that cost less than ceiling_h; the steps at whose beginnings the job stops for another
+    plan; and the plans.
 
-    Ways are kept by the moment, by plan, and by how they came there: 0 and 1 stayed, 2 turned. Of those of one plan the
-    cheapest goes on, and the cheapest of those that may change earlier.
+    floor_h, stop_h: of cost_floors_h. stayed, turned: of the ways of one plan at a moment, how many go on, and how many
+    of those that turn to it from others are followed. Ways are kept by the moment, by plan and by place: first those
+    that stayed, then those that turned. The cheapest goes on, the cheapest of those that may change earlier, and the
+    cheapest of those with less and less waiting.
     """
     steps, paths = rate_per_s.shape
     plans, told = capacity_per_s.shape[0], capacity_per_s.shape[1]
-    cost_h = np.full((steps + 1, plans, 3), np.inf)
-    free = np.zeros((steps + 1, plans, 3))
-    before = np.full((steps + 1, plans, 3, 3), -1)  # step, plan and kind of the way before it
+    places = stayed + turned
+    cost_h = np.full((steps + 1, plans, places), np.inf)
+    free = np.zeros((steps + 1, plans, places))
+    before = np.full((steps + 1, plans, places, 3), -1)  # step, plan and place of the way before it
     over = _over(edges_s, downtime_s)
     kept = 1 + (over - np.arange(steps)).max()
-    states = np.zeros((kept, plans, 3, 2, paths))  # as _step takes them, of a moment at its number modulo kept
-    turned, late_s = np.zeros((2, paths)), np.zeros(paths)
+    states = np.zeros((kept, plans, places, 2, paths))  # as _step takes them, of a moment at its number modulo kept
+    waits = np.zeros((kept, plans, places))  # mean over the paths
+    state, late_s = np.zeros((2, paths)), np.zeros(paths)
     cost_h[0, running, 0], free[0, running, 0] = 0.0, free_s
-    for path in range(paths):
-        states[0, running, 0, 0, path] = waiting
-    live = np.full((plans, 2), -1)
+    states[0, running, 0, 0] = waiting
+    waits[0, running, 0] = waiting
+    live = np.full((plans, stayed), -1)
+    of_plan, of_place = np.empty(plans * stayed, np.int64), np.empty(plans * stayed, np.int64)
+    from_way = np.empty(plans * stayed, np.int64)
+    from_h, from_waits = np.empty(plans * stayed), np.empty(plans * stayed)
+    chosen = np.full(turned, -1)
     late_h = violation_h / 60.0
     for at in range(steps):
         here, step_s = at % kept, edges_s[at + 1] - edges_s[at]
+        after = (at + 1) % kept
         for plan in range(plans):
-            _pick(cost_h[at, plan], free[at, plan], live[plan])
+            for place in range(places):
+                if cost_h[at, plan, place] + floor_h[at, plan] >= ceiling_h:
+                    cost_h[at, plan, place] = np.inf
+            _pick(cost_h[at, plan], free[at, plan], waits[here, plan], live[plan])
         for plan in range(plans):
-            for place in range(2):
+            for place in range(stayed):
                 kind = live[plan, place]
                 if kind < 0:
                     continue
                 late, more, rescued = _step(
                     states[here, plan, kind],
-                    states[(at + 1) % kept, plan, place],
+                    states[after, plan, place],
                     late_s,
                     rate_per_s[at],
                     capacity_per_s[plan, min(at, told - 1)],
@@ -134,50 +200,65 @@ def best_turns(
                 hours = instances[plan] * (1.0 + more) * step_s / 3600.0 + late_h * late + rescale_h * rescued
                 cost_h[at + 1, plan, place] = cost_h[at, plan, kind] + hours
                 free[at + 1, plan, place] = free[at, plan, kind]
+                waits[after, plan, place] = states[after, plan, place, 0].mean()
                 _note(before[at + 1, plan, place], at, plan, kind)
         until = over[at]
+        ways = 0
         for plan in range(plans):
-            least_h, way, way_kind = np.inf, -1, -1
-            for other in range(plans):
-                for place in range(2):
-                    kind = live[other, place]
-                    if kind < 0 or other == plan or free[at, other, kind] + lead_s[other, plan] > edges_s[at] + 1e-9:
-                        continue
-                    turned_h = cost_h[at, other, kind] + change_h[other, plan]
-                    if turned_h < least_h:
-                        least_h, way, way_kind = turned_h, other, kind
-            if way < 0:
+            for place in range(stayed):
+                if live[plan, place] >= 0:
+                    of_plan[ways], of_place[ways] = plan, live[plan, place]
+                    ways += 1
+        for plan in range(plans):
+            count = 0
+            for way in range(ways):
+                other, kind = of_plan[way], of_place[way]
+                if other == plan or free[at, other, kind] + lead_s[other, plan] > edges_s[at] + 1e-9:
+                    continue
+                turned_h = cost_h[at, other, kind] + change_h[other, plan]
+                if turned_h + stop_h[at, plan] >= ceiling_h:
+                    continue
+                from_way[count], from_h[count], from_waits[count] = way, turned_h, waits[here, other, kind]
+                count += 1
+            if not count:
                 continue
-            # A change takes away what made a path too slow; it is seen anew under the other plan.
-            for path in range(paths):
-                turned[0, path], turned[1, path] = states[here, way, way_kind, 0, path], 0.0
-            for step in range(at, until):
-                step_s = edges_s[step + 1] - edges_s[step]
-                late, more, rescued = _step(
-                    turned,
-                    turned,
-                    late_s,
-                    rate_per_s[step],
-                    capacity_per_s[plan, min(step, told - 1)],
-                    step_s,
-                    _down_s(edges_s, step, edges_s[at], downtime_s),
-                    max_lag_s,
-                    react_s,
-                )
-                least_h += instances[plan] * (1.0 + more) * step_s / 3600.0 + late_h * late + rescale_h * rescued
-            if least_h < cost_h[until, plan, 2]:
+            _cheapest(from_h[:count], from_waits[:count], chosen)
+            for number in chosen:
+                if number < 0:
+                    continue
+                other, kind, spent_h = of_plan[from_way[number]], of_place[from_way[number]], from_h[number]
+                # A change takes away what made a path too slow; it is seen anew under the other plan.
                 for path in range(paths):
-                    states[until % kept, plan, 2, 0, path] = turned[0, path]
-                    states[until % kept, plan, 2, 1, path] = turned[1, path]
-                cost_h[until, plan, 2] = least_h
-                free[until, plan, 2] = edges_s[at] + downtime_s + apart_s
-                _note(before[until, plan, 2], at, way, way_kind)
-    return _turns(cost_h, before)
+                    state[0, path], state[1, path] = states[here, other, kind, 0, path], 0.0
+                for step in range(at, until):
+                    step_s = edges_s[step + 1] - edges_s[step]
+                    late, more, rescued = _step(
+                        state,
+                        state,
+                        late_s,
+                        rate_per_s[step],
+                        capacity_per_s[plan, min(step, told - 1)],
+                        step_s,
+                        _down_s(edges_s, step, edges_s[at], downtime_s),
+                        max_lag_s,
+                        react_s,
+                    )
+                    spent_h += instances[plan] * (1.0 + more) * step_s / 3600.0 + late_h * late + rescale_h * rescued
+                if spent_h + floor_h[until, plan] >= ceiling_h:
+                    continue
+                place = stayed + int(cost_h[until, plan, stayed:].argmax())
+                if spent_h < cost_h[until, plan, place]:
+                    states[until % kept, plan, place] = state
+                    waits[until % kept, plan, place] = state[0].mean()
+                    cost_h[until, plan, place] = spent_h
+                    free[until, plan, place] = edges_s[at] + downtime_s + apart_s
+                    _note(before[until, plan, place], at, other, kind)
+    return _turns(cost_h, before, ceiling_h, stayed)
 
 
 @compiled
-def _note(before: Ints, at: int, plan: int, kind: int) -> None:
-    before[0], before[1], before[2] = at, plan, kind
+def _note(before: Ints, at: int, plan: int, place: int) -> None:
+    before[0], before[1], before[2] = at, plan, place
 
 
 @compiled
@@ -201,42 +282,56 @@ def _down_s(edges_s: Floats, step: int, stop_s: float, downtime_s: float) -> flo
 
 
 @compiled
-def _pick(cost_h: Floats, free_s: Floats, live: Ints) -> None:
-    """Put the kind of the cheapest way into live, and that of the cheapest that may change before it; -1 for none."""
-    live[:] = -1
-    for kind in range(cost_h.size):
-        if np.isfinite(cost_h[kind]) and (
-            live[0] < 0
-            or cost_h[kind] < cost_h[live[0]]
-            or (cost_h[kind] == cost_h[live[0]] and free_s[kind] < free_s[live[0]])
-        ):
-            live[0] = kind
-    for kind in range(cost_h.size):
-        if (
-            np.isfinite(cost_h[kind])
-            and free_s[kind] < free_s[live[0]]
-            and (live[1] < 0 or cost_h[kind] < cost_h[live[1]])
-        ):
-            live[1] = kind
+def _pick(cost_h: Floats, free_s: Floats, waits: Floats, live: Ints) -> None:
+    """Put the places of the ways that go on into live, those that may change earlier second; -1 for none."""
+    _cheapest(cost_h, waits, live[1:])
+    live[0], live[1] = live[1], -1
+    if live[0] < 0:
+        return
+    for place in range(cost_h.size):
+        if free_s[place] < free_s[live[0]] and cost_h[place] < (cost_h[live[1]] if live[1] >= 0 else np.inf):
+            live[1] = place
+    for at in range(2, live.size):
+        if live[at] == live[1]:
+            live[at] = -1
 
 
 @compiled
-def _turns(cost_h: Floats, before: Ints) -> tuple[Ints, Ints]:
-    """Of the cheapest way that reaches the end."""
-    at, plans = cost_h.shape[0] - 1, cost_h.shape[1]
-    plan, kind = 0, 0
+def _cheapest(cost_h: Floats, waits: Floats, chosen: Ints) -> None:
+    """Put into chosen the number of the cheapest way, of the cheapest in which no more than _LESS of that waits, and so
+    on; -1 for none.
+    """
+    chosen[:] = -1
+    most = np.inf
+    for at in range(chosen.size):
+        least_h, least = np.inf, np.inf
+        for number in range(cost_h.size):
+            of_h, of = cost_h[number], waits[number]
+            if of <= most and (of_h < least_h or (of_h == least_h < np.inf and of < least)):
+                chosen[at], least_h, least = number, of_h, of
+        if chosen[at] < 0 or least <= 0.0:
+            return
+        most = _LESS * least
+
+
+@compiled
+def _turns(cost_h: Floats, before: Ints, ceiling_h: float, stayed: int) -> tuple[bool, Ints, Ints]:
+    """Of the cheapest way that reaches the end, as best_turns gives it."""
+    at, plans, places = cost_h.shape[0] - 1, cost_h.shape[1], cost_h.shape[2]
+    plan, place = 0, 0
     for other in range(plans):
-        for way in range(3):
-            if cost_h[at, other, way] < cost_h[at, plan, kind]:
-                plan, kind = other, way
+        for way in range(places):
+            if cost_h[at, other, way] < cost_h[at, plan, place]:
+                plan, place = other, way
+    reached = cost_h[at, plan, place] < ceiling_h
     turned_at, turned_to, found = np.empty(at, np.int64), np.empty(at, np.int64), 0
-    while before[at, plan, kind, 0] >= 0:
-        earlier, way, its_kind = before[at, plan, kind]
-        if kind == 2:
+    while reached and before[at, plan, place, 0] >= 0:
+        earlier, way, its_place = before[at, plan, place]
+        if place >= stayed:
             turned_at[found], turned_to[found] = earlier, plan
             found += 1
-        at, plan, kind = earlier, way, its_kind
-    return turned_at[:found][::-1].copy(), turned_to[:found][::-1].copy()
+        at, plan, place = earlier, way, its_place
+    return reached, turned_at[:found][::-1].copy(), turned_to[:found][::-1].copy()
 
 
 @compiled

@@ -20,6 +20,9 @@ from modeling.queueing.bursts import Arrivals
 from modeling.remedies import beyond_parallelism
 from planner.limits import Limits
 
+SHARE_ROUNDING = 1e-3
+"""How near to the largest share of a load that can be carried strongest_plan comes."""
+
 
 def cheapest_plan(
     topology: Topology,
@@ -62,7 +65,7 @@ def strongest_plan(
 ) -> tuple[PhysicalPlan, float]:
     """The plan that carries most of the load within the limits, and the share of the load it carries (0 to 1].
 
-    For a load that no plan carries: bisects on the load's scale, to one part in a thousand. Where the latency is missed
+    For a load that no plan carries: bisects on the load's scale, to SHARE_ROUNDING. Where the latency is missed
     at every scale, it is left free. Raises ModelError when not even one instance of each operator is allowed.
     """
     whole = cheapest_plan(topology, profiles, load_per_s, limits, arrival_cv2)
@@ -70,7 +73,7 @@ def strongest_plan(
         return whole, 1.0
     low, high = 0.0, 1.0
     best = cheapest_plan(topology, profiles, dict.fromkeys(load_per_s, 0.0), limits, arrival_cv2)
-    while high - low > 1e-3:
+    while high - low > SHARE_ROUNDING:
         middle = (low + high) / 2
         scaled = {source: rate * middle for source, rate in load_per_s.items()}
         found = cheapest_plan(topology, profiles, scaled, limits, arrival_cv2)

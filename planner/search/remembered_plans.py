@@ -1,7 +1,7 @@
 """Cheapest plans of one topology, asked for many loads: each once, and those between two alike not at all.
 
 With one source, a plan that is the cheapest one for two loads is so for all between them: it carries the larger one,
-and what were cheaper would carry the smaller one too.
+and what were cheaper would carry the smaller one too. Where no plan carries a load, none carries a larger one.
 """
 
 from bisect import bisect_left
@@ -13,7 +13,7 @@ from modeling.inputs.topology import Topology
 from modeling.inputs.windowed_output import WindowKind
 from modeling.queueing.bursts import Arrivals
 from planner.limits import Limits
-from planner.search.cheapest_plan import strongest_plan
+from planner.search.cheapest_plan import SHARE_ROUNDING, strongest_plan
 
 _REMEMBERED = 65536
 
@@ -34,6 +34,8 @@ class RememberedPlans:
         # Of loads that are carried whole, ascending.
         self._rates: list[float] = []
         self._plans: list[PhysicalPlan] = []
+        # The load from which on nothing carries it, as far as it is known, and the plan that carries most.
+        self._beyond: tuple[float, PhysicalPlan] | None = None
 
     def plan(self, load_per_s: Mapping[str, float]) -> PhysicalPlan:
         """The plan that carries most of the load. Raises ModelError as strongest_plan."""
@@ -45,14 +47,18 @@ class RememberedPlans:
         return self._known[key]
 
     def _between(self, rate_per_s: float) -> PhysicalPlan | None:
+        if self._beyond and rate_per_s >= self._beyond[0]:
+            return self._beyond[1]
         at = bisect_left(self._rates, rate_per_s)
         alike = 0 < at < len(self._rates) and self._plans[at - 1] == self._plans[at]
         return self._plans[at] if alike else None
 
     def _worked_out(self, load_per_s: Mapping[str, float]) -> PhysicalPlan:
         plan, share = strongest_plan(self.topology, self.profiles, load_per_s, self.limits, self.arrival_cv2)
-        if self._ordered and share == 1.0:
-            rate = load_per_s[self.topology.sources[0]]
+        rate = load_per_s[self.topology.sources[0]]
+        if self._ordered and share < 1.0:
+            self._beyond = rate * (share + SHARE_ROUNDING), plan
+        elif self._ordered:
             at = bisect_left(self._rates, rate)
             self._rates.insert(at, rate)
             self._plans.insert(at, plan)

@@ -1,0 +1,213 @@
+"""A second opinion on the search over a horizon: every sequence of changes, followed by a fluid queue of its own.
+
+It shares no code with planner/horizon. Sequences that can no longer become the cheapest are cut off by a lower bound,
+in which no tuple waits and no change takes time; so its answer is exact.
+"""
+
+import numpy as np
+
+from modeling.arrays import Floats, Ints
+from modeling.compiled import compiled
+from planner.horizon.horizon_search import Course, Turn
+from planner.horizon.prices import ChangeTerms, Prices
+
+
+@compiled
+def _beyond_s(lag_s: float, slope: float, span_s: float, max_lag_s: float) -> float:
+    """Seconds of a span in which a lag that begins at lag_s and grows by slope a second is above max_lag_s."""
+    end_s = lag_s + slope * span_s
+    if max(lag_s, end_s) <= max_lag_s:
+        return 0.0
+    if min(lag_s, end_s) >= max_lag_s:
+        return span_s
+    crossed_s = (max_lag_s - lag_s) / slope
+    return crossed_s if lag_s > max_lag_s else span_s - crossed_s
+
+
+@compiled
+def _queue(
+    waiting: float, rate: float, capacity: float, step_s: float, down_s: float, max_lag_s: float
+) -> tuple[float, float]:
+    """What waits after a step, and its late seconds: the job stands still first, then the queue drains or grows."""
+    up_s = step_s - down_s
+    if rate <= 0.0:
+        return max(0.0, waiting - capacity * up_s), 0.0
+    lag_s, slope = waiting / rate, 1.0 - capacity / rate
+    late_s = _beyond_s(lag_s, 1.0, down_s, max_lag_s)
+    lag_s += down_s
+    empty_s = -lag_s / slope if slope < 0.0 else np.inf
+    late_s += _beyond_s(lag_s, slope, min(empty_s, up_s), max_lag_s)
+    return (0.0 if empty_s <= up_s else rate * (lag_s + slope * up_s)), late_s
+
+
+@compiled
+def _after(
+    waiting: float,
+    over_s: float,
+    rate: float,
+    capacity: float,
+    step_s: float,
+    down_s: float,
+    max_lag_s: float,
+    react_s: float,
+) -> tuple[float, float, float, float, float]:
+    """Of a path after a step: what waits, for how long it has been over, late seconds, instances that were added as a
+    part of the plan's, and whether it was rescued.
+    """
+    if over_s >= react_s:
+        return 0.0, react_s if rate > capacity else 0.0, 0.0, max(0.0, rate / capacity - 1.0), 0.0
+    left, late_s = _queue(waiting, rate, capacity, step_s, down_s, max_lag_s)
+    late_s = min(step_s, late_s + 30.0) if late_s > 1e-6 else 0.0
+    over_s = over_s + step_s - down_s if rate > capacity else 0.0
+    if over_s >= react_s:
+        return 0.0, over_s, react_s, 0.0, 1.0
+    return left, over_s, late_s, 0.0, 0.0
+
+
+@compiled
+def _never_less_h(
+    rate: Floats,
+    capacity: Floats,
+    instances: Floats,
+    change_h: Floats,
+    edges_s: Floats,
+    max_lag_s: float,
+    react_s: float,
+    violation_h: float,
+) -> Floats:
+    """What the rest of the horizon costs at least, by step and the plan that runs then; shape (steps + 1, plans)."""
+    plans, steps, paths = capacity.shape
+    least_h = np.zeros((steps + 1, plans))
+    for step in range(steps - 1, -1, -1):
+        step_s = edges_s[step + 1] - edges_s[step]
+        stayed_h = np.zeros(plans)
+        for plan in range(plans):
+            stayed_h[plan] = instances[plan] * step_s / 3600.0 + least_h[step + 1, plan]
+            for path in range(paths):
+                came, carried = rate[step, path], capacity[plan, step, path]
+                late_h = violation_h / 60.0 * min(react_s, _queue(0.0, came, carried, step_s, 0.0, max_lag_s)[1])
+                more_h = instances[plan] * max(0.0, came / carried - 1.0) * step_s / 3600.0
+                stayed_h[plan] += (min(late_h, more_h) if react_s < np.inf else late_h) / paths
+        for plan in range(plans):
+            least_h[step, plan] = (stayed_h + change_h[plan]).min()
+    return least_h
+
+
+@compiled
+def _cheapest(
+    rate: Floats,
+    capacity: Floats,
+    instances: Floats,
+    change_h: Floats,
+    lead_s: Floats,
+    running: int,
+    waiting: float,
+    free_s: float,
+    edges_s: Floats,
+    downtime_s: float,
+    apart_s: float,
+    max_lag_s: float,
+    react_s: float,
+    violation_h: float,
+    rescale_h: float,
+    known_h: float,
+) -> tuple[float, Ints]:
+    """Cost of the cheapest sequence and its plans by step, depth first; known_h and none where nothing costs less."""
+    plans, steps, paths = capacity.shape
+    least_h = _never_less_h(rate, capacity, instances, change_h, edges_s, max_lag_s, react_s, violation_h)
+    waits, overs = np.zeros((steps + 1, paths)), np.zeros((steps + 1, paths))
+    waits[0] = waiting
+    cost_h, free, back_s = np.zeros(steps + 1), np.full(steps + 1, free_s), np.full(steps + 1, -np.inf)
+    plan, tried = np.full(steps + 1, running), np.zeros(steps + 1, np.int64)
+    best_h, best, at = known_h, np.empty(0, np.int64), 0
+    while at >= 0:
+        if at == steps or tried[at] == plans:
+            if at == steps:
+                best_h, best = cost_h[at], plan[1:].copy()
+            at -= 1
+            continue
+        # First the plan that runs: what is good and found early cuts off more.
+        to = (plan[at] + tried[at]) % plans
+        tried[at] += 1
+        spent_h, from_s, until_s = cost_h[at], free[at], back_s[at]
+        if to != plan[at]:
+            if edges_s[at] < until_s - 1e-9 or edges_s[at] - lead_s[plan[at], to] < from_s - 1e-9:
+                continue
+            spent_h += change_h[plan[at], to]
+            until_s = edges_s[at] + downtime_s
+            from_s = until_s + apart_s
+        if spent_h + least_h[at, to] >= best_h:
+            continue
+        step_s = edges_s[at + 1] - edges_s[at]
+        down_s = min(step_s, max(0.0, until_s - edges_s[at]))
+        spent_h += instances[to] * step_s / 3600.0
+        for path in range(paths):
+            waits[at + 1, path], overs[at + 1, path], late_s, more, rescued = _after(
+                waits[at, path],
+                0.0 if to != plan[at] else overs[at, path],
+                rate[at, path],
+                capacity[to, at, path],
+                step_s,
+                down_s,
+                max_lag_s,
+                react_s,
+            )
+            more_h = instances[to] * more * step_s / 3600.0
+            spent_h += (violation_h / 60.0 * late_s + rescale_h * rescued + more_h) / paths
+        if spent_h + least_h[at + 1, to] >= best_h:
+            continue
+        at += 1
+        cost_h[at], free[at], back_s[at], plan[at], tried[at] = spent_h, from_s, until_s, to, 0
+    return best_h, best
+
+
+def cheapest_course(
+    course: Course, terms: ChangeTerms, prices: Prices, known_h: float = np.inf
+) -> tuple[float, tuple[Turn, ...]]:
+    """Cost and turns of the cheapest sequence of changes there is; known_h and no turns where none costs less."""
+    more = course.instances[None, :] - course.instances[:, None]
+    lead_s = np.where(more > 0, terms.lead_s, 0.0)
+    capacity = np.ascontiguousarray(
+        np.broadcast_to(course.capacity_per_s, (course.instances.size, course.steps, course.paths))
+    )
+    cost_h, plans = _cheapest(
+        course.rate_per_s,
+        capacity,
+        course.instances,
+        np.where(np.eye(len(more)) > 0, 0.0, prices.rescale_h + prices.started_h * np.abs(more)),
+        lead_s,
+        course.running,
+        course.waiting,
+        course.free_s,
+        course.edges_s,
+        terms.downtime_s,
+        terms.apart_s,
+        terms.max_lag_s,
+        terms.react_s,
+        prices.violation_h,
+        prices.rescale_h,
+        known_h,
+    )
+    turns, now = [], course.running
+    for stop_s, plan in zip(course.edges_s.tolist(), plans.tolist(), strict=False):
+        if plan != now:
+            turns.append(Turn(plan, stop_s - float(lead_s[now, plan]), stop_s))
+            now = plan
+    return cost_h, tuple(turns)
+
+
+def late_minutes(course: Course, terms: ChangeTerms, turns: tuple[Turn, ...]) -> Floats:
+    """Minutes that count as late under given turns, by path."""
+    found, told = np.zeros(course.paths), course.capacity_per_s.shape[1]
+    for path in range(course.paths):
+        waiting, over_s, plan, back_s, ahead = course.waiting, 0.0, course.running, -np.inf, list(turns)
+        for at, (begin_s, end_s) in enumerate(zip(course.edges_s[:-1], course.edges_s[1:], strict=True)):
+            if ahead and ahead[0].stop_s < end_s - 1e-9:
+                plan, back_s, over_s = ahead.pop(0).plan, begin_s + terms.downtime_s, 0.0
+            step_s, down_s = end_s - begin_s, min(end_s - begin_s, max(0.0, back_s - begin_s))
+            rate, capacity = course.rate_per_s[at, path], course.capacity_per_s[plan, min(at, told - 1), path]
+            waiting, over_s, late_s, _, _ = _after(
+                waiting, over_s, rate, capacity, step_s, down_s, terms.max_lag_s, terms.react_s
+            )
+            found[path] += late_s / 60.0
+    return found

@@ -1,0 +1,75 @@
+"""Small cases of a search over a horizon for the exhaustive one, drawn at random: at most 4 operators of at most 8 instances each."""
+
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from modeling.arrays import Floats
+from planner.horizon.horizon_search import Course
+from planner.horizon.prices import ChangeTerms, Prices
+
+MOST_RUNGS = 6
+
+
+@dataclass(frozen=True)
+class HorizonCase:
+    course: Course
+    terms: ChangeTerms
+    prices: Prices
+
+
+def ladder(counts: Floats, capacity: Floats) -> Floats:
+    """Numbers of the plans that no plan of as many instances or fewer carries as much as; ascending in both."""
+    order = np.lexsort((-capacity, counts))
+    best = np.maximum.accumulate(np.r_[-np.inf, capacity[order][:-1]])
+    return order[capacity[order] > best * (1 + 1e-12)]
+
+
+def horizon_case(seed: int) -> HorizonCase:
+    """Load that wanders or peaks, with errors of forecast and capacity; all terms and prices of a change drawn too."""
+    rng = np.random.default_rng(seed)
+    operators, most = int(rng.integers(1, 5)), 8
+    work_s = rng.uniform(0.3, 1.0, operators)
+    grid = np.array(list(product(range(1, most + 1), repeat=operators)), dtype=np.float64)
+    counts, capacity = grid.sum(axis=1), (grid / work_s).min(axis=1)
+    rungs = ladder(counts, capacity)
+    rungs = rungs[np.unique(np.linspace(0, rungs.size - 1, MOST_RUNGS).round().astype(int))]
+    steps, paths = int(rng.integers(6, 13)), int(rng.integers(1, 9))
+    step_s = float(rng.choice([300, 600, 900]))
+    top = capacity[rungs[-1]]
+    shape = rng.choice(["wave", "peak", "steps"])
+    hours = np.arange(steps)
+    if shape == "wave":
+        level = 0.5 + 0.4 * np.sin(hours * rng.uniform(0.2, 1.5) + rng.uniform(0, 6))
+    elif shape == "peak":
+        level = np.full(steps, rng.uniform(0.15, 0.5))
+        begin = int(rng.integers(1, steps))
+        level[begin : begin + int(rng.integers(1, 5))] = rng.uniform(0.5, 1.0)
+    else:
+        level = np.repeat(rng.uniform(0.1, 0.95, steps), int(rng.integers(1, 4)))[:steps]
+    errors = rng.uniform(0, 0.2) * (rng.standard_normal(paths) + 0.5 * rng.standard_normal((steps, paths)))
+    rate = np.maximum(0.02, level)[:, None] * np.exp(errors) * top
+    carried = capacity[rungs][:, None, None] * np.exp(rng.uniform(0, 0.06) * rng.standard_normal(paths))
+    course = Course(
+        np.arange(steps + 1) * step_s,
+        rate,
+        carried,
+        counts[rungs],
+        int(rng.integers(rungs.size)),
+        waiting=float(rng.choice([0.0, 0.0, rng.uniform(0, 600) * top / 2])),
+        free_s=float(rng.choice([0.0, 0.0, rng.uniform(0, 2 * step_s)])),
+    )
+    terms = ChangeTerms(
+        lead_s=float(rng.choice([0, 120, 300, 600])),
+        downtime_s=float(rng.choice([0, 30, 120, 300, 700])),
+        apart_s=float(rng.choice([0, 0, 600, 1800])),
+        max_lag_s=float(rng.choice([30, 90, 180])),
+        react_s=float(rng.choice([np.inf, 600, 900, 1200])),
+    )
+    prices = Prices(
+        float(np.exp(rng.uniform(np.log(0.1), np.log(30.0)))),
+        float(rng.choice([0.1, 0.5, 1.0, 5.0])),
+        float(rng.choice([0.0, 0.0, 0.05])),
+    )
+    return HorizonCase(course, terms, prices)

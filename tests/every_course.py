@@ -50,18 +50,21 @@ def _after(
     down_s: float,
     max_lag_s: float,
     react_s: float,
+    strongest: float,
 ) -> tuple[float, float, float, float, float]:
-    """Of a path after a step: what waits, for how long it has been over, late seconds, instances that were added as a
-    part of the plan's, and whether it was rescued.
+    """Of a path after a step: what waits, for how long it has been over, late seconds, instances that were added, or
+    half more than were lacking, as a part of the plan's, and whether it was rescued.
     """
-    if over_s >= react_s:
-        return 0.0, react_s if rate > capacity else 0.0, 0.0, max(0.0, rate / capacity - 1.0), 0.0
+    lacking = max(0.0, rate / capacity - 1.0)
+    if over_s >= react_s and rate <= strongest:
+        return 0.0, react_s if rate > capacity else 0.0, 0.0, lacking, 0.0
     left, late_s = _queue(waiting, rate, capacity, step_s, down_s, max_lag_s)
     late_s = min(step_s, late_s + 30.0) if late_s > 1e-6 else 0.0
     over_s = over_s + step_s - down_s if rate > capacity else 0.0
-    if over_s >= react_s:
-        return 0.0, over_s, react_s, 0.0, 1.0
-    return left, over_s, late_s, 0.0, 0.0
+    lacking *= 1.5
+    if over_s >= react_s and rate <= strongest:
+        return 0.0, over_s, react_s, lacking, 1.0
+    return left, over_s, late_s, lacking, 0.0
 
 
 @compiled
@@ -87,7 +90,8 @@ def _never_less_h(
                 came, carried = rate[step, path], capacity[plan, step, path]
                 late_h = violation_h / 60.0 * min(react_s, _queue(0.0, came, carried, step_s, 0.0, max_lag_s)[1])
                 more_h = instances[plan] * max(0.0, came / carried - 1.0) * step_s / 3600.0
-                stayed_h[plan] += (min(late_h, more_h) if react_s < np.inf else late_h) / paths
+                lacking_h = late_h + 1.5 * more_h
+                stayed_h[plan] += (min(lacking_h, more_h) if react_s < np.inf else lacking_h) / paths
         for plan in range(plans):
             least_h[step, plan] = (stayed_h + change_h[plan]).min()
     return least_h
@@ -151,6 +155,7 @@ def _cheapest(
                 down_s,
                 max_lag_s,
                 react_s,
+                capacity[:, at, path].max(),
             )
             more_h = instances[to] * more * step_s / 3600.0
             spent_h += (violation_h / 60.0 * late_s + rescale_h * rescued + more_h) / paths
@@ -205,9 +210,9 @@ def late_minutes(course: Course, terms: ChangeTerms, turns: tuple[Turn, ...]) ->
             if ahead and ahead[0].stop_s < end_s - 1e-9:
                 plan, back_s, over_s = ahead.pop(0).plan, begin_s + terms.downtime_s, 0.0
             step_s, down_s = end_s - begin_s, min(end_s - begin_s, max(0.0, back_s - begin_s))
-            rate, capacity = course.rate_per_s[at, path], course.capacity_per_s[plan, min(at, told - 1), path]
+            rate, carried = course.rate_per_s[at, path], course.capacity_per_s[:, min(at, told - 1), path]
             waiting, over_s, late_s, _, _ = _after(
-                waiting, over_s, rate, capacity, step_s, down_s, terms.max_lag_s, terms.react_s
+                waiting, over_s, rate, carried[plan], step_s, down_s, terms.max_lag_s, terms.react_s, carried.max()
             )
             found[path] += late_s / 60.0
     return found

@@ -28,7 +28,8 @@ class Course:
     1,). rate_per_s: over all sources, shape (steps, paths). capacity_per_s: in the mix and on the path of that moment,
     shape (plans, steps, paths), or (plans, 1, paths) where it is always the same. instances: shape (plans,). running:
     the plan that runs at the beginning; waiting: tuples then. free_s: seconds from the beginning until a change may be
-    asked for.
+    asked for. turn_h: price of a stop for a plan at the beginning of a step, beside that of the change, in
+    instance-hours, shape (steps, plans); infinite where none may be, negative where one is wanted.
     """
 
     edges_s: Floats
@@ -38,6 +39,7 @@ class Course:
     running: int
     waiting: float = 0.0
     free_s: float = 0.0
+    turn_h: Floats | None = None
 
     def __post_init__(self) -> None:
         plans, (steps, paths) = self.instances.size, self.rate_per_s.shape
@@ -51,6 +53,11 @@ class Course:
                 f"capacities of shape {self.capacity_per_s.shape} and {self.edges_s.size} edges for {plans} plans, "
                 f"{steps} steps and {paths} paths; give ({plans}, {steps} or 1, {paths}), and an edge more than steps"
             )
+
+    @property
+    def turns_h(self) -> Floats:
+        """turn_h, and zeros where there is none."""
+        return np.zeros((self.steps, self.instances.size)) if self.turn_h is None else self.turn_h
 
     @property
     def steps(self) -> int:
@@ -111,11 +118,13 @@ def _best_turns(
     turn to it.
     """
     change_h, lead_s = _between(course, terms, prices)
+    turn_h = course.turns_h
     floor_h, stop_h = cost_floors_h(
         course.rate_per_s,
         course.capacity_per_s,
         course.instances,
         change_h,
+        turn_h,
         course.edges_s,
         terms.downtime_s,
         terms.max_lag_s,
@@ -127,6 +136,7 @@ def _best_turns(
         course.capacity_per_s,
         course.instances,
         change_h,
+        turn_h,
         lead_s,
         course.running,
         course.waiting,
@@ -162,6 +172,7 @@ def followed_course(course: Course, turns: Sequence[Turn], terms: ChangeTerms, p
         course.capacity_per_s,
         course.instances,
         change_h,
+        course.turns_h,
         course.running,
         course.waiting,
         course.edges_s,
@@ -182,4 +193,7 @@ def _between(course: Course, terms: ChangeTerms, prices: Prices) -> tuple[Floats
     """Price of a change from each plan to each, and its lead time, shape (plans, plans)."""
     apart = np.abs(course.instances[:, None] - course.instances[None, :])
     grows = course.instances[None, :] > course.instances[:, None]
-    return prices.rescale_h + prices.started_h * apart, np.where(grows, terms.lead_s, 0.0)
+    change_h = prices.rescale_h + prices.started_h * apart
+    if terms.only_out:
+        change_h = np.where(grows, change_h, inf)
+    return np.where(apart > terms.max_step, inf, change_h), np.where(grows, terms.lead_s, 0.0)

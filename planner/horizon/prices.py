@@ -20,6 +20,7 @@ class ChangeTerms:
     """lead_s: from asking for more instances until they are there. downtime_s: of a change. apart_s: least time from
     the end of one change until the next is asked for. max_lag_s: of the target. react_s: for how long more may come
     than a plan carries until somebody acts on it and another one is ready, at the price of its downtime; never at inf.
+    max_step: instances that one change may start or stop in all. only_out: no change takes instances away.
     """
 
     lead_s: float
@@ -27,3 +28,5 @@ class ChangeTerms:
     apart_s: float
     max_lag_s: float
     react_s: float = inf
+    max_step: float = inf
+    only_out: bool = False

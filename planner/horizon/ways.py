@@ -9,6 +9,10 @@ _ROUNDING_S = 1e-6
 """Seconds that are late only by rounding: a downtime as long as the lag that is allowed makes none late."""
 _LESS = 0.95
 """Of what waits in the cheapest way, what waits at most in the next one that goes on."""
+_LEAST_PART = 0.01
+"""And what counts as nothing."""
+_LACKING = 1.5
+"""Price of what a plan lacks to carry what comes, over what that would have cost: to be late is never cheaper."""
 
 
 @compiled
@@ -46,37 +50,39 @@ def _step(
     late_s: Floats,
     rate_per_s: Floats,
     capacity_per_s: Floats,
+    strongest_per_s: Floats,
     step_s: float,
     down_s: float,
     max_lag_s: float,
     react_s: float,
-) -> tuple[float, float, float]:
+) -> tuple[float, float, float, float]:
     """A step on all paths. before, after: of each the tuples that wait, and for how long more has come than is carried,
     shape (2, paths); they may be the same. late_s: gets the seconds that count as late: a minute counts that is late
-    for a part of it, half a minute more where the step is not late as a whole. Given back, as means over the paths: how
-    many seconds are late, how many instances more than the plan's are needed, as a part of these, and how many paths
-    are rescued.
+    for a part of it, half a minute more where the step is not late as a whole. strongest_per_s: what any plan carries.
+    Given back, as means over the paths: how many seconds are late; how many instances more than the plan's are added
+    and how many are lacking, as parts of these; and how many paths are rescued.
 
-    A path that is over for react_s is rescued, at the price of being late for as long: from then on all that comes is
-    carried until it is less again.
+    A path that is over for react_s is rescued where a plan carries it, at the price of being late for as long: from
+    then on all that comes is carried until it is less again.
     """
     paths = late_s.size
-    late_in_all_s, more, rescued = 0.0, 0.0, 0.0
+    late_in_all_s, more, lacking, rescued = 0.0, 0.0, 0.0, 0.0
     for path in range(paths):
         rate, capacity, over_s = rate_per_s[path], capacity_per_s[path], before[1, path]
-        left, late = 0.0, 0.0
-        if over_s >= react_s:
+        left, late, helped = 0.0, 0.0, rate <= strongest_per_s[path]
+        if over_s >= react_s and helped:
             more += max(0.0, rate / capacity - 1.0)
             over_s = react_s if rate > capacity else 0.0
         else:
             left, late = stepped(before[0, path], rate, capacity, step_s, down_s, max_lag_s)
             late = min(late + 30.0, step_s) if late > _ROUNDING_S else 0.0
+            lacking += max(0.0, rate / capacity - 1.0)
             over_s = over_s + step_s - down_s if rate > capacity else 0.0
-            if over_s >= react_s:
+            if over_s >= react_s and helped:
                 left, late, rescued = 0.0, react_s, rescued + 1.0
         after[0, path], after[1, path], late_s[path] = left, over_s, late
         late_in_all_s += late
-    return late_in_all_s / paths, more / paths, rescued / paths
+    return late_in_all_s / paths, more / paths, lacking / paths, rescued / paths
 
 
 @compiled
@@ -85,6 +91,7 @@ def cost_floors_h(
     capacity_per_s: Floats,
     instances: Floats,
     change_h: Floats,
+    turn_h: Floats,
     edges_s: Floats,
     downtime_s: float,
     max_lag_s: float,
@@ -92,8 +99,8 @@ def cost_floors_h(
     violation_h: float,
 ) -> tuple[Floats, Floats]:
     """What the rest of the horizon costs at least from a step on, as if nothing waited at the beginning of any: under
-    the plan that runs, shape (steps + 1, plans), and where the job stops for a plan then, without the price of the
-    change, shape (steps, plans).
+    the plan that runs, shape (steps + 1, plans), and where the job stops for a plan then, with the price of that moment
+    but not that of the change, shape (steps, plans). turn_h: price of a stop for a plan at a step, of the same shape.
     """
     steps, paths = rate_per_s.shape
     plans, told = capacity_per_s.shape[0], capacity_per_s.shape[1]
@@ -110,13 +117,14 @@ def cost_floors_h(
                 over_per_s = rate - capacity[path]
                 if over_per_s > 0.0:
                     late_s = min(react_s, max(0.0, step_s - max_lag_s * rate / over_per_s))
+                    lacking_h = own_h * over_per_s / capacity[path]
                     # Or somebody has reacted, and it is carried.
-                    more_h = own_h * over_per_s / capacity[path] if react_s < np.inf else np.inf
-                    over_h += min(late_h * late_s, more_h)
+                    more_h = lacking_h if react_s < np.inf else np.inf
+                    over_h += min(late_h * late_s + _LACKING * lacking_h, more_h)
                 _, late_s = stepped(0.0, rate, capacity[path], step_s, down_s, max_lag_s)
                 stopped_h += late_h * min(react_s, late_s)
             after_h = own_h + floor_h[at + 1, plan]
-            stayed_h[plan], stop_h[at, plan] = after_h + over_h / paths, after_h + stopped_h / paths
+            stayed_h[plan], stop_h[at, plan] = after_h + over_h / paths, after_h + stopped_h / paths + turn_h[at, plan]
         for plan in range(plans):
             floor_h[at, plan] = min(stayed_h[plan], (change_h[plan] + stop_h[at]).min())
     return floor_h, stop_h
@@ -128,6 +136,7 @@ def best_turns(
     capacity_per_s: Floats,
     instances: Floats,
     change_h: Floats,
+    turn_h: Floats,
     lead_s: Floats,
     running: int,
     waiting: float,
@@ -148,10 +157,10 @@ def best_turns(
     """Whether there are turns that cost less than ceiling_h; the steps at whose beginnings the job stops for another
     plan; and the plans.
 
-    floor_h, stop_h: of cost_floors_h. stayed, turned: of the ways of one plan at a moment, how many go on, and how many
-    of those that turn to it from others are followed. Ways are kept by the moment, by plan and by place: first those
-    that stayed, then those that turned. The cheapest goes on, the cheapest of those that may change earlier, and the
-    cheapest of those with less and less waiting.
+    turn_h, floor_h, stop_h: of cost_floors_h. stayed, turned: of the ways of one plan at a moment, how many go on, and
+    how many of those that turn to it from others are followed. Ways are kept by the moment, by plan and by place: first
+    those that stayed, then those that turned. The cheapest goes on, the cheapest of those that may change earlier, and
+    the cheapest of those with less and less waiting.
     """
     steps, paths = rate_per_s.shape
     plans, told = capacity_per_s.shape[0], capacity_per_s.shape[1]
@@ -173,6 +182,7 @@ def best_turns(
     from_h, from_waits = np.empty(plans * stayed), np.empty(plans * stayed)
     chosen = np.full(turned, -1)
     late_h = violation_h / 60.0
+    strongest_per_s = _strongest_per_s(capacity_per_s)
     for at in range(steps):
         here, step_s = at % kept, edges_s[at + 1] - edges_s[at]
         after = (at + 1) % kept
@@ -186,18 +196,20 @@ def best_turns(
                 kind = live[plan, place]
                 if kind < 0:
                     continue
-                late, more, rescued = _step(
+                late, more, lacking, rescued = _step(
                     states[here, plan, kind],
                     states[after, plan, place],
                     late_s,
                     rate_per_s[at],
                     capacity_per_s[plan, min(at, told - 1)],
+                    strongest_per_s[min(at, told - 1)],
                     step_s,
                     0.0,
                     max_lag_s,
                     react_s,
                 )
-                hours = instances[plan] * (1.0 + more) * step_s / 3600.0 + late_h * late + rescale_h * rescued
+                hours = instances[plan] * (1.0 + more + _LACKING * lacking) * step_s / 3600.0
+                hours += late_h * late + rescale_h * rescued
                 cost_h[at + 1, plan, place] = cost_h[at, plan, kind] + hours
                 free[at + 1, plan, place] = free[at, plan, kind]
                 waits[after, plan, place] = states[after, plan, place, 0].mean()
@@ -218,6 +230,7 @@ def best_turns(
                 turned_h = cost_h[at, other, kind] + change_h[other, plan]
                 if turned_h + stop_h[at, plan] >= ceiling_h:
                     continue
+                turned_h += turn_h[at, plan]
                 from_way[count], from_h[count], from_waits[count] = way, turned_h, waits[here, other, kind]
                 count += 1
             if not count:
@@ -232,18 +245,20 @@ def best_turns(
                     state[0, path], state[1, path] = states[here, other, kind, 0, path], 0.0
                 for step in range(at, until):
                     step_s = edges_s[step + 1] - edges_s[step]
-                    late, more, rescued = _step(
+                    late, more, lacking, rescued = _step(
                         state,
                         state,
                         late_s,
                         rate_per_s[step],
                         capacity_per_s[plan, min(step, told - 1)],
+                        strongest_per_s[min(step, told - 1)],
                         step_s,
                         _down_s(edges_s, step, edges_s[at], downtime_s),
                         max_lag_s,
                         react_s,
                     )
-                    spent_h += instances[plan] * (1.0 + more) * step_s / 3600.0 + late_h * late + rescale_h * rescued
+                    spent_h += instances[plan] * (1.0 + more + _LACKING * lacking) * step_s / 3600.0
+                    spent_h += late_h * late + rescale_h * rescued
                 if spent_h + floor_h[until, plan] >= ceiling_h:
                     continue
                 place = stayed + int(cost_h[until, plan, stayed:].argmax())
@@ -254,6 +269,15 @@ def best_turns(
                     free[until, plan, place] = edges_s[at] + downtime_s + apart_s
                     _note(before[until, plan, place], at, other, kind)
     return _turns(cost_h, before, ceiling_h, stayed)
+
+
+@compiled
+def _strongest_per_s(capacity_per_s: Floats) -> Floats:
+    """What the plan carries that carries most, shape (steps or 1, paths)."""
+    strongest: Floats = capacity_per_s[0].copy()
+    for plan in range(1, capacity_per_s.shape[0]):
+        strongest = np.maximum(strongest, capacity_per_s[plan])
+    return strongest
 
 
 @compiled
@@ -298,11 +322,14 @@ def _pick(cost_h: Floats, free_s: Floats, waits: Floats, live: Ints) -> None:
 
 @compiled
 def _cheapest(cost_h: Floats, waits: Floats, chosen: Ints) -> None:
-    """Put into chosen the number of the cheapest way, of the cheapest in which no more than _LESS of that waits, and so
-    on; -1 for none.
+    """Put into chosen the number of the cheapest way, and of the cheapest with less and less waiting, in even parts
+    down to the least that waits in any; -1 for none.
     """
     chosen[:] = -1
-    most = np.inf
+    most, part, fewest = np.inf, _LESS, np.inf
+    for number in range(cost_h.size):
+        if cost_h[number] < np.inf:
+            fewest = min(fewest, waits[number])
     for at in range(chosen.size):
         least_h, least = np.inf, np.inf
         for number in range(cost_h.size):
@@ -311,7 +338,10 @@ def _cheapest(cost_h: Floats, waits: Floats, chosen: Ints) -> None:
                 chosen[at], least_h, least = number, of_h, of
         if chosen[at] < 0 or least <= 0.0:
             return
-        most = _LESS * least
+        if at == 0 and chosen.size > 1:
+            part = min(_LESS, max(_LEAST_PART, fewest / least) ** (1.0 / (chosen.size - 1)))
+        # Rounding must not leave out the one in which least waits.
+        most = max(part * least, fewest) if least > fewest else -1.0
 
 
 @compiled
@@ -340,6 +370,7 @@ def followed(
     capacity_per_s: Floats,
     instances: Floats,
     change_h: Floats,
+    turn_h: Floats,
     running: int,
     waiting: float,
     edges_s: Floats,
@@ -350,32 +381,34 @@ def followed(
     turned_at: Ints,
     turned_to: Ints,
 ) -> tuple[float, float, Floats]:
-    """Instance-hours, the price of the changes, and seconds that count as late by path."""
+    """Instance-hours, the price of changes and of what is lacking, and seconds that count as late by path."""
     steps, paths = rate_per_s.shape
     told = capacity_per_s.shape[1]
     state, late_s, late_in_all_s = np.zeros((2, paths)), np.zeros(paths), np.zeros(paths)
     state[0] = waiting
     over = _over(edges_s, downtime_s)
     hours, changes_h, plan, next_turn, stop_s, until = 0.0, 0.0, running, 0, -np.inf, 0
+    strongest_per_s = _strongest_per_s(capacity_per_s)
     for at in range(steps):
         if next_turn < turned_at.size and at >= turned_at[next_turn] and at >= until:
-            changes_h += change_h[plan, turned_to[next_turn]]
+            changes_h += change_h[plan, turned_to[next_turn]] + turn_h[at, turned_to[next_turn]]
             plan, stop_s, until = turned_to[next_turn], edges_s[at], over[at]
             next_turn += 1
             state[1] = 0.0
         step_s = edges_s[at + 1] - edges_s[at]
-        _, more, rescued = _step(
+        _, more, lacking, rescued = _step(
             state,
             state,
             late_s,
             rate_per_s[at],
             capacity_per_s[plan, min(at, told - 1)],
+            strongest_per_s[min(at, told - 1)],
             step_s,
             _down_s(edges_s, at, stop_s, downtime_s),
             max_lag_s,
             react_s,
         )
         late_in_all_s += late_s
-        changes_h += rescale_h * rescued
+        changes_h += rescale_h * rescued + instances[plan] * _LACKING * lacking * step_s / 3600.0
         hours += instances[plan] * (1.0 + more) * step_s / 3600.0
     return hours, changes_h, late_in_all_s

@@ -1,5 +1,7 @@
 """The best course over a horizon: what it claims and asks for, by hand and on small cases."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -100,18 +102,65 @@ def test_a_path_that_is_over__is_late_for_as_long_as_it_takes_to_react_and_then_
     """One of ten paths brings 30/s to a plan for 20/s, for an hour in steps of 5 minutes.
 
     Nobody reacts: 10/s more wait each second, and 90 s of lag are 2,700 tuples, there after 270 s: all but the first
-    270 s are late, of the first step half a minute more: 55.5 + .5 minutes on a tenth of the paths. After 600 s
-    somebody reacts: 10 minutes late, and 1 in the step before; 10 steps with half as many instances more; one rescale.
+    270 s are late, of the first step half a minute more: 55.5 + .5 minutes on a tenth of the paths. One instance is
+    lacking all the time, at half more than it would have cost: .15 instance-hours. After 600 s somebody reacts: 10
+    minutes late, and 1 in the step before; 10 steps with half as many instances more; one rescale; and lacking in two.
     """
     rate = np.full((12, 10), 10.0)
     rate[:, 0] = 30.0
-    course = Course(_edges_s(300, 12), rate, np.full((1, 1, 10), 20.0), np.array([2.0]), 0)
+    carried = np.array([20.0, 40.0])[:, None, None] * np.ones((1, 1, 10))
+    course = Course(_edges_s(300, 12), rate, carried, np.array([2.0, 4.0]), 0)
     alone = followed_course(course, (), ChangeTerms(300.0, 120.0, 0.0, 90.0), Prices(1.0))
     assert alone.late_minutes[0] == pytest.approx(55.5 + 0.5)
-    assert alone.cost_h == pytest.approx(2.0 + 5.6)
+    assert alone.cost_h == pytest.approx(2.0 + 5.6 + 0.15)
     helped = followed_course(
         course, (), ChangeTerms(300.0, 120.0, 0.0, 90.0, react_s=600.0), Prices(1.0, rescale_h=3.0)
     )
     assert helped.late_minutes[0] == pytest.approx(1.0 + 10.0)
     assert helped.instance_hours == pytest.approx(2.0 + 2.0 * 0.1 * 0.5 * 10 / 12)
-    assert helped.cost_h == pytest.approx(helped.instance_hours + 0.1 * 3.0 + 1.1)
+    assert helped.cost_h == pytest.approx(helped.instance_hours + 0.1 * 3.0 + 1.1 + 0.15 * 2 / 12)
+
+
+def test_what_no_plan_carries__is_rescued_by_nobody_and_asks_for_the_strongest() -> None:
+    """100/s come, and the strongest carries 40/s: all is late with either. Six instances are lacking then and not
+    eight, at half more than the two more that run.
+    """
+    rate = np.full((12, 4), 100.0)
+    carried = np.array([20.0, 40.0])[:, None, None] * np.ones((1, 1, 4))
+    course = Course(_edges_s(300, 12), rate, carried, np.array([2.0, 4.0]), 0)
+    terms = ChangeTerms(0.0, 60.0, 0.0, 90.0, react_s=600.0)
+    found = best_course(course, terms, Prices(1.0, rescale_h=0.5))
+    assert [(turn.plan, turn.stop_s) for turn in found.turns] == [(1, 0.0)]
+    assert found.late_minutes.min() > 55
+    assert found.instance_hours == pytest.approx(4.0)
+
+
+def test_a_moment_that_is_closed__has_no_change_and_one_that_is_wanted_has_it() -> None:
+    """A peak from 100 min on: the best stop is at 95 or 98 min. Closed until then, it comes afterwards."""
+    rate = np.full((60, 1), 10.0)
+    rate[30:] = 30.0
+    course = Course(_edges_s(300, 60), rate, np.array([20.0, 40.0])[:, None, None], np.array([2.0, 4.0]), 0)
+    closed = np.zeros((60, 2))
+    closed[:40] = np.inf
+    prices = Prices(5.0, rescale_h=0.5)
+    late = best_course(replace(course, turn_h=closed), TERMS, prices)
+    assert [turn.stop_s for turn in late.turns] == [40 * 300.0]
+    wanted = np.zeros((60, 2))
+    wanted[27, 1] = -1.0
+    early = best_course(replace(course, turn_h=wanted), TERMS, prices)
+    assert [turn.stop_s for turn in early.turns] == [27 * 300.0]
+    assert best_course(course, TERMS, prices).turns[0].stop_s > 27 * 300.0
+
+
+def test_changes__start_or_stop_no_more_than_they_may() -> None:
+    rate = np.full((60, 1), 10.0)
+    rate[30:] = 60.0
+    counts = np.array([1.0, 2.0, 4.0, 7.0])
+    course = Course(_edges_s(300, 60), rate, 10.0 * counts[:, None, None], counts, 1)
+    small = best_course(course, replace(TERMS, max_step=3.0), Prices(5.0))
+    sizes = [counts[course.running], *(counts[turn.plan] for turn in small.turns)]
+    assert np.abs(np.diff(sizes)).max() <= 3
+    assert sizes[-1] == 7
+    down = Course(_edges_s(300, 60), rate[::-1].copy(), 10.0 * counts[:, None, None], counts, 3)
+    assert best_course(down, TERMS, Prices(5.0)).turns != ()
+    assert best_course(down, replace(TERMS, only_out=True), Prices(5.0)).turns == ()

@@ -11,7 +11,7 @@ from modeling.inputs.operator_profile import OperatorProfile, Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Operator, Stream, Topology
 from planner.horizon.budget import Budget
-from planner.horizon.horizon_plan import HorizonPlanner, Present
+from planner.horizon.horizon_plan import NO_RULES, Announced, HorizonPlanner, Present, Rules
 from planner.horizon.prices import ChangeTerms
 from planner.limits import FULL, Limits
 from planner.scaling_schedule import ScalingSchedule
@@ -63,10 +63,16 @@ def schedule_of(
     free_at: datetime | None = None,
     waiting: float = 0.0,
     after_s: float = 0.0,
+    announced: Sequence[Announced] = (),
+    changes: Sequence[float] = (),
+    rules: Rules = NO_RULES,
+    least: Mapping[str, int] | None = None,
 ) -> ScalingSchedule:
     """Made after_s seconds after the start of the forecasts."""
-    planner = HorizonPlanner(topology, profiles, limits, terms, rescale_h)
+    planner = HorizonPlanner(topology, profiles, limits, terms, rescale_h, least=least)
     free_at_s = 0.0 if free_at is None else free_at.timestamp()
-    planned = planner.planned(forecasts, Present(START.timestamp() + after_s, running, waiting, free_at_s), budget)
+    planned = planner.planned(
+        forecasts, Present(START.timestamp() + after_s, running, waiting, free_at_s, announced, changes), budget, rules
+    )
     assert planned is not None
     return make_schedule(planned, planner.cheapest, PhysicalPlan(topology.name, dict(running)), quantile=0.95)

@@ -1,16 +1,20 @@
 """What a planner does with new forecasts: it brings ladder, outlook and budget together for one search."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import inf
+
+import numpy as np
 
 from forecasting.forecast import Forecast
+from modeling.arrays import Floats
 from modeling.inputs.operator_profile import Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Topology
 from modeling.queueing.bursts import Arrivals
 from planner.errors import PlanError
 from planner.horizon.budget import Budget, course_within
-from planner.horizon.horizon_search import Course, Found, Turn
+from planner.horizon.horizon_search import Course, Found, Turn, best_course
 from planner.horizon.ladder import Ladder, capacity_ladder
 from planner.horizon.outlook import Outlook, outlook
 from planner.horizon.prices import ChangeTerms, Prices
@@ -21,18 +25,42 @@ BEYOND = 1.3
 """The ladder's largest plan carries so many times the highest of all paths."""
 FIRST_PRICE_H = 3.0
 """Of a violation minute, in instance-hours, from which the one that fits is sought."""
+KEPT_PART = 0.5
+"""Of the price of a rescale: what has to be gained for an announced one to be given up."""
+LEAST_RESCALE_H = 0.1
+DAY_S = 86400.0
+
+
+@dataclass(frozen=True)
+class Announced:
+    """A turn of an earlier plan that is still to come: the job stops at epoch second stop_s for a plan."""
+
+    stop_s: float
+    plan: Mapping[str, int]
 
 
 @dataclass(frozen=True)
 class Present:
     """What a plan begins with. at_s: epoch seconds. running: what runs; waiting: tuples at the sources; free_at_s: the
-    moment from which on a change may be asked for.
+    moment from which on a change may be asked for. changes: of the day before, by their epoch seconds.
     """
 
     at_s: float
     running: Mapping[str, int]
     waiting: float = 0.0
-    free_at_s: float = field(default=0.0)
+    free_at_s: float = 0.0
+    announced: Sequence[Announced] = ()
+    changes: Sequence[float] = ()
+
+
+@dataclass(frozen=True)
+class Rules:
+    """closed: spans, in epoch seconds, in which no change is asked for and the job does not stop for one. most_a_day:
+    changes within any 24 hours.
+    """
+
+    closed: Sequence[tuple[float, float]] = ()
+    most_a_day: int | None = None
 
 
 @dataclass(frozen=True)
@@ -57,6 +85,15 @@ class HorizonPlan:
         return self.allowed_minutes is None or self.found.violation_minutes <= self.allowed_minutes
 
 
+NO_RULES = Rules()
+
+
+def _most_a_day(before_s: Sequence[float], turns: Sequence[Turn]) -> int:
+    """Changes within 24 hours, at most, of those that end with a turn; seconds from the same beginning."""
+    every = sorted([*before_s, *(turn.stop_s for turn in turns)])
+    return max(sum(turn.stop_s - DAY_S < at_s <= turn.stop_s for at_s in every) for turn in turns)
+
+
 class HorizonPlanner:
     """It remembers the ladder, cheapest plans and the price of a violation minute from one forecast to the next."""
 
@@ -68,10 +105,12 @@ class HorizonPlanner:
         terms: ChangeTerms,
         rescale_h: float,
         arrival_cv2: float | Arrivals = 1.0,
+        least: Mapping[str, int] | None = None,
     ) -> None:
         """rescale_h: instance-hours that avoiding a rescale is worth. arrival_cv2: as `evaluate` takes it; it counts
-        where the limits bound latency.
+        where the limits bound latency. least: instances that operators are to have.
         """
+        self._least = least or {}
         self.cheapest = RememberedPlans(topology, profiles, limits, arrival_cv2)
         self.terms, self._prices = terms, Prices(FIRST_PRICE_H, rescale_h)
         self._ladder: Ladder | None = None
@@ -86,12 +125,14 @@ class HorizonPlanner:
         self.cheapest = RememberedPlans(self.topology, profiles, self.cheapest.limits, arrival_cv2)
         self._ladder = None
 
-    def planned(self, forecasts: Mapping[str, Forecast], present: Present, budget: Budget) -> HorizonPlan | None:
+    def planned(
+        self, forecasts: Mapping[str, Forecast], present: Present, budget: Budget, rules: Rules = NO_RULES
+    ) -> HorizonPlan | None:
         """None where the forecasts are over. Raises PlanError or ModelError for what does not fit together."""
         ahead = outlook(forecasts, self.topology.sources, present.at_s, self.terms.lead_s)
         if ahead is None:
             return None
-        ladder = self._climbed(ahead, PhysicalPlan(self.topology.name, dict(present.running)))
+        ladder = self._climbed(ahead, [present.running, *(each.plan for each in present.announced)])
         running = ladder.number(present.running)
         if running is None:
             raise PlanError(f"the ladder of topology {self.topology.name!r} lacks the plan that runs")
@@ -103,17 +144,50 @@ class HorizonPlanner:
             running,
             present.waiting,
             max(0.0, present.free_at_s - ahead.start_s),
+            self._turn_h(ahead, ladder, present.announced, rules.closed),
         )
         allowed = budget.minutes(60 * ahead.hours)
         found, self._prices = course_within(course, self.terms, budget.priced(self._prices), allowed)
-        return HorizonPlan(ahead, ladder, course, self.terms, self._prices, found, allowed)
+        prices = self._prices
+        if rules.most_a_day is not None:
+            before_s = [at_s - ahead.start_s for at_s in present.changes]
+            while found.turns and _most_a_day(before_s, found.turns) > rules.most_a_day:
+                prices = replace(prices, rescale_h=max(LEAST_RESCALE_H, 2 * prices.rescale_h))
+                found = best_course(course, self.terms, prices)
+        return HorizonPlan(ahead, ladder, course, self.terms, prices, found, allowed)
 
-    def _climbed(self, ahead: Outlook, running: PhysicalPlan) -> Ladder:
-        """The ladder that reaches beyond all paths and has the plan that runs."""
+    def _turn_h(
+        self,
+        ahead: Outlook,
+        ladder: Ladder,
+        announced: Sequence[Announced],
+        closed: Sequence[tuple[float, float]],
+    ) -> Floats:
+        """What a stop costs beside its change: less where it was announced, and never where it must not be."""
+        turn_h = np.zeros((ahead.steps, len(ladder.plans)))
+        for turn in announced:
+            step, plan = ahead.step_at(turn.stop_s - ahead.start_s), ladder.number(turn.plan)
+            if 0 <= step < ahead.steps and plan is not None:
+                turn_h[step, plan] = -KEPT_PART * self._prices.rescale_h
+        begin_s = ahead.start_s + ahead.edges_s[:-1]
+        for start_s, end_s in closed:
+            # A larger plan is asked for before the stop; the job is down after it.
+            asked_s, back_s = begin_s - self.terms.lead_s, begin_s + self.terms.downtime_s
+            turn_h[(asked_s < end_s) & (back_s > start_s)] = inf
+        return turn_h
+
+    def _climbed(self, ahead: Outlook, wanted: Sequence[Mapping[str, int]]) -> Ladder:
+        """The ladder that reaches beyond all paths and has the wanted plans."""
         most = BEYOND * ahead.rate_per_s.max(axis=(1, 2))
         highest = dict(zip(self.topology.sources, most.tolist(), strict=True))
         enough = all(rate <= self._highest.get(source, 0.0) for source, rate in highest.items())
-        if self._ladder is None or not enough or self._ladder.number(running.parallelism) is None:
+        known = self._ladder is not None and all(self._ladder.number(plan) is not None for plan in wanted)
+        if self._ladder is None or not enough or not known:
             self._highest = {source: max(rate, self._highest.get(source, 0.0)) for source, rate in highest.items()}
-            self._ladder = capacity_ladder(self.cheapest, [self._highest], running)
+            self._ladder = capacity_ladder(
+                self.cheapest,
+                [self._highest],
+                [PhysicalPlan(self.topology.name, dict(plan)) for plan in wanted],
+                self._least,
+            )
         return self._ladder

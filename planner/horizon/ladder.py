@@ -59,17 +59,23 @@ def ladder_of(plans: Sequence[PhysicalPlan], topology: Topology, profiles: Profi
     return Ladder(topology, tuple(plans), instances, flows, np.full(len(plans), usable))
 
 
-def capacity_ladder(cheapest: RememberedPlans, loads: Sequence[Mapping[str, float]], also: PhysicalPlan) -> Ladder:
-    """Of loads along the given ones, from nothing to the last of them, which is the largest. also: a plan that is to be
-    among them, the running one.
+def capacity_ladder(
+    cheapest: RememberedPlans,
+    loads: Sequence[Mapping[str, float]],
+    also: Sequence[PhysicalPlan],
+    least: Mapping[str, int] | None = None,
+) -> Ladder:
+    """Of loads along the given ones, from nothing to the last of them, which is the largest. also: plans that are to be
+    among them, as the running one. least: instances that operators have in all others.
     """
-    found = {_key(also): also}
+    wanted = {_key(plan): plan for plan in also}
+    found = dict(wanted)
     for load in loads:
-        _fill(cheapest, load, found)
+        _fill(cheapest, load, found, least or {})
     plans = sorted(found.values(), key=lambda plan: (plan.instances, _key(plan)))
     if len(plans) > MOST_PLANS:
         kept = np.unique(np.linspace(0, len(plans) - 1, MOST_PLANS).round().astype(int)).tolist()
-        plans = [plan for at, plan in enumerate(plans) if at in kept or _key(plan) == _key(also)]
+        plans = [plan for at, plan in enumerate(plans) if at in kept or _key(plan) in wanted]
     limits = cheapest.limits
     ladder = ladder_of(plans, cheapest.topology, cheapest.profiles, limits.max_utilisation)
     if limits.max_latency_s is None:
@@ -96,13 +102,20 @@ def _quick_enough(ladder: Ladder, cheapest: RememberedPlans, largest: Mapping[st
     return np.array(usable)
 
 
-def _fill(cheapest: RememberedPlans, load: Mapping[str, float], found: dict[tuple[int, ...], PhysicalPlan]) -> None:
+def _fill(
+    cheapest: RememberedPlans,
+    load: Mapping[str, float],
+    found: dict[tuple[int, ...], PhysicalPlan],
+    least: Mapping[str, int],
+) -> None:
     """All plans between nothing and a load, by halving what lies between two that differ; where there are more than
     MOST_PLANS, about as many, evenly.
     """
 
     def at(part: float) -> PhysicalPlan:
         plan = cheapest.plan({source: part * rate for source, rate in load.items()})
+        if least:
+            plan = replace(plan, parallelism={name: max(n, least.get(name, 1)) for name, n in plan.parallelism.items()})
         found[_key(plan)] = plan
         return plan
 

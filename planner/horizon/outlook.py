@@ -37,6 +37,10 @@ class Outlook:
         return np.asarray(self.rate_per_s.sum(axis=0))
 
     @property
+    def steps(self) -> int:
+        return int(self.rate_per_s.shape[1])
+
+    @property
     def hours(self) -> float:
         return float(self.edges_s[-1]) / 3600.0
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from forecasting.forecast import Forecast
 from planner.horizon.budget import Budget
-from planner.horizon.horizon_plan import HorizonPlanner, Present
+from planner.horizon.horizon_plan import Announced, HorizonPlanner, Present
 from planner.replay.forecasts import Forecasts
 from planner.replay.policies.guard import Guard
 from planner.replay.policies.seen_profiles import SeenProfiles
@@ -45,7 +45,7 @@ class Planned:
         self._terms = planner.terms
         self._profiles = SeenProfiles(planner.topology, planner.cheapest.profiles)
         self._planned_for: datetime | None = None
-        self._due: deque[tuple[float, Mapping[str, int], str]] = deque()
+        self._due: deque[tuple[float, Announced, str]] = deque()
         self._began: int | None = None
 
     def decide(self, seen: Seen) -> Decision | None:
@@ -57,8 +57,8 @@ class Planned:
             self._planned_for = issued
             self._plan(seen, forecasts)
         if self._due and self._due[0][0] <= seen.at_s:
-            _, plan, why = self._due.popleft()
-            return Decision(plan, why)
+            _, turn, why = self._due.popleft()
+            return Decision(turn.plan, why)
         return self._guarded(seen)
 
     def _guarded(self, seen: Seen) -> Decision | None:
@@ -80,13 +80,16 @@ class Planned:
         return waits > self._terms.max_lag_s * float(came.mean())
 
     def _plan(self, seen: Seen, forecasts: Mapping[str, Forecast]) -> None:
+        announced = tuple(turn for _, turn, _ in self._due)
         self._due.clear()
         # What a forecast was trained on is what its variation is read off.
         cv2 = self._variation.at(max(min(each.trained_to, each.issued_at) for each in forecasts.values()))
         if self._profiles.refresh() or cv2 != self._planner.cheapest.arrival_cv2:
             self._planner.believe(self._profiles.profiles, cv2)
         waiting = float(seen.measured.backlog[-1].sum()) if seen.measured.minutes else 0.0
-        planned = self._planner.planned(forecasts, Present(seen.at_s, seen.plan, waiting), self._budget(seen))
+        planned = self._planner.planned(
+            forecasts, Present(seen.at_s, seen.plan, waiting, announced=announced), self._budget(seen)
+        )
         if planned is None:
             return
         found, price_h = planned.found, planned.prices.violation_h
@@ -97,7 +100,8 @@ class Planned:
                 f"{load:.3g}/s come at the median then; {found.violation_minutes:.2g} min in violation are expected, "
                 f"each at {price_h:.3g} instance-hours"
             )
-            self._due.append((minute_s, planned.plan_of(turn).parallelism, why))
+            stop_s = planned.ahead.start_s + turn.stop_s
+            self._due.append((minute_s, Announced(stop_s, planned.plan_of(turn).parallelism), why))
 
     def _budget(self, seen: Seen) -> Budget:
         """By the lag that was seen so far."""

@@ -22,7 +22,7 @@ PROFILES = {
 def test_plans__go_up_one_instance_at_a_time_and_have_the_running_one() -> None:
     cheapest = RememberedPlans(TOPOLOGY, PROFILES, Limits(max_utilisation=0.8))
     running = PhysicalPlan("join", {"a": 3, "b": 1, "j": 7})
-    ladder = capacity_ladder(cheapest, [{"a": 100.0, "b": 100.0}], running)
+    ladder = capacity_ladder(cheapest, [{"a": 100.0, "b": 100.0}], [running])
     # 100 a second of 10 ms and of 30 ms keep 4 instances busy, at .8 at most 5.
     assert dict(ladder.plans[-2].parallelism) == {"a": 1, "b": 1, "j": 5}
     assert ladder.number(running.parallelism) == len(ladder.plans) - 1
@@ -31,7 +31,7 @@ def test_plans__go_up_one_instance_at_a_time_and_have_the_running_one() -> None:
 
 def test_capacity__is_where_the_model_says_that_a_plan_has_no_more_than_its_headroom() -> None:
     cheapest = RememberedPlans(TOPOLOGY, PROFILES, Limits(max_utilisation=0.8))
-    ladder = capacity_ladder(cheapest, [{"a": 100.0, "b": 100.0}], PhysicalPlan("join", {"a": 1, "b": 1, "j": 1}))
+    ladder = capacity_ladder(cheapest, [{"a": 100.0, "b": 100.0}], [PhysicalPlan("join", {"a": 1, "b": 1, "j": 1})])
     mix = np.array([[0.5, 0.9, 0.0], [0.5, 0.1, 1.0]])
     found = ladder.capacity_per_s(mix)
     for number, plan in enumerate(ladder.plans):

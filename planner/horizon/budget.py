@@ -7,6 +7,8 @@ from planner.horizon.prices import ChangeTerms, Prices
 
 LEAST_H, MOST_H = 0.1, 30.0
 """Prices of a violation minute, in instance-hours, between which one is sought."""
+LAST_H = 480.0
+"""Up to which one is sought where MOST_H is not enough; it is paid only where it is."""
 LEAST_PART, MOST_PARTS = 0.25, 3.0
 """Of what the horizon's own minutes allow: where the past used up more, and where it left much."""
 
@@ -46,7 +48,7 @@ def allowed_minutes(allowed_share: float, horizon_minutes: float, past_minutes: 
 
 def course_within(course: Course, terms: ChangeTerms, prices: Prices, allowed: float | None) -> tuple[Found, Prices]:
     """The best course at the lowest price of a violation minute at which no more of them are expected than allowed, and
-    that price; at the highest one where none is enough. It is sought from the given price on, by halving and doubling.
+    that price; at MOST_H where none up to LAST_H is enough. It is sought by halving and doubling the given price.
     At the given price where nothing is told of how many are allowed.
     """
     if allowed is None:
@@ -57,7 +59,7 @@ def course_within(course: Course, terms: ChangeTerms, prices: Prices, allowed: f
         while found.violation_minutes > allowed and now.violation_h < MOST_H:
             now = replace(now, violation_h=min(MOST_H, 2 * now.violation_h))
             found = best_course(course, terms, now, found.turns)
-        return found, now
+        return (found, now) if found.violation_minutes <= allowed else _at_any_price(course, terms, now, allowed, found)
     while now.violation_h > LEAST_H:
         lower = replace(now, violation_h=max(LEAST_H, now.violation_h / 2))
         cheaper = best_course(course, terms, lower, found.turns)
@@ -65,3 +67,14 @@ def course_within(course: Course, terms: ChangeTerms, prices: Prices, allowed: f
             break
         found, now = cheaper, lower
     return found, now
+
+
+def _at_any_price(
+    course: Course, terms: ChangeTerms, prices: Prices, allowed: float, found: Found
+) -> tuple[Found, Prices]:
+    """Within what is allowed at a price above the given one; what was found at that where none is enough."""
+    fewer, now = found, prices
+    while fewer.violation_minutes > allowed and now.violation_h < LAST_H:
+        now = replace(now, violation_h=min(LAST_H, 2 * now.violation_h))
+        fewer = best_course(course, terms, now, fewer.turns)
+    return (fewer, now) if fewer.violation_minutes <= allowed else (found, prices)

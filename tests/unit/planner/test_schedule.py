@@ -60,9 +60,9 @@ def test_a_plan_that_fits__is_held_and_says_so() -> None:
     assert schedule.alternatives[0].excuse == "as good as what was chosen (source 1 · work 9)"
 
 
-@pytest.mark.parametrize(("rescale_h", "rescales"), [(1.2, 0), (0.4, 2)])
+@pytest.mark.parametrize(("rescale_h", "rescales"), [(1.3, 0), (0.4, 2)])
 def test_a_short_dip__is_worth_two_rescales_only_where_these_are_cheap(rescale_h: float, rescales: int) -> None:
-    """An hour with two instances less saves some two instance-hours."""
+    """Two instances less from 55 min on for 75 min save 2.5 instance-hours."""
     rates = [8.5] * 12 + [6.5] * 12 + [8.5] * 12
     assert len(schedule_of(level(rates), pair(9), rescale_h=rescale_h).steps) == rescales
 

@@ -6,6 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from forecasting.forecast import QUANTILES
 from forescale.files.arrivals_section import NotNegative, Positive
+from forescale.files.freeze_window import FreezeWindow
 from forescale.files.guard_section import GuardSection
 from modeling.inputs.operator_profile import MOST_CV2
 
@@ -39,6 +40,11 @@ class Planning(BaseModel):
     max_catch_up_s: Positive = 600
     max_instances: Annotated[int, Field(ge=1)] = 64
     max_parallelism: dict[str, Annotated[int, Field(ge=1)]] = {}
+    min_parallelism: dict[str, Annotated[int, Field(ge=1)]] = {}
+    max_step: Annotated[int, Field(ge=1)] | None = None
+    max_rescales_a_day: Annotated[int, Field(ge=1)] | None = None
+    scale_out_only: bool = False
+    freeze: list[FreezeWindow] = []
     rescale_cost_instance_hours: NotNegative = 1.0
     arrival_cv2: Annotated[float, Field(ge=0, le=MOST_CV2)] | None = None
     deploy_timeout_s: Positive = 300
@@ -52,6 +58,19 @@ class Planning(BaseModel):
         if quantile not in QUANTILES:
             raise ValueError(f"{quantile} is not calibrated; give one of {', '.join(map(str, QUANTILES))}")
         return quantile
+
+    @model_validator(mode="after")
+    def _has_room(self) -> "Planning":
+        for name, least in self.min_parallelism.items():
+            most = self.max_parallelism.get(name, self.max_instances)
+            if least > most:
+                raise ValueError(f"min_parallelism of {name} is {least}, and at most {most} are allowed; lower it")
+        if sum(self.min_parallelism.values()) > self.max_instances:
+            raise ValueError(
+                f"min_parallelism adds up to {sum(self.min_parallelism.values())} instances, more than max_instances "
+                f"{self.max_instances}; lower one or raise the other"
+            )
+        return self
 
     @model_validator(mode="after")
     def _has_one_budget(self) -> "Planning":

@@ -162,7 +162,11 @@ class TopologyConfig(_Strict):
         self.as_topology()
         self.declared_profiles()
         cluster = self.cluster_section
-        placed = {"planning.max_parallelism": set(self.planning.max_parallelism)}
+        planning = self.planning
+        placed = {
+            "planning.max_parallelism": set(planning.max_parallelism),
+            "planning.min_parallelism": set(planning.min_parallelism),
+        }
         if isinstance(cluster, FlinkEntry):
             placed["cluster.operators"] = set(cluster.operators)
         if isinstance(cluster, SimulatorEntry):

@@ -1,6 +1,8 @@
 """From settings and a topology file to the parts they name: the clock, the cluster, the limits."""
 
 from dataclasses import fields, replace
+from datetime import datetime
+from math import inf
 from pathlib import Path
 
 from forecasting.arrivals.store import read_history
@@ -16,6 +18,7 @@ from planner.clusters.cluster import Cluster
 from planner.clusters.flink import FlinkCluster
 from planner.clusters.simulator import SimulatedCluster
 from planner.guard.terms import GuardTerms
+from planner.horizon.horizon_plan import Rules
 from planner.horizon.prices import ChangeTerms
 from planner.ledger.ledger import Ledger
 from planner.limits import FULL, Limits
@@ -92,5 +95,17 @@ def change_terms_of(planning: Planning) -> ChangeTerms:
     """Somebody acts on what a plan does not carry once the guard has seen it, or with the next forecast."""
     seen_s = planning.guard.window_s + METRICS_S if planning.guard_mode == "act" else REPLANNED_S
     return ChangeTerms(
-        planning.lead_s, planning.downtime_s, planning.min_dwell_s, planning.max_lag_s, seen_s + planning.lead_s
+        planning.lead_s,
+        planning.downtime_s,
+        planning.min_dwell_s,
+        planning.max_lag_s,
+        seen_s + planning.lead_s,
+        planning.max_step or inf,
+        planning.scale_out_only,
     )
+
+
+def rules_of(planning: Planning, start: datetime, end: datetime) -> Rules:
+    """Over a horizon."""
+    closed = [span for window in planning.freeze for span in window.spans(start, end)]
+    return Rules([(begins.timestamp(), ends.timestamp()) for begins, ends in closed], planning.max_rescales_a_day)

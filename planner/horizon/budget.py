@@ -7,7 +7,7 @@ from planner.horizon.prices import ChangeTerms, Prices
 
 LEAST_H, MOST_H = 0.1, 30.0
 """Prices of a violation minute, in instance-hours, between which one is sought."""
-LAST_H = 480.0
+LAST_H = 60.0
 """Up to which one is sought where MOST_H is not enough; it is paid only where it is."""
 LEAST_PART, MOST_PARTS = 0.25, 3.0
 """Of what the horizon's own minutes allow: where the past used up more, and where it left much."""

@@ -1,0 +1,71 @@
+"""`planning.freeze` of a topology file: spans in which nothing is deployed, by the clock of some place."""
+
+from datetime import date, datetime, time, timedelta
+from typing import Annotated, Literal
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+Weekday = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
+WEEKDAYS: tuple[Weekday, ...] = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+
+
+class FreezeWindow(BaseModel):
+    """Each day of days, or of dates from first_date to last_date, from `from` to `until`; until is on the next day
+    where it is not after `from`. timezone: an IANA name, whose clock it goes by.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    days: list[Weekday] = []
+    first_date: date | None = None
+    last_date: date | None = None
+    from_: time = Field(default=time(0), alias="from")
+    until: time = time(0)
+    timezone: Annotated[str, Field(max_length=60)] = "UTC"
+
+    @field_validator("from_", "until", mode="before")
+    @classmethod
+    def _is_a_clock_time(cls, given: object) -> object:
+        # YAML 1.1 reads 18:00 without quotes as minutes of base 60, and pydantic such a number as seconds.
+        if isinstance(given, int) and not isinstance(given, bool) and 0 <= given < 24 * 60:
+            return time(given // 60, given % 60)
+        return given
+
+    @field_validator("timezone")
+    @classmethod
+    def _is_known(cls, name: str) -> str:
+        try:
+            ZoneInfo(name)
+        except (ZoneInfoNotFoundError, ValueError, OSError):
+            raise ValueError(f"{name!r} is no time zone; give an IANA name like Europe/Berlin") from None
+        return name
+
+    @model_validator(mode="after")
+    def _is_some_day(self) -> "FreezeWindow":
+        first, last = self.first_date, self.last_date
+        if (first is None) != (last is None):
+            raise ValueError("first_date and last_date go together; give both, or none for every week")
+        if first is not None and last is not None and last < first:
+            raise ValueError(f"last_date {last} is before first_date {first}; exchange them")
+        return self
+
+    def spans(self, start: datetime, end: datetime) -> list[tuple[datetime, datetime]]:
+        """Those that meet [start, end), in order, as moments with a time zone. They move with the place's clock."""
+        zone = ZoneInfo(self.timezone)
+        found = []
+        day = start.astimezone(zone).date() - timedelta(days=1)
+        while day <= end.astimezone(zone).date():
+            if self._is_on(day):
+                begins = datetime.combine(day, self.from_, zone)
+                over = day if self.until > self.from_ else day + timedelta(days=1)
+                ends = datetime.combine(over, self.until, zone)
+                if begins < end and ends > start:
+                    found.append((begins, ends))
+            day += timedelta(days=1)
+        return found
+
+    def _is_on(self, day: date) -> bool:
+        if self.first_date is not None and self.last_date is not None and not self.first_date <= day <= self.last_date:
+            return False
+        return not self.days or WEEKDAYS[day.weekday()] in self.days

@@ -1,0 +1,88 @@
+"""Spans in which nothing is deployed: by weekday or date, over midnight, by the clock of a place."""
+
+from datetime import UTC, date, datetime, time, timedelta
+
+import pytest
+from pydantic import ValidationError
+
+from forescale.files.freeze_window import FreezeWindow
+from forescale.files.planning_section import Planning
+from forescale.wiring.parts import rules_of
+
+MONDAY = datetime(2026, 3, 2, tzinfo=UTC)
+
+
+def window(**fields: object) -> FreezeWindow:
+    return FreezeWindow.model_validate(fields)
+
+
+def test_days_of_the_week__are_frozen_from_one_time_to_another() -> None:
+    frozen = window(days=["fri"], **{"from": "16:00"}, until="22:00")
+    friday = datetime(2026, 3, 6, tzinfo=UTC)
+    spans = frozen.spans(MONDAY, MONDAY + timedelta(days=7))
+    assert spans == [(friday + timedelta(hours=16), friday + timedelta(hours=22))]
+
+
+def test_a_span_over_midnight__ends_on_the_next_day_and_counts_where_it_began_before() -> None:
+    frozen = window(days=["sun"], **{"from": "22:00"}, until="06:00")
+    assert frozen.spans(MONDAY, MONDAY + timedelta(hours=5)) == [
+        (MONDAY - timedelta(hours=2), MONDAY + timedelta(hours=6))
+    ]
+
+
+def test_a_whole_day__is_from_midnight_to_midnight() -> None:
+    frozen = window(first_date=date(2026, 3, 3), last_date=date(2026, 3, 3))
+    day = MONDAY + timedelta(days=1)
+    assert frozen.spans(MONDAY, MONDAY + timedelta(days=7)) == [(day, day + timedelta(days=1))]
+
+
+def test_a_place__moves_the_span_with_its_clock() -> None:
+    """Berlin is an hour ahead of UTC until 29 March 2026, and two from then on."""
+    frozen = window(days=["sat", "sun", "mon"], **{"from": "09:00"}, until="10:00", timezone="Europe/Berlin")
+    spans = frozen.spans(datetime(2026, 3, 28, tzinfo=UTC), datetime(2026, 3, 31, tzinfo=UTC))
+    assert [begins.astimezone(UTC).hour for begins, _ in spans] == [8, 7, 7]
+
+
+def test_a_time_that_yaml_reads_as_a_number__is_the_clock_time_that_was_meant() -> None:
+    # 18:30 without quotes is 18 · 60 + 30 in YAML 1.1.
+    assert window(**{"from": 1110}, until="20:00").from_ == time(18, 30)
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"timezone": "Mars/Olympus"}, "'Mars/Olympus' is no time zone; give an IANA name"),
+        ({"first_date": "2026-03-03"}, "go together"),
+        ({"first_date": "2026-03-03", "last_date": "2026-03-02"}, "is before first_date"),
+        ({"days": ["someday"]}, "'sun'"),
+    ],
+)
+def test_a_window_that_cannot_be__is_refused_with_the_remedy(fields: dict[str, object], told: str) -> None:
+    with pytest.raises(ValidationError, match=told):
+        window(**fields)
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"min_parallelism": {"work": 9}, "max_parallelism": {"work": 8}}, "at most 8 are allowed"),
+        ({"min_parallelism": {"work": 9, "sink": 9}, "max_instances": 16}, "adds up to 18 instances"),
+        ({"allow": 0.01, "price_per_violation_minute": 2.0}, "a share or a price"),
+    ],
+)
+def test_limits_that_contradict_each_other__are_refused(fields: dict[str, object], told: str) -> None:
+    with pytest.raises(ValidationError, match=told):
+        Planning.model_validate(fields)
+
+
+def test_rules__close_the_windows_of_the_horizon_in_epoch_seconds() -> None:
+    planning = Planning(freeze=[window(days=["mon"], **{"from": "08:00"}, until="09:00")], max_rescales_a_day=3)
+    rules = rules_of(planning, MONDAY, MONDAY + timedelta(days=1))
+    begins_s = MONDAY.timestamp() + 8 * 3600
+    assert rules.closed == [(begins_s, begins_s + 3600)]
+    assert rules.most_a_day == 3
+
+
+def test_a_quantile__is_translated_into_a_tenth_of_what_it_leaves() -> None:
+    assert [Planning(quantile=q).allowed_share for q in (0.9, 0.95, 0.99)] == [0.01, 0.005, 0.001]
+    assert Planning(quantile=0.9, allow=0.0).allowed_share == 0.0

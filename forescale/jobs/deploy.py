@@ -9,7 +9,7 @@ from forecasting.errors import TrackingError
 from forescale.codec import Moment
 from forescale.files.topology import TopologyConfig
 from forescale.settings import Settings
-from forescale.wiring.backlogs import backlogs
+from forescale.wiring.backlogs import recorded_backlogs
 from forescale.wiring.parts import clock_of, cluster_of, ledger_of, topology_config, tracker_of
 from modeling.inputs.physical_plan import PhysicalPlan
 from planner.deployment import Deployment, Patience, deploy_step
@@ -105,7 +105,7 @@ def deploy(settings: Settings, step_id: str) -> Deployment:
         clock,
         by="deploy",
         patience=patience,
-        backlogs=lambda: backlogs(config, cluster),
+        backlogs=recorded_backlogs(config, cluster, ledger, clock),
     )
     _track(settings, ledger, step, f"{deployment.state}: {deployment.detail}")
     if deployment.undone:

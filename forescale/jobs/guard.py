@@ -8,7 +8,7 @@ from forescale.codec import Moment
 from forescale.files.file_error import FileError
 from forescale.files.topology import FlinkEntry, TopologyConfig
 from forescale.settings import Settings
-from forescale.wiring.backlogs import backlogs
+from forescale.wiring.backlogs import recorded_backlogs
 from forescale.wiring.parts import clock_of, cluster_of, guard_terms_of, ledger_of, topology_config
 from planner.deployment import Patience
 from planner.errors import PlanError
@@ -64,7 +64,7 @@ def guard(settings: Settings, topology: str) -> Guarding:
         )
     clock, ledger = clock_of(settings), ledger_of(settings)
     cluster = cluster_of(config, settings, clock)
-    turn = guard_turn(_guarded(config), ledger, cluster, clock, lambda: backlogs(config, cluster))
+    turn = guard_turn(_guarded(config), ledger, cluster, clock, recorded_backlogs(config, cluster, ledger, clock))
     logger.info("guard of %s: %s", config.topology, turn.why)
     return _guarding(turn, mode)
 

@@ -13,6 +13,7 @@ from forescale.wiring.backlogs import backlogs
 from forescale.wiring.parts import clock_of, cluster_of, ledger_of, topology_config
 from planner.clusters.cluster import Cluster
 from planner.clusters.simulator import SimulatedCluster
+from planner.clusters.waiting import longest_lag_s
 from planner.errors import PlanError
 from planner.ledger.entries import Observation
 from planner.ledger.ledger import Ledger
@@ -50,6 +51,8 @@ def record_observation(config: TopologyConfig, ledger: Ledger, cluster: Cluster)
     found = _minutes(ledger, cluster) if isinstance(cluster, SimulatedCluster) else []
     found = found or [_present(config, cluster)]
     last, added = found[-1], ledger.shadow.record_observations(config.topology, found)
+    lags_s = [(each.observed_at, each.lag_s) for each in found if each.lag_s is not None]
+    ledger.minutes.record(config.topology, lags_s, max_lag_s=config.planning.max_lag_s)
     logger.info("observed %s: %s, %s", last.topology, last.plan.brief(), last.unmeasured or f"lag {last.lag_s:g} s")
     return Observed(
         last.topology,
@@ -95,7 +98,7 @@ def _minutes(ledger: Ledger, cluster: SimulatedCluster) -> list[Observation]:
 
 
 def _present(config: TopologyConfig, cluster: Cluster) -> Observation:
-    """Of this moment. The topology's lag is that of the source with the longest, known where those of all are."""
+    """Of this moment."""
     told = backlogs(config, cluster)
     state = cluster.state()  # afterwards: to ask for backlogs takes some seconds
     unmeasured = "; ".join(dict.fromkeys(each.unmeasured for each in told.values() if each.unmeasured))
@@ -105,6 +108,6 @@ def _present(config: TopologyConfig, cluster: Cluster) -> Observation:
         state.plan,
         str(state.status),
         {source: each.tuples for source, each in told.items() if each.tuples is not None},
-        None if unmeasured else max(each.lag_s for each in told.values() if each.lag_s is not None),
+        longest_lag_s(told),
         unmeasured,
     )

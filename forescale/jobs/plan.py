@@ -20,9 +20,10 @@ from forescale.jobs.measured_arrivals import MeasuredArrivals, measured_arrivals
 from forescale.jobs.observe import record_observation
 from forescale.jobs.report import write_schedule_report
 from forescale.jobs.shadow import accrue
+from forescale.jobs.violation_budget import BudgetUse, budget_use, paced_budget
 from forescale.report.decision.verdict import schedule_summary
 from forescale.settings import Settings
-from forescale.wiring.backlogs import backlogs
+from forescale.wiring.backlogs import recorded_backlogs
 from forescale.wiring.parts import (
     change_terms_of,
     clock_of,
@@ -35,7 +36,6 @@ from forescale.wiring.parts import (
 from modeling.inputs.physical_plan import PhysicalPlan
 from planner.clusters.cluster import Cluster, ClusterState, Status
 from planner.errors import ClusterError, PlanError
-from planner.horizon.budget import Budget
 from planner.horizon.horizon_plan import HorizonPlanner, Present
 from planner.ledger.entries import ForecastEntry, ScheduleEntry
 from planner.ledger.ledger import Ledger
@@ -58,7 +58,8 @@ class PlannedStep:
 @dataclass(frozen=True)
 class PlannedSchedule:
     """What was decided; no steps where the plan that runs is held. peaks_per_s: of the forecasts, by source, horizon
-    and quantile. report: its page; summary: for whoever reviews it. shadow: nothing of it is deployed.
+    and quantile. budget: of violations. report: its page; summary: for whoever reviews it. shadow: nothing of it is
+    deployed.
     """
 
     topology: str
@@ -67,6 +68,7 @@ class PlannedSchedule:
     why: str
     cost_instance_hours: float
     peaks_per_s: Mapping[str, Mapping[int, Mapping[float, float]]]
+    budget: BudgetUse
     report: Path
     summary: str
     shadow: bool = False
@@ -141,19 +143,19 @@ def _planned_schedule(
         arrivals.arrival_cv2,
     )
     # What a shadow would have left waiting is not what waits.
-    waiting = {} if planning.shadow else backlogs(config, cluster)
+    waiting = {} if planning.shadow else recorded_backlogs(config, cluster, ledger, clock_of(settings))()
     present = Present(
         now.timestamp(),
         start.plan.parallelism,
         sum(each.tuples or 0.0 for each in waiting.values()),
         0.0 if start.running_since is None else start.running_since.timestamp() + terms.apart_s,
     )
-    budget = Budget(planning.allowed_share, price_h=planning.price_per_violation_minute)
-    planned = planner.planned(joined.forecasts, present, budget)
+    paced = paced_budget(config, ledger, cluster, now)
+    planned = planner.planned(joined.forecasts, present, paced.budget)
     if planned is None:
         end = max(each.end for each in forecasts.values())
         raise PlanError(f"it is {now}, and the forecast ended at {end}; forecast anew and hold the plan till then")
-    notes = {**_notes(calibration, arrivals), **learned.notes}
+    notes = {**_notes(calibration, arrivals), **learned.notes, "budget": paced.note}
     if joined.note:
         notes["sources"] = joined.note
     return make_schedule(planned, planner.cheapest, start.plan, quantile=planning.quantile, derived_from=notes)
@@ -261,6 +263,7 @@ def _planned(made: ScheduleEntry, ledger: Ledger, forecasts: Mapping[str, Foreca
             }
             for source, forecast in forecasts.items()
         },
+        budget=budget_use(ledger, made),
         report=report,
         summary=schedule_summary(schedule.why, steps),
         shadow=made.shadow,

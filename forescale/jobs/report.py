@@ -17,6 +17,7 @@ from forescale.files.atomic import write_whole
 from forescale.files.topology import SimulatorEntry, TopologyConfig
 from forescale.jobs.known_profiles import kept_profiles
 from forescale.jobs.shadow import accrued_days
+from forescale.jobs.violation_budget import past_minutes
 from forescale.report.decision.decision import CapacityStep, Decision, DecisionOutcome
 from forescale.report.decision.page import render_report
 from forescale.settings import Settings
@@ -98,6 +99,7 @@ def write_schedule_report(
         states={number: str(step.state) for number, step in enumerate(ledger.steps(schedule_id=made.id))},
         outcome=outcome,
         shadow_days=_shadow_days(ledger, made) if made.shadow else None,
+        past=past_minutes(ledger, config.topology, schedule.made_at, shadow=made.shadow),
     )
     written = write_whole(render_report(decision), settings.reports_dir / config.topology / f"{made.id}.html")
     ledger.record_report(made.id, str(written))

@@ -1,14 +1,20 @@
 """What waits at the sources of a topology: what its cluster tells and, where it does not, what Kafka does."""
 
+import logging
 from collections.abc import Mapping
 from dataclasses import replace
 
 from forecasting.errors import HistoryError
 from forescale.files.topology import TopologyConfig
 from forescale.wiring.arrivals import kafka_group
-from planner.clusters.cluster import Cluster, SourceBacklog
+from planner.clock import Clock
+from planner.clusters.cluster import Backlogs, Cluster, SourceBacklog
 from planner.clusters.simulator import SimulatedCluster
-from planner.errors import ClusterError
+from planner.clusters.waiting import longest_lag_s
+from planner.errors import ClusterError, LedgerError
+from planner.ledger.ledger import Ledger
+
+logger = logging.getLogger(__name__)
 
 
 def backlogs(config: TopologyConfig, cluster: Cluster) -> Mapping[str, SourceBacklog]:
@@ -20,6 +26,23 @@ def backlogs(config: TopologyConfig, cluster: Cluster) -> Mapping[str, SourceBac
     if isinstance(cluster, SimulatedCluster):
         return told
     return {name: each if each.lag_s is not None else _unread(config, name, each) for name, each in told.items()}
+
+
+def recorded_backlogs(config: TopologyConfig, cluster: Cluster, ledger: Ledger, clock: Clock) -> Backlogs:
+    """The same whenever it is called, and the ledger keeps the minute where the lag of all sources is known. Whoever
+    asks goes on where the ledger fails.
+    """
+
+    def told() -> Mapping[str, SourceBacklog]:
+        waits = backlogs(config, cluster)
+        if (lag_s := longest_lag_s(waits)) is not None:
+            try:
+                ledger.minutes.record(config.topology, [(clock.now(), lag_s)], max_lag_s=config.planning.max_lag_s)
+            except LedgerError as error:
+                logger.warning("the lag of %s is not recorded: %s", config.topology, error)
+        return waits
+
+    return told
 
 
 def _unread(config: TopologyConfig, source: str, told: SourceBacklog) -> SourceBacklog:

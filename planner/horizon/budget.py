@@ -1,6 +1,7 @@
 """How many minutes in violation a plan may count on, and how dear they must be for it to keep to that."""
 
 from dataclasses import dataclass, replace
+from datetime import timedelta
 
 from planner.horizon.horizon_search import Course, Found, best_course
 from planner.horizon.prices import ChangeTerms, Prices
@@ -11,6 +12,8 @@ LAST_H = 60.0
 """Up to which one is sought where MOST_H is not enough; it is paid only where it is."""
 LEAST_PART, MOST_PARTS = 0.25, 3.0
 """Of what the horizon's own minutes allow: where the past used up more, and where it left much."""
+PACED = timedelta(days=7)
+"""The past that the budget of a running job is paced over."""
 
 
 @dataclass(frozen=True)

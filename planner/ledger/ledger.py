@@ -24,6 +24,7 @@ from planner.ledger.entries import (
     step_event,
 )
 from planner.ledger.guard_records import GuardRecords
+from planner.ledger.minute_records import MinuteRecords
 from planner.ledger.schedule_rows import lone_step_row, schedule_digest, schedule_row, step_rows
 from planner.ledger.shadow_records import ShadowRecords
 from planner.ledger.step_state import WAITING, StepState
@@ -61,6 +62,11 @@ class Ledger:
     def guard(self) -> GuardRecords:
         """What the guard saw, did and must not do."""
         return GuardRecords(self._database)
+
+    @property
+    def minutes(self) -> MinuteRecords:
+        """In which minutes the lag of the running job is known, and exceeded what was allowed."""
+        return MinuteRecords(self._database)
 
     def __repr__(self) -> str:
         return f"Ledger({self._database.shown!r})"

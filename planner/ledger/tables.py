@@ -3,7 +3,7 @@
 from datetime import date, datetime
 from typing import Any
 
-from sqlalchemy import JSON, CheckConstraint, Date, Double, ForeignKey, Index, MetaData, Text, false, text
+from sqlalchemy import JSON, BigInteger, CheckConstraint, Date, Double, ForeignKey, Index, MetaData, Text, false, text
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 from planner.ledger.guard_state import GuardState
@@ -156,6 +156,17 @@ class ShadowDayTable(Base):
     rescales_observed: Mapped[int] = mapped_column(server_default="0")
     backlog: Mapped[float]
     notes: Mapped[str]
+
+
+class LagHourTable(Base):
+    """Of which minutes of an hour the lag is known, and which were in violation: bit n is minute n."""
+
+    __tablename__ = "lag_hours"
+
+    topology: Mapped[str] = mapped_column(primary_key=True)
+    hour: Mapped[datetime] = mapped_column(primary_key=True)
+    known: Mapped[int] = mapped_column(BigInteger)
+    in_violation: Mapped[int] = mapped_column(BigInteger)
 
 
 class GuardLookTable(Base):

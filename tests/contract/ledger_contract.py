@@ -17,6 +17,7 @@ from planner.guard.look import Look, OperatorLook, Waiting
 from planner.ledger.entries import BarredPair, Observation, Outcome, ShadowDay, StepEntry
 from planner.ledger.guard_state import GuardState
 from planner.ledger.ledger import Ledger
+from planner.ledger.minute_records import MinuteCount
 from planner.ledger.step_state import StepState
 
 PROPOSED, APPROVED, DUE, DEPLOYING = StepState.PROPOSED, StepState.APPROVED, StepState.DUE, StepState.DEPLOYING
@@ -383,6 +384,35 @@ class LedgerContract:
         ledger.guard.record_look("mails", look(1), forget_before=after(0))
         assert ledger.guard.looks("calls") == [look(2), look(3)]
         assert ledger.guard.looks("mails") == [look(1)]
+
+    def test_minutes__count_once_however_often_they_are_recorded(self, ledger: Ledger, url: str) -> None:
+        def record(lag_s: float, *minutes: float, topology: str = "calls") -> None:
+            lags_s = [(after(minute), lag_s) for minute in minutes]
+            Ledger(url).minutes.record(topology, lags_s, max_lag_s=180.0)
+
+        # What is looked at on the hour is of the minute that ends then: 11:59, 12:00 twice, 12:59 and 13:00.
+        record(0.0, 0, 0.5, 1, 59.5, 60.5)
+        assert ledger.minutes.count("calls", after(-60), after(120)) == MinuteCount(4, 0)
+        record(180.0, 0.7)
+        assert ledger.minutes.count("calls", after(0), after(1)) == MinuteCount(1, 0)
+        # It stays in violation whatever else was seen of it.
+        record(180.5, 0.8, 60.9)
+        record(10.0, 0.9)
+        record(999.0, 5, topology="mails")
+        assert ledger.minutes.count("calls", after(-60), after(120)) == MinuteCount(4, 2)
+        # From the minute in which 12:00:30 lies up to, and without, that of 13:00:50.
+        assert ledger.minutes.count("calls", after(0.5), after(60.8)) == MinuteCount(2, 1)
+        assert ledger.minutes.count("calls", after(1), after(1)) == MinuteCount(0, 0)
+        assert ledger.minutes.count("mails", after(0), after(60)) == MinuteCount(1, 1)
+        ledger.minutes.record("calls", [], max_lag_s=180.0)
+
+    def test_minutes__of_one_hour_are_kept_by_several_at_once(self, ledger: Ledger, url: str) -> None:
+        def record(minute: int) -> None:
+            Ledger(url).minutes.record("calls", [(after(minute), 200.0)], max_lag_s=180.0)
+
+        with ThreadPoolExecutor(5) as pool:
+            list(pool.map(record, range(1, 6)))
+        assert ledger.minutes.count("calls", NOON, after(60)) == MinuteCount(5, 5)
 
     def test_moments__come_back_in_utc_and_need_a_time_zone(self, ledger: Ledger) -> None:
         step_id = f"{ledger.record_schedule(schedule_of(3))}-1"

@@ -12,6 +12,7 @@ from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.physical_plan import PhysicalPlan
 from planner.lag_record import LagRecord
 from planner.ledger.entries import Outcome, ShadowDay
+from planner.ledger.minute_records import MinuteCount
 from planner.scaling_schedule import ScalingSchedule
 
 
@@ -51,7 +52,7 @@ class Decision:
     now_estimate, then_estimate: the current and the largest scheduled plan under the planned peak, the latter None
     where nothing is scheduled. links: MLflow run URL per source. states: state of a step in the ledger, per index into
     the schedule's steps; without one it is proposed. shadow_days: of a schedule made in shadow mode, those accrued by
-    then, None of any other.
+    then, None of any other. past: minutes of the week before it, of the shadow in shadow mode.
     Raises ReportError where parts belong to different topologies or a step index does not exist.
     """
 
@@ -70,6 +71,7 @@ class Decision:
     states: Mapping[int, str] = field(default_factory=dict)
     outcome: DecisionOutcome | None = None
     shadow_days: tuple[ShadowDay, ...] | None = None
+    past: MinuteCount | None = None
 
     def __post_init__(self) -> None:
         where = f"report of schedule {self.schedule_id!r} for topology {self.topology!r}"

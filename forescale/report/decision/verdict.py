@@ -17,7 +17,9 @@ from forescale.report.kit.wording import (
     rate,
     sentence,
 )
+from planner.horizon.budget import PACED
 from planner.ledger.entries import StepEntry
+from planner.ledger.minute_records import MinuteCount
 from planner.scaling_schedule import Alternative
 from planner.schedule import HOLD
 
@@ -99,6 +101,8 @@ def _risk(decision: Decision) -> str:
     told = f"{violation(schedule.violation_minutes)}, with a probability of {percent(schedule.violation_probability)}"
     if schedule.allowed_minutes is not None:
         told = f"{told}; the budget allows {number(schedule.allowed_minutes)} min over this horizon"
+    if decision.past is not None and decision.past.known:
+        told = f"{told}. {past_in_violation(decision.past, in_shadow=decision.in_shadow)}"
     held = [other for other in schedule.alternatives if other.name == HOLD]
     if schedule.steps and held:
         told = f"{told}. Without any step: {violation(held[0].violation_minutes)}"
@@ -108,6 +112,12 @@ def _risk(decision: Decision) -> str:
 def _against(other: Alternative, own_hours: float) -> str:
     hours = f"{instance_hours(other.cost_instance_hours)} ({difference(other, own_hours)})"
     return f"“{other.name}” costs {hours} with {violation(other.violation_minutes)}."
+
+
+def past_in_violation(past: MinuteCount, *, in_shadow: bool) -> str:
+    """How many minutes of the past week were in violation, of how many."""
+    were, known = ("would have been", "of whole days") if in_shadow else ("were", "known")
+    return f"{past.in_violation:,} of {past.known:,} minutes {known} in {PACED.days} days {were} in violation"
 
 
 def violation(minutes: float) -> str:

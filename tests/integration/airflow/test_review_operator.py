@@ -6,6 +6,7 @@ import pytest
 
 from forescale.codec import handed_over, taken_over
 from forescale.jobs.plan import PlannedSchedule, PlannedStep
+from forescale.jobs.violation_budget import BudgetUse
 from forescale.orchestration.review_operator import (
     APPROVE,
     UNDECIDED,
@@ -30,6 +31,7 @@ SCHEDULE = PlannedSchedule(
     why="the load comes and goes",
     cost_instance_hours=3.0,
     peaks_per_s={"in": {3600: {0.95: 10.0}}},
+    budget=BudgetUse(7.2, 10_080, 12),
     report=Path("/reports/s1.html"),
     summary="Two plans.",
 )

@@ -10,11 +10,13 @@ from forescale.jobs.deploy import deploy, deploy_due, request_deployment
 from forescale.jobs.plan import PlannedSchedule
 from forescale.jobs.review import review
 from forescale.jobs.shadow import Shadow, shadow
+from forescale.jobs.violation_budget import past_minutes
 from forescale.settings import Settings
 from forescale.wiring.parts import clock_of, cluster_of, ledger_of, topology_config
 from planner.clock import TraceClock
 from planner.clusters.simulator import SimulatedCluster
 from planner.errors import LedgerError, PlanError
+from planner.ledger.minute_records import MinuteCount
 from planner.ledger.step_state import StepState
 
 pytestmark = [pytest.mark.mlflow, pytest.mark.slow]
@@ -55,6 +57,20 @@ def test_whole_days__are_accrued_and_what_really_ran_is_known_to_the_minute(foun
         # 1 + 8 instances all day long carry 80 tuples a second, and 60 come at most.
         assert day.real_instance_hours == pytest.approx(9 * 24)
         assert (day.real_violation_minutes, day.real_rescales) == (0, 0)
+
+
+def test_the_budget__is_paced_by_the_shadow_and_the_ledger_keeps_what_ran(settings: Settings) -> None:
+    ledger = ledger_of(settings)
+    # Wednesday was accrued by the last plan, after that had counted Tuesday.
+    assert past_minutes(ledger, NAME, END, shadow=True) == MinuteCount(1440, 0)
+    assert past_minutes(ledger, NAME, END + timedelta(minutes=1), shadow=True) == MinuteCount(2 * 1440, 0)
+    last = max(ledger.schedules(NAME), key=lambda made: made.schedule.made_at)
+    assert (
+        last.schedule.derived_from["budget"]
+        == "0 of 1,440 minutes of whole days in 7 days would have been in violation; 7.2 are allowed"
+    )
+    # From 6:00 on Monday, and the minute that ends then.
+    assert ledger.minutes.count(NAME, MONDAY, END) == MinuteCount(66 * 60 + 1, 0)
 
 
 def test_the_cluster__runs_what_it_ran(settings: Settings) -> None:

@@ -16,6 +16,7 @@ from forescale.jobs.deploy import DueSteps, StepToDeploy
 from forescale.jobs.forecast import MadeForecasts
 from forescale.jobs.plan import PlannedSchedule, PlannedStep
 from forescale.jobs.review import ReviewedSchedule
+from forescale.jobs.violation_budget import BudgetUse
 from planner.deployment import Deployment
 from planner.ledger.step_state import StepState
 
@@ -27,6 +28,7 @@ PLANNED = PlannedSchedule(
     "the load comes",
     3.5,
     {"orders": {3600: {0.5: 10.0, 0.95: 12.0}}},
+    BudgetUse(7.2, 10_080, 12),
     Path("/reports/s1.html"),
     "Two plans.",
 )

@@ -24,6 +24,7 @@ from forescale.files.atomic import write_whole
 from forescale.report.decision.decision import CapacityStep, Decision
 from forescale.report.decision.page import render_report
 from forescale.report.kit.error import ReportError
+from planner.ledger.minute_records import MinuteCount
 
 NBSP = "\N{NO-BREAK SPACE}"
 
@@ -43,6 +44,16 @@ def test_report__weighs_the_cost_against_the_alternatives() -> None:
     text = read(sample_decision())
     assert "372 instance-hours over 24 h. “plan for the mean” costs 318 (−15 %) with 90 min in violation" in text
     assert "“static plan for the peak” costs 648 (+74 %) with no violation expected." in text
+
+
+def test_report__tells_what_the_week_before_used_of_the_budget() -> None:
+    decision = sample_decision()
+    week = replace(decision, past=MinuteCount(10_080, 12))
+    assert ". 12 of 10,080 minutes known in 7 days were in violation. Without any step: 255 min" in read(week)
+    shadow = replace(week, shadow_days=(), past=MinuteCount(2_880, 2))
+    assert "2 of 2,880 minutes of whole days in 7 days would have been in violation." in read(shadow)
+    for unknown in (None, MinuteCount(0, 0)):
+        assert "in 7 days" not in read(replace(decision, past=unknown))
 
 
 def test_report__asks_only_for_what_is_still_proposed() -> None:

@@ -1,0 +1,84 @@
+"""The violation budget of a plan, paced over the past week: by the lag of the job that ran or, in shadow mode, by what
+would have been.
+"""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import numpy as np
+
+from forescale.files.planning_section import Planning
+from forescale.files.topology import TopologyConfig
+from forescale.jobs.shadow import accrued_days
+from forescale.report.decision.verdict import past_in_violation
+from planner.clusters.cluster import Cluster
+from planner.clusters.simulator import SimulatedCluster
+from planner.horizon.budget import PACED, Budget
+from planner.ledger.entries import ScheduleEntry
+from planner.ledger.ledger import Ledger
+from planner.ledger.minute_records import MINUTE_S, MinuteCount
+from planner.shadow.accrual import MINUTES, midnight
+
+
+@dataclass(frozen=True)
+class PacedBudget:
+    """note: what it rests on."""
+
+    budget: Budget
+    note: str
+
+
+@dataclass(frozen=True)
+class BudgetUse:
+    """allowed_minutes: of violation over the horizon, None where such a minute has a price. past_minutes: of the week
+    before, those of which it is known whether they were in violation; used_minutes: of them, those that were.
+    """
+
+    allowed_minutes: float | None
+    past_minutes: int
+    used_minutes: int
+
+
+def paced_budget(config: TopologyConfig, ledger: Ledger, cluster: Cluster, now: datetime) -> PacedBudget:
+    """What may be in violation, less what was. The simulator's own record is brought into the ledger before."""
+    planning = config.planning
+    if isinstance(cluster, SimulatedCluster) and not planning.shadow:
+        _bring(config, ledger, cluster, now)
+    past = past_minutes(ledger, config.topology, now, shadow=planning.shadow)
+    budget = Budget(planning.allowed_share, past.known, past.in_violation, price_h=planning.price_per_violation_minute)
+    return PacedBudget(budget, _note(planning, past))
+
+
+def past_minutes(ledger: Ledger, topology: str, at: datetime, *, shadow: bool) -> MinuteCount:
+    """Of the week before a moment; of a shadow, those of its whole days in it that had been accrued by then."""
+    if not shadow:
+        return ledger.minutes.count(topology, at - PACED, at)
+    span = ledger.shadow.span(topology)
+    days = [] if span is None else accrued_days(ledger, span, topology)
+    within = [day for day in days if at - PACED <= midnight(day.day) and day.accrued_at < at]
+    return MinuteCount(MINUTES * len(within), sum(day.violation_minutes for day in within))
+
+
+def budget_use(ledger: Ledger, made: ScheduleEntry) -> BudgetUse:
+    """Of a recorded schedule."""
+    schedule = made.schedule
+    past = past_minutes(ledger, schedule.topology, schedule.made_at, shadow=made.shadow)
+    return BudgetUse(schedule.allowed_minutes, past.known, past.in_violation)
+
+
+def _bring(config: TopologyConfig, ledger: Ledger, cluster: SimulatedCluster, now: datetime) -> None:
+    record = cluster.record(now - PACED, now)
+    ends_s = record.minute.astype(np.int64) + MINUTE_S
+    told = zip(ends_s[record.known].tolist(), record.lag_s[record.known].tolist(), strict=True)
+    lags_s = [(datetime.fromtimestamp(end_s, UTC), lag_s) for end_s, lag_s in told]
+    ledger.minutes.record(config.topology, lags_s, max_lag_s=config.planning.max_lag_s)
+
+
+def _note(planning: Planning, past: MinuteCount) -> str:
+    if not past.known:
+        lacking = "no whole day of the shadow" if planning.shadow else "no lag"
+        return f"{lacking} is known of the past {PACED.days} days, so nothing of them is counted"
+    told = past_in_violation(past, in_shadow=planning.shadow)
+    if planning.price_per_violation_minute is not None:
+        return f"{told}; each costs {planning.price_per_violation_minute:g} instance-hours"
+    return f"{told}; {planning.allowed_share * past.known:g} are allowed"

@@ -1,0 +1,84 @@
+"""What the ledger keeps of the running job's lag: which minutes it is known of, and which were in violation.
+
+A row holds an hour, and a bit for each of its minutes: a minute that is recorded twice counts once.
+"""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from sqlalchemy import select
+
+from planner.ledger.database import Database
+from planner.ledger.tables import LagHourTable
+
+MINUTE_S = 60
+MINUTES = 60
+"""Of an hour."""
+
+
+@dataclass(frozen=True)
+class MinuteCount:
+    """known: minutes of which the lag is known; in_violation: of them, those with more than was allowed then."""
+
+    known: int
+    in_violation: int
+
+
+class MinuteRecords:
+    """Every method is one transaction; all raise LedgerError for a database that fails."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def record(self, topology: str, lags_s: Iterable[tuple[datetime, float]], *, max_lag_s: float) -> None:
+        """Keep the minutes of these moments; a moment between two minutes is of the one that ends then. A minute is in
+        violation where the lag at any of its moments exceeds max_lag_s, and stays so.
+        """
+        hours: dict[datetime, tuple[int, int]] = {}
+        for at, lag_s in lags_s:
+            number, minute = divmod(math.ceil(at.timestamp() / MINUTE_S) - 1, MINUTES)
+            hour, bit = _hour(number), 1 << minute
+            known, in_violation = hours.get(hour, (0, 0))
+            hours[hour] = known | bit, in_violation | (bit if lag_s > max_lag_s else 0)
+        if not hours:
+            return
+        kept = select(LagHourTable).where(
+            LagHourTable.topology == topology, LagHourTable.hour.between(min(hours), max(hours))
+        )
+        with self._database.session() as session:
+            self._database.lock(session.connection(), topology)
+            rows = {row.hour: row for row in session.scalars(kept)}
+            for hour, (known, in_violation) in hours.items():
+                if (row := rows.get(hour)) is None:
+                    session.add(LagHourTable(topology=topology, hour=hour, known=known, in_violation=in_violation))
+                else:
+                    row.known |= known
+                    row.in_violation |= in_violation
+
+    def count(self, topology: str, start: datetime, end: datetime) -> MinuteCount:
+        """From the minute in which `start` lies up to, and without, that of `end`."""
+        first, last = (int(at.timestamp() // MINUTE_S) for at in (start, end))
+        within = select(LagHourTable).where(
+            LagHourTable.topology == topology,
+            LagHourTable.hour.between(_hour(first // MINUTES), _hour(last // MINUTES)),
+        )
+        known = in_violation = 0
+        with self._database.session() as session:
+            for row in session.scalars(within):
+                begins = int(row.hour.timestamp()) // MINUTE_S
+                bits = _bits(first - begins, last - begins)
+                known += (row.known & bits).bit_count()
+                in_violation += (row.in_violation & bits).bit_count()
+        return MinuteCount(known, in_violation)
+
+
+def _hour(number: int) -> datetime:
+    return datetime.fromtimestamp(number * MINUTES * MINUTE_S, UTC)
+
+
+def _bits(first: int, last: int) -> int:
+    """Of the minutes [first, last) that lie in the hour."""
+    begin, end = (min(MINUTES, max(0, edge)) for edge in (first, last))
+    return (1 << end) - (1 << begin) if begin < end else 0

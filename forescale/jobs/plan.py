@@ -12,6 +12,7 @@ from forecasting.forecast_file import read_forecast
 from forescale.codec import Moment
 from forescale.files.file_error import FileError
 from forescale.files.topology import TopologyConfig
+from forescale.jobs.approvals import asks, settle
 from forescale.jobs.horizon_plans import HorizonPlans, Start, derivation, running_start
 from forescale.jobs.observe import record_observation
 from forescale.jobs.report import write_schedule_report
@@ -28,6 +29,7 @@ from forescale.wiring.parts import (
 from planner.errors import PlanError
 from planner.ledger.entries import ForecastEntry, ScheduleEntry
 from planner.ledger.ledger import Ledger
+from planner.ledger.step_state import StepState
 
 logger = logging.getLogger(__name__)
 
@@ -40,12 +42,14 @@ class PlannedStep:
     deploy_at: Moment
     plan: str
     why: str
+    state: StepState = StepState.PROPOSED
 
 
 @dataclass(frozen=True)
 class PlannedSchedule:
     """What was decided; no steps where the plan that runs is held. peaks_per_s: of the forecasts, by source, horizon
-    and quantile. report: its page; summary: for whoever reviews it. shadow: nothing of it is deployed.
+    and quantile. report: its page; summary: for whoever reviews it. shadow: nothing of it is deployed. asks:
+    somebody has to approve something of it.
     """
 
     topology: str
@@ -57,6 +61,7 @@ class PlannedSchedule:
     report: Path
     summary: str
     shadow: bool = False
+    asks: bool = True
 
 
 def plan(settings: Settings, topology: str) -> PlannedSchedule:
@@ -84,6 +89,7 @@ def plan(settings: Settings, topology: str) -> PlannedSchedule:
         schedule = replace(made, derived_from={**derived_from, **made.derived_from})
         ids = [entry.id for entry in entries.values()]
         earlier = ledger.schedule(ledger.record_schedule(schedule, forecasts=ids, shadow=shadow))
+    settle(config, ledger, earlier, now)
     if shadow:
         _accrue(settings, config, ledger)
     report = write_schedule_report(config, settings, ledger, earlier, forecasts)
@@ -165,7 +171,7 @@ def _planned(made: ScheduleEntry, ledger: Ledger, forecasts: Mapping[str, Foreca
         topology=schedule.topology,
         schedule_id=made.id,
         steps=tuple(
-            PlannedStep(step.id, step.deploy_at, step.plan.brief(), scheduled.why)
+            PlannedStep(step.id, step.deploy_at, step.plan.brief(), scheduled.why, step.state)
             for step, scheduled in zip(steps, schedule.steps, strict=True)
         ),
         why=schedule.why,
@@ -180,4 +186,5 @@ def _planned(made: ScheduleEntry, ledger: Ledger, forecasts: Mapping[str, Foreca
         report=report,
         summary=schedule_summary(schedule.why, steps),
         shadow=made.shadow,
+        asks=asks(ledger, made),
     )

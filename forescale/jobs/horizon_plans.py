@@ -1,7 +1,7 @@
 """Horizon plans of a topology, for given forecasts and what runs: what planning and the editing of a schedule ask."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -18,7 +18,7 @@ from modeling.inputs.physical_plan import PhysicalPlan
 from planner.clusters.cluster import Cluster, ClusterState, Status
 from planner.errors import ClusterError, PlanError
 from planner.horizon.budget import Budget
-from planner.horizon.horizon_plan import HorizonPlan, HorizonPlanner, Present
+from planner.horizon.horizon_plan import Change, HorizonPlan, HorizonPlanner, Present
 from planner.ledger.entries import ForecastEntry
 from planner.ledger.ledger import Ledger
 from planner.scaling_schedule import ScalingSchedule
@@ -77,6 +77,7 @@ class HorizonPlans:
             self.planning.rescale_cost_instance_hours,
             arrivals.arrival_cv2,
         )
+        self.budget = Budget(self.planning.allowed_share, price_h=self.planning.price_per_violation_minute)
         # What a shadow would have left waiting is not what waits.
         waiting = {} if self.planning.shadow else backlogs(config, cluster)
         self.present = Present(
@@ -91,11 +92,19 @@ class HorizonPlans:
 
     def planned(self) -> HorizonPlan:
         """The best one. Raises PlanError where the forecasts are over."""
-        budget = Budget(self.planning.allowed_share, price_h=self.planning.price_per_violation_minute)
-        planned = self.planner.planned(self.forecasts, self.present, budget)
+        planned = self.planner.planned(self.forecasts, self.present, self.budget)
         if planned is None:
             raise self._over()
         return planned
+
+    def followed(self, several: Sequence[Sequence[Change]], violation_h: float) -> list[HorizonPlan]:
+        """What sequences of changes cost and violate, over one course; violation_h: price of a violation minute in
+        instance-hours. Raises PlanError where the forecasts are over, or before one of the changes.
+        """
+        followed = self.planner.followed(self.forecasts, self.present, several, self.budget, violation_h)
+        if followed is None:
+            raise self._over()
+        return followed
 
     def schedule(self, planned: HorizonPlan) -> ScalingSchedule:
         """It is derived from its notes alone."""

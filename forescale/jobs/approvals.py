@@ -40,7 +40,7 @@ def _approve_small(bounds: ApprovalBounds, ledger: Ledger, made: ScheduleEntry, 
     steps = ledger.steps(schedule_id=made.id)
     if not all(step.state in WAITING for step in steps) or (not steps and bounds.schedule_beyond(made.schedule)):
         return
-    small, asked = _sorted_out(bounds, ledger, made, steps)
+    small, asked = _within_bounds(bounds, ledger, made, steps)
     for step_id, why in asked.items():
         ledger.approvals.ask(step_id, at=at, by=AUTO_APPROVE, why=why)
     if (small or not asked) and not _of_people(ledger, made):
@@ -48,7 +48,7 @@ def _approve_small(bounds: ApprovalBounds, ledger: Ledger, made: ScheduleEntry, 
         ledger.approve_schedule(made.id, at=at, by=AUTO_APPROVE, why=why, only=small)
 
 
-def _sorted_out(
+def _within_bounds(
     bounds: ApprovalBounds, ledger: Ledger, made: ScheduleEntry, steps: list[StepEntry]
 ) -> tuple[list[str], dict[str, str]]:
     """Ids of proposed steps that may pass; and why not, by id, of the others."""

@@ -75,12 +75,14 @@ def test_an_edit__is_a_schedule_of_its_own_with_what_it_costs(
 ) -> None:
     made = plan_now(settings)
     assert counts(steps_of(settings, made.schedule_id)) == [2, 7, 2]
-    day = made.steps[1].step_id
+    day, begin, end = made.steps[1].step_id, made.steps[1].deploy_at, made.steps[2].deploy_at
     told = command(capsys, "edit", day, "--plan", "count=8", "--why", "a fair", "--by", "anna")
-    # One instance more from 08:00 to 20:15.
-    assert told["after"]["instance_hours"] - told["before"]["instance_hours"] == pytest.approx(12.25)
+    # One instance more from the morning to the evening.
+    more_h = (end - begin) / timedelta(hours=1)
+    assert told["after"]["instance_hours"] - told["before"]["instance_hours"] == pytest.approx(more_h)
     assert told["after"]["violation_minutes"] <= told["before"]["violation_minutes"]
-    assert told["change"] == "read 1 · count 8 at Mon 08:00 instead of read 1 · count 7 at Mon 08:00"
+    when = f"{begin:%a %H:%M}"
+    assert told["change"] == f"read 1 · count 8 at {when} instead of read 1 · count 7 at {when}"
     own = steps_of(settings, told["schedule_id"])
     assert counts(own) == [2, 8, 2]
     assert [step.deploy_at for step in own] == [step.deploy_at for step in made.steps]
@@ -94,7 +96,7 @@ def test_an_edit__is_a_schedule_of_its_own_with_what_it_costs(
         "anna",
         "a fair",
     )
-    assert entry.schedule.why.startswith("edited by anna: read 1 · count 8 at Mon 08:00 instead of read 1 · count 7 ")
+    assert entry.schedule.why.startswith(f"edited by anna: {told['change']} (a fair); ")
     assert entry.schedule.cost_instance_hours == told["after"]["instance_hours"]
     assert "edited by anna" in Path(told["report"]).read_text(encoding="utf-8").lower()
     # Planning again for the same forecasts finds it, so that Airflow asks for it.
@@ -104,8 +106,9 @@ def test_an_edit__is_a_schedule_of_its_own_with_what_it_costs(
 
     later = edited(settings, again.schedule_id, TypedEdit("2", "", "2026-03-02 07:30"), by="eva", why="")
     assert [step.deploy_at for step in steps_of(settings, later.schedule_id)][1] == FIRST + timedelta(minutes=90)
-    # Half an hour of six more.
-    assert later.after.instance_hours - later.before.instance_hours == pytest.approx(3)
+    # Eight instead of two, for so much longer.
+    more_h = 6 * (begin - FIRST - timedelta(minutes=90)) / timedelta(hours=1)
+    assert later.after.instance_hours - later.before.instance_hours == pytest.approx(more_h)
     with pytest.raises(PlanError, match="no step is named to edit; give its number"):
         edited(settings, later.schedule_id, TypedEdit(" ", "count=3", ""), by="eva", why="")
     assert handed_over(later)["step_id"] == f"{later.schedule_id}-2"

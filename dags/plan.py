@@ -21,25 +21,41 @@ def plan_dag():
         @task(outlets=[SCHEDULES], map_index_template="{{ task.op_kwargs['topology'] }}")
         def plan(topology, outlet_events):
             from forescale.codec import handed_over
+            from forescale.jobs.deploy import approved_steps
             from forescale.jobs.plan import plan as planned
+            from forescale.orchestration.deploy_runs import create_deploy_runs
             from forescale.settings import Settings
 
-            schedule = handed_over(planned(Settings(), topology))
+            made = planned(Settings(), topology)
+            create_deploy_runs(
+                approved_steps(Settings(), made.schedule_id)
+            )  # what nobody is asked for waits for nobody
+            schedule = handed_over(made)
             outlet_events[SCHEDULES].extra = schedule
             return schedule
 
         @task
         def deploy_runs(schedule, decision):
+            from airflow.sdk.exceptions import AirflowFailException
+
             from forescale.codec import taken_over
             from forescale.jobs.deploy import approved_steps
             from forescale.jobs.plan import PlannedSchedule
             from forescale.jobs.review import review
             from forescale.orchestration.deploy_runs import create_deploy_runs
+            from forescale.orchestration.edited_review import ask_again, edited
             from forescale.orchestration.review_operator import Answer
             from forescale.settings import Settings
+            from modeling.errors import ModelError
+            from planner.errors import LedgerError, PlanError
 
             settings, answer = Settings(), taken_over(Answer, decision)
             schedule_id = taken_over(PlannedSchedule, schedule).schedule_id
+            if answer.edit is not None:
+                try:
+                    return [ask_again(edited(settings, schedule_id, answer.edit, by=answer.by, why=answer.why))]
+                except (PlanError, ModelError, LedgerError) as refusal:  # clear the review to be asked again
+                    raise AirflowFailException(str(refusal)) from refusal
             if answer.approve is not None:
                 review(settings, schedule_id, approve=answer.approve, by=answer.by, why=answer.why)
             return create_deploy_runs(approved_steps(settings, schedule_id))

@@ -1,5 +1,6 @@
 """Decisions for tests of the ledger: small, and different by what is asked for."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from modeling.inputs.physical_plan import PhysicalPlan
@@ -53,6 +54,12 @@ def schedule_of(*counts: int, topology: str = "calls", made_at: datetime = NOON)
         why="the day's calls",
         derived_from={"forecast": "run-1"},
     )
+
+
+def steps_at(*steps: tuple[float, int], made_at: datetime = NOON) -> ScalingSchedule:
+    """Minutes after noon and count of each step."""
+    made = tuple(step_for(after(minute), after(minute + 90), count) for minute, count in steps)
+    return replace(schedule_of(made_at=made_at), steps=made)
 
 
 def forecast_of(run_id: str = "run-1", topology: str = "calls") -> ForecastEntry:

@@ -21,6 +21,7 @@ COMMANDS = {
     " deployed.",
     "pack": "Which container holds which instance: a plan file by one of the packers, for `forescale evaluate`.",
     "plan": "Which plan from when, for the newest forecast. Proposes; nothing is deployed before it is approved.",
+    "edit": "Give a step another plan or time; everything else stays. Tells what that does to cost and violations.",
     "replay": "What policies would have cost and violated, minute by minute, each seeing no more than it would have"
     " seen.",
     "shadow": "What forescale would have cost and violated, day by day, had it acted, beside what really ran.",

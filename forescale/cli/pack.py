@@ -14,6 +14,7 @@ from forescale.cli.source_options import MAX_PER_S, MIN_PER_S, sources_numbers
 from forescale.files.plan import check_plan_path, plan_fields, read_plan_file, write_plan_file
 from forescale.files.shown import shown
 from forescale.files.site import no_site, read_site_file
+from forescale.files.typed_plan import parallelism_of
 from forescale.wiring.parts import topology_config
 from modeling.inputs.site import Site
 from planner.errors import PlanError
@@ -97,7 +98,7 @@ def pack(
     made = packed(
         config,
         config.declared_profiles() | (given_profiles(profile, shape, settings) if profile else {}),
-        (dict(running.parallelism) if running else {}) | _parallelism(parallelism),
+        (dict(running.parallelism) if running else {}) | parallelism_of("--parallelism", parallelism),
         packer,
         offer,
         load_per_s=sources_numbers("--load", load or [], MIN_PER_S, MAX_PER_S),
@@ -159,18 +160,6 @@ def _padding(text: str) -> Padding:
         if isinstance(error, PlanError):
             raise
         raise PlanError(f"--padding {shown(text)} is no share; give one like 0.1, or heron") from None
-
-
-def _parallelism(text: str) -> dict[str, int]:
-    asked: dict[str, int] = {}
-    for part in filter(None, text.split(",")):
-        operator, count = _pair("--parallelism", part)
-        if not count.isdecimal():
-            raise PlanError(f"--parallelism {shown(part)} is not OPERATOR=INSTANCES; give it like 'count=2,split=3'")
-        if operator in asked:
-            raise PlanError(f"--parallelism names {operator!r} twice; name each operator once")
-        asked[operator] = int(count)
-    return asked
 
 
 def _nodes(texts: Sequence[str], site: Site) -> Mapping[str, int | None]:

@@ -27,13 +27,15 @@ def plan(
     show_schedule(made)
     if made.shadow:
         plain(f"shadow mode: nothing is deployed; what comes of it: forescale shadow {topology}")
+    elif made.asks:
+        plain(f"approve with: forescale deploy approve {made.schedule_id}; or forescale edit STEP")
     elif made.steps:
-        plain(f"approve with: forescale deploy approve {made.schedule_id}")
+        plain("nothing to approve: all of it was approved before, or is within planning.auto_approve")
 
 
 def show_schedule(made: "PlannedSchedule") -> None:
     plain(f"schedule {made.schedule_id}: {made.why} ({made.cost_instance_hours:.0f} instance-hours)")
     if made.steps:
-        rows = [(f"{step.deploy_at:%Y-%m-%d %H:%M}", step.plan, step.step_id) for step in made.steps]
-        console.print(table("", ["deploy at (UTC)", "plan", "step"], rows))
+        rows = [(f"{step.deploy_at:%Y-%m-%d %H:%M}", step.plan, step.state, step.step_id) for step in made.steps]
+        console.print(table("", ["deploy at (UTC)", "plan", "state", "step"], rows))
     plain(f"report: {made.report}")

@@ -6,6 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from forecasting.forecast import QUANTILES
 from forescale.files.arrivals_section import NotNegative, Positive
+from forescale.files.auto_approve_section import AutoApproveSection
 from forescale.files.freeze_window import FreezeWindow
 from forescale.files.guard_section import GuardSection
 from modeling.inputs.operator_profile import MOST_CV2
@@ -22,7 +23,8 @@ class Planning(BaseModel):
     max_catch_up_s: for how long a deployment watches what waits drain. rescale_cost_instance_hours: what one rescale is
     worth avoiding. arrival_cv2: of the gaps between arrivals, in place
     of what the history tells of them. deploy_timeout_s: a plan that does not run by then is undone; hold_s: how long it
-    must hold. mode: shadow plans and reports, and deploys nothing, nor does the guard.
+    must hold. mode: shadow plans and reports, and deploys nothing, nor does the guard. auto_approve: what
+    is small enough that nobody is asked; None asks for everything.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -49,6 +51,7 @@ class Planning(BaseModel):
     arrival_cv2: Annotated[float, Field(ge=0, le=MOST_CV2)] | None = None
     deploy_timeout_s: Positive = 300
     hold_s: NotNegative = 30
+    auto_approve: AutoApproveSection | None = None
     guard: GuardSection = GuardSection()
 
     @field_validator("quantile")

@@ -1,6 +1,5 @@
 """Forecasts → scaling schedule: calibrate, plan for the demand, keep it in the ledger, write its report."""
 
-import hashlib
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -13,34 +12,25 @@ from forecasting.forecast_file import read_forecast
 from forescale.codec import Moment
 from forescale.files.file_error import FileError
 from forescale.files.topology import TopologyConfig
-from forescale.jobs.calibrate import PlanningProfiles, planning_profiles
-from forescale.jobs.joint_forecasts import joint_forecasts
-from forescale.jobs.learned_rescale import learned_planning
-from forescale.jobs.measured_arrivals import MeasuredArrivals, measured_arrivals
+from forescale.jobs.approvals import asks, settle
+from forescale.jobs.horizon_plans import HorizonPlans, Start, derivation, running_start
 from forescale.jobs.observe import record_observation
 from forescale.jobs.report import write_schedule_report
 from forescale.jobs.shadow import accrue
-from forescale.jobs.violation_budget import BudgetUse, budget_use, paced_budget
+from forescale.jobs.violation_budget import BudgetUse, budget_use
 from forescale.report.decision.verdict import schedule_summary
 from forescale.settings import Settings
-from forescale.wiring.backlogs import recorded_backlogs
 from forescale.wiring.parts import (
-    change_terms_of,
     clock_of,
     cluster_of,
     ledger_of,
-    planned_limits_of,
     topology_config,
     tracker_of,
 )
-from modeling.inputs.physical_plan import PhysicalPlan
-from planner.clusters.cluster import Cluster, ClusterState, Status
-from planner.errors import ClusterError, PlanError
-from planner.horizon.horizon_plan import HorizonPlanner, Present
+from planner.errors import PlanError
 from planner.ledger.entries import ForecastEntry, ScheduleEntry
 from planner.ledger.ledger import Ledger
-from planner.scaling_schedule import ScalingSchedule
-from planner.schedule import make_schedule
+from planner.ledger.step_state import StepState
 
 logger = logging.getLogger(__name__)
 
@@ -53,13 +43,14 @@ class PlannedStep:
     deploy_at: Moment
     plan: str
     why: str
+    state: StepState = StepState.PROPOSED
 
 
 @dataclass(frozen=True)
 class PlannedSchedule:
     """What was decided; no steps where the plan that runs is held. peaks_per_s: of the forecasts, by source, horizon
     and quantile. budget: of violations. report: its page; summary: for whoever reviews it. shadow: nothing of it is
-    deployed.
+    deployed. asks: somebody has to approve something of it.
     """
 
     topology: str
@@ -72,14 +63,7 @@ class PlannedSchedule:
     report: Path
     summary: str
     shadow: bool = False
-
-
-@dataclass(frozen=True)
-class _Start:
-    """What a schedule begins with."""
-
-    plan: PhysicalPlan
-    running_since: datetime | None
+    asks: bool = True
 
 
 def plan(settings: Settings, topology: str) -> PlannedSchedule:
@@ -98,19 +82,16 @@ def plan(settings: Settings, topology: str) -> PlannedSchedule:
     state = cluster.state()
     if shadow:
         record_observation(config, ledger, cluster)
-    start = _shadow_start(config, ledger, now) or _running(state)
-    derived_from = {
-        "forecasts": " ".join(entry.id for entry in entries.values()),
-        "history": " ".join(entry.history_digest[:12] for entry in entries.values()),
-        "shadow plan" if shadow else "running plan": start.plan.plan_id,
-        "topology file": hashlib.sha256(config.model_dump_json().encode()).hexdigest()[:12],
-    }
+    start = _shadow_start(config, ledger, now) or running_start(state)
+    derived_from = derivation(config, entries, start)
     earlier = _made_before(config.topology, derived_from, ledger)
     if earlier is None:
-        made = _planned_schedule(settings, config, ledger, cluster, forecasts, start, now)
+        horizon = HorizonPlans(settings, config, ledger, cluster, forecasts, start, now)
+        made = horizon.schedule(horizon.planned())
         schedule = replace(made, derived_from={**derived_from, **made.derived_from})
         ids = [entry.id for entry in entries.values()]
         earlier = ledger.schedule(ledger.record_schedule(schedule, forecasts=ids, shadow=shadow))
+    settle(config, ledger, earlier, now)
     if shadow:
         _accrue(settings, config, ledger)
     report = write_schedule_report(config, settings, ledger, earlier, forecasts)
@@ -118,67 +99,17 @@ def plan(settings: Settings, topology: str) -> PlannedSchedule:
     return _planned(earlier, ledger, forecasts, report)
 
 
-def _planned_schedule(
-    settings: Settings,
-    config: TopologyConfig,
-    ledger: Ledger,
-    cluster: Cluster,
-    forecasts: Mapping[str, Forecast],
-    start: _Start,
-    now: datetime,
-) -> ScalingSchedule:
-    """It is derived from its notes alone. Raises PlanError where the forecasts are over."""
-    learned, topology = learned_planning(ledger, config), config.as_topology()
-    planning = learned.planning
-    calibration = planning_profiles(settings, config, cluster, now)
-    arrivals = measured_arrivals(settings, config.topology, forecasts, planning.arrival_cv2)
-    joined = joint_forecasts(settings, config, forecasts)
-    terms = change_terms_of(planning)
-    planner = HorizonPlanner(
-        topology,
-        calibration.profiles,
-        planned_limits_of(planning),
-        terms,
-        planning.rescale_cost_instance_hours,
-        arrivals.arrival_cv2,
-    )
-    # What a shadow would have left waiting is not what waits.
-    waiting = {} if planning.shadow else recorded_backlogs(config, cluster, ledger, clock_of(settings))()
-    present = Present(
-        now.timestamp(),
-        start.plan.parallelism,
-        sum(each.tuples or 0.0 for each in waiting.values()),
-        0.0 if start.running_since is None else start.running_since.timestamp() + terms.apart_s,
-    )
-    paced = paced_budget(config, ledger, cluster, now)
-    planned = planner.planned(joined.forecasts, present, paced.budget)
-    if planned is None:
-        end = max(each.end for each in forecasts.values())
-        raise PlanError(f"it is {now}, and the forecast ended at {end}; forecast anew and hold the plan till then")
-    notes = {**_notes(calibration, arrivals), **learned.notes, "budget": paced.note}
-    if joined.note:
-        notes["sources"] = joined.note
-    return make_schedule(planned, planner.cheapest, start.plan, quantile=planning.quantile, derived_from=notes)
-
-
-def _running(state: ClusterState) -> _Start:
-    """Raises ClusterError while it does not run."""
-    if state.status is not Status.RUNNING:
-        raise ClusterError(f"topology {state.topology!r} is {state.status} now; plan again when it runs")
-    return _Start(state.plan, state.running_since)
-
-
-def _shadow_start(config: TopologyConfig, ledger: Ledger, now: datetime) -> _Start | None:
+def _shadow_start(config: TopologyConfig, ledger: Ledger, now: datetime) -> Start | None:
     """The plan that would run; None outside shadow mode, and at its beginning, where that is the one that runs."""
     span = ledger.shadow.span(config.topology) if config.planning.shadow else None
     if span is None or set(span.first.parallelism) != set(config.operators):
         return None
     if not (followed := span.followed(now)):
-        return _Start(span.first, None)
+        return Start(span.first, None)
     last = followed[-1]
     grows = last.plan.instances > last.replaces.instances
     ahead_s = config.planning.downtime_s + (config.planning.lead_s if grows else 0.0)
-    return _Start(last.plan, last.deploy_at + timedelta(seconds=ahead_s))
+    return Start(last.plan, last.deploy_at + timedelta(seconds=ahead_s))
 
 
 def _accrue(settings: Settings, config: TopologyConfig, ledger: Ledger) -> None:
@@ -215,15 +146,6 @@ def _made_before(topology: str, derived_from: Mapping[str, str], ledger: Ledger)
     return None
 
 
-def _notes(calibration: PlanningProfiles, arrivals: MeasuredArrivals) -> dict[str, str]:
-    told = {
-        "calibration": calibration.note,
-        "calibration version": calibration.model_version,
-        "arrivals": "; ".join(arrivals.notes),
-    }
-    return {name: text for name, text in told.items() if text}
-
-
 def _track(
     settings: Settings,
     config: TopologyConfig,
@@ -251,7 +173,7 @@ def _planned(made: ScheduleEntry, ledger: Ledger, forecasts: Mapping[str, Foreca
         topology=schedule.topology,
         schedule_id=made.id,
         steps=tuple(
-            PlannedStep(step.id, step.deploy_at, step.plan.brief(), scheduled.why)
+            PlannedStep(step.id, step.deploy_at, step.plan.brief(), scheduled.why, step.state)
             for step, scheduled in zip(steps, schedule.steps, strict=True)
         ),
         why=schedule.why,
@@ -267,4 +189,5 @@ def _planned(made: ScheduleEntry, ledger: Ledger, forecasts: Mapping[str, Foreca
         report=report,
         summary=schedule_summary(schedule.why, steps),
         shadow=made.shadow,
+        asks=asks(ledger, made),
     )

@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from forescale.orchestration.dag_runs import create_run
+
 if TYPE_CHECKING:
     from forescale.jobs.deploy import StepToDeploy
 
@@ -13,22 +15,7 @@ def run_id_of(step_id: str) -> str:
 
 
 def create_deploy_runs(steps: "Iterable[StepToDeploy]") -> list[str]:
-    """Ids of the runs, one a step; a run that exists already is left as it is.
-
-    TriggerDagRunOperator creates one run a task, and Airflow cannot map a task within a mapped group; so this sends
-    the same message to the supervisor as that operator does, once for each step.
-    Must run inside an Airflow task. Raises RuntimeError where Airflow refuses a run.
+    """Ids of the runs, one a step; a run that exists already is left as it is. Must run inside an Airflow task. Raises
+    RuntimeError where Airflow refuses a run.
     """
-    from airflow.sdk.exceptions import ErrorType
-    from airflow.sdk.execution_time import task_runner
-    from airflow.sdk.execution_time.comms import ErrorResponse, TriggerDagRun
-
-    created = []
-    for step in steps:
-        run_id = run_id_of(step.step_id)
-        conf = {"step_id": step.step_id}
-        answer = task_runner.SUPERVISOR_COMMS.send(TriggerDagRun(dag_id="deploy", run_id=run_id, conf=conf))
-        if isinstance(answer, ErrorResponse) and answer.error != ErrorType.DAGRUN_ALREADY_EXISTS:
-            raise RuntimeError(f"Airflow refuses run {run_id} of the DAG deploy: {answer.error.value} {answer.detail}")
-        created.append(run_id)
-    return created
+    return [create_run("deploy", run_id_of(step.step_id), {"step_id": step.step_id}) for step in steps]

@@ -14,26 +14,46 @@ from forescale.settings import Settings
 if TYPE_CHECKING:
     from forescale.jobs.plan import PlannedSchedule
 
-APPROVE, VETO, UNDECIDED = "Approve", "Veto", "Leave undecided"
+APPROVE, VETO, EDIT, UNDECIDED = "Approve", "Veto", "Edit", "Leave undecided"
 MAX_WAIT = timedelta(hours=24)
 MIN_WAIT = timedelta(minutes=1)
-MAX_WHY = 500
+MAX_TEXT = 500
+FIELDS = {
+    "why": ("Why", "Kept in the ledger."),
+    "step": ("Step", "For Edit: the number of a step of this schedule, counted from 1, or its id."),
+    "plan": ("Plan", "For Edit: OPERATOR=INSTANCES, several with commas; the other operators keep theirs."),
+    "at": ("At", "For Edit: ISO time at which to ask for it, UTC where it has no offset; empty keeps the time."),
+}
+"""Of the answer's form: title and description."""
+
+
+@dataclass(frozen=True)
+class TypedEdit:
+    """What somebody typed for a step: unchecked."""
+
+    step: str
+    plan: str
+    at: str
 
 
 @dataclass(frozen=True)
 class Answer:
-    """approve: None where nobody has answered by the last deploy time; the steps then expire."""
+    """approve: None where nobody has answered by the last deploy time, the steps then expire; and where a step is to be
+    edited: the edited schedule is asked for.
+    """
 
     approve: bool | None
     by: str
     why: str
+    edit: TypedEdit | None = None
 
 
 class ReviewSchedule(HITLOperator):
     """Asks for a decision on a schedule; waits without a worker.
 
     schedule (templated): a PlannedSchedule that was handed over; hands over an Answer. Does not ask where
-    FORESCALE_REVIEW is false, nor where there is nothing to deploy, as always in shadow mode.
+    FORESCALE_REVIEW is false, nor where there is nothing to deploy, as always in shadow mode, nor where all of it was
+    approved before or is within `planning.auto_approve`.
     """
 
     template_fields: Collection[str] = ("schedule",)
@@ -41,12 +61,15 @@ class ReviewSchedule(HITLOperator):
     def __init__(self, *, schedule: Any, **kwargs: Any) -> None:
         # Airflow passes the fields of the DAG's own form in `params`; an answer would have to give them all again.
         kwargs.pop("params", None)
-        why = Param("", type="string", maxLength=MAX_WHY, title="Why", description="Kept in the ledger.")
+        fields = {
+            name: Param("", type="string", maxLength=MAX_TEXT, title=title, description=description)
+            for name, (title, description) in FIELDS.items()
+        }
         super().__init__(
             subject="Review of a scaling schedule",
-            options=[APPROVE, VETO, UNDECIDED],
+            options=[APPROVE, VETO, EDIT, UNDECIDED],
             defaults=[UNDECIDED],
-            params={"why": why},
+            params=fields,
             **kwargs,
         )
         self.schedule = schedule
@@ -63,6 +86,9 @@ class ReviewSchedule(HITLOperator):
             return handed_over(Answer(None if settings.review else True, "forescale", held))
         if not settings.review:
             return handed_over(Answer(True, "forescale", "review is off (FORESCALE_REVIEW=false)"))
+        if not schedule.asks:
+            settled = "all of it was approved before, or is within planning.auto_approve"
+            return handed_over(Answer(None, "forescale", settled))
         self.subject = f"Deploy {len(schedule.steps)} plan(s) of topology {schedule.topology}?"
         self.body = body(schedule)
         if settings.clock == "real":
@@ -74,20 +100,21 @@ class ReviewSchedule(HITLOperator):
 
     def execute_complete(self, context: Any, event: dict[str, Any]) -> dict[str, Any]:
         if "error" not in event:
-            # The API does not check the form: whatever it brings, what is kept is a text of bounded length.
-            why = (event.get("params_input") or {}).get("why") or ""
-            event = {**event, "params_input": {"why": str(why)[:MAX_WHY]}}
+            # The API does not check the form: whatever it brings, what is kept are texts of bounded length.
+            typed = event.get("params_input") or {}
+            event = {**event, "params_input": {name: str(typed.get(name) or "")[:MAX_TEXT] for name in FIELDS}}
         return handed_over(answer_of(super().execute_complete(context, event)))
 
 
 def answer_of(response: Mapping[str, Any]) -> Answer:
     """What a person (or, after the wait, nobody) answered."""
     chosen = response["chosen_options"][0]
-    user = response.get("responded_by_user") or {}
+    user, typed = response.get("responded_by_user") or {}, response["params_input"]
     return Answer(
         {APPROVE: True, VETO: False}.get(chosen),
         str(user.get("name") or user.get("id") or "nobody in time"),
-        response["params_input"]["why"],
+        typed["why"],
+        TypedEdit(typed["step"], typed["plan"], typed["at"]) if chosen == EDIT else None,
     )
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from math import inf
 
 import numpy as np
@@ -14,7 +15,7 @@ from modeling.inputs.topology import Topology
 from modeling.queueing.bursts import Arrivals
 from planner.errors import PlanError
 from planner.horizon.budget import Budget, course_within
-from planner.horizon.horizon_search import Course, Found, Turn, best_course
+from planner.horizon.horizon_search import Course, Found, Turn, best_course, followed_course
 from planner.horizon.ladder import Ladder, capacity_ladder
 from planner.horizon.outlook import Outlook, outlook
 from planner.horizon.prices import ChangeTerms, Prices
@@ -61,6 +62,14 @@ class Rules:
 
     closed: Sequence[tuple[float, float]] = ()
     most_a_day: int | None = None
+
+
+@dataclass(frozen=True)
+class Change:
+    """A plan that is asked for at a moment, in epoch seconds."""
+
+    plan: PhysicalPlan
+    at_s: float
 
 
 @dataclass(frozen=True)
@@ -133,19 +142,8 @@ class HorizonPlanner:
         if ahead is None:
             return None
         ladder = self._climbed(ahead, [present.running, *(each.plan for each in present.announced)])
-        running = ladder.number(present.running)
-        if running is None:
-            raise PlanError(f"the ladder of topology {self.topology.name!r} lacks the plan that runs")
-        course = Course(
-            ahead.edges_s,
-            ahead.total_per_s,
-            ahead.capacity_per_s(ladder),
-            ladder.instances,
-            running,
-            present.waiting,
-            max(0.0, present.free_at_s - ahead.start_s),
-            self._turn_h(ahead, ladder, present.announced, rules.closed),
-        )
+        turn_h = self._turn_h(ahead, ladder, present.announced, rules.closed)
+        course = self._course(ahead, ladder, present, turn_h)
         allowed = budget.minutes(60 * ahead.hours)
         found, self._prices = course_within(course, self.terms, budget.priced(self._prices), allowed)
         prices = self._prices
@@ -155,6 +153,70 @@ class HorizonPlanner:
                 prices = replace(prices, rescale_h=max(LEAST_RESCALE_H, 2 * prices.rescale_h))
                 found = best_course(course, self.terms, prices)
         return HorizonPlan(ahead, ladder, course, self.terms, prices, found, allowed)
+
+    def followed(
+        self,
+        forecasts: Mapping[str, Forecast],
+        present: Present,
+        several: Sequence[Sequence[Change]],
+        budget: Budget,
+        violation_h: float,
+    ) -> list[HorizonPlan] | None:
+        """What each of several sequences of changes costs and violates, all over one course. violation_h: price of a
+        violation minute, in instance-hours. None where the forecasts are over. Raises PlanError for a change that would
+        stop the job beyond their end.
+        """
+        ahead = outlook(forecasts, self.topology.sources, present.at_s, self.terms.lead_s)
+        if ahead is None:
+            return None
+        running = PhysicalPlan(self.topology.name, dict(present.running))
+        plans = [running, *(change.plan for changes in several for change in changes)]
+        ladder = self._climbed(ahead, [plan.parallelism for plan in plans])
+        turns = [self._turns(changes, ladder, running, ahead) for changes in several]
+        ahead = ahead.split([turn.stop_s for each in turns for turn in each])
+        course = self._course(ahead, ladder, present, np.zeros((ahead.steps, len(ladder.plans))))
+        prices = replace(self._prices, violation_h=violation_h)
+        allowed = budget.minutes(60 * ahead.hours)
+        return [
+            HorizonPlan(
+                ahead, ladder, course, self.terms, prices, followed_course(course, each, self.terms, prices), allowed
+            )
+            for each in turns
+        ]
+
+    def _turns(
+        self, changes: Sequence[Change], ladder: Ladder, running: PhysicalPlan, ahead: Outlook
+    ) -> tuple[Turn, ...]:
+        turns, before = [], running
+        for change in changes:
+            number = ladder.number(change.plan.parallelism)
+            assert number is not None, "the ladder was made with it"
+            asked_s = max(0.0, change.at_s - ahead.start_s)
+            stop_s = asked_s + self.terms.stops_after_s(before, change.plan)
+            if stop_s >= ahead.edges_s[-1]:
+                end = datetime.fromtimestamp(ahead.start_s + float(ahead.edges_s[-1]), UTC)
+                raise PlanError(
+                    f"{change.plan.brief()} would be in place after {end:%Y-%m-%d %H:%M} UTC, where the forecast ends; "
+                    "give an earlier time"
+                )
+            turns.append(Turn(number, asked_s, stop_s))
+            before = change.plan
+        return tuple(turns)
+
+    def _course(self, ahead: Outlook, ladder: Ladder, present: Present, turn_h: Floats) -> Course:
+        running = ladder.number(present.running)
+        if running is None:
+            raise PlanError(f"the ladder of topology {self.topology.name!r} lacks the plan that runs")
+        return Course(
+            ahead.edges_s,
+            ahead.total_per_s,
+            ahead.capacity_per_s(ladder),
+            ladder.instances,
+            running,
+            present.waiting,
+            max(0.0, present.free_at_s - ahead.start_s),
+            turn_h,
+        )
 
     def _turn_h(
         self,

@@ -53,6 +53,13 @@ class Outlook:
         path = int(peaks.argsort(kind="stable")[max(0, ceil(quantile * peaks.size) - 1)])
         return np.asarray(self.rate_per_s[:, first + int(span[:, path].argmax()), path])
 
+    def split(self, moments_s: Sequence[float]) -> "Outlook":
+        """The same, with steps that begin at these moments too, in seconds from the start."""
+        inside = [at_s for at_s in moments_s if 0 < at_s < self.edges_s[-1]]
+        edges_s = np.unique(np.concatenate([self.edges_s, inside]))
+        parts = np.searchsorted(self.edges_s, edges_s[:-1], side="right") - 1
+        return Outlook(self.start_s, edges_s, self.rate_per_s[:, parts])
+
     def step_at(self, at_s: float) -> int:
         """The step that a moment falls into, in seconds from the start."""
         return int(np.searchsorted(self.edges_s, at_s + 1e-9)) - 1

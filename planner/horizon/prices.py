@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from math import inf
 
+from modeling.inputs.physical_plan import PhysicalPlan
+
 
 @dataclass(frozen=True)
 class Prices:
@@ -30,3 +32,7 @@ class ChangeTerms:
     react_s: float = inf
     max_step: float = inf
     only_out: bool = False
+
+    def stops_after_s(self, before: PhysicalPlan, plan: PhysicalPlan) -> float:
+        """Seconds from asking for a plan until the job stops for it: what shrinks waits for no instances."""
+        return self.lead_s if plan.instances > before.instances else 0.0

@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 
 from modeling.inputs.physical_plan import PhysicalPlan
 from planner.errors import LedgerError
+from planner.ledger.approvals import Approvals
 from planner.ledger.database import Database
 from planner.ledger.entries import (
     ForecastEntry,
@@ -25,7 +26,14 @@ from planner.ledger.entries import (
 )
 from planner.ledger.guard_records import GuardRecords
 from planner.ledger.minute_records import MinuteRecords
-from planner.ledger.schedule_rows import lone_step_row, schedule_digest, schedule_row, step_rows
+from planner.ledger.schedule_rows import (
+    is_newest,
+    lone_step_row,
+    schedule_digest,
+    schedule_row,
+    schedule_row_of,
+    step_rows,
+)
 from planner.ledger.shadow_records import ShadowRecords
 from planner.ledger.step_state import WAITING, StepState
 from planner.ledger.tables import (
@@ -67,6 +75,11 @@ class Ledger:
     def minutes(self) -> MinuteRecords:
         """In which minutes the lag of the running job is known, and exceeded what was allowed."""
         return MinuteRecords(self._database)
+
+    @property
+    def approvals(self) -> Approvals:
+        """Who approved what, and what need not be asked again."""
+        return Approvals(self._database)
 
     def __repr__(self) -> str:
         return f"Ledger({self._database.shown!r})"
@@ -142,27 +155,30 @@ class Ledger:
             others((StepState.SHADOW,), due_from=schedule.made_at)
         return schedule_id
 
-    def approve_schedule(self, schedule_id: str, *, at: datetime, by: str, why: str) -> None:
+    def approve_schedule(
+        self, schedule_id: str, *, at: datetime, by: str, why: str, only: Collection[str] | None = None
+    ) -> None:
         """Approve the schedule's proposed steps, and call off what waits of the topology's other schedules.
 
-        Where a newer schedule has been recorded since, or its steps were called off, nothing is left to approve and
-        nothing changes. Raises LedgerError for a schedule that was made in shadow mode.
+        only: ids of steps; None for all. Where a newer schedule has been recorded since, or its steps were called off,
+        nothing is left to approve and nothing changes. Raises LedgerError for a schedule that was made in shadow mode.
         """
         with self._database.session() as session:
-            row = _schedule_row_of(session, schedule_id)
+            row = schedule_row_of(session, schedule_id)
             if row.shadow:
                 raise LedgerError(
                     f"schedule {schedule_id} was made in shadow mode and is never deployed; set planning.mode: act in "
                     "the topology file and plan again"
                 )
             self._database.lock(session.connection(), row.topology)
-            newest = select(ScheduleTable.id).where(ScheduleTable.topology == row.topology)
-            if session.scalars(newest.order_by(ScheduleTable.made_at.desc()).limit(1)).one() != schedule_id:
+            if not is_newest(session, row):
                 return
             proposed = select(StepTable.id).where(
                 StepTable.schedule_id == schedule_id, StepTable.state == StepState.PROPOSED.value
             )
             for step_id in session.scalars(proposed).all():
+                if only is not None and step_id not in only:
+                    continue
                 expected, to = StepState.PROPOSED, StepState.APPROVED
                 move_step(session, step_id, expected=expected, to=to, at=at, by=by, why=why)
             supersede_others(session, row.topology, schedule_id, WAITING, at=at, by=by)
@@ -170,11 +186,11 @@ class Ledger:
     def record_report(self, schedule_id: str, report: str) -> None:
         """Where the schedule's report lies."""
         with self._database.session() as session:
-            _schedule_row_of(session, schedule_id).report = report
+            schedule_row_of(session, schedule_id).report = report
 
     def schedule(self, schedule_id: str) -> ScheduleEntry:
         with self._database.session() as session:
-            return _schedule_entry(session, _schedule_row_of(session, schedule_id))
+            return _schedule_entry(session, schedule_row_of(session, schedule_id))
 
     def schedules(self, topology: str, *, limit: int = 20) -> list[ScheduleEntry]:
         """The topology's schedules, newest first."""
@@ -302,13 +318,6 @@ class Ledger:
         )
         with self._database.session() as session:
             return [(step_entry(step), outcome(known)) for step, known in session.execute(newest)]
-
-
-def _schedule_row_of(session: Session, schedule_id: str) -> ScheduleTable:
-    row = session.get(ScheduleTable, schedule_id)
-    if row is None:
-        raise LedgerError(f"the ledger has no schedule {schedule_id}; list the topology's schedules for its id")
-    return row
 
 
 def _schedule_entry(session: Session, row: ScheduleTable) -> ScheduleEntry:

@@ -6,7 +6,11 @@ from collections.abc import Sequence
 from datetime import datetime
 from itertools import pairwise
 
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
 from modeling.inputs.physical_plan import PhysicalPlan
+from planner.errors import LedgerError
 from planner.ledger.step_state import StepState
 from planner.ledger.tables import ScheduleTable, StepTable
 from planner.scaling_schedule import ScalingSchedule, ScheduledStep
@@ -19,6 +23,20 @@ def schedule_digest(schedule: ScalingSchedule, *, shadow: bool = False) -> str:
     if shadow:
         body["shadow"] = True
     return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def schedule_row_of(session: Session, schedule_id: str) -> ScheduleTable:
+    """Raises LedgerError for an unknown one."""
+    row = session.get(ScheduleTable, schedule_id)
+    if row is None:
+        raise LedgerError(f"the ledger has no schedule {schedule_id}; list the topology's schedules for its id")
+    return row
+
+
+def is_newest(session: Session, row: ScheduleTable) -> bool:
+    """Whether no schedule of the topology was made since."""
+    newest = select(ScheduleTable.id).where(ScheduleTable.topology == row.topology)
+    return session.scalars(newest.order_by(ScheduleTable.made_at.desc()).limit(1)).one() == row.id
 
 
 def schedule_row(schedule_id: str, schedule: ScalingSchedule, report: str, *, shadow: bool) -> ScheduleTable:

@@ -60,6 +60,12 @@ def assume(
     _write_down(session, step_id, expected, expected, at, by, why)
 
 
+def remark(session: Session, step_id: str, *, expected: StepState, at: datetime, by: str, why: str) -> None:
+    """Give another reason for the state that a step stays in. Raises LedgerError unless it is in that state."""
+    _change(session, step_id, expected, {"reason": why, "updated_at": at, "updated_by": by})
+    _write_down(session, step_id, expected, expected, at, by, why)
+
+
 def supersede_others(
     session: Session,
     topology: str,

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta, timezone
 from itertools import pairwise
 
 import pytest
-from ledger_decisions import NOON, after, forecast_of, plan_of, schedule_of, step_for
+from ledger_decisions import NOON, after, forecast_of, plan_of, schedule_of, step_for, steps_at
 
 from modeling.inputs.physical_plan import PhysicalPlan
 from planner.errors import LedgerError
@@ -140,6 +140,65 @@ class LedgerContract:
         hold = ledger.record_schedule(schedule_of(made_at=after(30)))
         ledger.approve_schedule(hold, at=after(31), by="anna", why="fair")
         assert ledger.step(f"{first}-1").state is StepState.SUPERSEDED
+
+    def test_approve_schedule__of_some_steps_leaves_the_others_proposed(self, ledger: Ledger) -> None:
+        earlier = ledger.record_schedule(schedule_of(9))
+        brought_to(ledger, f"{earlier}-1", APPROVED)
+        schedule_id = ledger.record_schedule(schedule_of(3, 4, made_at=after(1)))
+        ledger.approve_schedule(schedule_id, at=after(2), by="anna", why="fair", only=[f"{schedule_id}-1"])
+        assert [step.state for step in ledger.steps(schedule_id=schedule_id)] == [APPROVED, PROPOSED]
+        assert ledger.step(f"{earlier}-1").state is StepState.SUPERSEDED
+
+    def test_inherit__approves_what_somebody_has_approved_and_nothing_else(self, ledger: Ledger) -> None:
+        first = ledger.record_schedule(steps_at((60, 3), (120, 4), (180, 5), (240, 6)))
+        for position in (1, 2, 3):
+            brought_to(ledger, f"{first}-{position}", APPROVED)
+        vetoed = {"expected": APPROVED, "to": StepState.VETOED, "at": NOON, "by": "ben", "why": "no"}
+        ledger.transition(f"{first}-3", **vetoed)
+        # The second asks for another plan, the third was vetoed, the fourth never approved.
+        second = ledger.record_schedule(steps_at((65, 3), (120, 7), (180, 5), (240, 6), made_at=after(30)))
+        for _ in range(2):
+            inherited = ledger.approvals.inherit(second, within=timedelta(minutes=10), at=after(30))
+        assert inherited == []
+        assert [step.state for step in ledger.steps(schedule_id=second)] == [APPROVED, PROPOSED, PROPOSED, PROPOSED]
+        step = ledger.step(f"{second}-1")
+        assert step.reason == f"approved before by anna, as step {first}-1 at Mon 13:00: the morning's calls come"
+        assert (step.updated_by, ledger.approvals.approver(step.id)) == ("earlier approval", "anna")
+        assert ledger.step(f"{first}-1").state is StepState.SUPERSEDED
+        assert [other.id for other in ledger.approvals.standing(second)] == [f"{first}-2"]
+
+    def test_inherit__lets_many_small_delays_not_add_up(self, ledger: Ledger) -> None:
+        first = ledger.record_schedule(steps_at((60, 3)))
+        brought_to(ledger, f"{first}-1", APPROVED)
+        states = []
+        for number, minute in enumerate((66, 72), start=1):
+            later = ledger.record_schedule(steps_at((minute, 3), made_at=after(number)))
+            ledger.approvals.inherit(later, within=timedelta(minutes=10), at=after(number))
+            states.append(ledger.step(f"{later}-1").state)
+        # 72 is 6 minutes from 66, and 12 from 60, which anna approved.
+        assert states == [APPROVED, PROPOSED]
+
+    def test_inherit__is_for_the_newest_schedule_that_is_no_shadow(self, ledger: Ledger) -> None:
+        first = ledger.record_schedule(steps_at((60, 3)))
+        older = ledger.record_schedule(steps_at((61, 3), made_at=after(1)))
+        newer = ledger.record_schedule(steps_at((62, 3), made_at=after(2)))
+        # Proposed ones are superseded by newer ones.
+        assert ledger.step(f"{first}-1").state is StepState.SUPERSEDED
+        brought_to(ledger, f"{newer}-1", APPROVED)
+        assert ledger.approvals.inherit(older, within=timedelta(minutes=10), at=after(3)) == []
+        shadow = ledger.record_schedule(steps_at((60, 3), made_at=after(3)), shadow=True)
+        assert ledger.approvals.inherit(shadow, within=timedelta(minutes=10), at=after(3)) == []
+
+    def test_ask__tells_why_once_and_leaves_the_step_proposed(self, ledger: Ledger) -> None:
+        step_id = f"{ledger.record_schedule(schedule_of(3))}-1"
+        for why in ("it is large", "it is large", "it is dear"):
+            ledger.approvals.ask(step_id, at=after(1), by="auto_approve", why=why)
+        step = ledger.step(step_id)
+        assert (step.state, step.reason) == (PROPOSED, "the morning's calls come; asked because it is dear")
+        assert [event.to_state for event in ledger.events(step_id)] == [PROPOSED] * 3
+        brought_to(ledger, step_id, APPROVED)
+        with pytest.raises(LedgerError, match=r"is approved since .* not proposed as expected"):
+            ledger.approvals.ask(step_id, at=after(2), by="auto_approve", why="it is late")
 
     def test_record_schedule__on_an_unknown_forecast_records_nothing(self, ledger: Ledger) -> None:
         earlier = ledger.record_schedule(schedule_of(3))

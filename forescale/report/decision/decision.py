@@ -45,7 +45,7 @@ class DecisionOutcome:
 
 @dataclass(frozen=True)
 class Decision:
-    """Everything a reviewer needs to approve or veto one schedule.
+    """Everything a reviewer needs to approve, edit or veto one schedule.
 
     history: recent arrivals. forecasts: per source. capacity: what the schedule can carry, oldest first. profiles: as
     the model used them; declared: what the topology file says of them. max_utilisation, max_lag_s: what must hold.

@@ -147,7 +147,7 @@ def _asked(decision: Decision) -> str:
     which = f"{len(waiting)} of {len(steps)} steps" if len(waiting) < len(steps) else _all(len(steps))
     first = waiting[0].deploy_at
     due = f"before {moment(first)} UTC" if first > decision.schedule.made_at else "now: the first is due already"
-    return f"Approve or veto {which} {due}. A step that nobody approves expires, and the plan before it stays."
+    return f"Approve, edit or veto {which} {due}. A step that nobody approves expires, and the plan before it stays."
 
 
 def _all(count: int) -> str:

@@ -9,10 +9,12 @@ from forescale.jobs.plan import PlannedSchedule, PlannedStep
 from forescale.jobs.violation_budget import BudgetUse
 from forescale.orchestration.review_operator import (
     APPROVE,
+    EDIT,
     UNDECIDED,
     VETO,
     Answer,
     ReviewSchedule,
+    TypedEdit,
     answer_of,
     body,
     time_to_answer,
@@ -37,8 +39,9 @@ SCHEDULE = PlannedSchedule(
 )
 
 
-def response(choice, why="", user=None):
-    return {"chosen_options": [choice], "params_input": {"why": why}, "responded_by_user": user}
+def response(choice, why="", user=None, **typed):
+    form = {"why": why, "step": "", "plan": "", "at": "", **typed}
+    return {"chosen_options": [choice], "params_input": form, "responded_by_user": user}
 
 
 def test_decision__bears_the_name_and_the_reason_of_who_answered():
@@ -49,6 +52,26 @@ def test_decision__bears_the_name_and_the_reason_of_who_answered():
 
 def test_decision__is_none_where_nobody_answered_in_time():
     assert answer_of(response(UNDECIDED)) == Answer(None, "nobody in time", "")
+
+
+def test_an_edit__is_no_decision_and_hands_on_what_was_typed():
+    answer = answer_of(response(EDIT, "a fair", {"name": "anna"}, step="2", plan="work=3", at="2026-03-02 15:30"))
+    assert answer == Answer(None, "anna", "a fair", TypedEdit("2", "work=3", "2026-03-02 15:30"))
+
+
+def test_an_answer__has_texts_of_bounded_length_whatever_the_form_brings():
+    asked = ReviewSchedule(task_id="review", schedule=handed_over(SCHEDULE))
+    event = response(EDIT, user={"name": "anna"}) | {"responded_at": NOON}
+    event["params_input"] = {"step": 1, "plan": "x" * 999, "more": "y"}
+    answer = taken_over(Answer, asked.execute_complete({}, event))
+    assert answer == Answer(None, "anna", "", TypedEdit("1", "x" * 500, ""))
+
+
+def test_what_was_approved_before__is_asked_of_nobody(monkeypatch):
+    monkeypatch.setenv("FORESCALE_REVIEW", "true")
+    asked = ReviewSchedule(task_id="review", schedule=handed_over(replace(SCHEDULE, asks=False)))
+    answer = taken_over(Answer, asked.execute({}))
+    assert (answer.approve, answer.why) == (None, "all of it was approved before, or is within planning.auto_approve")
 
 
 def test_time_to_answer__ends_with_the_last_deploy_time():

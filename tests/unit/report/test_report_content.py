@@ -57,8 +57,10 @@ def test_report__tells_what_the_week_before_used_of_the_budget() -> None:
 
 
 def test_report__asks_only_for_what_is_still_proposed() -> None:
-    assert "Approve or veto 3 of 4 steps before Fri 24 Oct 06:44 UTC." in read(sample_decision())
-    assert "Approve or veto all 4 steps before Thu 23 Oct 21:40 UTC." in read(replace(sample_decision(), states={}))
+    assert "Approve, edit or veto 3 of 4 steps before Fri 24 Oct 06:44 UTC." in read(sample_decision())
+    assert "Approve, edit or veto all 4 steps before Thu 23 Oct 21:40 UTC." in read(
+        replace(sample_decision(), states={})
+    )
     done = replace(sample_decision(), states={0: "verified", 1: "verified", 2: "verified", 3: "vetoed"})
     assert "Nothing: 3 steps verified, 1 step vetoed." in read(done)
 
@@ -144,7 +146,7 @@ def test_report__asks_at_once_for_a_step_that_is_due() -> None:
     schedule = replace(decision.schedule, steps=(due, *decision.schedule.steps[1:]))
     text = read(replace(decision, schedule=schedule, states={}))
     assert "First step transcribe 12 → 4 at once (Thu 23 Oct 21:30 UTC)." in text
-    assert "Approve or veto all 4 steps now: the first is due already." in text
+    assert "Approve, edit or veto all 4 steps now: the first is due already." in text
 
 
 def test_report__of_a_hold_says_why_and_asks_nothing() -> None:

@@ -1,0 +1,59 @@
+"""`forescale edit`: another plan or time for a step that waits, costed again before it is decided on."""
+
+import getpass
+from typing import Annotated
+
+import typer
+
+from forescale.cli.installation import settings_of
+from forescale.cli.output import AsJson, console, plain, say_json, table
+from forescale.files.typed_plan import moment_of, parallelism_of
+from planner.errors import PlanError
+
+
+def edit(
+    context: typer.Context,
+    step: Annotated[str, typer.Argument(help="Id of a step, as `forescale deploy list` shows it.")],
+    plan: Annotated[
+        str, typer.Option(help="OPERATOR=INSTANCES, several with commas; the other operators keep theirs.")
+    ] = "",
+    parallelism: Annotated[list[str] | None, typer.Option("--set", help="OPERATOR=INSTANCES; repeat it.")] = None,
+    at: Annotated[str | None, typer.Option(help="ISO time at which to ask for it, UTC where it has no offset.")] = None,
+    by: Annotated[str, typer.Option(help="Who edits; the user who calls if absent. Kept in the ledger.")] = "",
+    why: Annotated[str, typer.Option(help="Kept in the ledger.")] = "",
+    approve: Annotated[bool, typer.Option("--approve", help="Approve the edited step at once.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Give a step another plan or time; everything else stays. Tells what that does to cost and violations."""
+    from forescale.jobs.edit import edit as edited
+
+    asked = parallelism_of("--plan", plan)
+    for text in parallelism or []:
+        asked |= parallelism_of("--set", text)
+    if not asked and at is None:
+        raise PlanError("nothing to edit; give --plan OPERATOR=INSTANCES, or --at TIME")
+    with console.status(f"editing step {step}"):
+        made = edited(
+            settings_of(context),
+            step,
+            parallelism=asked,
+            deploy_at=None if at is None else moment_of("--at", at),
+            by=by or getpass.getuser(),
+            why=why,
+            approve=approve,
+        )
+    if as_json:
+        say_json(made)
+        return
+    plain(f"schedule {made.schedule_id} in place of {made.in_place_of}: {made.change}")
+    columns = ["over the horizon", "instance-hours", "violation expected (min)", "probability"]
+    rows = [
+        (name, f"{of.instance_hours:.1f}", f"{of.violation_minutes:.2g}", f"{of.violation_probability:.0%}")
+        for name, of in (("before", made.before), ("edited", made.after))
+    ]
+    console.print(table("", columns, rows))
+    for step_id, state in made.states.items():
+        plain(f"{step_id}: {state}")
+    plain(f"report: {made.report}")
+    if not approve:
+        plain(f"approve with: forescale deploy approve {made.schedule_id}")

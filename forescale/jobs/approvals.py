@@ -1,0 +1,72 @@
+"""What of a new schedule is approved without asking: the same as before, and what `planning.auto_approve` lets pass."""
+
+from datetime import datetime, timedelta
+
+from forescale.files.topology import TopologyConfig
+from planner.auto_approval import ApprovalBounds
+from planner.ledger.entries import ScheduleEntry, StepEntry
+from planner.ledger.ledger import Ledger
+from planner.ledger.step_state import WAITING, StepState
+
+AUTO_APPROVE = "auto_approve"
+"""Who approves, in the ledger."""
+SAME_WITHIN = timedelta(minutes=10)
+"""Of a deploy time: steps of a schedule are some minutes wide, and a new forecast may move one by a step."""
+
+_APPROVED = (StepState.APPROVED, StepState.DUE)
+
+
+def settle(config: TopologyConfig, ledger: Ledger, made: ScheduleEntry, at: datetime) -> None:
+    """Approve what needs no question, and tell of the other steps why they do. Again it changes nothing."""
+    if made.shadow or config.planning.shadow:
+        return
+    ledger.approvals.inherit(made.id, within=SAME_WITHIN, at=at)
+    if config.planning.auto_approve is not None:
+        _approve_small(config.planning.auto_approve.bounds, ledger, made, at)
+
+
+def asks(ledger: Ledger, made: ScheduleEntry) -> bool:
+    """Whether somebody is to be asked: a step is open, or what was approved before would be called off."""
+    steps = ledger.steps(schedule_id=made.id)
+    if made.shadow or not steps:
+        return False
+    if any(step.state is StepState.PROPOSED for step in steps):
+        return True
+    return all(step.state in _APPROVED for step in steps) and bool(ledger.approvals.standing(made.id))
+
+
+def _approve_small(bounds: ApprovalBounds, ledger: Ledger, made: ScheduleEntry, at: datetime) -> None:
+    """The steps from the first one on, up to one that passes a bound. What a person approved stands."""
+    steps = ledger.steps(schedule_id=made.id)
+    if not all(step.state in WAITING for step in steps) or (not steps and bounds.schedule_beyond(made.schedule)):
+        return
+    small, asked = _within_bounds(bounds, ledger, made, steps)
+    for step_id, why in asked.items():
+        ledger.approvals.ask(step_id, at=at, by=AUTO_APPROVE, why=why)
+    if (small or not asked) and not _of_people(ledger, made):
+        why = bounds.within(made.schedule)
+        ledger.approve_schedule(made.id, at=at, by=AUTO_APPROVE, why=why, only=small)
+
+
+def _within_bounds(
+    bounds: ApprovalBounds, ledger: Ledger, made: ScheduleEntry, steps: list[StepEntry]
+) -> tuple[list[str], dict[str, str]]:
+    """Ids of proposed steps that may pass; and why not, by id, of the others."""
+    small, asked = list[str](), dict[str, str]()
+    beyond = bounds.schedule_beyond(made.schedule)
+    if not beyond and (standing := _of_people(ledger, made)):
+        beyond = f"it would call off step {standing[0].id}, which {ledger.approvals.approver(standing[0].id)} approved"
+    for step in steps:
+        if step.state in _APPROVED:
+            continue
+        if why := beyond or bounds.step_beyond(step.replaces, step.plan):
+            asked[step.id] = why
+            beyond = beyond or f"it follows on step {step.id}, which is not approved"
+        else:
+            small.append(step.id)
+    return small, asked
+
+
+def _of_people(ledger: Ledger, made: ScheduleEntry) -> list[StepEntry]:
+    standing = ledger.approvals.standing(made.id)
+    return [step for step in standing if ledger.approvals.approver(step.id) != AUTO_APPROVE]

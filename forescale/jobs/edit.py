@@ -1,0 +1,215 @@
+"""The edit of a schedule: one step gets another plan or time, everything else stays, and all is costed again."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from forecasting.forecast_file import read_forecast
+from forescale.codec import Moment
+from forescale.files.topology import TopologyConfig
+from forescale.jobs.approvals import SAME_WITHIN
+from forescale.jobs.horizon_plans import HorizonPlans, Start, derivation, running_start
+from forescale.jobs.report import write_schedule_report
+from forescale.settings import Settings
+from forescale.wiring.parts import clock_of, cluster_of, ledger_of, topology_config
+from planner.deployment import refuse_shadow
+from planner.edited_steps import StepEdit, edited_steps
+from planner.errors import PlanError
+from planner.horizon.horizon_plan import Change, HorizonPlan
+from planner.ledger.entries import ForecastEntry, StepEntry
+from planner.ledger.ledger import Ledger
+from planner.ledger.step_state import WAITING, StepState
+from planner.scaling_schedule import ScalingSchedule
+
+
+@dataclass(frozen=True)
+class Expected:
+    """Of the whole horizon, from now on. violation_probability: that any minute of it is in violation."""
+
+    instance_hours: float
+    violation_minutes: float
+    violation_probability: float
+
+
+@dataclass(frozen=True)
+class EditedSchedule:
+    """A schedule of its own, in place of the one that was edited. before, after: over the same paths of the same
+    forecasts. states: of its steps by id.
+    """
+
+    topology: str
+    schedule_id: str
+    in_place_of: str
+    step_id: str
+    change: str
+    before: Expected
+    after: Expected
+    states: Mapping[str, StepState]
+    deploy_at: Moment
+    report: Path
+
+    @property
+    def effect(self) -> str:
+        """What the edit does, in words."""
+        return effect(self.before, self.after)
+
+
+def edit(
+    settings: Settings,
+    step_id: str,
+    *,
+    parallelism: Mapping[str, int],
+    deploy_at: datetime | None,
+    by: str,
+    why: str = "",
+    approve: bool = False,
+) -> EditedSchedule:
+    """Record the schedule that has another plan or time for a step. Operators that parallelism does not name, and a
+    time that is None, stay.
+
+    With approve the edited step is approved, and what was approved before stays so; otherwise it is proposed, and what
+    was approved before stands until it is approved. Raises PlanError, ModelError or LedgerError for what cannot be.
+    """
+    ledger, clock = ledger_of(settings), clock_of(settings)
+    now = clock.now()
+    step = _open_step(ledger, step_id, now)
+    made = ledger.schedule(str(step.schedule_id))
+    config = topology_config(step.topology, settings)
+    if config.planning.shadow:
+        raise PlanError(
+            f"step {step_id} is not edited: topology {config.topology!r} is in shadow mode; set planning.mode: act in "
+            "its file and plan again"
+        )
+    cluster = cluster_of(config, settings, clock)
+    start = running_start(cluster.state())
+    steps = ledger.steps(schedule_id=made.id, states=WAITING)
+    _check_chain(steps, start)
+    entries = _entries(config, ledger.forecasts_of(made.id))
+    forecasts = {source: read_forecast(Path(entry.folder)) for source, entry in entries.items()}
+    plans = HorizonPlans(settings, config, ledger, cluster, forecasts, start, now)
+    number = [each.id for each in steps].index(step_id)
+    unchanged = [Change(each.plan, max(each.deploy_at, now).timestamp()) for each in steps]
+    wanted = StepEdit(number, parallelism, None if deploy_at is None else deploy_at.timestamp())
+    planner = plans.planner
+    changed = edited_steps(unchanged, wanted, planner.topology, planner.cheapest.limits, plans.terms, plans.present)
+    before, after = plans.followed([unchanged, changed], made.schedule.violation_price_h)
+    schedule = _told(_at_its_times(plans.schedule(after), changed), step, number, before, after, by, why)
+    newest = ledger.schedules(config.topology, limit=1)[0]
+    of = {"edited from": made.id, "edited by": by, "edited because": why}
+    schedule = replace(
+        schedule,
+        # A moment later than the newest, which it takes the place of even where the clock stands still.
+        made_at=max(schedule.made_at, newest.schedule.made_at + timedelta(microseconds=1)),
+        derived_from={**derivation(config, entries, start), **schedule.derived_from, **_given(of)},
+    )
+    schedule_id = ledger.record_schedule(schedule, forecasts=[entry.id for entry in entries.values()], by=by)
+    ledger.approvals.inherit(schedule_id, within=SAME_WITHIN, at=now)
+    own = ledger.steps(schedule_id=schedule_id)
+    if approve:
+        approved = {own[at].id for at, each in enumerate(steps) if at == number or each.state is not StepState.PROPOSED}
+        reason = f"approved with the edit by {by}" + (f": {why}" if why else "")
+        ledger.approve_schedule(schedule_id, at=now, by=by, why=reason, only=approved)
+    report = write_schedule_report(config, settings, ledger, ledger.schedule(schedule_id), forecasts)
+    return EditedSchedule(
+        topology=config.topology,
+        schedule_id=schedule_id,
+        in_place_of=made.id,
+        step_id=own[number].id,
+        change=_change(step, schedule, number),
+        before=_expected(before),
+        after=_expected(after),
+        states={each.id: each.state for each in ledger.steps(schedule_id=schedule_id)},
+        deploy_at=own[number].deploy_at,
+        report=report,
+    )
+
+
+def effect(before: Expected, after: Expected) -> str:
+    """What an edit does, in words."""
+    return (
+        f"{after.instance_hours:.3g} instance-hours instead of {before.instance_hours:.3g}, "
+        f"{after.violation_minutes:.2g} min in violation expected instead of {before.violation_minutes:.2g}, with a "
+        f"probability of {after.violation_probability:.0%} instead of {before.violation_probability:.0%}"
+    )
+
+
+def _open_step(ledger: Ledger, step_id: str, now: datetime) -> StepEntry:
+    """Raises PlanError where it cannot be edited any more, or never could."""
+    step = ledger.step(step_id)
+    refuse_shadow(step)
+    if step.schedule_id is None:
+        raise PlanError(
+            f"step {step_id} is of no schedule: somebody asked for its plan; ask for another with `forescale deploy "
+            "plan`"
+        )
+    if step.state in WAITING and step.expires_at <= now:
+        raise PlanError(f"step {step_id}: its time has gone by at {step.expires_at:%Y-%m-%d %H:%M} UTC; plan again")
+    if step.state not in (StepState.PROPOSED, StepState.APPROVED):
+        raise PlanError(
+            f"step {step_id} is {step.state} since {step.updated_at:%Y-%m-%d %H:%M} UTC ({step.reason}); only a "
+            "proposed or approved step can be edited: `forescale deploy list` shows them"
+        )
+    return step
+
+
+def _check_chain(steps: Sequence[StepEntry], start: Start) -> None:
+    """Raises PlanError where the steps that are left do not follow on what runs."""
+    runs = start.plan
+    for step in steps:
+        if not step.replaces.same_parallelism(runs):
+            raise PlanError(
+                f"step {step.id} is to replace {step.replaces.brief()}, and {runs.brief()} runs by then; plan again "
+                f"with `forescale plan {step.topology}`, and edit that schedule"
+            )
+        runs = step.plan
+
+
+def _entries(config: TopologyConfig, entries: Sequence[ForecastEntry]) -> dict[str, ForecastEntry]:
+    """In the order in which a schedule is derived from them."""
+    of = {entry.source: entry for entry in entries}
+    if lacking := [source for source in config.as_topology().sources if source not in of]:
+        raise PlanError(f"the schedule rests on no forecast of source {lacking[0]!r}; plan again, and edit that one")
+    return {source: of[source] for source in config.as_topology().sources}
+
+
+def _expected(planned: HorizonPlan) -> Expected:
+    found = planned.found
+    return Expected(found.instance_hours, found.violation_minutes, float((found.late_minutes > 0).mean()))
+
+
+def _at_its_times(schedule: ScalingSchedule, changes: Sequence[Change]) -> ScalingSchedule:
+    """To the microsecond: seconds from the start of the horizon are rounded."""
+    steps = tuple(
+        replace(step, deploy_at=datetime.fromtimestamp(change.at_s, UTC))
+        for step, change in zip(schedule.steps, changes, strict=True)
+    )
+    return replace(schedule, steps=steps)
+
+
+def _told(
+    schedule: ScalingSchedule,
+    step: StepEntry,
+    number: int,
+    before: HorizonPlan,
+    after: HorizonPlan,
+    by: str,
+    why: str,
+) -> ScalingSchedule:
+    """With who edited it, why, and what that does, in the reasons."""
+    told = f"edited by {by}: {_change(step, schedule, number)}" + (f" ({why})" if why else "")
+    edited = schedule.steps[number]
+    edited = replace(edited, why=f"{told}; {edited.why}")
+    steps = (*schedule.steps[:number], edited, *schedule.steps[number + 1 :])
+    return replace(schedule, why=f"{told}; {effect(_expected(before), _expected(after))}", steps=steps)
+
+
+def _change(step: StepEntry, schedule: ScalingSchedule, number: int) -> str:
+    made = schedule.steps[number]
+    return (
+        f"{made.plan.brief()} at {made.deploy_at:%a %H:%M} instead of {step.plan.brief()} at {step.deploy_at:%a %H:%M}"
+    )
+
+
+def _given(notes: Mapping[str, str]) -> dict[str, str]:
+    return {name: text for name, text in notes.items() if text}

@@ -1,0 +1,38 @@
+"""The answer "Edit" to a review: the edited schedule is recorded, costed, and asked for by another run of `plan`."""
+
+from typing import TYPE_CHECKING
+
+from forescale.files.typed_plan import moment_of, parallelism_of
+from forescale.orchestration.dag_runs import create_run
+from forescale.settings import Settings
+from planner.errors import PlanError
+
+if TYPE_CHECKING:
+    from forescale.jobs.edit import EditedSchedule
+    from forescale.orchestration.review_operator import TypedEdit
+
+
+def edited(settings: Settings, schedule_id: str, typed: "TypedEdit", *, by: str, why: str) -> "EditedSchedule":
+    """Record the edited schedule, proposed. Raises PlanError, ModelError or LedgerError for what cannot be."""
+    from forescale.jobs.edit import edit
+
+    step, plan, at = typed.step.strip(), typed.plan.strip(), typed.at.strip()
+    if not step:
+        raise PlanError("no step is named to edit; give its number, counted from 1, or its id")
+    if not (plan or at):
+        raise PlanError("nothing to edit; give a plan (OPERATOR=INSTANCES) or a time")
+    return edit(
+        settings,
+        f"{schedule_id}-{int(step)}" if step.isdecimal() else step,
+        parallelism=parallelism_of("plan", plan),
+        deploy_at=moment_of("at", at) if at else None,
+        by=by,
+        why=why,
+    )
+
+
+def ask_again(made: "EditedSchedule") -> str:
+    """A run of `plan`, which finds the edited schedule as the newest of the same forecasts, and asks for it; a newer
+    forecast takes its place. The id of the run, one for each edited schedule. Must run inside an Airflow task.
+    """
+    return create_run("plan", f"edited-{made.schedule_id}", {"topology": made.topology})

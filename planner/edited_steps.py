@@ -1,0 +1,114 @@
+"""Steps of a schedule, with another plan or time for one of them: what may be, and why not."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from modeling.inputs.physical_plan import PhysicalPlan
+from modeling.inputs.topology import Topology
+from planner.errors import PlanError
+from planner.horizon.horizon_plan import Change, Present
+from planner.horizon.prices import ChangeTerms
+from planner.limits import Limits
+
+ROUNDING_S = 1.0
+
+
+@dataclass(frozen=True)
+class StepEdit:
+    """number: of the step among those that are still to come. parallelism: of operators that get another one; at_s:
+    when it is asked for, in epoch seconds, None for the time that it has.
+    """
+
+    number: int
+    parallelism: Mapping[str, int]
+    at_s: float | None = None
+
+
+def edited_steps(
+    steps: Sequence[Change],
+    edit: StepEdit,
+    topology: Topology,
+    limits: Limits,
+    terms: ChangeTerms,
+    present: Present,
+) -> tuple[Change, ...]:
+    """All steps, with the edited one in its place. Raises PlanError, or ModelError for a plan that the topology does
+    not allow: each with what would help.
+    """
+    old = steps[edit.number]
+    plan = old.plan
+    if edit.parallelism:
+        plan = PhysicalPlan(topology.name, {**old.plan.parallelism, **edit.parallelism})
+    changed = replace(old, plan=plan, at_s=old.at_s if edit.at_s is None else edit.at_s)
+    if changed.plan.same_parallelism(old.plan) and changed.at_s == old.at_s:
+        raise PlanError(
+            f"the step has {old.plan.brief()} at {_told(old.at_s)} already; give it another plan or another time"
+        )
+    _check_plan(plan, topology, limits)
+    made = (*steps[: edit.number], changed, *steps[edit.number + 1 :])
+    running = PhysicalPlan(topology.name, dict(present.running))
+    _check_differs([running, *(step.plan for step in made)], edit.number)
+    if changed.at_s < present.at_s - 60:
+        raise PlanError(f"{_told(changed.at_s)} is past, it is {_told(present.at_s)}; give a time to come")
+    _check_order(made, edit.number, running, terms, present.free_at_s)
+    return made
+
+
+def _check_plan(plan: PhysicalPlan, topology: Topology, limits: Limits) -> None:
+    plan.check(topology)
+    for operator, most in limits.max_parallelism.items():
+        if (count := plan.parallelism.get(operator, 0)) > most:
+            raise PlanError(
+                f"{count} instances of operator {operator!r} > planning.max_parallelism of {most}; give fewer, or "
+                "raise that"
+            )
+    if plan.instances > limits.max_instances:
+        raise PlanError(
+            f"{plan.brief()} has {plan.instances} instances > planning.max_instances of {limits.max_instances}; give "
+            "fewer, or raise that"
+        )
+
+
+def _check_differs(plans: Sequence[PhysicalPlan], number: int) -> None:
+    """plans: the running one, then those of the steps."""
+    before, plan = plans[number], plans[number + 1]
+    if plan.same_parallelism(before):
+        raise PlanError(
+            f"{plan.brief()} runs already when that step's time comes: it would change nothing; give another plan, or "
+            "veto the schedule"
+        )
+    if number + 2 < len(plans) and plan.same_parallelism(plans[number + 2]):
+        raise PlanError(
+            f"{plan.brief()} is the plan of the next step, which would change nothing then; give that step an earlier "
+            "time instead"
+        )
+
+
+def _check_order(
+    steps: Sequence[Change], number: int, running: PhysicalPlan, terms: ChangeTerms, free_at_s: float
+) -> None:
+    """A step is asked for once the one before it runs and has dwelt, as in every schedule."""
+    plans = [running, *(step.plan for step in steps)]
+
+    def free_after_s(at: int) -> float:
+        stop_s = steps[at].at_s + terms.stops_after_s(plans[at], plans[at + 1])
+        return stop_s + terms.downtime_s + terms.apart_s
+
+    earliest_s = free_after_s(number - 1) if number else free_at_s
+    if steps[number].at_s < earliest_s - ROUNDING_S:
+        before = f"the step before it ({steps[number - 1].plan.brief()})" if number else "the running plan"
+        raise PlanError(
+            f"{_told(steps[number].at_s)} is too early: {before} is in place and has run for planning.min_dwell_s by "
+            f"{_told(earliest_s)}; give that or later"
+        )
+    if number + 1 < len(steps) and free_after_s(number) > steps[number + 1].at_s + ROUNDING_S:
+        raise PlanError(
+            f"{_told(steps[number].at_s)} is too late: it is in place and has run for planning.min_dwell_s by "
+            f"{_told(free_after_s(number))}, and the next step ({steps[number + 1].plan.brief()}) is asked for at "
+            f"{_told(steps[number + 1].at_s)}; give an earlier time, or edit that step first"
+        )
+
+
+def _told(at_s: float) -> str:
+    return f"{datetime.fromtimestamp(at_s, UTC):%Y-%m-%d %H:%M} UTC"

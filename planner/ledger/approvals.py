@@ -1,0 +1,126 @@
+"""Approvals: who gave one, and which need not be asked for again."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from planner.ledger.database import Database
+from planner.ledger.entries import StepEntry, step_entry
+from planner.ledger.schedule_rows import is_newest, schedule_row_of
+from planner.ledger.step_state import StepState
+from planner.ledger.tables import StepEventTable, StepTable
+from planner.ledger.transitions import move_step, remark, step_row
+
+INHERITED = "earlier approval"
+"""Who approves, in the ledger, where somebody has approved the same step before."""
+ASKED = "; asked because "
+"""What a proposed step's reason is continued with."""
+
+
+class Approvals:
+    """Every method is one transaction; all raise LedgerError for a database that fails."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def inherit(self, schedule_id: str, *, within: timedelta, at: datetime) -> list[str]:
+        """Approve proposed steps of the newest schedule that are the same as one that is approved and still waits.
+
+        The same: same plan in place of the same one, at most `within` from the deploy time that somebody approved, so
+        that many small delays do not add up. The earlier step is superseded by it. The ids of what was approved.
+        """
+        with self._database.session() as session:
+            row = schedule_row_of(session, schedule_id)
+            self._database.lock(session.connection(), row.topology)
+            if row.shadow or not is_newest(session, row):
+                return []
+            own = _steps(session, row.topology, (StepState.PROPOSED,))
+            proposed = [step for step in own if step.schedule_id == schedule_id]
+            standing = _others(session, row.topology, schedule_id, (StepState.APPROVED,))
+            inherited = []
+            for step in proposed:
+                before = [other for other in standing if _same(step, other, within)]
+                given = _approval(session, step, within)
+                if not (before and given):
+                    continue
+                nearest = min(before, key=lambda other: abs(other.deploy_at - step.deploy_at))
+                standing.remove(nearest)
+                first, by = given
+                expected, to = StepState.APPROVED, StepState.SUPERSEDED
+                why = f"step {step.id} is the same and takes its place"
+                move_step(session, nearest.id, expected=expected, to=to, at=at, by=INHERITED, why=why)
+                expected, to = StepState.PROPOSED, StepState.APPROVED
+                why = f"approved before by {by}, as step {first.id} at {first.deploy_at:%a %H:%M}: {step.reason}"
+                move_step(session, step.id, expected=expected, to=to, at=at, by=INHERITED, why=why)
+                inherited.append(step.id)
+        return inherited
+
+    def standing(self, schedule_id: str) -> list[StepEntry]:
+        """What waits approved of the topology's other schedules, by time: approving this one would call it off."""
+        with self._database.session() as session:
+            row = schedule_row_of(session, schedule_id)
+            return _others(session, row.topology, schedule_id, (StepState.APPROVED, StepState.DUE))
+
+    def approver(self, step_id: str) -> str:
+        """Who approved a step, or the one that it was inherited from; empty where nobody has."""
+        with self._database.session() as session:
+            step = step_entry(step_row(session, step_id))
+            query = select(StepEventTable.by).where(
+                StepEventTable.step_id == step_id, StepEventTable.to_state == StepState.APPROVED.value
+            )
+            by = session.scalars(query.order_by(StepEventTable.id).limit(1)).first() or ""
+            if by != INHERITED:
+                return by
+            given = _approval(session, step, None)
+            return given[1] if given else by
+
+    def ask(self, step_id: str, *, at: datetime, by: str, why: str) -> None:
+        """Tell in a proposed step's reason why somebody has to approve it; again with the same changes nothing."""
+        with self._database.session() as session:
+            before = step_row(session, step_id).reason
+            reason = f"{before.partition(ASKED)[0]}{ASKED}{why}"
+            if reason != before:
+                remark(session, step_id, expected=StepState.PROPOSED, at=at, by=by, why=reason)
+
+
+def _steps(session: Session, topology: str, states: Sequence[StepState]) -> list[StepEntry]:
+    query = select(StepTable).where(
+        StepTable.topology == topology,
+        StepTable.schedule_id.is_not(None),
+        StepTable.state.in_([state.value for state in states]),
+    )
+    rows = session.scalars(query.order_by(StepTable.deploy_at, StepTable.position, StepTable.id))
+    return [step_entry(row) for row in rows]
+
+
+def _others(session: Session, topology: str, schedule_id: str, states: Sequence[StepState]) -> list[StepEntry]:
+    return [step for step in _steps(session, topology, states) if step.schedule_id != schedule_id]
+
+
+def _same(step: StepEntry, other: StepEntry, within: timedelta | None) -> bool:
+    near = within is None or abs(other.deploy_at - step.deploy_at) <= within
+    return near and other.plan == step.plan and other.replaces.same_parallelism(step.replaces)
+
+
+def _approval(session: Session, step: StepEntry, within: timedelta | None) -> tuple[StepEntry, str] | None:
+    """The last one that somebody gave to the same step, of whatever schedule, and who it was."""
+    query = (
+        select(StepTable, StepEventTable.by)
+        .join(StepEventTable, StepEventTable.step_id == StepTable.id)
+        .where(
+            StepTable.topology == step.topology,
+            StepTable.schedule_id.is_not(None),
+            StepEventTable.from_state == StepState.PROPOSED.value,
+            StepEventTable.to_state == StepState.APPROVED.value,
+            StepEventTable.by != INHERITED,
+        )
+        .order_by(StepEventTable.id.desc())
+    )
+    if within is not None:
+        query = query.where(StepTable.deploy_at.between(step.deploy_at - within, step.deploy_at + within))
+    for row, by in session.execute(query):
+        if _same(step, entry := step_entry(row), within):
+            return entry, by
+    return None

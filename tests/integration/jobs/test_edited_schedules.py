@@ -1,0 +1,207 @@
+"""`forescale edit`, and what a new schedule asks: days and nights on the real ledger and the simulator."""
+
+import json
+import re
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from shadow_days import FIRST, NAME, install, plan_now
+
+from forescale.cli.main import main
+from forescale.codec import handed_over
+from forescale.jobs.edit import EditedSchedule
+from forescale.jobs.plan import PlannedSchedule, plan
+from forescale.jobs.review import review
+from forescale.orchestration.edited_review import edited
+from forescale.orchestration.review_operator import TypedEdit
+from forescale.settings import Settings
+from forescale.wiring.parts import ledger_of
+from planner.clock import TraceClock
+from planner.errors import PlanError
+from planner.ledger.entries import StepEntry
+from planner.ledger.step_state import StepState
+
+pytestmark = [pytest.mark.mlflow, pytest.mark.slow]
+
+PROPOSED, APPROVED, SUPERSEDED = StepState.PROPOSED, StepState.APPROVED, StepState.SUPERSEDED
+
+
+@pytest.fixture(scope="module")
+def mlruns(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("mlruns")
+
+
+@pytest.fixture
+def settings(tmp_path: Path, mlruns: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    made = install(tmp_path, "act").model_copy(update={"mlruns": mlruns})
+    set_planning(tmp_path, "")
+    values = {"HOME": made.home, "TOPOLOGIES": tmp_path, "MLRUNS": mlruns, "CLOCK": "trace"}
+    for name, value in values.items():
+        monkeypatch.setenv(f"FORESCALE_{name}", str(value))
+    return made
+
+
+def set_planning(folder: Path, more: str) -> None:
+    """Rescales are dear, so that few are made: down at once, up for the day, down for the night."""
+    file = folder / f"{NAME}.yaml"
+    planning = f"rescale_cost_instance_hours: 3{more}}}"
+    file.write_text(re.sub(r"rescale_cost_instance_hours: .*}$", planning, file.read_text(), flags=re.MULTILINE))
+
+
+def command(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
+    with pytest.raises(SystemExit):
+        main([*arguments, "--json"])
+    told: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return told
+
+
+def steps_of(settings: Settings, schedule_id: str) -> list[StepEntry]:
+    return ledger_of(settings).steps(schedule_id=schedule_id)
+
+
+def counts(steps: list[StepEntry]) -> list[int]:
+    return [step.plan.parallelism["count"] for step in steps]
+
+
+def approve(settings: Settings, made: PlannedSchedule) -> None:
+    review(settings, made.schedule_id, approve=True, by="ben")
+    assert {step.state for step in steps_of(settings, made.schedule_id)} == {APPROVED}
+
+
+def test_an_edit__is_a_schedule_of_its_own_with_what_it_costs(
+    settings: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = plan_now(settings)
+    assert counts(steps_of(settings, made.schedule_id)) == [2, 7, 2]
+    day, begin, end = made.steps[1].step_id, made.steps[1].deploy_at, made.steps[2].deploy_at
+    told = command(capsys, "edit", day, "--plan", "count=8", "--why", "a fair", "--by", "anna")
+    # One instance more from the morning to the evening.
+    more_h = (end - begin) / timedelta(hours=1)
+    assert told["after"]["instance_hours"] - told["before"]["instance_hours"] == pytest.approx(more_h)
+    assert told["after"]["violation_minutes"] <= told["before"]["violation_minutes"]
+    when = f"{begin:%a %H:%M}"
+    assert told["change"] == f"read 1 · count 8 at {when} instead of read 1 · count 7 at {when}"
+    own = steps_of(settings, told["schedule_id"])
+    assert counts(own) == [2, 8, 2]
+    assert [step.deploy_at for step in own] == [step.deploy_at for step in made.steps]
+    assert {step.state for step in own} == {PROPOSED}
+    assert own[2].replaces == own[1].plan
+    assert {step.state for step in steps_of(settings, made.schedule_id)} == {SUPERSEDED}
+    entry = ledger_of(settings).schedule(told["schedule_id"])
+    derived = entry.schedule.derived_from
+    assert (derived["edited from"], derived["edited by"], derived["edited because"]) == (
+        made.schedule_id,
+        "anna",
+        "a fair",
+    )
+    assert entry.schedule.why.startswith(f"edited by anna: {told['change']} (a fair); ")
+    assert entry.schedule.cost_instance_hours == told["after"]["instance_hours"]
+    assert "edited by anna" in Path(told["report"]).read_text(encoding="utf-8").lower()
+    # Planning again for the same forecasts finds it, so that Airflow asks for it.
+    again = plan(settings, NAME)
+    assert (again.schedule_id, again.asks) == (told["schedule_id"], True)
+    assert again.summary.startswith("edited by anna")
+
+    later = edited(settings, again.schedule_id, TypedEdit("2", "", "2026-03-02 07:30"), by="eva", why="")
+    assert [step.deploy_at for step in steps_of(settings, later.schedule_id)][1] == FIRST + timedelta(minutes=90)
+    # Eight instead of two, for so much longer.
+    more_h = 6 * (begin - FIRST - timedelta(minutes=90)) / timedelta(hours=1)
+    assert later.after.instance_hours - later.before.instance_hours == pytest.approx(more_h)
+    with pytest.raises(PlanError, match="no step is named to edit; give its number"):
+        edited(settings, later.schedule_id, TypedEdit(" ", "count=3", ""), by="eva", why="")
+    assert handed_over(later)["step_id"] == f"{later.schedule_id}-2"
+    assert isinstance(later, EditedSchedule)
+
+
+def test_an_edit_of_what_was_approved__takes_its_place_when_it_is_approved(
+    settings: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = plan_now(settings)
+    approve(settings, made)
+    day = made.steps[1].step_id
+    proposed = command(capsys, "edit", day, "--set", "count=8", "--by", "anna")
+    # The morning's step is the same; what is changed, and what follows on it, stands until somebody approves.
+    assert list(proposed["states"].values()) == ["approved", "proposed", "proposed"]
+    assert [step.state for step in steps_of(settings, made.schedule_id)] == [SUPERSEDED, APPROVED, APPROVED]
+    assert ledger_of(settings).approvals.approver(f"{proposed['schedule_id']}-1") == "ben"
+
+    approved = command(capsys, "edit", f"{proposed['schedule_id']}-2", "--plan", "count=9", "--by", "anna", "--approve")
+    assert list(approved["states"].values()) == ["approved", "approved", "proposed"]
+    assert {step.state for step in steps_of(settings, made.schedule_id)} == {SUPERSEDED}
+    assert {step.state for step in steps_of(settings, proposed["schedule_id"])} == {SUPERSEDED}
+    assert ledger_of(settings).step(approved["step_id"]).reason == "approved with the edit by anna"
+
+
+def test_an_edit__that_cannot_be_says_why_and_leaves_everything_as_it_was(
+    settings: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = plan_now(settings)
+    before = ledger_of(settings).steps()
+    night, day, _ = (step.step_id for step in made.steps)
+
+    def excuse(*arguments: str) -> str:
+        return str(command(capsys, "edit", *arguments)["error"])
+
+    assert "nothing to edit; give --plan OPERATOR=INSTANCES, or --at TIME" in excuse(day)
+    assert "--at 'soon' is no ISO time; give it like '2026-03-02 08:30'" in excuse(day, "--at", "soon")
+    assert "--plan 'count' is not OPERATOR=INSTANCES" in excuse(day, "--plan", "count")
+    assert "unknown operator 'cuont'" in excuse(day, "--plan", "cuont=3")
+    assert "has 100 instances > planning.max_instances of 64" in excuse(day, "--plan", "count=99")
+    assert "2026-03-02 05:00 UTC is past" in excuse(day, "--at", "2026-03-02 05:00")
+    assert "is too early: the step before it (read 1 · count 2)" in excuse(day, "--at", "2026-03-02 06:06")
+    assert "and the next step (read 1 · count 2) is asked for at" in excuse(day, "--at", "2026-03-02 20:14")
+    assert "no step nowhere-1" in excuse("nowhere-1", "--plan", "count=3")
+    assert ledger_of(settings).steps() == before
+    review(settings, made.schedule_id, approve=False, by="ben", why="sale is off")
+    assert "is vetoed since 2026-03-02 06:00 UTC (sale is off); only a proposed or approved step" in excuse(
+        night, "--plan", "count=3"
+    )
+
+
+def test_a_new_forecast_that_changes_nothing__asks_nobody_again(settings: Settings) -> None:
+    made = plan_now(settings)
+    assert made.asks
+    approve(settings, made)
+    TraceClock(settings.clock_file).advance_to(FIRST + timedelta(minutes=3))
+    # Its steps lie three minutes later, as those of its forecast do.
+    again = plan_now(settings)
+    assert again.schedule_id != made.schedule_id
+    assert not again.asks
+    assert {step.state for step in again.steps} == {APPROVED}
+    assert again.steps[1].step_id in {step.id for step in ledger_of(settings).steps(topology=NAME, states=(APPROVED,))}
+    assert "approved before by ben" in again.summary
+    assert {step.state for step in steps_of(settings, made.schedule_id)} == {SUPERSEDED}
+
+
+def test_auto_approve__lets_small_steps_pass_and_tells_why_it_asks_for_others(
+    settings: Settings, tmp_path: Path
+) -> None:
+    # The steps stop six instances, start five and stop five.
+    set_planning(tmp_path, ", auto_approve: {max_step: 5}")
+    asked = plan_now(settings)
+    assert asked.asks
+    assert [step.state for step in asked.steps] == [PROPOSED] * 3
+    reasons = [step.reason.partition("; asked because ")[2] for step in steps_of(settings, asked.schedule_id)]
+    assert reasons == [
+        "it starts or stops 6 instances, planning.auto_approve allows 5",
+        *[f"it follows on step {asked.schedule_id}-1, which is not approved"] * 2,
+    ]
+    # What a person has approved is not called off without a question.
+    approve(settings, asked)
+    set_planning(tmp_path, ", auto_approve: {max_step: 6}")
+    TraceClock(settings.clock_file).advance_to(FIRST + timedelta(minutes=20))
+    later = plan_now(settings)
+    assert later.asks
+    reason = steps_of(settings, later.schedule_id)[0].reason
+    assert reason.endswith(f"asked because it would call off step {asked.schedule_id}-1, which ben approved")
+    review(settings, asked.schedule_id, approve=False, by="ben", why="sale is off")
+
+    assert not (small := plan(settings, NAME)).asks
+    assert {step.state for step in small.steps} == {APPROVED}
+    assert steps_of(settings, small.schedule_id)[0].reason == "within planning.auto_approve: at most 6 instances a step"
+    # What nobody was asked for may be called off so.
+    TraceClock(settings.clock_file).advance_to(FIRST + timedelta(minutes=45))
+    assert not plan_now(settings).asks
+    assert {step.state for step in steps_of(settings, small.schedule_id)} == {SUPERSEDED}

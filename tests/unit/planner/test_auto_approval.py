@@ -1,0 +1,42 @@
+"""Which steps pass without a question: bounds on instances, cost and probability."""
+
+from dataclasses import replace
+
+import pytest
+from ledger_decisions import plan_of, schedule_of
+
+from planner.auto_approval import ApprovalBounds
+from planner.scaling_schedule import Alternative
+from planner.schedule import HOLD
+
+# It costs 50 instance-hours, 8 more than holding.
+SCHEDULE = replace(
+    schedule_of(3), violation_probability=0.2, alternatives=(Alternative(HOLD, 42.0, 0, 90.0, "more violations"),)
+)
+
+
+@pytest.mark.parametrize(("most_h", "passes"), [(7.9, False), (8.0, True), (None, True)])
+def test_cost__is_what_the_schedule_takes_more_than_holding(most_h: float | None, passes: bool) -> None:
+    assert (ApprovalBounds(1, most_h).schedule_beyond(SCHEDULE) == "") is passes
+
+
+def test_a_reason__tells_value_and_bound() -> None:
+    assert ApprovalBounds(max_cost_instance_hours=5).schedule_beyond(SCHEDULE) == (
+        "the schedule costs 8 instance-hours more than holding, planning.auto_approve allows 5"
+    )
+    assert ApprovalBounds(max_violation_probability=0.1).schedule_beyond(SCHEDULE) == (
+        "a violation is expected with a probability of 20%, planning.auto_approve allows 10%"
+    )
+    assert ApprovalBounds(max_step=2).step_beyond(plan_of(2), plan_of(5)) == (
+        "it starts or stops 3 instances, planning.auto_approve allows 2"
+    )
+    assert ApprovalBounds(2, 9, 0.25).within(SCHEDULE) == (
+        "within planning.auto_approve: at most 2 instances a step, 8 of 9 instance-hours over holding, violation with "
+        "20% of 25%"
+    )
+
+
+def test_a_step__counts_what_it_stops_as_what_it_starts() -> None:
+    bounds = ApprovalBounds(max_step=2)
+    assert bounds.step_beyond(plan_of(5), plan_of(3)) == ""
+    assert bounds.step_beyond(plan_of(6), plan_of(3)) != ""

@@ -1,0 +1,74 @@
+"""An edit of one step: what may be, and the excuse for what may not."""
+
+from datetime import datetime, timedelta
+
+import pytest
+from horizon_cases import PAIR, START
+
+from modeling.errors import ModelError
+from modeling.inputs.physical_plan import PhysicalPlan
+from planner.edited_steps import StepEdit, edited_steps
+from planner.errors import PlanError
+from planner.horizon.horizon_plan import Change, Present
+from planner.horizon.prices import ChangeTerms
+from planner.limits import Limits
+
+# A change that grows stops the job 5 minutes after it is asked for, for half a minute; the next may follow 10 later.
+TERMS = ChangeTerms(lead_s=300.0, downtime_s=30.0, apart_s=600.0, max_lag_s=180.0)
+LIMITS = Limits(max_instances=12, max_parallelism={"work": 10})
+
+
+def at(minutes: float) -> float:
+    moment: datetime = START + timedelta(minutes=minutes)
+    return moment.timestamp()
+
+
+def plan(work: int) -> PhysicalPlan:
+    return PhysicalPlan("pair", {"source": 1, "work": work})
+
+
+# At 20:00 two run, and may be changed from 20:10 on.
+PRESENT = Present(at(0), plan(2).parallelism, free_at_s=at(10))
+STEPS = [Change(plan(5), at(60)), Change(plan(3), at(120))]
+
+
+def edited(number: int, parallelism: dict[str, int], minute: float | None = None) -> list[tuple[int, float]]:
+    at_s = None if minute is None else at(minute)
+    steps = edited_steps(STEPS, StepEdit(number, parallelism, at_s), PAIR, LIMITS, TERMS, PRESENT)
+    return [(step.plan.parallelism["work"], (step.at_s - at(0)) / 60) for step in steps]
+
+
+def test_an_edit__changes_one_step_and_leaves_the_others() -> None:
+    assert edited(0, {"work": 7}) == [(7, 60), (3, 120)]
+    assert edited(1, {}, 150) == [(5, 60), (3, 150)]
+    assert edited(0, {"work": 4}, 10) == [(4, 10), (3, 120)]
+
+
+@pytest.mark.parametrize(
+    ("number", "parallelism", "minute", "excuse"),
+    [
+        (0, {"wrok": 7}, None, "unknown operator 'wrok'; topology 'pair' has source, work"),
+        (0, {"work": 11}, None, "11 instances of operator 'work' > planning.max_parallelism of 10; give fewer"),
+        (0, {"work": 9, "source": 4}, None, "has 13 instances > planning.max_instances of 12; give fewer"),
+        (0, {"work": 200}, None, "parallelism 200 of operator 'work' > its max_parallelism 128"),
+        (0, {"work": 5}, None, "the step has source 1 · work 5 at 2026-03-02 21:00 UTC already"),
+        (0, {"work": 2}, None, "source 1 · work 2 runs already when that step's time comes"),
+        (0, {"work": 3}, None, "source 1 · work 3 is the plan of the next step"),
+        (0, {}, -5, "2026-03-02 19:55 UTC is past, it is 2026-03-02 20:00 UTC"),
+        # Two have dwelt by 20:10.
+        (0, {}, 9, "20:09 UTC is too early: the running plan .* by 2026-03-02 20:10 UTC; give that or later"),
+        # Five are asked for at 21:00 and stop the job at 21:05; half a minute and ten more are over at 21:15.
+        (1, {}, 75, r"21:15 UTC is too early: the step before it \(source 1 · work 5\) .* by 2026-03-02 21:15 UTC"),
+        (0, {}, 106, r"21:46 UTC is too late: .* 22:01 UTC, and the next step \(source 1 · work 3\) .* 22:00 UTC"),
+    ],
+)
+def test_an_edit__that_cannot_be_tells_why(
+    number: int, parallelism: dict[str, int], minute: float | None, excuse: str
+) -> None:
+    with pytest.raises((PlanError, ModelError), match=excuse):
+        edited(number, parallelism, minute)
+
+
+def test_a_step_before_another__may_be_as_late_as_that_allows() -> None:
+    # 21:44 + 5 min of lead + half a minute + 10 minutes = 21:59:30.
+    assert edited(0, {}, 104) == [(5, 104), (3, 120)]

@@ -1,6 +1,7 @@
 """What waits at the sources of a topology: what its cluster tells and, where it does not, what Kafka does."""
 
 import logging
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -13,6 +14,7 @@ from planner.clusters.simulator import SimulatedCluster
 from planner.clusters.waiting import longest_lag_s
 from planner.errors import ClusterError, LedgerError
 from planner.ledger.ledger import Ledger
+from planner.ledger.minute_records import MINUTE_S
 
 logger = logging.getLogger(__name__)
 
@@ -33,13 +35,21 @@ def recorded_backlogs(config: TopologyConfig, cluster: Cluster, ledger: Ledger, 
     asks goes on where the ledger fails.
     """
 
+    max_lag_s = config.planning.max_lag_s
+    kept: set[tuple[int, bool]] = set()
+
     def told() -> Mapping[str, SourceBacklog]:
         waits = backlogs(config, cluster)
         if (lag_s := longest_lag_s(waits)) is not None:
-            try:
-                ledger.minutes.record(config.topology, [(clock.now(), lag_s)], max_lag_s=config.planning.max_lag_s)
-            except LedgerError as error:
-                logger.warning("the lag of %s is not recorded: %s", config.topology, error)
+            at = clock.now()
+            # A deployment asks every few seconds, and most of that tells the ledger nothing new.
+            mark = (math.ceil(at.timestamp() / MINUTE_S), lag_s > max_lag_s)
+            if mark not in kept:
+                try:
+                    ledger.minutes.record(config.topology, [(at, lag_s)], max_lag_s=max_lag_s)
+                    kept.add(mark)
+                except LedgerError as error:
+                    logger.warning("the lag of %s is not recorded: %s", config.topology, error)
         return waits
 
     return told

@@ -1,6 +1,5 @@
 """Forecasts → scaling schedule: calibrate, plan for the demand, keep it in the ledger, write its report."""
 
-import hashlib
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -13,34 +12,26 @@ from forecasting.forecast_file import read_forecast
 from forescale.codec import Moment
 from forescale.files.file_error import FileError
 from forescale.files.topology import TopologyConfig
-from forescale.jobs.calibrate import PlanningProfiles, planning_profiles
 from forescale.jobs.joint_forecasts import joint_forecasts
-from forescale.jobs.learned_rescale import learned_planning
-from forescale.jobs.measured_arrivals import MeasuredArrivals, measured_arrivals
 from forescale.jobs.observe import record_observation
+from forescale.jobs.planning_case import PlanningCase, Start, derivation, planning_case, running_start
 from forescale.jobs.report import write_schedule_report
 from forescale.jobs.shadow import accrue
-from forescale.jobs.violation_budget import BudgetUse, budget_use, paced_budget
+from forescale.jobs.violation_budget import BudgetUse, budget_use
 from forescale.report.decision.verdict import schedule_summary
 from forescale.settings import Settings
-from forescale.wiring.backlogs import recorded_backlogs
 from forescale.wiring.parts import (
-    change_terms_of,
     clock_of,
     cluster_of,
     ledger_of,
-    planned_limits_of,
     topology_config,
     tracker_of,
 )
 from modeling.inputs.physical_plan import PhysicalPlan
-from planner.clusters.cluster import Cluster, ClusterState, Status
-from planner.errors import ClusterError, PlanError
-from planner.horizon.horizon_plan import HorizonPlanner, Present
+from planner.errors import PlanError
 from planner.ledger.entries import ForecastEntry, ScheduleEntry
 from planner.ledger.ledger import Ledger
 from planner.scaling_schedule import ScalingSchedule
-from planner.schedule import make_schedule
 
 logger = logging.getLogger(__name__)
 
@@ -75,11 +66,20 @@ class PlannedSchedule:
 
 
 @dataclass(frozen=True)
-class _Start:
-    """What a schedule begins with."""
+class PlanRequest:
+    """What one schedule is to be made of. entries: the newest forecast of each source. running: what really runs, also
+    in shadow mode. derived_from: what makes it another decision.
+    """
 
-    plan: PhysicalPlan
-    running_since: datetime | None
+    config: TopologyConfig
+    now: datetime
+    entries: Mapping[str, ForecastEntry]
+    start: Start
+    running: PhysicalPlan
+    derived_from: Mapping[str, str]
+
+    def forecasts(self) -> dict[str, Forecast]:
+        return {source: read_forecast(Path(entry.folder)) for source, entry in self.entries.items()}
 
 
 def plan(settings: Settings, topology: str) -> PlannedSchedule:
@@ -88,97 +88,86 @@ def plan(settings: Settings, topology: str) -> PlannedSchedule:
 
     Raises PlanError without forecasts, ClusterError where the cluster does not tell what runs.
     """
-    config = topology_config(topology, settings)
-    clock, ledger, shadow = clock_of(settings), ledger_of(settings), config.planning.shadow
+    ledger = ledger_of(settings)
+    request = plan_request(settings, topology_config(topology, settings), ledger)
+    forecasts = request.forecasts()
+    made = made_before(request, ledger)
+    if made is None:
+        case = request_case(settings, request, ledger, forecasts)
+        made = kept(request, request_schedule(settings, request, case, forecasts), ledger)
+    return published(settings, request, made, ledger, forecasts)
+
+
+def plan_request(settings: Settings, config: TopologyConfig, ledger: Ledger) -> PlanRequest:
+    """Steps whose time has gone by are called off, and in shadow mode what runs is written down. Raises as `plan`."""
+    clock, shadow = clock_of(settings), config.planning.shadow
     now = clock.now()
     ledger.expire_steps(now, by="plan", topology=config.topology)
     entries = newest_forecasts(config, ledger)
-    forecasts = {source: read_forecast(Path(entry.folder)) for source, entry in entries.items()}
     cluster = cluster_of(config, settings, clock)
     state = cluster.state()
     if shadow:
         record_observation(config, ledger, cluster)
-    start = _shadow_start(config, ledger, now) or _running(state)
-    derived_from = {
-        "forecasts": " ".join(entry.id for entry in entries.values()),
-        "history": " ".join(entry.history_digest[:12] for entry in entries.values()),
-        "shadow plan" if shadow else "running plan": start.plan.plan_id,
-        "topology file": hashlib.sha256(config.model_dump_json().encode()).hexdigest()[:12],
-    }
-    earlier = _made_before(config.topology, derived_from, ledger)
-    if earlier is None:
-        made = _planned_schedule(settings, config, ledger, cluster, forecasts, start, now)
-        schedule = replace(made, derived_from={**derived_from, **made.derived_from})
-        ids = [entry.id for entry in entries.values()]
-        earlier = ledger.schedule(ledger.record_schedule(schedule, forecasts=ids, shadow=shadow))
-    if shadow:
-        _accrue(settings, config, ledger)
-    report = write_schedule_report(config, settings, ledger, earlier, forecasts)
-    _track(settings, config, entries, earlier, report)
-    return _planned(earlier, ledger, forecasts, report)
+    start = _shadow_start(config, ledger, now) or running_start(state)
+    derived_from = derivation(config, entries, start)
+    return PlanRequest(config, now, entries, start, state.plan, derived_from)
 
 
-def _planned_schedule(
+def request_case(
+    settings: Settings, request: PlanRequest, ledger: Ledger, forecasts: Mapping[str, Forecast]
+) -> PlanningCase:
+    """As calibrated on the cluster now, and with what past deployments teach."""
+    cluster = cluster_of(request.config, settings, clock_of(settings))
+    return planning_case(settings, request.config, ledger, cluster, forecasts, request.start, request.now)
+
+
+def request_schedule(
     settings: Settings,
-    config: TopologyConfig,
-    ledger: Ledger,
-    cluster: Cluster,
+    request: PlanRequest,
+    case: PlanningCase,
     forecasts: Mapping[str, Forecast],
-    start: _Start,
-    now: datetime,
+    at_most: int | None = None,
 ) -> ScalingSchedule:
-    """It is derived from its notes alone. Raises PlanError where the forecasts are over."""
-    learned, topology = learned_planning(ledger, config), config.as_topology()
-    planning = learned.planning
-    calibration = planning_profiles(settings, config, cluster, now)
-    arrivals = measured_arrivals(settings, config.topology, forecasts, planning.arrival_cv2)
-    joined = joint_forecasts(settings, config, forecasts)
-    terms = change_terms_of(planning)
-    planner = HorizonPlanner(
-        topology,
-        calibration.profiles,
-        planned_limits_of(planning),
-        terms,
-        planning.rescale_cost_instance_hours,
-        arrivals.arrival_cv2,
-    )
-    # What a shadow would have left waiting is not what waits.
-    waiting = {} if planning.shadow else recorded_backlogs(config, cluster, ledger, clock_of(settings))()
-    present = Present(
-        now.timestamp(),
-        start.plan.parallelism,
-        sum(each.tuples or 0.0 for each in waiting.values()),
-        0.0 if start.running_since is None else start.running_since.timestamp() + terms.apart_s,
-    )
-    paced = paced_budget(config, ledger, cluster, now)
-    planned = planner.planned(joined.forecasts, present, paced.budget)
-    if planned is None:
-        end = max(each.end for each in forecasts.values())
-        raise PlanError(f"it is {now}, and the forecast ended at {end}; forecast anew and hold the plan till then")
-    notes = {**_notes(calibration, arrivals), **learned.notes, "budget": paced.note}
-    if joined.note:
-        notes["sources"] = joined.note
-    return make_schedule(planned, planner.cheapest, start.plan, quantile=planning.quantile, derived_from=notes)
+    """at_most: instances, as PlanningCase.schedule takes it. Raises PlanError where the forecasts are over."""
+    joined = joint_forecasts(settings, request.config, forecasts)
+    made = case.schedule(joined.forecasts, at_most)
+    notes = {"sources": joined.note} if joined.note else {}
+    return replace(made, derived_from={**request.derived_from, **made.derived_from, **notes})
 
 
-def _running(state: ClusterState) -> _Start:
-    """Raises ClusterError while it does not run."""
-    if state.status is not Status.RUNNING:
-        raise ClusterError(f"topology {state.topology!r} is {state.status} now; plan again when it runs")
-    return _Start(state.plan, state.running_since)
+def kept(request: PlanRequest, schedule: ScalingSchedule, ledger: Ledger) -> ScheduleEntry:
+    """As the ledger has it from now on."""
+    ids, shadow = [entry.id for entry in request.entries.values()], request.config.planning.shadow
+    return ledger.schedule(ledger.record_schedule(schedule, forecasts=ids, shadow=shadow))
 
 
-def _shadow_start(config: TopologyConfig, ledger: Ledger, now: datetime) -> _Start | None:
+def published(
+    settings: Settings,
+    request: PlanRequest,
+    made: ScheduleEntry,
+    ledger: Ledger,
+    forecasts: Mapping[str, Forecast],
+) -> PlannedSchedule:
+    """With its report written and tracked; in shadow mode with the days accrued."""
+    config = request.config
+    if config.planning.shadow:
+        _accrue(settings, config, ledger)
+    report = write_schedule_report(config, settings, ledger, made, forecasts)
+    _track(settings, config, request.entries, made, report)
+    return _planned(made, ledger, forecasts, report)
+
+
+def _shadow_start(config: TopologyConfig, ledger: Ledger, now: datetime) -> Start | None:
     """The plan that would run; None outside shadow mode, and at its beginning, where that is the one that runs."""
     span = ledger.shadow.span(config.topology) if config.planning.shadow else None
     if span is None or set(span.first.parallelism) != set(config.operators):
         return None
     if not (followed := span.followed(now)):
-        return _Start(span.first, None)
+        return Start(span.first, None)
     last = followed[-1]
     grows = last.plan.instances > last.replaces.instances
     ahead_s = config.planning.downtime_s + (config.planning.lead_s if grows else 0.0)
-    return _Start(last.plan, last.deploy_at + timedelta(seconds=ahead_s))
+    return Start(last.plan, last.deploy_at + timedelta(seconds=ahead_s))
 
 
 def _accrue(settings: Settings, config: TopologyConfig, ledger: Ledger) -> None:
@@ -205,23 +194,14 @@ def newest_forecasts(config: TopologyConfig, ledger: Ledger) -> dict[str, Foreca
     return {source: newest[source] for source in sources}
 
 
-def _made_before(topology: str, derived_from: Mapping[str, str], ledger: Ledger) -> ScheduleEntry | None:
+def made_before(request: PlanRequest, ledger: Ledger) -> ScheduleEntry | None:
     """The schedule that was made of the same forecasts for the same running plan: a task that runs again makes no
     other.
     """
-    for entry in ledger.schedules(topology, limit=1):
-        if {name: entry.schedule.derived_from.get(name) for name in derived_from} == dict(derived_from):
+    for entry in ledger.schedules(request.config.topology, limit=1):
+        if {name: entry.schedule.derived_from.get(name) for name in request.derived_from} == dict(request.derived_from):
             return entry
     return None
-
-
-def _notes(calibration: PlanningProfiles, arrivals: MeasuredArrivals) -> dict[str, str]:
-    told = {
-        "calibration": calibration.note,
-        "calibration version": calibration.model_version,
-        "arrivals": "; ".join(arrivals.notes),
-    }
-    return {name: text for name, text in told.items() if text}
 
 
 def _track(

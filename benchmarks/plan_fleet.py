@@ -111,6 +111,7 @@ def made_up(settings: Settings, number: int, run_id: str) -> None:
         trained_to=NOW,
         history_digest="",
         seed=number,
+        run_id=run_id,
     )
     folder = settings.forecasts_dir / name
     write_forecast(forecast, folder)

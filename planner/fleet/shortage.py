@@ -14,7 +14,7 @@ from planner.fleet.terms import Quota
 QUOTA = "quota"
 """The target of an excuse that a shared quota is behind."""
 NAMED = 3
-"""Topologies that an excuse names of those that have what another one lacks."""
+"""Topologies that an excuse names of those that have what another one lacks, and one more where it is the last."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Shortage:
         named = [
             f"{name} has {count}" if at == 0 else f"{name} {count}" for at, (name, count) in enumerate(self.others)
         ]
-        if len(self.others) > NAMED:
+        if len(self.others) > NAMED + 1:
             rest = self.others[NAMED:]
             named = [*named[:NAMED], f"{len(rest)} others {sum(count for _, count in rest)}"]
         who = ", ".join(named) or "nobody else has any"

@@ -19,8 +19,8 @@ from forescale.jobs.plan import (
     kept,
     made_before,
     plan_request,
-    planning_case,
     published,
+    request_case,
     request_schedule,
 )
 from forescale.jobs.planning_case import PlanningCase
@@ -138,7 +138,7 @@ def _asked(settings: Settings, config: TopologyConfig) -> PlanRequest:
 
 def _planned(settings: Settings, request: PlanRequest) -> tuple[PlanningCase, ScalingSchedule]:
     forecasts = request.forecasts()
-    case = planning_case(settings, request, ledger_of(settings), forecasts)
+    case = request_case(settings, request, ledger_of(settings), forecasts)
     return case, request_schedule(settings, request, case, forecasts)
 
 

@@ -38,7 +38,7 @@ planning: {downtime_s: 30, lead_s: 300, max_lag_s: 120, rescale_cost_instance_ho
 cluster: {kind: simulator, truth: history, slots: 32, downtime_s: 30, parallelism: {read: 1, count: 3}}
 """
 """Each instance of count carries 10 tuples a second. 1 + 3 run."""
-RATES = {"clicks": 55.0, "mails": 20.0, "orders": 105.0}
+RATES = {"clicks": 55.0, "mails": 25.0, "orders": 105.0}
 """From the third hour on for two hours; 20 a second before and after."""
 
 

@@ -35,6 +35,8 @@ def granted(wishes: Sequence[Holding], quotas: Sequence[Quota], replanned: Repla
     Rounds of planning anew, each with all topologies that exceed what is left for them; budgets only ever shrink.
     Within a quota where what runs now, and what is fixed, is within it; else as near as can be.
     """
+    if not quotas:
+        return Grants(tuple(wishes), {})
     order = sorted(wishes, key=lambda each: (-each.urgency(), each.name))
     now, at_most = {each.name: each for each in order}, dict[str, int]()
     firm = {each.name for each in order if each.fixed}

@@ -36,6 +36,17 @@ def test_wishes_that_fit__are_left_as_they_are() -> None:
     assert (grants.holdings, grants.at_most) == (tuple(wishes), {})
 
 
+def test_without_a_quota__every_wish_is_granted() -> None:
+    wishes = [wish("orders", 4, {9: 16}, 60)]
+    assert granted(wishes, (), capped([])).holdings == tuple(wishes)
+
+
+def test_a_topology_of_no_quota__is_left_alone() -> None:
+    wishes = [wish("orders", 4, {9: 30}, 60), wish("clicks", 4, {9: 30}, 60)]
+    grants = granted(wishes, [Quota("", frozenset({"clicks"}), 10)], capped(wishes))
+    assert [most(each) for each in grants.holdings] == [30, 10]
+
+
 def test_wishes_at_different_hours__share_the_same_instances() -> None:
     """20 + 4, then 4 + 20, of 24."""
     wishes = [wish("orders", 4, {8: 20, 12: 4}, 60), wish("clicks", 4, {12: 20}, 60)]

@@ -43,7 +43,7 @@ from forecasting.trace_file import read_trace
 from forescale.codec import to_json
 from forescale.jobs.replay import ReplayRequest, replay
 from forescale.jobs.replay_terms import Deviations
-from forescale.jobs.replay_workers import replay_workers
+from forescale.jobs.workers import worker_processes
 from forescale.local.demo.bank_calls import bank_calls
 from forescale.settings import Settings
 from planner.errors import PlanError
@@ -212,7 +212,7 @@ def answers(cases: Sequence[Case], asked: Asked, processes: int) -> Iterator[tup
         return
     # One case a process: what it computes with is not to take the other cores.
     os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
-    with replay_workers(processes) as pool:
+    with worker_processes(processes) as pool:
         waiting = {pool.submit(replayed, case, asked): case for case in to_do}
         for number, future in enumerate(as_completed(waiting), start=1):
             case = waiting[future]

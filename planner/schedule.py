@@ -15,7 +15,6 @@ from planner.horizon.horizon_plan import HorizonPlan
 from planner.horizon.horizon_search import Found, Turn, followed_course
 from planner.scaling_schedule import Alternative, ScalingSchedule, ScheduledStep
 from planner.search.cheapest_plan import cheapest_plan
-from planner.search.remembered_plans import RememberedPlans
 
 HOLD, STATIC = "hold the running plan", "static plan for the peak"
 NEARLY_H, NEARLY_MINUTES = 0.05, 0.05
@@ -24,21 +23,18 @@ NEARLY_H, NEARLY_MINUTES = 0.05, 0.05
 
 def make_schedule(
     planned: HorizonPlan,
-    cheapest: RememberedPlans,
     current: PhysicalPlan,
     *,
     quantile: float,
     derived_from: Mapping[str, str] | None = None,
 ) -> ScalingSchedule:
-    """Pure. cheapest: what the plan's ladder was made of; current: the plan that runs, with its packing. quantile: of
-    the peaks that steps tell as their load.
-    """
-    told = _Told(planned, cheapest, quantile)
+    """Pure. current: the plan that runs, with its packing. quantile: of the peaks that steps tell as their load."""
+    told = _Told(planned, quantile)
     found, ahead = planned.found, planned.ahead
     plans = [current, *(planned.plan_of(turn) for turn in found.turns)]
     steps = tuple(told.step(number, before) for number, before in enumerate(plans[:-1]))
     return ScalingSchedule(
-        topology=cheapest.topology.name,
+        topology=current.topology,
         made_at=told.moment(0.0),
         start=told.moment(0.0),
         end=told.moment(float(ahead.edges_s[-1])),
@@ -60,8 +56,8 @@ def make_schedule(
 class _Told:
     """What is said of a horizon plan."""
 
-    def __init__(self, planned: HorizonPlan, cheapest: RememberedPlans, quantile: float) -> None:
-        self.planned, self.cheapest, self.quantile = planned, cheapest, quantile
+    def __init__(self, planned: HorizonPlan, quantile: float) -> None:
+        self.planned, self.cheapest, self.quantile = planned, planned.cheapest, quantile
         self.edges_s, self.turns = planned.course.edges_s, planned.found.turns
         self.ends_s = [*(turn.stop_s for turn in self.turns[1:]), float(self.edges_s[-1])]
 

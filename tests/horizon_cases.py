@@ -75,4 +75,4 @@ def schedule_of(
         forecasts, Present(START.timestamp() + after_s, running, waiting, free_at_s, announced, changes), budget, rules
     )
     assert planned is not None
-    return make_schedule(planned, planner.cheapest, PhysicalPlan(topology.name, dict(running)), quantile=0.95)
+    return make_schedule(planned, PhysicalPlan(topology.name, dict(running)), quantile=0.95)

@@ -32,7 +32,7 @@ operators:
 streams:
   - {from: read, to: count}
 arrivals: {kind: events, path: events, columns: {time: at}, source: read, lateness_s: 0}
-planning: {mode: MODE, downtime_s: 30, lead_s: 0, max_lag_s: 120, rescale_cost_instance_hours: 0.1}
+planning: {mode: MODE, downtime_s: 30, lead_s: 0, max_lag_s: 120, rescale_cost_instance_hours: 1.0}
 cluster: {kind: simulator, truth: history, slots: 32, downtime_s: 30, parallelism: {read: 1, count: 8}}
 """
 """Each instance of count carries 10 tuples a second, .85 of it within the headroom."""

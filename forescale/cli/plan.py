@@ -1,5 +1,6 @@
-"""`forescale plan`: make the scaling schedule of a topology."""
+"""`forescale plan`: make the scaling schedule of a topology, or of all of them under what they share."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -9,14 +10,34 @@ from forescale.cli.output import AsJson, console, plain, say_json, table
 
 if TYPE_CHECKING:
     from forescale.jobs.plan import PlannedSchedule
+    from forescale.jobs.plan_all import PlannedFleet
+    from forescale.settings import Settings
 
 
 def plan(
     context: typer.Context,
-    topology: Annotated[str, typer.Argument(help="Topology file, or its name in the folder of topology files.")],
+    topology: Annotated[
+        str | None, typer.Argument(help="Topology file, or its name in the folder of topology files.")
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="Plan every topology of that folder.")] = False,
+    fleet: Annotated[
+        Path | None, typer.Option(help="With --all: fleet file (YAML) with the quotas that topologies share.")
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="With --all: processes; as many as cores if absent.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Which plan from when, for the newest forecast. Proposes; nothing is deployed before it is approved."""
+    if every:
+        if topology is not None:
+            raise typer.BadParameter(f"{topology} and --all are both given; leave one of them out")
+        _plan_all(settings_of(context), fleet, workers, as_json)
+        return
+    if topology is None:
+        raise typer.BadParameter("give a topology, or --all for every one of them")
+    if fleet is not None or workers is not None:
+        raise typer.BadParameter("--fleet and --workers go with --all; give it in the place of the topology")
     from forescale.jobs.plan import plan as planned
 
     with console.status(f"planning for {topology}"):
@@ -39,3 +60,52 @@ def show_schedule(made: "PlannedSchedule") -> None:
         rows = [(f"{step.deploy_at:%Y-%m-%d %H:%M}", step.plan, step.state, step.step_id) for step in made.steps]
         console.print(table("", ["deploy at (UTC)", "plan", "state", "step"], rows))
     plain(f"report: {made.report}")
+
+
+def _plan_all(settings: "Settings", fleet: Path | None, workers: int | None, as_json: bool) -> None:
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+
+    from forescale.jobs.plan_all import plan_all
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True, disable=as_json) as progress:
+        bars = dict[str, TaskID]()
+
+        def told(what: str, done: int, of: int) -> None:
+            if what not in bars:
+                bars[what] = progress.add_task(what, total=of)
+            progress.update(bars[what], completed=done, total=of)
+
+        made = plan_all(settings, fleet, workers=workers, told=told)
+    if as_json:
+        say_json(made)
+    else:
+        _show_fleet(made)
+    if made.failures:
+        raise typer.Exit(1)
+
+
+def _show_fleet(made: "PlannedFleet") -> None:
+    rows = [
+        (
+            each.topology,
+            each.schedule_id,
+            len(each.steps),
+            f"{each.steps[0].deploy_at:%Y-%m-%d %H:%M}" if each.steps else "",
+            each.steps[0].plan if each.steps else "hold",
+            f"{each.cost_instance_hours:.0f}",
+        )
+        for each in made.schedules
+    ]
+    columns = ["topology", "schedule", "rescales", "first at (UTC)", "plan", "instance-hours"]
+    console.print(table("", columns, rows))
+    for topology, why in made.short.items():
+        plain(f"{topology}: {why}")
+    for sentence in (*made.moved, *made.stuck):
+        plain(sentence)
+    for topology in made.uncounted:
+        plain(f"{topology}: nobody knows what it holds, so that it is not counted within the quotas")
+    for topology, cause in made.failures.items():
+        plain(f"{topology} is not planned for: {cause}")
+    if any(each.steps and not each.shadow for each in made.schedules):
+        plain("approve each with: forescale deploy approve SCHEDULE")

@@ -9,7 +9,8 @@ from forecasting.forecast_file import read_forecast
 from forescale.codec import Moment
 from forescale.files.topology import TopologyConfig
 from forescale.jobs.approvals import SAME_WITHIN
-from forescale.jobs.horizon_plans import HorizonPlans, Start, derivation, running_start
+from forescale.jobs.joint_forecasts import joint_forecasts
+from forescale.jobs.planning_case import Start, derivation, planning_case, running_start
 from forescale.jobs.report import write_schedule_report
 from forescale.settings import Settings
 from forescale.wiring.parts import clock_of, cluster_of, ledger_of, topology_config
@@ -87,14 +88,15 @@ def edit(
     _check_chain(steps, start)
     entries = _entries(config, ledger.forecasts_of(made.id))
     forecasts = {source: read_forecast(Path(entry.folder)) for source, entry in entries.items()}
-    plans = HorizonPlans(settings, config, ledger, cluster, forecasts, start, now)
+    case = planning_case(settings, config, ledger, cluster, forecasts, start, now)
     number = [each.id for each in steps].index(step_id)
     unchanged = [Change(each.plan, max(each.deploy_at, now).timestamp()) for each in steps]
     wanted = StepEdit(number, parallelism, None if deploy_at is None else deploy_at.timestamp())
-    planner = plans.planner
-    changed = edited_steps(unchanged, wanted, planner.topology, planner.cheapest.limits, plans.terms, plans.present)
-    before, after = plans.followed([unchanged, changed], made.schedule.violation_price_h)
-    schedule = _told(_at_its_times(plans.schedule(after), changed), step, number, before, after, by, why)
+    changed = edited_steps(unchanged, wanted, case.topology, case.limits, case.terms, case.present)
+    before, after = case.followed(
+        joint_forecasts(settings, config, forecasts).forecasts, [unchanged, changed], made.schedule.violation_price_h
+    )
+    schedule = _told(_at_its_times(case.schedule(after), changed), step, number, before, after, by, why)
     newest = ledger.schedules(config.topology, limit=1)[0]
     of = {"edited from": made.id, "edited by": by, "edited because": why}
     schedule = replace(

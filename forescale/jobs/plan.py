@@ -13,8 +13,9 @@ from forescale.codec import Moment
 from forescale.files.file_error import FileError
 from forescale.files.topology import TopologyConfig
 from forescale.jobs.approvals import asks, settle
-from forescale.jobs.horizon_plans import HorizonPlans, Start, derivation, running_start
+from forescale.jobs.joint_forecasts import joint_forecasts
 from forescale.jobs.observe import record_observation
+from forescale.jobs.planning_case import PlanningCase, Start, derivation, planning_case, running_start
 from forescale.jobs.report import write_schedule_report
 from forescale.jobs.shadow import accrue
 from forescale.jobs.violation_budget import BudgetUse, budget_use
@@ -27,10 +28,12 @@ from forescale.wiring.parts import (
     topology_config,
     tracker_of,
 )
+from modeling.inputs.physical_plan import PhysicalPlan
 from planner.errors import PlanError
 from planner.ledger.entries import ForecastEntry, ScheduleEntry
 from planner.ledger.ledger import Ledger
 from planner.ledger.step_state import StepState
+from planner.scaling_schedule import ScalingSchedule
 
 logger = logging.getLogger(__name__)
 
@@ -66,37 +69,97 @@ class PlannedSchedule:
     asks: bool = True
 
 
+@dataclass(frozen=True)
+class PlanRequest:
+    """What one schedule is to be made of. entries: the newest forecast of each source. running: what really runs, also
+    in shadow mode. derived_from: what makes it another decision.
+    """
+
+    config: TopologyConfig
+    now: datetime
+    entries: Mapping[str, ForecastEntry]
+    start: Start
+    running: PhysicalPlan
+    derived_from: Mapping[str, str]
+
+    def forecasts(self) -> dict[str, Forecast]:
+        return {source: read_forecast(Path(entry.folder)) for source, entry in self.entries.items()}
+
+
 def plan(settings: Settings, topology: str) -> PlannedSchedule:
     """Make the schedule for the newest forecasts and the plan that runs now; once for the same two. In shadow mode, for
     the plan that would run, had the schedules so far been deployed.
 
     Raises PlanError without forecasts, ClusterError where the cluster does not tell what runs.
     """
-    config = topology_config(topology, settings)
-    clock, ledger, shadow = clock_of(settings), ledger_of(settings), config.planning.shadow
+    ledger = ledger_of(settings)
+    request = plan_request(settings, topology_config(topology, settings), ledger)
+    forecasts = request.forecasts()
+    made = made_before(request, ledger)
+    if made is None:
+        case = request_case(settings, request, ledger, forecasts)
+        made = kept(request, request_schedule(settings, request, case, forecasts), ledger)
+    return published(settings, request, made, ledger, forecasts)
+
+
+def plan_request(settings: Settings, config: TopologyConfig, ledger: Ledger) -> PlanRequest:
+    """Steps whose time has gone by are called off, and in shadow mode what runs is written down. Raises as `plan`."""
+    clock, shadow = clock_of(settings), config.planning.shadow
     now = clock.now()
     ledger.expire_steps(now, by="plan", topology=config.topology)
     entries = newest_forecasts(config, ledger)
-    forecasts = {source: read_forecast(Path(entry.folder)) for source, entry in entries.items()}
     cluster = cluster_of(config, settings, clock)
     state = cluster.state()
     if shadow:
         record_observation(config, ledger, cluster)
     start = _shadow_start(config, ledger, now) or running_start(state)
     derived_from = derivation(config, entries, start)
-    earlier = _made_before(config.topology, derived_from, ledger)
-    if earlier is None:
-        horizon = HorizonPlans(settings, config, ledger, cluster, forecasts, start, now)
-        made = horizon.schedule(horizon.planned())
-        schedule = replace(made, derived_from={**derived_from, **made.derived_from})
-        ids = [entry.id for entry in entries.values()]
-        earlier = ledger.schedule(ledger.record_schedule(schedule, forecasts=ids, shadow=shadow))
-    settle(config, ledger, earlier, now)
-    if shadow:
+    return PlanRequest(config, now, entries, start, state.plan, derived_from)
+
+
+def request_case(
+    settings: Settings, request: PlanRequest, ledger: Ledger, forecasts: Mapping[str, Forecast]
+) -> PlanningCase:
+    """As calibrated on the cluster now, and with what past deployments teach."""
+    cluster = cluster_of(request.config, settings, clock_of(settings))
+    return planning_case(settings, request.config, ledger, cluster, forecasts, request.start, request.now)
+
+
+def request_schedule(
+    settings: Settings,
+    request: PlanRequest,
+    case: PlanningCase,
+    forecasts: Mapping[str, Forecast],
+    at_most: int | None = None,
+) -> ScalingSchedule:
+    """at_most: instances, as PlanningCase.planned takes it. Raises PlanError where the forecasts are over."""
+    joined = joint_forecasts(settings, request.config, forecasts)
+    made = case.schedule(case.planned(joined.forecasts, at_most))
+    notes = {"sources": joined.note} if joined.note else {}
+    return replace(made, derived_from={**request.derived_from, **made.derived_from, **notes})
+
+
+def kept(request: PlanRequest, schedule: ScalingSchedule, ledger: Ledger) -> ScheduleEntry:
+    """As the ledger has it from now on."""
+    ids, shadow = [entry.id for entry in request.entries.values()], request.config.planning.shadow
+    return ledger.schedule(ledger.record_schedule(schedule, forecasts=ids, shadow=shadow))
+
+
+def published(
+    settings: Settings,
+    request: PlanRequest,
+    made: ScheduleEntry,
+    ledger: Ledger,
+    forecasts: Mapping[str, Forecast],
+) -> PlannedSchedule:
+    """With what needs no review approved, and its report written and tracked; in shadow mode with the days accrued."""
+    config = request.config
+    settle(config, ledger, made, request.now)
+    if config.planning.shadow:
         _accrue(settings, config, ledger)
-    report = write_schedule_report(config, settings, ledger, earlier, forecasts)
-    _track(settings, config, entries, earlier, report)
-    return _planned(earlier, ledger, forecasts, report)
+    report = write_schedule_report(config, settings, ledger, made, forecasts)
+    _track(settings, config, request.entries, made, report)
+    return _planned(made, ledger, forecasts, report)
 
 
 def _shadow_start(config: TopologyConfig, ledger: Ledger, now: datetime) -> Start | None:
@@ -136,12 +199,12 @@ def newest_forecasts(config: TopologyConfig, ledger: Ledger) -> dict[str, Foreca
     return {source: newest[source] for source in sources}
 
 
-def _made_before(topology: str, derived_from: Mapping[str, str], ledger: Ledger) -> ScheduleEntry | None:
+def made_before(request: PlanRequest, ledger: Ledger) -> ScheduleEntry | None:
     """The schedule that was made of the same forecasts for the same running plan: a task that runs again makes no
     other.
     """
-    for entry in ledger.schedules(topology, limit=1):
-        if {name: entry.schedule.derived_from.get(name) for name in derived_from} == dict(derived_from):
+    for entry in ledger.schedules(request.config.topology, limit=1):
+        if {name: entry.schedule.derived_from.get(name) for name in request.derived_from} == dict(request.derived_from):
             return entry
     return None
 

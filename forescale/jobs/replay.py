@@ -25,7 +25,7 @@ from forescale.jobs.measured_arrivals import SPAN
 from forescale.jobs.replay_costs import instance_costs
 from forescale.jobs.replay_engine import engine_terms
 from forescale.jobs.replay_terms import Deviations, ReplayTerms
-from forescale.jobs.replay_workers import replay_workers
+from forescale.jobs.workers import worker_processes
 from forescale.settings import Settings
 from forescale.wiring.parts import limits_of, planned_limits_of, topology_config
 from planner.errors import PlanError
@@ -151,7 +151,7 @@ def replay(settings: Settings, request: ReplayRequest, *, progress: Progress | N
         shutil.rmtree(folder, ignore_errors=True)
     done: dict[tuple[str, int], Track] = {}
     others = set(active_children())
-    with replay_workers(workers) as executor:
+    with worker_processes(workers) as executor:
         try:
             if FORECASTING & set(request.policies):
                 forecasts = _forecasts(request, config, series, step_s, folder / "forecasts")

@@ -74,10 +74,11 @@ class Change:
 
 @dataclass(frozen=True)
 class HorizonPlan:
-    """The turns that were found, and all that they were found under. allowed_minutes: of violation, that were aimed at;
-    None where each has a fixed price.
+    """The turns that were found, and all that they were found under. cheapest: what the ladder was made of.
+    allowed_minutes: of violation, that were aimed at; None where each has a fixed price.
     """
 
+    cheapest: RememberedPlans
     ahead: Outlook
     ladder: Ladder
     course: Course
@@ -152,7 +153,7 @@ class HorizonPlanner:
             while found.turns and _most_a_day(before_s, found.turns) > rules.most_a_day:
                 prices = replace(prices, rescale_h=max(LEAST_RESCALE_H, 2 * prices.rescale_h))
                 found = best_course(course, self.terms, prices)
-        return HorizonPlan(ahead, ladder, course, self.terms, prices, found, allowed)
+        return HorizonPlan(self.cheapest, ahead, ladder, course, self.terms, prices, found, allowed)
 
     def followed(
         self,
@@ -179,7 +180,14 @@ class HorizonPlanner:
         allowed = budget.minutes(60 * ahead.hours)
         return [
             HorizonPlan(
-                ahead, ladder, course, self.terms, prices, followed_course(course, each, self.terms, prices), allowed
+                self.cheapest,
+                ahead,
+                ladder,
+                course,
+                self.terms,
+                prices,
+                followed_course(course, each, self.terms, prices),
+                allowed,
             )
             for each in turns
         ]

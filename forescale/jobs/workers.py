@@ -1,4 +1,4 @@
-"""Processes that replay beside each other, and end with the one that began them."""
+"""Processes that work beside each other, and end with the one that began them."""
 
 import os
 import signal
@@ -8,7 +8,7 @@ from multiprocessing import get_context, parent_process
 from multiprocessing.connection import wait
 
 
-def replay_workers(count: int) -> Executor:
+def worker_processes(count: int) -> Executor:
     """A single one is a thread of this process."""
     if count == 1:
         return ThreadPoolExecutor(1)

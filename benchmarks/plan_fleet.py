@@ -1,0 +1,204 @@
+"""How long `forescale plan --all` takes for many topologies under a shared quota, on so many processes.
+
+    python benchmarks/plan_fleet.py [--topologies 100] [--workers 2] [--quota-share 0.8]
+
+Topologies are made up: two to four operators, one source, a daily wave of its own height and hour, eight days of
+history in minutes, a forecast of 400 paths over a day in steps of 5 minutes, the simulator as the cluster. All lies in
+a temporary folder, ledger and tracking database too. Planned are all of them with nothing shared, then anew under a
+quota that is the given share of what their schedules hold at the highest moment (never less than runs), with large
+rescales apart. Processor time is that of all processes. Needs psutil.
+"""
+
+import argparse
+import json
+import logging
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import psutil
+
+# A script's own folder comes first, and one file in it is named like a package; processes that it starts lack it.
+if Path(sys.path[0]).resolve() == Path(__file__).resolve().parent:
+    sys.path.pop(0)
+
+from forecasting.arrivals.arrival_source import Arrivals, Measures, SourceArrivals
+from forecasting.arrivals.store import write_history
+from forecasting.forecast import QUANTILES, Forecast
+from forecasting.forecast_file import write_forecast
+from forescale.jobs.plan_all import PlannedFleet, plan_all
+from forescale.settings import Settings
+from forescale.wiring.parts import ledger_of
+from modeling.arrays import Floats
+from planner.clock import TraceClock
+from planner.fleet.holding import Holding, moments_s
+from planner.ledger.entries import ForecastEntry
+
+NOW = datetime(2026, 3, 2, 6, tzinfo=UTC)
+DAYS, STEP_S, STEPS, PATHS = 8, 300, 288, 400
+HORIZONS_S = (3600, 21600, 86400)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """short: topologies that were granted fewer instances than they wished for. most: instances held at once."""
+
+    what: str
+    topologies: int
+    failed: int
+    short: int
+    moved: int
+    most: int
+    wall_s: float
+    cpu_s: float
+
+
+def wave_per_s(number: int, hours: Floats) -> Floats:
+    """The rate at hours since NOW's midnight."""
+    rng = np.random.default_rng(number)
+    mean, swing, peak_h = 60.0 * rng.lognormal(0, 0.5), rng.uniform(0.3, 0.8), rng.uniform(8, 20)
+    return np.asarray(mean * (1 + swing * np.cos(2 * np.pi * (hours - peak_h) / 24)))
+
+
+def topology_file(number: int) -> str:
+    names = ["read", "parse", "count", "store"][: 2 + number % 3]
+    rng = np.random.default_rng(number)
+    service_s = {name: 1e-4 if name == "read" else float(rng.uniform(0.02, 0.06)) for name in names}
+    now_per_s = 1.3 * float(wave_per_s(number, np.array([6.0]))[0])
+    running = {name: max(1, int(np.ceil(now_per_s * service_s[name]))) for name in names}
+    return json.dumps(
+        {
+            "topology": f"made-up-{number:04}",
+            "operators": {name: {"service_s": each} for name, each in service_s.items()},
+            "streams": [{"from": a, "to": b} for a, b in pairwise(names)],
+            "arrivals": {"kind": "events", "path": "events", "columns": {"time": "at"}, "source": "read"},
+            "cluster": {"kind": "simulator", "truth": "history", "slots": 256, "parallelism": running},
+        }
+    )
+
+
+def made_up(settings: Settings, number: int, run_id: str) -> None:
+    """A topology with its history and forecast. run_id: of MLflow."""
+    name = f"made-up-{number:04}"
+    (settings.topologies / f"{name}.yaml").write_text(topology_file(number))
+    start, minutes = NOW - timedelta(days=DAYS), (DAYS + 1) * 1440
+    rng = np.random.default_rng(number)
+    counts = rng.poisson(60 * wave_per_s(number, 6 + np.arange(minutes) / 60 - 24 * DAYS)).astype(np.int64)
+    source = SourceArrivals(counts, np.array([[0, 2**62]]))
+    end = start + timedelta(minutes=minutes)
+    write_history(Arrivals(start, end, 60, Measures.OFFERED, {"read": source}), settings.history_dir, name, start, end)
+    mean = wave_per_s(number, 6 + np.arange(STEPS) * STEP_S / 3600)
+    wander = np.cumsum(rng.normal(0, 0.01, (PATHS, STEPS)), axis=1)
+    paths = mean * np.exp(wander)
+    forecast = Forecast(
+        issued_at=NOW,
+        topology=name,
+        source="read",
+        start=NOW,
+        step_s=STEP_S,
+        quantiles=QUANTILES,
+        rate_per_s=np.quantile(paths, QUANTILES, axis=0).T,
+        peak_per_s={each: np.quantile(paths[:, : each // STEP_S].max(axis=1), QUANTILES) for each in HORIZONS_S},
+        paths_per_s=paths,
+        forecaster=dict.fromkeys(HORIZONS_S, "made up"),
+        trained_from=start,
+        trained_to=NOW,
+        history_digest="",
+        seed=number,
+        run_id=run_id,
+    )
+    folder = settings.forecasts_dir / name
+    write_forecast(forecast, folder)
+    entry = ForecastEntry(name, name, "read", NOW, forecast.end, run_id, "", str(folder), "", "")
+    ledger_of(settings).record_forecast(entry)
+
+
+def mlflow_run(settings: Settings) -> str:
+    """One that all forecasts are said to be of."""
+    from mlflow.tracking import MlflowClient
+
+    settings.mlruns.mkdir()
+    client = MlflowClient(settings.tracking_uri)
+    return str(client.create_run(client.create_experiment("made up", settings.artifact_root)).info.run_id)
+
+
+def cpu_s() -> float:
+    """Of this process and all that it has started and waited for."""
+    times = psutil.Process().cpu_times()
+    return float(times.user + times.system + times.children_user + times.children_system)
+
+
+def most_held(settings: Settings, made: PlannedFleet) -> int:
+    ledger = ledger_of(settings)
+    holdings = [Holding(ledger.schedule(each.schedule_id).schedule) for each in made.schedules]
+    at_s = moments_s(holdings)
+    return int(np.sum([each.held(at_s) for each in holdings], axis=0).max())
+
+
+def measured(what: str, settings: Settings, fleet: Path | None, workers: int) -> Measured:
+    began, before_s = time.perf_counter(), cpu_s()
+
+    def told(phase: str, done: int, of: int) -> None:
+        if done in (0, of):
+            after_s = time.perf_counter() - began
+            print(f"{what}: {phase}, {done} of {of} after {after_s:.1f} s", file=sys.stderr, flush=True)
+
+    made = plan_all(settings, fleet, workers=workers, told=told)
+    wall_s, spent_s = time.perf_counter() - began, cpu_s() - before_s
+    for name, cause in list(made.failures.items())[:3]:
+        print(f"{name}: {cause}", file=sys.stderr)
+    most = most_held(settings, made)
+    return Measured(
+        what, len(made.schedules), len(made.failures), len(made.short), len(made.moved), most, wall_s, spent_s
+    )
+
+
+def rows_of(home: Path, topologies: int, workers: int, quota_share: float) -> Sequence[Measured]:
+    settings = Settings(home=home / "home", topologies=home / "topologies", mlruns=home / "mlruns", clock="trace")
+    settings.topologies.mkdir()
+    run_id = mlflow_run(settings)
+    TraceClock(settings.clock_file).start_at(NOW)
+    for number in range(topologies):
+        made_up(settings, number, run_id)
+    alone = measured("nothing shared", settings, None, workers)
+    fleet = home / "fleet.yaml"
+    running = sum(
+        sum(json.loads(path.read_text())["cluster"]["parallelism"].values())
+        for path in settings.topologies.glob("*.yaml")
+    )
+    quota = max(running, int(quota_share * alone.most))
+    stagger = {"large_instances": 4, "apart_s": 60}
+    fleet.write_text(json.dumps({"quota": {"instances": quota}, "stagger": stagger}))
+    return alone, measured(f"quota of {quota}", settings, fleet, workers)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--topologies", type=int, default=100)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--quota-share", type=float, default=0.8)
+    parser.add_argument("--json", action="store_true")
+    given = parser.parse_args()
+    logging.disable(logging.WARNING)
+    with tempfile.TemporaryDirectory(prefix="forescale-") as folder:
+        rows = rows_of(Path(folder), given.topologies, given.workers, given.quota_share)
+    if given.json:
+        print(json.dumps([asdict(row) for row in rows], indent=1))
+        return
+    print("| | topologies | failed | fewer than wished | moved | most at once | wall s | CPU s |")
+    print("|---|---|---|---|---|---|---|---|")
+    for row in rows:
+        print(
+            f"| {row.what} | {row.topologies} | {row.failed} | {row.short} | {row.moved} | {row.most} | "
+            f"{row.wall_s:.0f} | {row.cpu_s:.0f} |"
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,241 @@
+"""Forecasts → scaling schedules of all topologies: planned over processes, then brought under what they share."""
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from itertools import chain
+from pathlib import Path
+
+from forescale.files.file_error import FileError
+from forescale.files.fleet import read_fleet_file
+from forescale.files.topology import TopologyConfig, read_topology_file
+from forescale.jobs.fleet_standing import standing
+from forescale.jobs.plan import (
+    PlannedSchedule,
+    PlanRequest,
+    kept,
+    made_before,
+    plan_request,
+    published,
+    request_case,
+    request_schedule,
+)
+from forescale.jobs.planning_case import PlanningCase
+from forescale.jobs.topology_workers import EXPECTED, Told, TopologyWorkers
+from forescale.settings import Settings
+from forescale.wiring.parts import ledger_of
+from modeling.excuse import Excuse
+from planner.errors import PlanError
+from planner.fleet.grants import granted
+from planner.fleet.holding import Holding
+from planner.fleet.shortage import QUOTA, excuse, shortages
+from planner.fleet.stagger import staggered
+from planner.fleet.terms import FleetTerms, Quota
+from planner.ledger.entries import ScheduleEntry
+from planner.ledger.ledger import Ledger
+from planner.scaling_schedule import ScalingSchedule
+
+FLEET = "fleet"
+"""What a schedule calls the shared terms that it was derived from."""
+ALONE = "nothing is shared"
+
+
+@dataclass(frozen=True)
+class PlannedFleet:
+    """schedules: of each topology that was planned, by name. failures: why a topology was not. short: what was not
+    granted and who has it. moved: rescales that come earlier than needed, apart from others; stuck: those that stay
+    close to each other. uncounted: topologies of which nobody knows what they hold.
+    """
+
+    schedules: tuple[PlannedSchedule, ...]
+    failures: Mapping[str, str]
+    short: Mapping[str, str]
+    moved: tuple[str, ...]
+    stuck: tuple[str, ...]
+    uncounted: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Shared:
+    """Schedules that go together, by topology, and which of their rescales were brought apart, or could not be."""
+
+    schedules: Mapping[str, ScalingSchedule]
+    failures: Mapping[str, str]
+    moved: tuple[str, ...] = ()
+    stuck: tuple[str, ...] = ()
+
+
+def plan_all(
+    settings: Settings, fleet: Path | None = None, *, workers: int | None = None, told: Told | None = None
+) -> PlannedFleet:
+    """Plan every topology of the folder of topology files as `plan` does, and record what goes together under the terms
+    of a fleet file. The same forecasts, running plans and terms are planned for once.
+
+    What fails is one topology; what it holds counts all the same. workers: processes, as many as cores if None. Raises
+    FileError without topologies, and for a fleet file that cannot be used; PlanError where a quota is below what runs.
+    """
+    configs, failures = _configs(settings, fleet)
+    terms = FleetTerms() if fleet is None else read_fleet_file(fleet, [*configs, *failures])
+    count = workers or min(os.cpu_count() or 1, len(configs) or 1)
+    ledger = ledger_of(settings)
+    with TopologyWorkers(count, told) as pool:
+        asked, failed = pool.each("read", partial(_asked, settings), configs)
+        failures |= failed
+        fixed = {name: _standing(settings, configs[name], ledger) for name in failures if name in configs}
+        asked = _marked(asked, fixed, terms)
+        _check_running(asked, fixed, terms.quotas, fleet)
+        entries = {name: entry for name, each in asked.items() if (entry := made_before(each, ledger)) is not None}
+        # Under shared terms, schedules are made together or not at all.
+        together = fleet is None or len(entries) == len(asked)
+        entries = entries if together else {}
+        tasks = {name: each for name, each in asked.items() if name not in entries}
+        planned, failed = pool.each("plan", partial(_planned, settings), tasks)
+        failures |= failed
+        fixed |= {name: _standing(settings, configs[name], ledger) for name in failed}
+        shared = _under(terms, settings, pool, tasks, planned, {name: each for name, each in fixed.items() if each})
+        failures |= shared.failures
+        answers: dict[str, ScheduleEntry | ScalingSchedule] = {**entries, **shared.schedules}
+        keep = {name: (asked[name], answers[name]) for name in sorted(answers)}
+        recorded, failed = pool.each("record", partial(_recorded, settings), keep)
+    uncounted = [name for name in failures if terms.quotas and fixed.get(name) is None]
+    return PlannedFleet(
+        tuple(recorded.values()),
+        {**failures, **failed},
+        {name: reason for name in keep if (reason := _short(answers[name]))},
+        shared.moved,
+        shared.stuck,
+        tuple(sorted(uncounted)),
+    )
+
+
+def _configs(settings: Settings, fleet: Path | None) -> tuple[dict[str, TopologyConfig], dict[str, str]]:
+    """By the name of the topology; and what is wrong with files, by theirs."""
+    own = None if fleet is None else fleet.resolve()
+    files = [path for path in sorted(settings.topologies.glob("*.yaml")) if path.resolve() != own]
+    if not files:
+        raise FileError(
+            f"no topology file (*.yaml) in {settings.topologies}; add one, or set FORESCALE_TOPOLOGIES to their folder"
+        )
+    found, failures, read_from = dict[str, TopologyConfig](), dict[str, str](), dict[str, Path]()
+    for path in files:
+        try:
+            config = read_topology_file(path)
+        except FileError as error:
+            failures[path.stem] = str(error)
+            continue
+        if (other := read_from.setdefault(config.topology, path)) != path:
+            raise FileError(f"{path} describes topology {config.topology!r}, as {other} does; rename or remove one")
+        found[config.topology] = config
+    return found, failures
+
+
+def _asked(settings: Settings, config: TopologyConfig) -> PlanRequest:
+    return plan_request(settings, config, ledger_of(settings))
+
+
+def _planned(settings: Settings, request: PlanRequest) -> tuple[PlanningCase, ScalingSchedule]:
+    forecasts = request.forecasts()
+    case = request_case(settings, request, ledger_of(settings), forecasts)
+    return case, request_schedule(settings, request, case, forecasts)
+
+
+def _planned_again(settings: Settings, task: tuple[PlanRequest, PlanningCase, int]) -> ScalingSchedule:
+    request, case, at_most = task
+    return request_schedule(settings, request, case, request.forecasts(), at_most)
+
+
+def _recorded(settings: Settings, task: tuple[PlanRequest, ScheduleEntry | ScalingSchedule]) -> PlannedSchedule:
+    (request, made), ledger = task, ledger_of(settings)
+    entry = kept(request, made, ledger) if isinstance(made, ScalingSchedule) else made
+    return published(settings, request, entry, ledger, request.forecasts())
+
+
+def _short(made: ScheduleEntry | ScalingSchedule) -> str:
+    schedule = made if isinstance(made, ScalingSchedule) else made.schedule
+    return "; ".join(each.reason for each in schedule.excuses if each.target == QUOTA)
+
+
+def _standing(settings: Settings, config: TopologyConfig, ledger: Ledger) -> Holding | None:
+    try:
+        return standing(settings, config, ledger)
+    except EXPECTED:
+        return None
+
+
+def _marked(
+    asked: Mapping[str, PlanRequest], fixed: Mapping[str, Holding | None], terms: FleetTerms
+) -> dict[str, PlanRequest]:
+    """Their schedules depend on all others, where anything is shared."""
+    mark = ALONE
+    if terms != FleetTerms():
+        held = {name: None if each is None else [str(each.schedule.current.instances)] for name, each in fixed.items()}
+        rests_on = {name: dict(each.derived_from) for name, each in asked.items()}
+        body = json.dumps([rests_on, held, asdict(terms)], sort_keys=True, default=sorted)
+        mark = hashlib.sha256(body.encode()).hexdigest()[:12]
+    return {name: replace(each, derived_from={**each.derived_from, FLEET: mark}) for name, each in asked.items()}
+
+
+def _holding(request: PlanRequest, schedule: ScalingSchedule) -> Holding:
+    """What a shadow does not deploy runs on beside it."""
+    return Holding(schedule, at_least=request.running.instances if request.config.planning.shadow else 0)
+
+
+def _check_running(
+    asked: Mapping[str, PlanRequest], fixed: Mapping[str, Holding | None], quotas: Sequence[Quota], fleet: Path | None
+) -> None:
+    """Raises PlanError for a quota that what runs now exceeds."""
+    running = {name: max(each.running.instances, each.start.plan.instances) for name, each in asked.items()}
+    running |= {name: each.running for name, each in fixed.items() if each is not None}
+    for quota in quotas:
+        of = {name: count for name, count in running.items() if name in quota.topologies}
+        if (total := sum(of.values())) > quota.instances:
+            most = sorted(of.items(), key=lambda each: (-each[1], each[0]))
+            named = ", ".join(f"{name} {count}" for name, count in most[:5]) + (", …" if len(most) > 5 else "")
+            raise PlanError(
+                f"{fleet}: {quota.name} is {quota.instances} instances, and {total} run now ({named}); raise it to "
+                f"{total} or more, or scale one down first with `forescale deploy plan`"
+            )
+
+
+def _under(
+    terms: FleetTerms,
+    settings: Settings,
+    pool: TopologyWorkers,
+    asked: Mapping[str, PlanRequest],
+    planned: Mapping[str, tuple[PlanningCase, ScalingSchedule]],
+    fixed: Mapping[str, Holding],
+) -> _Shared:
+    own = {name: schedule for name, (_, schedule) in planned.items()}
+    if terms == FleetTerms() or not own:
+        return _Shared(own, {})
+    failures: dict[str, str] = {}
+
+    def replanned(at_most: Mapping[str, int]) -> Mapping[str, ScalingSchedule]:
+        tasks = {name: (asked[name], planned[name][0], count) for name, count in at_most.items()}
+        made, failed = pool.each("plan within the quotas", partial(_planned_again, settings), tasks)
+        failures.update(failed)
+        return made
+
+    wishes = [*(_holding(asked[name], schedule) for name, schedule in own.items()), *fixed.values()]
+    grants = granted(wishes, terms.quotas, replanned)
+    short = shortages(wishes, grants, terms.quotas)
+    apart = staggered(grants.holdings, terms, {name: case.terms.apart_s for name, (case, _) in planned.items()})
+    excused = {wish.name: excuse(wish, grants, short) for wish in wishes}
+    schedules = {
+        each.name: _explained(each, excused[each.name], apart.stuck.get(each.name, ()))
+        for each in apart.holdings
+        if not each.fixed and each.name not in failures
+    }
+    return _Shared(schedules, failures, apart.moved, tuple(chain.from_iterable(apart.stuck.values())))
+
+
+def _explained(holding: Holding, excused: Excuse | None, stuck: Sequence[str]) -> ScalingSchedule:
+    """With why it is another one than it would be alone, and what could not be helped."""
+    schedule = holding.schedule
+    if excused is not None:
+        excuses = (*schedule.excuses, excused)
+        schedule = replace(schedule, why=f"{schedule.why}; {excused.reason}", excuses=excuses)
+    return replace(schedule, why="; ".join([schedule.why, *stuck]))

@@ -1,0 +1,197 @@
+"""All that a schedule is worked out from but the forecasts, as one value: it can be planned again, in any process."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+
+from forecasting.forecast import Forecast
+from forescale.files.topology import TopologyConfig
+from forescale.jobs.calibrate import PlanningProfiles, planning_profiles
+from forescale.jobs.learned_rescale import learned_planning
+from forescale.jobs.measured_arrivals import MeasuredArrivals, measured_arrivals
+from forescale.jobs.violation_budget import paced_budget
+from forescale.settings import Settings
+from forescale.wiring.backlogs import recorded_backlogs
+from forescale.wiring.parts import change_terms_of, clock_of, planned_limits_of, rules_of
+from modeling.inputs.operator_profile import Profiles
+from modeling.inputs.physical_plan import PhysicalPlan
+from modeling.inputs.topology import Topology
+from modeling.queueing.bursts import Arrivals
+from planner.clusters.cluster import Cluster, ClusterState, Status
+from planner.errors import ClusterError, PlanError
+from planner.horizon.budget import Budget
+from planner.horizon.horizon_plan import Announced, Change, HorizonPlan, HorizonPlanner, Present, Rules
+from planner.horizon.prices import ChangeTerms
+from planner.ledger.entries import ForecastEntry
+from planner.ledger.ledger import Ledger
+from planner.ledger.step_state import StepState
+from planner.limits import Limits
+from planner.scaling_schedule import ScalingSchedule
+from planner.schedule import make_schedule
+
+STILL_TO_COME = frozenset({StepState.PROPOSED, StepState.APPROVED, StepState.DUE, StepState.SHADOW})
+DAYS_CHANGES = 200
+
+
+@dataclass(frozen=True)
+class Start:
+    """What a schedule begins with."""
+
+    plan: PhysicalPlan
+    running_since: datetime | None
+
+
+@dataclass(frozen=True)
+class PlanningCase:
+    """least: instances that operators are to have. current: the plan that runs, with its packing. quantile: of the
+    peaks that steps tell as their load. notes: what the schedule says that it was derived from.
+    """
+
+    topology: Topology
+    profiles: Profiles
+    limits: Limits
+    terms: ChangeTerms
+    rescale_h: float
+    arrival_cv2: float | Arrivals
+    least: Mapping[str, int]
+    present: Present
+    budget: Budget
+    rules: Rules
+    current: PhysicalPlan
+    quantile: float
+    notes: Mapping[str, str]
+
+    def planned(self, forecasts: Mapping[str, Forecast], at_most: int | None = None) -> HorizonPlan:
+        """The best one. forecasts: joined. at_most: instances over the whole horizon, where that is fewer than the
+        limits allow. Raises PlanError where the forecasts are over, PlanError or ModelError for what does not fit
+        together.
+        """
+        planned = self._planner(at_most).planned(forecasts, self.present, self.budget, self.rules)
+        if planned is None:
+            raise self._over(forecasts)
+        return planned
+
+    def followed(
+        self, forecasts: Mapping[str, Forecast], several: Sequence[Sequence[Change]], violation_h: float
+    ) -> list[HorizonPlan]:
+        """What sequences of changes cost and violate, over one course; violation_h: price of a violation minute in
+        instance-hours. Raises PlanError where the forecasts are over, or before one of the changes.
+        """
+        followed = self._planner().followed(forecasts, self.present, several, self.budget, violation_h)
+        if followed is None:
+            raise self._over(forecasts)
+        return followed
+
+    def schedule(self, planned: HorizonPlan) -> ScalingSchedule:
+        """It is derived from its notes alone."""
+        return make_schedule(planned, self.current, quantile=self.quantile, derived_from=self.notes)
+
+    def _planner(self, at_most: int | None = None) -> HorizonPlanner:
+        most = self.limits.max_instances if at_most is None else min(at_most, self.limits.max_instances)
+        return HorizonPlanner(
+            self.topology,
+            self.profiles,
+            replace(self.limits, max_instances=most),
+            self.terms,
+            self.rescale_h,
+            self.arrival_cv2,
+            self.least,
+        )
+
+    def _over(self, forecasts: Mapping[str, Forecast]) -> PlanError:
+        now, end = datetime.fromtimestamp(self.present.at_s, UTC), max(each.end for each in forecasts.values())
+        return PlanError(f"it is {now}, and the forecast ended at {end}; forecast anew and hold the plan till then")
+
+
+def announced_turns(ledger: Ledger, config: TopologyConfig, now: datetime) -> tuple[Announced, ...]:
+    """Of the newest schedule, what is still to come and was not turned down; none of other operators."""
+    for entry in ledger.schedules(config.topology, limit=1):
+        steps = zip(ledger.steps(schedule_id=entry.id), entry.schedule.steps, strict=True)
+        return tuple(
+            Announced(
+                (step.in_place_at - timedelta(seconds=step.downtime_s + step.catch_up_s)).timestamp(),
+                step.plan.parallelism,
+            )
+            for kept, step in steps
+            if kept.deploy_at > now
+            and kept.state in STILL_TO_COME
+            and set(step.plan.parallelism) == set(config.operators)
+        )
+    return ()
+
+
+def changes_before(ledger: Ledger, topology: str, now: datetime) -> tuple[float, ...]:
+    """Epoch seconds of the deployments of the last day that were verified."""
+    verified = ledger.outcomes(topology, states=(StepState.VERIFIED,), limit=DAYS_CHANGES)
+    moments = (known.verified_at for _, known in verified if known.verified_at is not None)
+    return tuple(at.timestamp() for at in moments if now - timedelta(days=1) < at <= now)
+
+
+def planning_case(
+    settings: Settings,
+    config: TopologyConfig,
+    ledger: Ledger,
+    cluster: Cluster,
+    forecasts: Mapping[str, Forecast],
+    start: Start,
+    now: datetime,
+) -> PlanningCase:
+    """As calibrated on the cluster now, and with what past deployments teach."""
+    learned = learned_planning(ledger, config)
+    planning = learned.planning
+    calibration = planning_profiles(settings, config, cluster, now)
+    arrivals = measured_arrivals(settings, config.topology, forecasts, planning.arrival_cv2)
+    terms = change_terms_of(planning)
+    paced = paced_budget(config, ledger, cluster, now)
+    # What a shadow would have left waiting is not what waits.
+    waiting = {} if planning.shadow else recorded_backlogs(config, cluster, ledger, clock_of(settings))()
+    present = Present(
+        now.timestamp(),
+        start.plan.parallelism,
+        sum(each.tuples or 0.0 for each in waiting.values()),
+        0.0 if start.running_since is None else start.running_since.timestamp() + terms.apart_s,
+        announced_turns(ledger, config, now),
+        changes_before(ledger, config.topology, now),
+    )
+    return PlanningCase(
+        config.as_topology(),
+        calibration.profiles,
+        planned_limits_of(planning),
+        terms,
+        planning.rescale_cost_instance_hours,
+        arrivals.arrival_cv2,
+        planning.min_parallelism,
+        present,
+        paced.budget,
+        rules_of(planning, now, max(each.end for each in forecasts.values())),
+        start.plan,
+        planning.quantile,
+        {**_notes(calibration, arrivals), **learned.notes, "budget": paced.note},
+    )
+
+
+def running_start(state: ClusterState) -> Start:
+    """Raises ClusterError while it does not run."""
+    if state.status is not Status.RUNNING:
+        raise ClusterError(f"topology {state.topology!r} is {state.status} now; plan again when it runs")
+    return Start(state.plan, state.running_since)
+
+
+def derivation(config: TopologyConfig, entries: Mapping[str, ForecastEntry], start: Start) -> dict[str, str]:
+    """What a schedule follows from: made of the same again, it is the same one."""
+    return {
+        "forecasts": " ".join(entry.id for entry in entries.values()),
+        "history": " ".join(entry.history_digest[:12] for entry in entries.values()),
+        "shadow plan" if config.planning.shadow else "running plan": start.plan.plan_id,
+        "topology file": hashlib.sha256(config.model_dump_json().encode()).hexdigest()[:12],
+    }
+
+
+def _notes(calibration: PlanningProfiles, arrivals: MeasuredArrivals) -> dict[str, str]:
+    told = {
+        "calibration": calibration.note,
+        "calibration version": calibration.model_version,
+        "arrivals": "; ".join(arrivals.notes),
+    }
+    return {name: text for name, text in told.items() if text}

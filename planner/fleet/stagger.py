@@ -1,0 +1,141 @@
+"""Large rescales of different topologies apart from each other: moved earlier where they can be, said where not.
+
+An engine that starts many instances at once asks the nodes, the image registry and the checkpoint store of all
+topologies for more than they give at that moment.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+from planner.fleet.grants import totals
+from planner.fleet.holding import Holding, moments_s
+from planner.fleet.terms import FleetTerms, Stagger
+from planner.scaling_schedule import ScalingSchedule, ScheduledStep
+
+
+@dataclass(frozen=True)
+class Staggered:
+    """holdings: in their order, with steps that were moved. stuck: by topology, why its rescales stay close to those of
+    others.
+    """
+
+    holdings: tuple[Holding, ...]
+    moved: tuple[str, ...]
+    stuck: Mapping[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class _Rescale:
+    """A step of a topology, by its number, and when it is asked for."""
+
+    topology: str
+    number: int
+    at_s: float
+    started: int
+
+
+def started(step: ScheduledStep) -> int:
+    """Instances that a step starts."""
+    before = step.replaces.parallelism
+    return sum(max(0, count - before.get(name, 0)) for name, count in step.plan.parallelism.items())
+
+
+def staggered(holdings: Sequence[Holding], terms: FleetTerms, dwell_s: Mapping[str, float]) -> Staggered:
+    """From the last rescale back: each stays where it is or comes earlier, so that those after it need not wait.
+
+    dwell_s: of each topology, from the end of one of its changes until the next. A step that would come before the
+    schedule begins or before its topology has dwelt, or would pass a quota, stays.
+    """
+    if terms.stagger is None:
+        return Staggered(tuple(holdings), (), {})
+    now = {each.name: each for each in holdings}
+    moved, placed = list[str](), list[_Rescale]()
+    stuck: dict[str, tuple[str, ...]] = {}
+    for rescale in sorted(_large(holdings, terms.stagger), key=lambda each: (-each.at_s, -each.started, each.topology)):
+        at_s, other = _free(rescale, placed, terms.stagger.apart_s)
+        if other is None:
+            placed.append(rescale)
+            continue
+        holding = now[rescale.topology]
+        changed = holding.with_schedule(_asked_earlier(holding.schedule, rescale, at_s, other))
+        step = holding.schedule.steps[rescale.number]
+        what = f"{rescale.topology} starts {rescale.started} instances at {step.deploy_at:%a %H:%M:%S}"
+        near = f"{abs(rescale.at_s - other.at_s):.0f} s from {other.started} of {other.topology}"
+        if why := _unmovable(holding, rescale, at_s, dwell_s) or _passed(now, changed, terms):
+            stuck[holding.name] = (*stuck.get(holding.name, ()), f"{what}, {near}: {why}")
+            placed.append(rescale)
+            continue
+        now[rescale.topology] = changed
+        moved.append(f"{what}, {near}: asked for {rescale.at_s - at_s:.0f} s earlier")
+        placed.append(replace(rescale, at_s=at_s))
+    return Staggered(tuple(now[each.name] for each in holdings), tuple(moved), stuck)
+
+
+def _large(holdings: Sequence[Holding], stagger: Stagger) -> list[_Rescale]:
+    return [
+        _Rescale(each.name, number, step.deploy_at.timestamp(), count)
+        for each in holdings
+        if not each.fixed
+        for number, step in enumerate(each.schedule.steps)
+        if (count := started(step)) >= stagger.large_instances
+    ]
+
+
+def _free(rescale: _Rescale, placed: Sequence[_Rescale], apart_s: float) -> tuple[float, _Rescale | None]:
+    """The last moment, no later than its own, that is apart from all others that are placed; and the one that it comes
+    earlier for, None where it need not.
+    """
+    at_s, first = rescale.at_s, None
+    others = sorted((each for each in placed if each.topology != rescale.topology), key=lambda each: -each.at_s)
+    for other in others:
+        if abs(other.at_s - at_s) < apart_s - 1e-6:
+            at_s, first = other.at_s - apart_s, first or other
+    return at_s, first
+
+
+def _unmovable(holding: Holding, rescale: _Rescale, at_s: float, dwell_s: Mapping[str, float]) -> str:
+    """Why a step cannot be asked for at a moment; empty where it can."""
+    if at_s < holding.schedule.start.timestamp():
+        return "it cannot be asked for earlier than now"
+    if rescale.number:
+        before = holding.schedule.steps[rescale.number - 1]
+        if at_s < before.in_place_at.timestamp() + dwell_s.get(holding.name, 0.0):
+            return f"the step before it, of {before.deploy_at:%a %H:%M}, has not dwelt by then"
+    return ""
+
+
+def _passed(now: Mapping[str, Holding], changed: Holding, terms: FleetTerms) -> str:
+    """Why a changed holding does not go with the others; empty where it does."""
+    quotas = terms.of(changed.name)
+    together = {**now, changed.name: changed}
+    at_s = moments_s([*together.values(), *now.values()])
+    before, after = (totals(list(each.values()), quotas, at_s) for each in (now, together))
+    for number, quota in enumerate(quotas):
+        if ((after[number] > before[number]) & (after[number] > quota.instances)).any():
+            return f"earlier it would pass {quota.name} of {quota.instances} instances"
+    return ""
+
+
+def _asked_earlier(schedule: ScalingSchedule, rescale: _Rescale, at_s: float, other: _Rescale) -> ScalingSchedule:
+    """With one step earlier, its plan in place by as much earlier and paid for by as much longer."""
+    steps, number = list(schedule.steps), rescale.number
+    step, earlier = steps[number], timedelta(seconds=rescale.at_s - at_s)
+    hours = earlier / timedelta(hours=1)
+    why = f"{step.why}; asked for {earlier.total_seconds():.0f} s earlier than needed, apart from {other.topology}"
+    steps[number] = replace(
+        step,
+        deploy_at=step.deploy_at - earlier,
+        in_place_at=step.in_place_at - earlier,
+        cost_instance_hours=step.cost_instance_hours + hours * step.plan.instances,
+        why=why,
+    )
+    if number:
+        before = steps[number - 1]
+        steps[number - 1] = replace(
+            before,
+            needed_until=before.needed_until - earlier,
+            cost_instance_hours=before.cost_instance_hours - hours * before.plan.instances,
+        )
+    more_h = hours * (step.plan.instances - step.replaces.instances)
+    return replace(schedule, steps=tuple(steps), cost_instance_hours=schedule.cost_instance_hours + more_h)

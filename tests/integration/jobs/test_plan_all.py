@@ -1,0 +1,172 @@
+"""All topologies planned at once, on the real ledger and the simulated cluster: quotas, failures, and the command."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from forecasting.arrivals.arrival_source import Arrivals, Measures, SourceArrivals
+from forecasting.arrivals.store import write_history
+from forecasting.forecast import Forecast
+from forecasting.forecast_file import write_forecast
+from forescale.cli.main import main
+from forescale.jobs.plan import plan
+from forescale.jobs.plan_all import PlannedFleet, plan_all
+from forescale.settings import Settings
+from forescale.wiring.parts import ledger_of
+from planner.clock import TraceClock
+from planner.errors import PlanError
+from planner.fleet.grants import totals
+from planner.fleet.holding import Holding, moments_s
+from planner.fleet.terms import Quota
+from planner.ledger.entries import ForecastEntry
+
+pytestmark = [pytest.mark.mlflow, pytest.mark.slow]
+
+NOW = datetime(2026, 3, 2, 6, tzinfo=UTC)
+TOPOLOGY = """
+topology: NAME
+operators:
+  read: {service_s: 0.0001}
+  count: {service_s: 0.1}
+streams:
+  - {from: read, to: count}
+arrivals: {kind: events, path: events, columns: {time: at}, source: read, lateness_s: 0}
+planning: {downtime_s: 30, lead_s: 300, max_lag_s: 120, rescale_cost_instance_hours: 0.1, arrival_cv2: 1}
+cluster: {kind: simulator, truth: history, slots: 32, downtime_s: 30, parallelism: {read: 1, count: 3}}
+"""
+"""Each instance of count carries 10 tuples a second. 1 + 3 run."""
+RATES = {"clicks": 55.0, "mails": 25.0, "orders": 105.0}
+"""From the third hour on for two hours; 20 a second before and after."""
+
+
+def install(folder: Path, mlruns: Path) -> Settings:
+    settings = Settings(home=folder / "home", topologies=folder / "files", mlruns=mlruns, clock="trace")
+    settings.topologies.mkdir(parents=True)
+    TraceClock(settings.clock_file).start_at(NOW)
+    for name, rate in RATES.items():
+        (settings.topologies / f"{name}.yaml").write_text(TOPOLOGY.replace("NAME", name))
+        start = NOW - timedelta(days=1)
+        source = SourceArrivals(np.full(1440, 1200, dtype=np.int64), np.array([[0, 2**62]]))
+        write_history(
+            Arrivals(start, NOW, 60, Measures.OFFERED, {"read": source}), settings.history_dir, name, start, NOW
+        )
+        mean = np.repeat([20.0, rate, 20.0], 12)
+        forecast = Forecast(
+            issued_at=NOW,
+            topology=name,
+            source="read",
+            start=NOW,
+            step_s=600,
+            quantiles=(0.5, 0.9, 0.95, 0.99),
+            rate_per_s=np.repeat(mean[:, None], 4, axis=1),
+            peak_per_s={21600: np.full(4, mean.max())},
+            paths_per_s=np.repeat(mean[None], 4, axis=0),
+            forecaster={21600: "by hand"},
+            trained_from=start,
+            trained_to=NOW,
+            history_digest="",
+            seed=7,
+        )
+        write_forecast(forecast, settings.forecasts_dir / name)
+        entry = ForecastEntry(
+            name, name, "read", NOW, forecast.end, "run", "", str(settings.forecasts_dir / name), "", ""
+        )
+        ledger_of(settings).record_forecast(entry)
+    return settings
+
+
+def fleet_file(settings: Settings, text: str) -> Path:
+    path = settings.topologies.parent / "fleet.yaml"
+    path.write_text(text)
+    return path
+
+
+def most_held(settings: Settings, made: PlannedFleet) -> int:
+    holdings = [Holding(ledger_of(settings).schedule(each.schedule_id).schedule) for each in made.schedules]
+    everybody = Quota("", frozenset(each.name for each in holdings), 0)
+    return int(totals(holdings, [everybody], moments_s(holdings)).max())
+
+
+@pytest.fixture(scope="module")
+def mlruns(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """To make its tables takes longer than all the rest."""
+    return tmp_path_factory.mktemp("mlruns")
+
+
+@pytest.fixture(scope="module")
+def settings(tmp_path_factory: pytest.TempPathFactory, mlruns: Path) -> Settings:
+    return install(tmp_path_factory.mktemp("fleet"), mlruns)
+
+
+def test_over_processes__schedules_are_those_of_each_topology_alone(tmp_path: Path, mlruns: Path) -> None:
+    """And one that cannot be planned for is named, and does not stop the others."""
+    alone = install(tmp_path / "alone", mlruns)
+    one_by_one = [plan(alone, name) for name in RATES]
+    settings = install(tmp_path / "together", mlruns)
+    (settings.topologies / "lost.yaml").write_text(TOPOLOGY.replace("NAME", "lost"))
+    (settings.topologies / "broken.yaml").write_text("topology: [")
+    made = plan_all(settings, workers=2)
+    assert set(made.failures) == {"broken", "lost"}
+    assert "is not YAML" in made.failures["broken"]
+    assert "run `forescale forecast lost`" in made.failures["lost"]
+    for one, each in zip(one_by_one, made.schedules, strict=True):
+        assert (each.topology, each.why, each.cost_instance_hours) == (one.topology, one.why, one.cost_instance_hours)
+        assert [(s.deploy_at, s.plan) for s in each.steps] == [(s.deploy_at, s.plan) for s in one.steps]
+
+
+def test_under_a_quota__the_sum_is_within_it_and_whoever_lacks_some_is_told_who_has_them(settings: Settings) -> None:
+    """orders wishes for 1 + 11 to carry 105/s, clicks for 1 + 6 to carry 55/s, mails holds 1 + 3: 23 of 20. Without
+    more, both miss the same two hours, which clicks avoids with 3 instances and orders with 8. So orders gets what 7
+    and 4 leave of 20.
+    """
+    wished = plan_all(settings, workers=1)
+    assert most_held(settings, wished) > 20
+    quota = fleet_file(settings, "quota: {nodes: 5, instances_per_node: 4}\n")
+    made = plan_all(settings, quota, workers=1)
+    assert most_held(settings, made) <= 20
+    assert list(made.short) == ["orders"]
+    assert made.short["orders"].startswith(
+        "at most 9 instances of the quota are granted: 3 instances short from Mon 07:"
+    )
+    assert made.short["orders"].endswith("clicks has 7, mails 4")
+    schedule = ledger_of(settings).schedules("orders", limit=1)[0].schedule
+    assert made.short["orders"] in schedule.why
+    assert schedule.excuses[-1].remedy == "raise the quota from 20 to 23 instances"
+    again = plan_all(settings, quota, workers=1)
+    assert ([each.schedule_id for each in again.schedules], again.short) == (
+        [each.schedule_id for each in made.schedules],
+        made.short,
+    )
+
+
+def test_a_quota_below_what_runs__says_what_runs_and_records_nothing(settings: Settings) -> None:
+    before = len(ledger_of(settings).schedules("orders"))
+    with pytest.raises(PlanError) as error:
+        plan_all(settings, fleet_file(settings, "quota: {instances: 11}\n"), workers=1)
+    assert "the quota is 11 instances, and 12 run now (clicks 4, mails 4, orders 4); raise it to 12" in str(error.value)
+    assert len(ledger_of(settings).schedules("orders")) == before
+
+
+def test_the_command__answers_for_people_and_machines(
+    settings: Settings, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    values = {"HOME": settings.home, "TOPOLOGIES": settings.topologies, "MLRUNS": settings.mlruns, "CLOCK": "trace"}
+    for name, value in values.items():
+        monkeypatch.setenv(f"FORESCALE_{name}", str(value))
+    terms = "quota: {instances: 20}\nstagger: {large_instances: 4, apart_s: 300}\n"
+    given = ["plan", "--all", "--workers", "1", "--fleet", str(fleet_file(settings, terms))]
+    with pytest.raises(SystemExit) as ended:
+        main(given)
+    out = capsys.readouterr().out
+    assert ended.value.code == 0
+    assert "orders: at most 9 instances" in out
+    assert "approve each with: forescale deploy approve SCHEDULE" in out
+    (settings.topologies / "lost.yaml").write_text(TOPOLOGY.replace("NAME", "lost"))
+    with pytest.raises(SystemExit) as ended:
+        main([*given, "--json"])
+    told = json.loads(capsys.readouterr().out)
+    assert ended.value.code == 1
+    assert ([each["topology"] for each in told["schedules"]], list(told["failures"])) == (list(RATES), ["lost"])

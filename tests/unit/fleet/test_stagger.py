@@ -1,0 +1,84 @@
+"""Large rescales of different topologies are brought apart: earlier where they can be, said where not."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+from fleet_cases import MONDAY, at, fleet, wish
+
+from planner.fleet.holding import Holding
+from planner.fleet.stagger import Staggered, staggered, started
+from planner.fleet.terms import FleetTerms, Quota, Stagger
+
+APART = Stagger(large_instances=8, apart_s=300)
+
+
+def apart(wishes: list[Holding], quotas: tuple[Quota, ...] = (), dwell_s: float = 0.0) -> Staggered:
+    return staggered(wishes, FleetTerms(quotas, APART), {each.name: dwell_s for each in wishes})
+
+
+def asked(staggering: Staggered) -> list[list[float]]:
+    """Seconds after Monday's midnight, by topology."""
+    return [[(s.deploy_at - MONDAY).total_seconds() for s in each.schedule.steps] for each in staggering.holdings]
+
+
+def test_the_smaller_of_two_at_the_same_time__comes_earlier_and_pays_for_it() -> None:
+    """16 and 8 more at 09:00: the 8 are asked for 300 s before, and cost 8 x 300 s more."""
+    made = apart([wish("orders", 4, {9: 20}), wish("clicks", 4, {9: 12})])
+    assert asked(made) == [[32400], [32100]]
+    assert made.moved == ("clicks starts 8 instances at Mon 09:00:00, 0 s from 16 of orders: asked for 300 s earlier",)
+    schedule = made.holdings[1].schedule
+    assert schedule.cost_instance_hours == 100 + 8 * 300 / 3600
+    (step,) = schedule.steps
+    assert step.cost_instance_hours == 12 + 12 * 300 / 3600
+    assert step.in_place_at == at(9) + timedelta(seconds=330 - 300)
+    assert step.why.endswith("asked for 300 s earlier than needed, apart from orders")
+
+
+def test_three_at_once__stand_in_a_row() -> None:
+    made = apart([wish(name, 4, {9: 20}) for name in ("a", "b", "c")])
+    assert asked(made) == [[32400], [32100], [31800]]
+
+
+def test_small_ones_and_those_of_one_topology__are_left_alone() -> None:
+    """7 more; and 8, then 8 more a minute later of the same topology."""
+    wishes = [wish("orders", 4, {9: 12, 9 + 1 / 60: 20}), wish("clicks", 4, {9: 11})]
+    made = apart(wishes)
+    assert (made.holdings, made.moved, made.stuck) == (tuple(wishes), (), {})
+
+
+def test_a_rescale_that_cannot_come_before_now__is_said() -> None:
+    made = apart([wish("orders", 4, {0.05: 20}), wish("clicks", 4, {0.05: 12})])
+    assert made.moved == ()
+    assert made.stuck == {
+        "clicks": (
+            "clicks starts 8 instances at Mon 00:03:00, 0 s from 16 of orders: it cannot be asked for earlier than now",
+        )
+    }
+
+
+def test_a_rescale__waits_for_the_one_before_it_to_dwell() -> None:
+    """In place 330 s after 08:50, that is at 08:55:30; 600 s later it is past 08:55."""
+    wishes = [wish("orders", 4, {9: 20}), wish("clicks", 2, {8 + 50 / 60: 4, 9: 12})]
+    assert "has not dwelt by then" in apart(wishes, dwell_s=600).stuck["clicks"][0]
+    late = [wish("orders", 4, {9: 20}), wish("clicks", 2, {8.5: 4, 9: 12})]
+    made = apart(late, dwell_s=600)
+    assert asked(made)[1] == [8.5 * 3600, 32100]
+    # What it replaces runs 300 s shorter.
+    assert made.holdings[1].schedule.steps[0].cost_instance_hours == 4 - 4 * 300 / 3600
+
+
+def test_a_rescale_that_would_pass_a_quota_earlier__stays() -> None:
+    """mails gives 8 back at 09:00 alone: 20 + 12 + 4 of 36 from then on, 4 + 12 + 24 before."""
+    wishes = [wish("orders", 4, {9: 20}), wish("clicks", 4, {9: 12}), wish("mails", 24, {9: 4})]
+    made = apart(wishes, fleet(36, wishes))
+    assert made.stuck["clicks"][0].endswith("earlier it would pass the quota of 36 instances")
+
+
+def test_what_is_fixed__is_not_moved() -> None:
+    wishes = [wish("orders", 4, {9: 20}), replace(wish("clicks", 4, {9: 12}), fixed=True)]
+    assert apart(wishes).holdings == tuple(wishes)
+
+
+def test_started__counts_what_is_more_of_each_operator() -> None:
+    (step,) = wish("orders", 4, {9: 2}).schedule.steps
+    assert started(step) == 0

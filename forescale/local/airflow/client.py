@@ -134,14 +134,14 @@ class AirflowClient:
         path = f"dags/{dag_id}/dagRuns/{run_id}/hitlDetails"
         return list(self.request("GET", path, response_received=False)["hitl_details"])
 
-    def answer(self, review: Mapping[str, Any], choice: str, why: str = "") -> None:
-        """Answer an open review as this user."""
+    def answer(self, review: Mapping[str, Any], choice: str, why: str = "", **typed: str) -> None:
+        """Answer an open review as this user; typed: other fields of its form."""
         task = review["task_instance"]
         path = (
             f"dags/{task['dag_id']}/dagRuns/{task['dag_run_id']}/taskInstances/{task['task_id']}"
             f"/{task['map_index']}/hitlDetails"
         )
-        self.request("PATCH", path, {"chosen_options": [choice], "params_input": {"why": why}})
+        self.request("PATCH", path, {"chosen_options": [choice], "params_input": {"why": why, **typed}})
 
 
 def _reason(answer: httpx.Response) -> str:

@@ -15,7 +15,7 @@ from forescale.local.airflow.environment import passwords
 from forescale.local.demo.airflow_run import decide_and_deploy
 from forescale.local.errors import AirflowError
 from forescale.orchestration.deploy_runs import run_id_of
-from forescale.orchestration.review_operator import APPROVE, VETO
+from forescale.orchestration.review_operator import APPROVE, EDIT, VETO
 from forescale.wiring.parts import cluster_of, ledger_of, topology_config
 
 pytestmark = [pytest.mark.airflow, pytest.mark.slow]
@@ -88,9 +88,9 @@ def review_of(client, run_id):
     return until(lambda: client.open_reviews("plan", run_id))[0]
 
 
-def decide(client, run_id, by, choice, why=""):
+def decide(client, run_id, by, choice, why="", **typed):
     """Answer a review, and again where the answer was lost to that race."""
-    by.answer(review_of(client, run_id), choice, why)
+    by.answer(review_of(client, run_id), choice, why, **typed)
     answered = time.monotonic()
 
     def taken():
@@ -98,7 +98,7 @@ def decide(client, run_id, by, choice, why=""):
         if states(client, "plan", run_id)["each.review"] != "awaiting_input":
             return True
         if time.monotonic() > answered + 10 and (asked := client.open_reviews("plan", run_id)):
-            by.answer(asked[0], choice, why)
+            by.answer(asked[0], choice, why, **typed)
             answered = time.monotonic()
         return False
 
@@ -232,11 +232,21 @@ def test_decision__goes_from_events_to_a_reviewed_and_deployed_plan(running, cli
     assert {(step.state, step.reason) for step in steps} == {("vetoed", "sale is off")}
     assert not {run_id_of(step.id) for step in steps} & {run["dag_run_id"] for run in client.runs("deploy")}
 
-    # Another plan runs meanwhile, so the same forecasts give a schedule of their own; this one is approved.
+    # Another plan runs meanwhile, so the same forecasts give a schedule of their own; its first step is edited.
     other = 7 if cluster.state().plan.parallelism["work"] != 7 else 8
     client.wait_for_success("deploy", client.trigger("deploy", {"topology": NAME, "parallelism": {"work": other}}), 60)
-    approved = client.trigger("plan", {"topology": NAME})
-    decide(client, approved, client, APPROVE)
+    asked = client.trigger("plan", {"topology": NAME})
+    review_of(client, asked)
+    planned = [step.plan.parallelism["work"] for step in ledger.steps(schedule_id=ledger.schedules(NAME)[0].id)]
+    wanted = next(count for count in range(2, 9) if count not in (other, *planned))
+    decide(client, asked, client, EDIT, "a fair", step="1", plan=f"work={wanted}", at="")
+
+    # The edited schedule is asked for with what the edit does, and approved.
+    made = ledger.schedules(NAME, limit=1)[0]
+    again = review_of(client, f"edited-{made.id}")
+    assert f"work {wanted}" in again["body"]
+    assert "instance-hours instead of" in again["body"]
+    decide(client, f"edited-{made.id}", client, APPROVE)
     steps = sorted(ledger.steps(schedule_id=ledger.schedules(NAME, limit=1)[0].id), key=lambda step: step.deploy_at)
     assert steps
     for step in steps:

@@ -11,6 +11,7 @@ from forescale.jobs.calibrate import PlanningProfiles, planning_profiles
 from forescale.jobs.joint_forecasts import joint_forecasts
 from forescale.jobs.learned_rescale import learned_planning
 from forescale.jobs.measured_arrivals import MeasuredArrivals, measured_arrivals
+from forescale.jobs.rungs import Basis
 from forescale.jobs.violation_budget import paced_budget
 from forescale.settings import Settings
 from forescale.wiring.backlogs import recorded_backlogs
@@ -18,8 +19,8 @@ from forescale.wiring.parts import change_terms_of, clock_of, planned_limits_of,
 from modeling.inputs.physical_plan import PhysicalPlan
 from planner.clusters.cluster import Cluster, ClusterState, Status
 from planner.errors import ClusterError, PlanError
+from planner.fallback import CALIBRATION
 from planner.horizon.horizon_plan import Announced, Change, HorizonPlan, HorizonPlanner, Present
-from planner.ledger.entries import ForecastEntry
 from planner.ledger.ledger import Ledger
 from planner.ledger.step_state import StepState
 from planner.scaling_schedule import ScalingSchedule
@@ -44,11 +45,10 @@ def running_start(state: ClusterState) -> Start:
     return Start(state.plan, state.running_since)
 
 
-def derivation(config: TopologyConfig, entries: Mapping[str, ForecastEntry], start: Start) -> dict[str, str]:
+def derivation(config: TopologyConfig, basis: Basis, start: Start) -> dict[str, str]:
     """What a schedule follows from: made of the same again, it is the same one."""
     return {
-        "forecasts": " ".join(entry.id for entry in entries.values()),
-        "history": " ".join(entry.history_digest[:12] for entry in entries.values()),
+        **basis.derived_from(),
         "shadow plan" if config.planning.shadow else "running plan": start.plan.plan_id,
         "topology file": hashlib.sha256(config.model_dump_json().encode()).hexdigest()[:12],
     }
@@ -154,7 +154,7 @@ class HorizonPlans:
 
 def _notes(calibration: PlanningProfiles, arrivals: MeasuredArrivals) -> dict[str, str]:
     told = {
-        "calibration": calibration.note,
+        CALIBRATION: calibration.note,
         "calibration version": calibration.model_version,
         "arrivals": "; ".join(arrivals.notes),
     }

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from forecasting.errors import HistoryError, TrackingError
 from forecasting.forecast import Forecast
-from forecasting.forecast_file import read_forecast
 from forescale.codec import Moment
 from forescale.files.file_error import FileError
 from forescale.files.topology import TopologyConfig
@@ -16,6 +15,7 @@ from forescale.jobs.approvals import asks, settle
 from forescale.jobs.horizon_plans import HorizonPlans, Start, derivation, running_start
 from forescale.jobs.observe import record_observation
 from forescale.jobs.report import write_schedule_report
+from forescale.jobs.rungs import planning_basis
 from forescale.jobs.shadow import accrue
 from forescale.jobs.violation_budget import BudgetUse, budget_use
 from forescale.report.decision.verdict import schedule_summary
@@ -27,10 +27,11 @@ from forescale.wiring.parts import (
     topology_config,
     tracker_of,
 )
-from planner.errors import PlanError
+from planner.fallback import Footing, Rung, held_schedule
 from planner.ledger.entries import ForecastEntry, ScheduleEntry
 from planner.ledger.ledger import Ledger
 from planner.ledger.step_state import StepState
+from planner.scaling_schedule import ScalingSchedule
 
 logger = logging.getLogger(__name__)
 
@@ -50,7 +51,8 @@ class PlannedStep:
 class PlannedSchedule:
     """What was decided; no steps where the plan that runs is held. peaks_per_s: of the forecasts, by source, horizon
     and quantile. budget: of violations. report: its page; summary: for whoever reviews it. shadow: nothing of it is
-    deployed. asks: somebody has to approve something of it.
+    deployed. asks: somebody has to approve something of it. rung: what it was planned by; cause: why by no better one,
+    and what else was wrong.
     """
 
     topology: str
@@ -64,34 +66,42 @@ class PlannedSchedule:
     summary: str
     shadow: bool = False
     asks: bool = True
+    rung: Rung = Rung.FORECAST
+    cause: str = ""
 
 
 def plan(settings: Settings, topology: str) -> PlannedSchedule:
     """Make the schedule for the newest forecasts and the plan that runs now; once for the same two. In shadow mode, for
     the plan that would run, had the schedules so far been deployed.
 
-    Raises PlanError without forecasts, ClusterError where the cluster does not tell what runs.
+    Without usable forecasts it is made by what is left, and says so (`rungs`). Raises ClusterError where the cluster
+    does not tell what runs.
     """
     config = topology_config(topology, settings)
     clock, ledger, shadow = clock_of(settings), ledger_of(settings), config.planning.shadow
     now = clock.now()
     ledger.expire_steps(now, by="plan", topology=config.topology)
-    entries = newest_forecasts(config, ledger)
-    forecasts = {source: read_forecast(Path(entry.folder)) for source, entry in entries.items()}
+    basis = planning_basis(settings, config, ledger, now)
+    forecasts, entries = basis.forecasts, basis.entries
     cluster = cluster_of(config, settings, clock)
     state = cluster.state()
     if shadow:
         record_observation(config, ledger, cluster)
     start = _shadow_start(config, ledger, now) or running_start(state)
-    derived_from = derivation(config, entries, start)
-    earlier = _made_before(config.topology, derived_from, ledger)
+    derived_from = derivation(config, basis, start)
+    plans = basis.footing.rung.plans
+    earlier = _made_before(config.topology, derived_from, ledger, now)
     if earlier is None:
-        horizon = HorizonPlans(settings, config, ledger, cluster, forecasts, start, now)
-        made = horizon.schedule(horizon.planned())
-        schedule = replace(made, derived_from={**derived_from, **made.derived_from})
+        if plans:
+            horizon = HorizonPlans(settings, config, ledger, cluster, forecasts, start, now)
+            made = horizon.schedule(horizon.planned())
+        else:
+            made = held_schedule(config.topology, now, start.plan, basis.footing, config.planning.quantile)
+        schedule = replace(made, derived_from={**derived_from, **made.derived_from, **basis.footing.derived_from()})
         ids = [entry.id for entry in entries.values()]
-        earlier = ledger.schedule(ledger.record_schedule(schedule, forecasts=ids, shadow=shadow))
-    settle(config, ledger, earlier, now)
+        earlier = ledger.schedule(ledger.record_schedule(schedule, forecasts=ids, shadow=shadow, decides=plans))
+    if plans:
+        settle(config, ledger, earlier, now)
     if shadow:
         _accrue(settings, config, ledger)
     report = write_schedule_report(config, settings, ledger, earlier, forecasts)
@@ -120,28 +130,14 @@ def _accrue(settings: Settings, config: TopologyConfig, ledger: Ledger) -> None:
         logger.warning("days of the shadow of %s are not accrued: %s", config.topology, error)
 
 
-def newest_forecasts(config: TopologyConfig, ledger: Ledger) -> dict[str, ForecastEntry]:
-    """The newest forecast of each source. Raises PlanError where a source has none."""
-    newest: dict[str, ForecastEntry] = {}
-    sources = config.as_topology().sources
-    # A source that failed lately has its newest forecast further back.
-    for entry in ledger.forecasts(config.topology, limit=100 * len(sources)):
-        newest.setdefault(entry.source, entry)
-    for source in sources:
-        if source not in newest:
-            raise PlanError(
-                f"topology {config.topology!r} has no forecast of source {source!r}; run `forescale forecast "
-                f"{config.topology}` and hold the plan until then"
-            )
-    return {source: newest[source] for source in sources}
-
-
-def _made_before(topology: str, derived_from: Mapping[str, str], ledger: Ledger) -> ScheduleEntry | None:
+def _made_before(topology: str, derived_from: Mapping[str, str], ledger: Ledger, now: datetime) -> ScheduleEntry | None:
     """The schedule that was made of the same forecasts for the same running plan: a task that runs again makes no
-    other.
+    other, until it is over.
     """
     for entry in ledger.schedules(topology, limit=1):
-        if {name: entry.schedule.derived_from.get(name) for name in derived_from} == dict(derived_from):
+        if now < entry.schedule.end and {name: entry.schedule.derived_from.get(name) for name in derived_from} == dict(
+            derived_from
+        ):
             return entry
     return None
 
@@ -169,6 +165,7 @@ def _track(
 
 def _planned(made: ScheduleEntry, ledger: Ledger, forecasts: Mapping[str, Forecast], report: Path) -> PlannedSchedule:
     schedule, steps = made.schedule, ledger.steps(schedule_id=made.id)
+    footing = Footing.of(schedule.derived_from)
     return PlannedSchedule(
         topology=schedule.topology,
         schedule_id=made.id,
@@ -187,7 +184,14 @@ def _planned(made: ScheduleEntry, ledger: Ledger, forecasts: Mapping[str, Foreca
         },
         budget=budget_use(ledger, made),
         report=report,
-        summary=schedule_summary(schedule.why, steps),
+        summary=schedule_summary(_why(schedule, footing), steps),
         shadow=made.shadow,
         asks=asks(ledger, made),
+        rung=footing.rung,
+        cause=footing.cause,
     )
+
+
+def _why(schedule: ScalingSchedule, footing: Footing) -> str:
+    """With the rung, for whoever reviews it; a plan that is held tells its cause already."""
+    return f"{schedule.why} ({footing.told})" if footing.rung is Rung.PROFILE else schedule.why

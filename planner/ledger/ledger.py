@@ -126,9 +126,9 @@ class Ledger:
         """Keep a schedule with its steps, proposed, and call off the proposed steps of the topology's earlier ones.
 
         forecasts: ids of recorded forecasts that it rests on. shadow: its steps can never be deployed, and whatever
-        waits of earlier schedules is called off. decides: False where there was nothing to decide by: steps that a shadow
-        follows stand then, as approved ones always do. The id that comes back is the same for the same decision, whenever it
-        was made; recording it again changes nothing.
+        waits of earlier schedules is called off. decides: False where there was nothing to decide by: steps that a
+        shadow follows stand then, as approved ones always do. The id that comes back is the same for the same decision,
+        whenever it was made; recording it again changes nothing.
         """
         schedule_id = schedule_digest(schedule, shadow=shadow)
         with self._database.session() as session:

@@ -56,6 +56,8 @@ def plan(
 
 def show_schedule(made: "PlannedSchedule") -> None:
     plain(f"schedule {made.schedule_id}: {made.why} ({made.cost_instance_hours:.0f} instance-hours)")
+    if made.cause and made.rung.plans:
+        plain(f"planned by: {made.rung.words}: {made.cause}")
     if made.steps:
         rows = [(f"{step.deploy_at:%Y-%m-%d %H:%M}", step.plan, step.state, step.step_id) for step in made.steps]
         console.print(table("", ["deploy at (UTC)", "plan", "state", "step"], rows))

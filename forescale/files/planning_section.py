@@ -23,13 +23,14 @@ class Planning(BaseModel):
     max_catch_up_s: for how long a deployment watches what waits drain. rescale_cost_instance_hours: what one rescale is
     worth avoiding. arrival_cv2: of the gaps between arrivals, in place
     of what the history tells of them. deploy_timeout_s: a plan that does not run by then is undone; hold_s: how long it
-    must hold. mode: shadow plans and reports, and deploys nothing, nor does the guard. auto_approve: what
-    is small enough that nobody is asked; None asks for everything.
+    must hold. stale_s: an older forecast is not planned by. mode: shadow plans and reports, and deploys nothing, nor
+    does the guard. auto_approve: what is small enough that nobody is asked; None asks for everything.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     mode: Literal["act", "shadow"] = "act"
+    stale_s: Positive = 3 * 3600
     allow: Annotated[float, Field(ge=0, le=1)] | None = None
     price_per_violation_minute: Positive | None = None
     quantile: float = 0.95

@@ -95,8 +95,8 @@ def track(settings: Settings, calibration: CalibratedTopology) -> str:
 
 @dataclass(frozen=True)
 class PlanningProfiles:
-    """What is planned with, by operator. note: where it is not freshly measured, why; and what has drifted.
-    model_version: of MLflow, as `name/number`; empty where nothing was measured, or it is not to be had.
+    """What is planned with, by operator. note: where it is not freshly measured, why; what has drifted; that MLflow
+    lacks it. model_version: of MLflow, as `name/number`; empty where nothing was measured, or it is not to be had.
     """
 
     profiles: dict[str, OperatorProfile]
@@ -117,21 +117,17 @@ def planning_profiles(settings: Settings, config: TopologyConfig, cluster: Clust
         return PlanningProfiles(base, f"not measured now: {error}")
     made = calibrated(config.as_topology(), samples, base)
     changed = drifts(base, made.profiles)
-    version = ""
+    note, version = _note(made.profiles, changed), ""
     if any(operator.used for operator in made.operators.values()):
         path = profile_path(config, settings)
         write_profile_file(path, config.topology, made.profiles, now.isoformat())
-        version = _tracked(settings, CalibratedTopology(config, path, made, tuple(changed), now, config.cluster.kind))
-    return PlanningProfiles(made.profiles, _note(made.profiles, changed), version)
-
-
-def _tracked(settings: Settings, calibration: CalibratedTopology) -> str:
-    """Planning goes on while the tracking server is away."""
-    try:
-        return track(settings, calibration)
-    except TrackingError as error:
-        logger.warning("the calibration of %s is not in MLflow: %s", calibration.config.topology, error)
-        return ""
+        calibration = CalibratedTopology(config, path, made, tuple(changed), now, config.cluster.kind)
+        try:
+            version = track(settings, calibration)
+        except TrackingError as error:  # planning goes on while the tracking server is away
+            logger.warning("the calibration of %s is not in MLflow: %s", config.topology, error)
+            note = "; ".join(filter(None, (note, f"not in MLflow: {error}")))
+    return PlanningProfiles(made.profiles, note, version)
 
 
 def _note(profiles: dict[str, OperatorProfile], changed: Sequence[Drift]) -> str:

@@ -5,20 +5,21 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from forecasting.forecast_file import read_forecast
+from forecasting.forecast import Forecast
 from forescale.codec import Moment
 from forescale.files.topology import TopologyConfig
 from forescale.jobs.approvals import SAME_WITHIN
 from forescale.jobs.joint_forecasts import joint_forecasts
 from forescale.jobs.planning_case import Start, derivation, planning_case, running_start
 from forescale.jobs.report import write_schedule_report
+from forescale.jobs.rungs import recorded_basis
 from forescale.settings import Settings
 from forescale.wiring.parts import clock_of, cluster_of, ledger_of, topology_config
 from planner.deployment import refuse_shadow
 from planner.edited_steps import StepEdit, edited_steps
 from planner.errors import PlanError
 from planner.horizon.horizon_plan import Change, HorizonPlan
-from planner.ledger.entries import ForecastEntry, StepEntry
+from planner.ledger.entries import StepEntry
 from planner.ledger.ledger import Ledger
 from planner.ledger.step_state import WAITING, StepState
 from planner.scaling_schedule import ScalingSchedule
@@ -86,8 +87,8 @@ def edit(
     start = running_start(cluster.state())
     steps = ledger.steps(schedule_id=made.id, states=WAITING)
     _check_chain(steps, start)
-    entries = _entries(config, ledger.forecasts_of(made.id))
-    forecasts = {source: read_forecast(Path(entry.folder)) for source, entry in entries.items()}
+    basis = recorded_basis(settings, ledger, made)
+    forecasts = _forecasts(config, basis.forecasts)
     case = planning_case(settings, config, ledger, cluster, forecasts, start, now)
     number = [each.id for each in steps].index(step_id)
     unchanged = [Change(each.plan, max(each.deploy_at, now).timestamp()) for each in steps]
@@ -103,9 +104,14 @@ def edit(
         schedule,
         # A moment later than the newest, which it takes the place of even where the clock stands still.
         made_at=max(schedule.made_at, newest.schedule.made_at + timedelta(microseconds=1)),
-        derived_from={**derivation(config, entries, start), **schedule.derived_from, **_given(of)},
+        derived_from={
+            **derivation(config, basis, start),
+            **schedule.derived_from,
+            **basis.footing.derived_from(),
+            **_given(of),
+        },
     )
-    schedule_id = ledger.record_schedule(schedule, forecasts=[entry.id for entry in entries.values()], by=by)
+    schedule_id = ledger.record_schedule(schedule, forecasts=[entry.id for entry in basis.entries.values()], by=by)
     ledger.approvals.inherit(schedule_id, within=SAME_WITHIN, at=now)
     own = ledger.steps(schedule_id=schedule_id)
     if approve:
@@ -167,9 +173,8 @@ def _check_chain(steps: Sequence[StepEntry], start: Start) -> None:
         runs = step.plan
 
 
-def _entries(config: TopologyConfig, entries: Sequence[ForecastEntry]) -> dict[str, ForecastEntry]:
-    """In the order in which a schedule is derived from them."""
-    of = {entry.source: entry for entry in entries}
+def _forecasts(config: TopologyConfig, of: Mapping[str, Forecast]) -> dict[str, Forecast]:
+    """In the order of the topology's sources."""
     if lacking := [source for source in config.as_topology().sources if source not in of]:
         raise PlanError(f"the schedule rests on no forecast of source {lacking[0]!r}; plan again, and edit that one")
     return {source: of[source] for source in config.as_topology().sources}

@@ -12,7 +12,7 @@ from forecasting.forecast_file import read_forecast
 from forescale.files.topology import TopologyConfig
 from forescale.jobs.joint_forecasts import joint_forecasts
 from forescale.jobs.measured_arrivals import measured_arrivals
-from forescale.jobs.plan import newest_forecasts
+from forescale.jobs.newest_forecasts import newest_forecasts
 from forescale.settings import Settings
 from forescale.wiring.parts import ledger_of
 from modeling.arrays import Floats

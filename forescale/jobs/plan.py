@@ -17,6 +17,7 @@ from forescale.jobs.joint_forecasts import joint_forecasts
 from forescale.jobs.observe import record_observation
 from forescale.jobs.planning_case import PlanningCase, Start, derivation, planning_case, running_start
 from forescale.jobs.report import write_schedule_report
+from forescale.jobs.rungs import planning_basis
 from forescale.jobs.shadow import accrue
 from forescale.jobs.violation_budget import BudgetUse, budget_use
 from forescale.report.decision.verdict import schedule_summary
@@ -30,6 +31,7 @@ from forescale.wiring.parts import (
 )
 from modeling.inputs.physical_plan import PhysicalPlan
 from planner.errors import PlanError
+from planner.fallback import Footing, Rung, held_schedule
 from planner.ledger.entries import ForecastEntry, ScheduleEntry
 from planner.ledger.ledger import Ledger
 from planner.ledger.step_state import StepState
@@ -53,7 +55,8 @@ class PlannedStep:
 class PlannedSchedule:
     """What was decided; no steps where the plan that runs is held. peaks_per_s: of the forecasts, by source, horizon
     and quantile. budget: of violations. report: its page; summary: for whoever reviews it. shadow: nothing of it is
-    deployed. asks: somebody has to approve something of it.
+    deployed. asks: somebody has to approve something of it. rung: what it was planned by; cause: why by no better one,
+    and what else was wrong.
     """
 
     topology: str
@@ -67,39 +70,56 @@ class PlannedSchedule:
     summary: str
     shadow: bool = False
     asks: bool = True
+    rung: Rung = Rung.FORECAST
+    cause: str = ""
 
 
 @dataclass(frozen=True)
 class PlanRequest:
-    """What one schedule is to be made of. entries: the newest forecast of each source. running: what really runs, also
-    in shadow mode. derived_from: what makes it another decision.
+    """What one schedule is to be made of. footing: the rung, and why it is no better. folders: of the forecast of each
+    source, none where there is nothing to plan by; entries: of those that the ledger has. running: what really runs,
+    also in shadow mode. derived_from: what makes it another decision.
     """
 
     config: TopologyConfig
     now: datetime
+    footing: Footing
+    folders: Mapping[str, Path]
     entries: Mapping[str, ForecastEntry]
     start: Start
     running: PhysicalPlan
     derived_from: Mapping[str, str]
 
     def forecasts(self) -> dict[str, Forecast]:
-        return {source: read_forecast(Path(entry.folder)) for source, entry in self.entries.items()}
+        return {source: read_forecast(folder) for source, folder in self.folders.items()}
 
 
 def plan(settings: Settings, topology: str) -> PlannedSchedule:
     """Make the schedule for the newest forecasts and the plan that runs now; once for the same two. In shadow mode, for
     the plan that would run, had the schedules so far been deployed.
 
-    Raises PlanError without forecasts, ClusterError where the cluster does not tell what runs.
+    Without usable forecasts it is made by what is left, and says so (`rungs`). Raises ClusterError where the cluster
+    does not tell what runs.
     """
     ledger = ledger_of(settings)
     request = plan_request(settings, topology_config(topology, settings), ledger)
     forecasts = request.forecasts()
     made = made_before(request, ledger)
     if made is None:
-        case = request_case(settings, request, ledger, forecasts)
-        made = kept(request, request_schedule(settings, request, case, forecasts), ledger)
+        made = kept(request, _made(settings, request, ledger, forecasts), ledger)
     return published(settings, request, made, ledger, forecasts)
+
+
+def _made(
+    settings: Settings, request: PlanRequest, ledger: Ledger, forecasts: Mapping[str, Forecast]
+) -> ScalingSchedule:
+    """One that holds the running plan where there is nothing to plan by."""
+    if request.footing.rung.plans:
+        case = request_case(settings, request, ledger, forecasts)
+        return request_schedule(settings, request, case, forecasts)
+    quantile = request.config.planning.quantile
+    held = held_schedule(request.config.topology, request.now, request.start.plan, request.footing, quantile)
+    return replace(held, derived_from={**request.derived_from, **held.derived_from, **request.footing.derived_from()})
 
 
 def plan_request(settings: Settings, config: TopologyConfig, ledger: Ledger) -> PlanRequest:
@@ -107,20 +127,33 @@ def plan_request(settings: Settings, config: TopologyConfig, ledger: Ledger) -> 
     clock, shadow = clock_of(settings), config.planning.shadow
     now = clock.now()
     ledger.expire_steps(now, by="plan", topology=config.topology)
-    entries = newest_forecasts(config, ledger)
+    basis = planning_basis(settings, config, ledger, now)
     cluster = cluster_of(config, settings, clock)
     state = cluster.state()
     if shadow:
         record_observation(config, ledger, cluster)
     start = _shadow_start(config, ledger, now) or running_start(state)
-    derived_from = derivation(config, entries, start)
-    return PlanRequest(config, now, entries, start, state.plan, derived_from)
+    folders = {source: Path(entry.folder) for source, entry in basis.entries.items()} | dict(basis.profiles)
+    return PlanRequest(
+        config,
+        now,
+        basis.footing,
+        {source: folders[source] for source in basis.forecasts},
+        basis.entries,
+        start,
+        state.plan,
+        derivation(config, basis, start),
+    )
 
 
 def request_case(
     settings: Settings, request: PlanRequest, ledger: Ledger, forecasts: Mapping[str, Forecast]
 ) -> PlanningCase:
-    """As calibrated on the cluster now, and with what past deployments teach."""
+    """As calibrated on the cluster now, and with what past deployments teach. Raises PlanError without anything to plan
+    by.
+    """
+    if not request.footing.rung.plans:
+        raise PlanError(f"topology {request.config.topology!r}: {request.footing.told}; plan it alone to record that")
     cluster = cluster_of(request.config, settings, clock_of(settings))
     return planning_case(settings, request.config, ledger, cluster, forecasts, request.start, request.now)
 
@@ -136,13 +169,16 @@ def request_schedule(
     joined = joint_forecasts(settings, request.config, forecasts)
     made = case.schedule(case.planned(joined.forecasts, at_most))
     notes = {"sources": joined.note} if joined.note else {}
-    return replace(made, derived_from={**request.derived_from, **made.derived_from, **notes})
+    of = {**request.derived_from, **made.derived_from, **request.footing.derived_from(), **notes}
+    return replace(made, derived_from=of)
 
 
 def kept(request: PlanRequest, schedule: ScalingSchedule, ledger: Ledger) -> ScheduleEntry:
     """As the ledger has it from now on."""
     ids, shadow = [entry.id for entry in request.entries.values()], request.config.planning.shadow
-    return ledger.schedule(ledger.record_schedule(schedule, forecasts=ids, shadow=shadow))
+    return ledger.schedule(
+        ledger.record_schedule(schedule, forecasts=ids, shadow=shadow, decides=request.footing.rung.plans)
+    )
 
 
 def published(
@@ -154,7 +190,8 @@ def published(
 ) -> PlannedSchedule:
     """With what needs no review approved, and its report written and tracked; in shadow mode with the days accrued."""
     config = request.config
-    settle(config, ledger, made, request.now)
+    if request.footing.rung.plans:
+        settle(config, ledger, made, request.now)
     if config.planning.shadow:
         _accrue(settings, config, ledger)
     report = write_schedule_report(config, settings, ledger, made, forecasts)
@@ -183,28 +220,13 @@ def _accrue(settings: Settings, config: TopologyConfig, ledger: Ledger) -> None:
         logger.warning("days of the shadow of %s are not accrued: %s", config.topology, error)
 
 
-def newest_forecasts(config: TopologyConfig, ledger: Ledger) -> dict[str, ForecastEntry]:
-    """The newest forecast of each source. Raises PlanError where a source has none."""
-    newest: dict[str, ForecastEntry] = {}
-    sources = config.as_topology().sources
-    # A source that failed lately has its newest forecast further back.
-    for entry in ledger.forecasts(config.topology, limit=100 * len(sources)):
-        newest.setdefault(entry.source, entry)
-    for source in sources:
-        if source not in newest:
-            raise PlanError(
-                f"topology {config.topology!r} has no forecast of source {source!r}; run `forescale forecast "
-                f"{config.topology}` and hold the plan until then"
-            )
-    return {source: newest[source] for source in sources}
-
-
 def made_before(request: PlanRequest, ledger: Ledger) -> ScheduleEntry | None:
     """The schedule that was made of the same forecasts for the same running plan: a task that runs again makes no
-    other.
+    other, until it is over.
     """
     for entry in ledger.schedules(request.config.topology, limit=1):
-        if {name: entry.schedule.derived_from.get(name) for name in request.derived_from} == dict(request.derived_from):
+        made, wanted = entry.schedule, request.derived_from
+        if request.now < made.end and {name: made.derived_from.get(name) for name in wanted} == dict(wanted):
             return entry
     return None
 
@@ -232,6 +254,7 @@ def _track(
 
 def _planned(made: ScheduleEntry, ledger: Ledger, forecasts: Mapping[str, Forecast], report: Path) -> PlannedSchedule:
     schedule, steps = made.schedule, ledger.steps(schedule_id=made.id)
+    footing = Footing.of(schedule.derived_from)
     return PlannedSchedule(
         topology=schedule.topology,
         schedule_id=made.id,
@@ -250,7 +273,14 @@ def _planned(made: ScheduleEntry, ledger: Ledger, forecasts: Mapping[str, Foreca
         },
         budget=budget_use(ledger, made),
         report=report,
-        summary=schedule_summary(schedule.why, steps),
+        summary=schedule_summary(_why(schedule, footing), steps),
         shadow=made.shadow,
         asks=asks(ledger, made),
+        rung=footing.rung,
+        cause=footing.cause,
     )
+
+
+def _why(schedule: ScalingSchedule, footing: Footing) -> str:
+    """With the rung, for whoever reviews it; a plan that is held tells its cause already."""
+    return f"{schedule.why} ({footing.told})" if footing.rung is Rung.PROFILE else schedule.why

@@ -10,6 +10,7 @@ from forescale.files.topology import TopologyConfig
 from forescale.jobs.calibrate import PlanningProfiles, planning_profiles
 from forescale.jobs.learned_rescale import learned_planning
 from forescale.jobs.measured_arrivals import MeasuredArrivals, measured_arrivals
+from forescale.jobs.rungs import Basis
 from forescale.jobs.violation_budget import paced_budget
 from forescale.settings import Settings
 from forescale.wiring.backlogs import recorded_backlogs
@@ -20,10 +21,10 @@ from modeling.inputs.topology import Topology
 from modeling.queueing.bursts import Arrivals
 from planner.clusters.cluster import Cluster, ClusterState, Status
 from planner.errors import ClusterError, PlanError
+from planner.fallback import CALIBRATION
 from planner.horizon.budget import Budget
 from planner.horizon.horizon_plan import Announced, Change, HorizonPlan, HorizonPlanner, Present, Rules
 from planner.horizon.prices import ChangeTerms
-from planner.ledger.entries import ForecastEntry
 from planner.ledger.ledger import Ledger
 from planner.ledger.step_state import StepState
 from planner.limits import Limits
@@ -178,11 +179,10 @@ def running_start(state: ClusterState) -> Start:
     return Start(state.plan, state.running_since)
 
 
-def derivation(config: TopologyConfig, entries: Mapping[str, ForecastEntry], start: Start) -> dict[str, str]:
+def derivation(config: TopologyConfig, basis: Basis, start: Start) -> dict[str, str]:
     """What a schedule follows from: made of the same again, it is the same one."""
     return {
-        "forecasts": " ".join(entry.id for entry in entries.values()),
-        "history": " ".join(entry.history_digest[:12] for entry in entries.values()),
+        **basis.derived_from(),
         "shadow plan" if config.planning.shadow else "running plan": start.plan.plan_id,
         "topology file": hashlib.sha256(config.model_dump_json().encode()).hexdigest()[:12],
     }
@@ -190,7 +190,7 @@ def derivation(config: TopologyConfig, entries: Mapping[str, ForecastEntry], sta
 
 def _notes(calibration: PlanningProfiles, arrivals: MeasuredArrivals) -> dict[str, str]:
     told = {
-        "calibration": calibration.note,
+        CALIBRATION: calibration.note,
         "calibration version": calibration.model_version,
         "arrivals": "; ".join(arrivals.notes),
     }

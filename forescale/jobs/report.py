@@ -10,12 +10,12 @@ import numpy as np
 
 from forecasting.arrivals.history import ArrivalHistory
 from forecasting.arrivals.store import read_history
-from forecasting.errors import TrackingError
+from forecasting.errors import HistoryError, TrackingError
 from forecasting.forecast import Forecast
-from forecasting.forecast_file import read_forecast
 from forescale.files.atomic import write_whole
 from forescale.files.topology import SimulatorEntry, TopologyConfig
 from forescale.jobs.known_profiles import kept_profiles
+from forescale.jobs.rungs import recorded_basis
 from forescale.jobs.shadow import accrued_days
 from forescale.jobs.violation_budget import past_minutes
 from forescale.report.decision.decision import CapacityStep, Decision, DecisionOutcome
@@ -26,6 +26,7 @@ from forescale.wiring.parts import clock_of, ledger_of, simulator_of, topology_c
 from modeling.evaluate import evaluate
 from modeling.inputs.physical_plan import PhysicalPlan
 from planner.errors import PlanError
+from planner.fallback import Footing
 from planner.horizon.outlook import outlook
 from planner.lag_record import LagRecord
 from planner.ledger.entries import ScheduleEntry, ShadowDay
@@ -42,15 +43,14 @@ def report(settings: Settings, schedule_id: str) -> Path:
     ledger = ledger_of(settings)
     made = ledger.schedule(schedule_id)
     config = topology_config(made.schedule.topology, settings)
-    folders = {entry.source: entry for entry in ledger.forecasts_of(schedule_id)}
-    forecasts = {source: read_forecast(Path(entry.folder)) for source, entry in folders.items()}
+    basis = recorded_basis(settings, ledger, made)
     outcome = _outcome(config, settings, ledger, made)
     if outcome is not None:
         _record_violations(ledger, made, outcome, config.planning.max_lag_s)
-    path = write_schedule_report(config, settings, ledger, made, forecasts, outcome=outcome)
+    path = write_schedule_report(config, settings, ledger, made, basis.forecasts, outcome=outcome)
     tracker = tracker_of(settings)
     try:
-        for entry in folders.values():
+        for entry in basis.entries.values():
             tracker.log_report(entry.run_id, path)
     except TrackingError as error:
         logger.warning("the report %s is not in MLflow: %s", path, error)
@@ -70,15 +70,10 @@ def write_schedule_report(
     topology, planning, schedule = config.as_topology(), config.planning, made.schedule
     max_utilisation = planning.max_utilisation or 1.0
     profiles = kept_profiles(config, settings)
-    peak = _planned_peak_per_s(config, schedule, forecasts)
+    peak = _planned_peak_per_s(config, schedule, forecasts) if Footing.of(schedule.derived_from).rung.plans else None
     largest = max((schedule.current, *(step.plan for step in schedule.steps)), key=lambda plan: plan.instances)
-    history = read_history(settings.history_dir, config.topology)
-    shown = {
-        source: series.between(max(series.start, schedule.made_at - RECENT), min(series.end, schedule.made_at))
-        for source, series in history.series.items()
-    }
 
-    def capacity(plan: PhysicalPlan, start: datetime, end: datetime) -> CapacityStep:
+    def capacity(plan: PhysicalPlan, start: datetime, end: datetime, peak: Mapping[str, float]) -> CapacityStep:
         mst = evaluate(topology, profiles, plan, peak).mst_per_s
         usable = {source: rate * max_utilisation for source, rate in mst.items()}
         return CapacityStep(start, end, plan, mst, usable)
@@ -86,14 +81,14 @@ def write_schedule_report(
     decision = Decision(
         schedule_id=made.id,
         schedule=schedule,
-        history=ArrivalHistory(history.topology, shown),
+        history=_recent_history(config, settings, schedule.made_at),
         forecasts=forecasts,
-        capacity=tuple(capacity(plan, start, end) for plan, start, end in schedule.plans_in_place()),
+        capacity=tuple(capacity(*placed, peak) for placed in schedule.plans_in_place()) if peak else (),
         profiles=profiles,
         max_utilisation=max_utilisation,
         max_lag_s=planning.max_lag_s,
-        now_estimate=evaluate(topology, profiles, schedule.current, peak),
-        then_estimate=evaluate(topology, profiles, largest, peak) if schedule.steps else None,
+        now_estimate=evaluate(topology, profiles, schedule.current, peak) if peak else None,
+        then_estimate=evaluate(topology, profiles, largest, peak) if peak and schedule.steps else None,
         declared=config.declared_profiles(),
         links=_run_links(settings, forecasts),
         states={number: str(step.state) for number, step in enumerate(ledger.steps(schedule_id=made.id))},
@@ -112,6 +107,15 @@ def _shadow_days(ledger: Ledger, made: ScheduleEntry) -> tuple[ShadowDay, ...]:
     return () if span is None else accrued_days(ledger, span, made.schedule.topology)
 
 
+def _recent_history(config: TopologyConfig, settings: Settings, made_at: datetime) -> ArrivalHistory | None:
+    """The last two days before the decision; None where nothing is known of them."""
+    try:
+        return read_history(settings.history_dir, config.topology, start=made_at - RECENT, end=made_at)
+    except HistoryError as error:
+        logger.warning("the report of %s shows no arrivals: %s", config.topology, error)
+        return None
+
+
 def _planned_peak_per_s(
     config: TopologyConfig, schedule: ScalingSchedule, forecasts: Mapping[str, Forecast]
 ) -> dict[str, float]:
@@ -127,7 +131,7 @@ def _run_links(settings: Settings, forecasts: Mapping[str, Forecast]) -> dict[st
     """MLflow run per source; none while the tracking server is away: a report is needed then more than ever."""
     tracker = tracker_of(settings)
     try:
-        return {source: tracker.run_url(forecast.run_id) for source, forecast in forecasts.items()}
+        return {source: tracker.run_url(one.run_id) for source, one in forecasts.items() if one.run_id}
     except TrackingError as error:
         logger.warning("the report has no links to MLflow: %s", error)
         return {}

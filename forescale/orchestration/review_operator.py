@@ -80,6 +80,9 @@ class ReviewSchedule(HITLOperator):
         settings, schedule = Settings(), taken_over(PlannedSchedule, self.schedule)
         if schedule.shadow:
             return handed_over(Answer(None, "forescale", "shadow mode (planning.mode): nothing is deployed"))
+        if not schedule.rung.plans:
+            why = f"nothing to plan by ({schedule.cause}); what was approved before stands"
+            return handed_over(Answer(None, "forescale", why))
         if not schedule.steps:
             # Without review a decision to hold takes the place of what waits; with it, what was approved stands.
             held = "the plan that runs is held; nothing to deploy"

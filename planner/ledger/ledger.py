@@ -121,12 +121,14 @@ class Ledger:
         report: str = "",
         by: str = "planner",
         shadow: bool = False,
+        decides: bool = True,
     ) -> str:
         """Keep a schedule with its steps, proposed, and call off the proposed steps of the topology's earlier ones.
 
         forecasts: ids of recorded forecasts that it rests on. shadow: its steps can never be deployed, and whatever
-        waits of earlier schedules is called off. The id that comes back is the same for the same decision, whenever it
-        was made; recording it again changes nothing.
+        waits of earlier schedules is called off. decides: False where there was nothing to decide by: steps that a
+        shadow follows stand then, as approved ones always do. The id that comes back is the same for the same decision,
+        whenever it was made; recording it again changes nothing.
         """
         schedule_id = schedule_digest(schedule, shadow=shadow)
         with self._database.session() as session:
@@ -152,7 +154,8 @@ class Ledger:
             called_off = WAITING if shadow else (StepState.PROPOSED,)
             others(called_off)
             # Those of before were followed: what the shadow runs is made of them.
-            others((StepState.SHADOW,), due_from=schedule.made_at)
+            if decides:
+                others((StepState.SHADOW,), due_from=schedule.made_at)
         return schedule_id
 
     def approve_schedule(

@@ -10,6 +10,7 @@ from forescale.report.kit.error import ReportError
 from modeling.estimate import Estimate
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.physical_plan import PhysicalPlan
+from planner.fallback import Footing
 from planner.lag_record import LagRecord
 from planner.ledger.entries import Outcome, ShadowDay
 from planner.ledger.minute_records import MinuteCount
@@ -47,25 +48,26 @@ class DecisionOutcome:
 class Decision:
     """Everything a reviewer needs to approve, edit or veto one schedule.
 
-    history: recent arrivals. forecasts: per source. capacity: what the schedule can carry, oldest first. profiles: as
-    the model used them; declared: what the topology file says of them. max_utilisation, max_lag_s: what must hold.
-    now_estimate, then_estimate: the current and the largest scheduled plan under the planned peak, the latter None
-    where nothing is scheduled. links: MLflow run URL per source. states: state of a step in the ledger, per index into
-    the schedule's steps; without one it is proposed. shadow_days: of a schedule made in shadow mode, those accrued by
-    then, None of any other. past: minutes of the week before it, of the shadow in shadow mode.
+    history: recent arrivals, None where there are none. forecasts: per source. capacity: what the schedule can carry,
+    oldest first. profiles: as the model used them; declared: what the topology file says of them. max_utilisation,
+    max_lag_s: what must hold. now_estimate, then_estimate: the current and the largest scheduled plan under the planned
+    peak, None where there is no forecast of it, the latter also where nothing is scheduled. links: MLflow run URL per
+    source. states: state of a step in the ledger, per index into the schedule's steps; without one it is proposed.
+    shadow_days: of a schedule made in shadow mode, those accrued by then, None of any other. past: minutes of the
+    week before it, of the shadow in shadow mode.
     Raises ReportError where parts belong to different topologies or a step index does not exist.
     """
 
     schedule_id: str
     schedule: ScalingSchedule
-    history: ArrivalHistory
+    history: ArrivalHistory | None
     forecasts: Mapping[str, Forecast]
     capacity: tuple[CapacityStep, ...]
     profiles: Mapping[str, OperatorProfile]
     declared: Mapping[str, OperatorProfile]
     max_utilisation: float
     max_lag_s: float
-    now_estimate: Estimate
+    now_estimate: Estimate | None
     then_estimate: Estimate | None = None
     links: Mapping[str, str] = field(default_factory=dict)
     states: Mapping[int, str] = field(default_factory=dict)
@@ -75,7 +77,7 @@ class Decision:
 
     def __post_init__(self) -> None:
         where = f"report of schedule {self.schedule_id!r} for topology {self.topology!r}"
-        parts = {"history": self.history.topology}
+        parts = {} if self.history is None else {"history": self.history.topology}
         parts |= {f"forecast of {source!r}": forecast.topology for source, forecast in self.forecasts.items()}
         for part, topology in parts.items():
             if topology != self.topology:
@@ -93,6 +95,10 @@ class Decision:
     @property
     def topology(self) -> str:
         return self.schedule.topology
+
+    @property
+    def footing(self) -> Footing:
+        return Footing.of(self.schedule.derived_from)
 
     @property
     def in_shadow(self) -> bool:

@@ -46,7 +46,8 @@ def load_figure(decision: Decision, source: str) -> ReportFigure:
     """One source. Without a forecast, or without capacity, the figure shows the rest."""
     now = decision.schedule.made_at
     forecast = decision.forecasts.get(source)
-    series = _recent(decision.history.series.get(source), forecast, now)
+    recorded = decision.history.series if decision.history else {}
+    series = _recent(recorded.get(source), forecast, now)
     end = max(decision.schedule.end, forecast.end if forecast else decision.schedule.end)
     capacity = [step for step in decision.capacity if isfinite(step.usable_per_s.get(source, inf))]
 

@@ -43,7 +43,8 @@ def _peak(decision: Decision, forecast: Forecast, series: ArrivalSeries) -> str:
     peak_per_s = float(np.nanmax(came_per_s))
     at = arrivals.start + timedelta(seconds=arrivals.window_s * int(np.nanargmax(came_per_s)))
     came = f"{forecast.source}: {rate(peak_per_s)} at {moment(at)} UTC"
-    planned_per_s = decision.now_estimate.load_per_s.get(forecast.source, 0.0)
+    planned = decision.now_estimate
+    planned_per_s = planned.load_per_s.get(forecast.source, 0.0) if planned else 0.0
     if planned_per_s <= 0:
         return f"{came}; no load was planned for."
     side = "below" if peak_per_s <= planned_per_s else "above"

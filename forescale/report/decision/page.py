@@ -20,7 +20,7 @@ from forescale.report.kit.wording import moment, percent, quantile_name
 
 def render_report(decision: Decision) -> str:
     """The whole page. The same decision gives the same text."""
-    sources = sorted({*decision.history.series, *decision.forecasts})
+    sources = sorted({*(decision.history.series if decision.history else ()), *decision.forecasts})
     loads = [load_figure(decision, source) for source in sources]
     instances = [instances_figure(decision)] if decision.schedule.steps else []
     outcome = decision.outcome
@@ -38,7 +38,9 @@ def render_report(decision: Decision) -> str:
         loads=loads,
         instances=instances,
         steps=steps_table(decision),
-        operators=operators_table(decision),
+        operators=operators_table(decision.now_estimate, decision.then_estimate, decision.max_utilisation)
+        if decision.now_estimate
+        else None,
         alternatives=alternatives_table(decision),
         excuses=excuses_table(decision),
         deployed=deployed_table(decision.forecasts),

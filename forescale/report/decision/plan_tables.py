@@ -1,6 +1,7 @@
 """The tables about plans: what will change, which operator limits, what else was considered."""
 
 from collections.abc import Mapping
+from math import isnan
 
 from forescale.report.decision.decision import Decision
 from forescale.report.decision.verdict import NEGLIGIBLE, difference
@@ -63,14 +64,13 @@ def _trouble(share: float, max_utilisation: float) -> str:
     return f"above the {percent(max_utilisation)} allowed" if share > max_utilisation else ""
 
 
-def operators_table(decision: Decision) -> Table:
+def operators_table(now: Estimate, then: Estimate | None, max_utilisation: float) -> Table:
     """Now against then, under the planned peak."""
-    now, then = decision.now_estimate, decision.then_estimate
     moments = {"now": now} | ({"then": then} if then is not None else {})
     named = [f"{what} {word}" for word in moments for what in ("Instances", "Busy")]
     rows = [
         (
-            Cell(name, _notes(name, moments, decision.max_utilisation), strong=True),
+            Cell(name, _notes(name, moments, max_utilisation), strong=True),
             *(cell for estimate in moments.values() for cell in _operator_cells(estimate, name)),
         )
         for name in now.operators
@@ -120,6 +120,8 @@ def alternatives_table(decision: Decision) -> Table:
 
 
 def _minutes(minutes: float) -> str:
+    if isnan(minutes):
+        return number(minutes)
     return "none" if minutes < NEGLIGIBLE else f"{number(minutes)} min"
 
 

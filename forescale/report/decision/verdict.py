@@ -17,6 +17,8 @@ from forescale.report.kit.wording import (
     rate,
     sentence,
 )
+from modeling.estimate import Estimate
+from planner.fallback import Rung
 from planner.horizon.budget import PACED
 from planner.ledger.entries import StepEntry
 from planner.ledger.minute_records import MinuteCount
@@ -29,7 +31,12 @@ NEGLIGIBLE = 0.005
 
 
 def headline(decision: Decision) -> str:
-    """One sentence: what will change."""
+    """One sentence: what will change, and by what it is planned where that is no forecast."""
+    rung = decision.footing.rung
+    return _change(decision) if rung is Rung.FORECAST else f"{_change(decision)} ({rung.words})"
+
+
+def _change(decision: Decision) -> str:
     schedule = decision.schedule
     running = f"{count_of(schedule.current.instances, 'instance')}"
     would = decision.in_shadow
@@ -48,7 +55,8 @@ def sentences(decision: Decision) -> tuple[Sentence, ...]:
     return (
         *([Sentence("First step", _first(decision))] if decision.schedule.steps else []),
         Sentence("Why", sentence(decision.schedule.why)),
-        Sentence("Peak", _peak(decision)),
+        *([Sentence("Planned by", sentence(told))] if (told := decision.footing.told) else []),
+        *([Sentence("Peak", _peak(decision, decision.now_estimate))] if decision.now_estimate else []),
         Sentence("Risk", _risk(decision)),
         Sentence("Cost", _cost(decision)),
         Sentence("Asked of you", _asked(decision)),
@@ -70,8 +78,7 @@ def _first(decision: Decision) -> str:
     return f"{change} at {moment(step.deploy_at)} UTC, {duration(ahead_s)} after this decision."
 
 
-def _peak(decision: Decision) -> str:
-    now = decision.now_estimate
+def _peak(decision: Decision, now: Estimate) -> str:
     parts = []
     for source, load_per_s in now.load_per_s.items():
         usable_per_s = now.mst_per_s[source] * decision.max_utilisation
@@ -98,6 +105,8 @@ def _cost(decision: Decision) -> str:
 def _risk(decision: Decision) -> str:
     """What is expected to be missed, and what that would be without any step."""
     schedule = decision.schedule
+    if not decision.footing.rung.plans:
+        return "Not known: there is no forecast to hold the running plan against."
     told = f"{violation(schedule.violation_minutes)}, with a probability of {percent(schedule.violation_probability)}"
     if schedule.allowed_minutes is not None:
         told = f"{told}; the budget allows {number(schedule.allowed_minutes)} min over this horizon"
@@ -139,6 +148,8 @@ def _asked(decision: Decision) -> str:
     steps = decision.schedule.steps
     if decision.in_shadow:
         return "Nothing: in shadow mode (planning.mode) nothing is deployed; “current” is the plan that would run."
+    if not decision.footing.rung.plans:
+        return "Nothing to review: see to the cause. Steps that were approved before stand."
     if not steps:
         return "Nothing: the current plan stays, and the next decision looks again."
     waiting = [step for index, step in enumerate(steps) if decision.state(index) in OPEN_STATES]

@@ -19,6 +19,7 @@ from forescale.orchestration.review_operator import (
     body,
     time_to_answer,
 )
+from planner.fallback import Rung
 
 pytestmark = pytest.mark.airflow
 
@@ -93,3 +94,11 @@ def test_a_shadow_schedule__is_asked_of_nobody_and_never_approved(monkeypatch, r
     asked = ReviewSchedule(task_id="review", schedule=handed_over(replace(SCHEDULE, shadow=True)))
     answer = taken_over(Answer, asked.execute({}))
     assert (answer.approve, answer.why) == (None, "shadow mode (planning.mode): nothing is deployed")
+
+
+@pytest.mark.parametrize("review", ["true", "false"])
+def test_a_plan_that_is_held_for_want_of_a_forecast__takes_the_place_of_nothing(monkeypatch, review):
+    monkeypatch.setenv("FORESCALE_REVIEW", review)
+    held = replace(SCHEDULE, steps=(), rung=Rung.HOLD, cause="no history")
+    answer = taken_over(Answer, ReviewSchedule(task_id="review", schedule=handed_over(held)).execute({}))
+    assert (answer.approve, answer.why) == (None, "nothing to plan by (no history); what was approved before stands")

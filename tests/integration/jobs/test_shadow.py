@@ -86,9 +86,10 @@ def test_the_shadow__rescales_twice_a_day_and_costs_what_its_steps_say(settings:
         # A minute has the plan that was asked for at its beginning at the latest: steps are followed once a minute.
         begun = [start + timedelta(minutes=minute, microseconds=1) for minute in range(1440)]
         assert day.instance_hours == pytest.approx(sum(span.plan_at(at).instances for at in begun) / 60)
-        # By day 60 tuples a second need ceil(6 / .85) = 8 instances of count, by night ceil(1 / .85) = 2: 12 hours of
-        # 9 instances and 12 of 3, and at most an hour more of the larger plan.
-        assert 12 * 9 + 12 * 3 <= day.instance_hours <= 13 * 9 + 11 * 3
+        # By day 60 tuples a second keep 6 instances of count busy, and 7 are enough with errors of the capacity; by
+        # night 10 keep one busy, and 2 are enough: 12 hours of 8 instances and 12 of 3, and at most an hour more of the
+        # larger plan.
+        assert 12 * 8 + 12 * 3 - 1 <= day.instance_hours <= 13 * 8 + 11 * 3
         assert day.rescales == 2
         assert day.violation_minutes == 0
 

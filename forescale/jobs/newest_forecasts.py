@@ -1,0 +1,28 @@
+"""The newest forecast of each source, as the ledger has it."""
+
+from forescale.files.topology import TopologyConfig
+from planner.errors import PlanError
+from planner.ledger.entries import ForecastEntry
+from planner.ledger.ledger import Ledger
+
+
+def newest_known(config: TopologyConfig, ledger: Ledger) -> dict[str, ForecastEntry]:
+    """By source; those that have none are left out."""
+    newest: dict[str, ForecastEntry] = {}
+    sources = config.as_topology().sources
+    # A source that failed lately has its newest forecast further back.
+    for entry in ledger.forecasts(config.topology, limit=100 * len(sources)):
+        newest.setdefault(entry.source, entry)
+    return {source: newest[source] for source in sources if source in newest}
+
+
+def newest_forecasts(config: TopologyConfig, ledger: Ledger) -> dict[str, ForecastEntry]:
+    """The newest forecast of each source. Raises PlanError where a source has none."""
+    newest = newest_known(config, ledger)
+    for source in config.as_topology().sources:
+        if source not in newest:
+            raise PlanError(
+                f"topology {config.topology!r} has no forecast of source {source!r}; run `forescale forecast "
+                f"{config.topology}` and hold the plan until then"
+            )
+    return newest

@@ -1,0 +1,209 @@
+"""What the planning job plans by: the newest forecasts, else time-of-week profiles of the history, else nothing."""
+
+import hashlib
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from forecasting.arrivals.history import ArrivalHistory
+from forecasting.arrivals.quality import quality
+from forecasting.arrivals.store import read_history
+from forecasting.errors import ForecastError, HistoryError
+from forecasting.forecast import HORIZONS_S, Forecast
+from forecasting.forecast_file import read_forecast, write_forecast
+from forecasting.profile_forecast import profile_forecast
+from forecasting.terms import ForecastTerms
+from forescale.files.topology import TopologyConfig
+from forescale.history.quality_checks import quality_checks
+from forescale.jobs.newest_forecasts import newest_known
+from forescale.jobs.past_forecasts import known_by
+from forescale.settings import Settings
+from planner.fallback import RUNG, Footing, Rung, why_stale
+from planner.ledger.entries import ForecastEntry, ScheduleEntry
+from planner.ledger.ledger import Ledger
+
+QUALITY_SPAN = timedelta(days=14)
+"""The newest part of the history that is held to `arrivals.quality`: older windows hardly count in a profile."""
+FORECASTS, PROFILES = "forecasts", "profiles"
+"""Where a schedule's `derived_from` names its forecasts, and the folders of its profiles."""
+
+
+@dataclass(frozen=True)
+class Basis:
+    """By source: forecasts: what to plan by, empty where there is nothing. entries: of those that the ledger has.
+    profiles: folders of the others, which were made on the spot.
+    """
+
+    footing: Footing
+    forecasts: Mapping[str, Forecast]
+    entries: Mapping[str, ForecastEntry]
+    profiles: Mapping[str, Path]
+
+    def derived_from(self) -> dict[str, str]:
+        """What tells it apart from another basis."""
+        told = {
+            FORECASTS: " ".join(entry.id for entry in self.entries.values()),
+            "history": " ".join(forecast.history_digest[:12] for forecast in self.forecasts.values()),
+            PROFILES: " ".join(folder.name for folder in self.profiles.values()),
+        }
+        return {name: text for name, text in told.items() if text or name != PROFILES}
+
+
+def planning_basis(settings: Settings, config: TopologyConfig, ledger: Ledger, now: datetime) -> Basis:
+    """The best rung that holds, with why it is no better. A forecast that is missing, old, short or unreadable lowers
+    it; a history that breaks its bounds is told of, and makes no profile. Raises LedgerError alone.
+    """
+    entries = newest_known(config, ledger)
+    usable, causes = _usable(config, entries, now)
+    learnt = timedelta(days=config.forecast.train_days, seconds=config.forecast.step_s) if causes else QUALITY_SPAN
+    history, lacking = _history(settings, config, now, learnt)
+    poor = {} if history is None else _below_bounds(settings, config, history, now)
+    if not causes:
+        amiss = (lacking,) if history is None else tuple(poor.values())
+        return Basis(Footing(Rung.FORECAST, amiss), usable, entries, {})
+    sources = config.as_topology().sources
+    made: dict[str, tuple[Path, Forecast]] = {}
+    try:
+        if history is None:
+            raise HistoryError(lacking)
+        if usable:
+            others = [source for source in sources if source in causes]
+            made = _profiles(settings, config, history, poor, others, next(iter(usable.values())), now)
+            if len({_grid(each) for each in (*usable.values(), *(forecast for _, forecast in made.values()))}) > 1:
+                usable = {}
+        if not usable:
+            made = _profiles(settings, config, history, poor, sources, None, now)
+    except (ForecastError, HistoryError) as error:
+        rung = Rung.GUARD if config.planning.guard_mode == "act" else Rung.HOLD
+        return Basis(Footing(rung, (*causes.values(), f"no profile: {error}")), {}, {}, {})
+    forecasts = {source: usable[source] if source in usable else made[source][1] for source in sources}
+    return Basis(
+        Footing(Rung.PROFILE, tuple(causes.values())),
+        forecasts,
+        {source: entries[source] for source in sources if source in usable},
+        {source: made[source][0] for source in sources if source in made},
+    )
+
+
+def recorded_basis(settings: Settings, ledger: Ledger, made: ScheduleEntry) -> Basis:
+    """What a recorded schedule was planned by. Raises ForecastError where a forecast is gone."""
+    schedule = made.schedule
+    sources = {entry.source: entry for entry in ledger.forecasts_of(made.id)}
+    # The ledger has them in no order; what is derived from them is told in that of the schedule.
+    ids = schedule.derived_from.get(FORECASTS, "").split()
+    entries = dict(sorted(sources.items(), key=lambda item: ids.index(item[1].id) if item[1].id in ids else len(ids)))
+    names = schedule.derived_from.get(PROFILES, "").split()
+    folders = [settings.forecasts_dir.resolve() / schedule.topology / name for name in names]
+    profiles = {forecast.source: (folder, forecast) for folder in folders for forecast in [read_forecast(folder)]}
+    forecasts = {source: read_forecast(Path(entry.folder)) for source, entry in entries.items()}
+    return Basis(
+        Footing.of({RUNG: schedule.derived_from.get(RUNG, "")}),
+        {**forecasts, **{source: forecast for source, (_, forecast) in profiles.items()}},
+        entries,
+        {source: folder for source, (folder, _) in profiles.items()},
+    )
+
+
+def _usable(
+    config: TopologyConfig, entries: Mapping[str, ForecastEntry], now: datetime
+) -> tuple[dict[str, Forecast], dict[str, str]]:
+    """Forecasts on one grid, and of each other source why its forecast is not to be planned by."""
+    found: dict[str, Forecast] = {}
+    causes: dict[str, str] = {}
+    stale = timedelta(seconds=config.planning.stale_s)
+    for source in config.as_topology().sources:
+        entry = entries.get(source)
+        if entry is None:
+            causes[source] = f"there is no forecast of {source}"
+        elif why := why_stale(entry.issued_at, entry.horizon_end, now, stale):
+            causes[source] = f"forecast of {source} {why}"
+        else:
+            try:
+                found[source] = read_forecast(Path(entry.folder))
+            except ForecastError as error:
+                causes[source] = f"forecast of {source} cannot be read: {error}"
+    if found:
+        newest = max(found.values(), key=lambda forecast: forecast.issued_at)
+        for source in [source for source, forecast in found.items() if _grid(forecast) != _grid(newest)]:
+            other = found.pop(source)
+            causes[source] = (
+                f"forecast of {source} from {other.start:%H:%M} in {other.step_s} s does not go with that of "
+                f"{newest.source} from {newest.start:%H:%M} in {newest.step_s} s"
+            )
+    return found, causes
+
+
+def _grid(forecast: Forecast) -> tuple[datetime, int, tuple[int, ...]]:
+    return forecast.start, forecast.step_s, forecast.paths_per_s.shape
+
+
+def _history(
+    settings: Settings, config: TopologyConfig, now: datetime, span: timedelta
+) -> tuple[ArrivalHistory | None, str]:
+    """Of so long before now, or why there is none."""
+    try:
+        return read_history(settings.history_dir, config.topology, start=now - span, end=now), ""
+    except HistoryError as error:
+        return None, str(error)
+
+
+def _below_bounds(settings: Settings, config: TopologyConfig, history: ArrivalHistory, now: datetime) -> dict[str, str]:
+    """Of each source whose history breaks a bound of `arrivals.quality`, which and by how much."""
+    if config.arrivals_section is None:
+        return {}
+    begin = min(series.start for series in history.series.values())
+    end = max(series.end for series in history.series.values())
+    sources = config.as_topology().sources
+    try:
+        found = quality(
+            settings.history_dir, config.topology, max(begin, now - QUALITY_SPAN), end, history.snapshot, sources
+        )
+    except HistoryError as error:
+        return dict.fromkeys(sources, f"the quality of the history is not known: {error}")
+    broken: dict[str, str] = {}
+    for check in quality_checks(found, config.arrivals_section.quality):
+        if not check.holds:
+            told = (
+                f"history of {check.source} breaks arrivals.quality.{check.bound}: {check.value:.3g}, {check.limit:g}"
+            )
+            broken.setdefault(check.source, told)
+    return broken
+
+
+def _profiles(
+    settings: Settings,
+    config: TopologyConfig,
+    history: ArrivalHistory,
+    poor: Mapping[str, str],
+    sources: Collection[str],
+    beside: Forecast | None,
+    now: datetime,
+) -> dict[str, tuple[Path, Forecast]]:
+    """Folder and profile of each source. beside: the forecast whose grid they are to be on.
+
+    Raises ForecastError or HistoryError where a source has no history that is good enough.
+    """
+    terms, issued_at = _terms(config, beside), now if beside is None else beside.issued_at
+    made: dict[str, tuple[Path, Forecast]] = {}
+    for source in sources:
+        if source in poor:
+            raise HistoryError(poor[source])
+        series = known_by(history, source, config.events, issued_at)
+        if series is None:
+            raise HistoryError(f"source {source!r} has no arrival history; run `forescale history build`")
+        forecast = profile_forecast(series, issued_at=issued_at, terms=terms, history_snapshot=history.snapshot)
+        identity = hashlib.sha256(f"{source}|{forecast.history_digest}|{terms}".encode()).hexdigest()[:16]
+        folder = settings.forecasts_dir.resolve() / config.topology / f"profile-{identity}"
+        write_forecast(forecast, folder)
+        made[source] = folder, forecast
+    return made
+
+
+def _terms(config: TopologyConfig, beside: Forecast | None) -> ForecastTerms:
+    wanted = config.forecast
+    if beside is None:
+        return ForecastTerms(wanted.step_s, wanted.horizon_s, HORIZONS_S, wanted.paths, wanted.origins, wanted.seed)
+    paths, steps = beside.paths_per_s.shape
+    horizons_s = tuple(beside.peak_per_s)
+    return ForecastTerms(beside.step_s, beside.step_s * steps, horizons_s, paths, wanted.origins, wanted.seed)

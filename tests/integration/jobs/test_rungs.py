@@ -1,0 +1,257 @@
+"""The planning job without what it usually plans by: a lower rung, with its cause in ledger, report and answer."""
+
+import shutil
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from forecasting.arrivals.arrival_source import Arrivals, Measures, SourceArrivals
+from forecasting.arrivals.store import write_history
+from forecasting.forecast import QUANTILES, Forecast
+from forecasting.forecast_file import write_forecast
+from forescale.cli.expected import EXPECTED
+from forescale.jobs.plan import PlannedSchedule, plan
+from forescale.jobs.report import report
+from forescale.settings import Settings
+from forescale.wiring.parts import ledger_of
+from planner.clock import TraceClock
+from planner.fallback import Rung
+from planner.ledger.entries import ForecastEntry
+
+pytestmark = [pytest.mark.mlflow, pytest.mark.slow]
+
+NAME = "pair"
+NOW = datetime(2026, 3, 16, 6, tzinfo=UTC)
+"""A Monday."""
+DAYS = 15
+TOPOLOGY = """
+topology: pair
+operators:
+  left: {service_s: 0.0001}
+  right: {service_s: 0.0001}
+  count: {service_s: 0.1}
+streams:
+  - {from: left, to: count}
+  - {from: right, to: count}
+arrivals: {kind: kafka, servers: "127.0.0.1:1", topics: {left: a, right: b}}
+forecast: {step_s: 900, paths: 100}
+planning: {mode: MODE, lead_s: 0, rescale_cost_instance_hours: 0.1, guard: {mode: GUARD}}
+cluster: {kind: simulator, truth: truth, slots: 64, parallelism: {left: 1, right: 1, count: 4}}
+"""
+SOURCES = ("left", "right")
+
+
+def rate_per_s(at: datetime) -> float:
+    """Of each source: 2 instances of count carry both by night, more than 12 are needed by day."""
+    return 60.0 if 8 <= at.hour < 20 else 8.0
+
+
+def install(
+    folder: Path, *, guard: str = "advise", mode: str = "act", missing: float = 0.0, days: float = DAYS
+) -> Settings:
+    """missing: share of the history's windows, evenly over each hour. days: 0 for no history at all."""
+    folder.mkdir(parents=True)
+    (folder / f"{NAME}.yaml").write_text(TOPOLOGY.replace("GUARD", guard).replace("MODE", mode))
+    # One database of MLflow for all tests: making it takes longer than planning.
+    made = Settings(home=folder / "home", topologies=folder, mlruns=folder.parents[1] / "mlruns", clock="trace")
+    TraceClock(made.clock_file).start_at(NOW)
+    write_arrivals(made.home / "truth", 2, timedelta(days=1), 0.0)
+    if days:
+        write_arrivals(made.history_dir, days, timedelta(), missing)
+    return made
+
+
+def write_arrivals(folder: Path, days: float, beyond: timedelta, missing: float) -> None:
+    start, end = NOW - timedelta(days=days), NOW + beyond
+    minutes = int((end - start).total_seconds()) // 60
+    at_us = int(start.timestamp()) * 1_000_000
+    rates = [rate_per_s(start + timedelta(minutes=minute)) for minute in range(minutes)]
+    counts = np.random.default_rng(5).poisson(60 * np.array(rates)).astype(np.int64)
+    hour_us = 3600 * 1_000_000
+    alive = int((1 - missing) * hour_us)
+    edges = np.array([[at_us + h * hour_us, at_us + h * hour_us + alive] for h in range(-(-minutes // 60))])
+    source = SourceArrivals(counts, edges if missing else np.array([[0, 2**62]]))
+    write_history(Arrivals(start, end, 60, Measures.OFFERED, dict.fromkeys(SOURCES, source)), folder, NAME, start, end)
+
+
+def forecast(made: Settings, source: str, age: timedelta = timedelta(), *, hours: int = 24) -> Path:
+    """Keep one that was issued so long ago and knew what comes."""
+    issued = NOW - age
+    mean = np.array([rate_per_s(issued + timedelta(minutes=15 * step)) for step in range(4 * hours)])
+    one = Forecast(
+        issued_at=issued,
+        topology=NAME,
+        source=source,
+        start=issued,
+        step_s=900,
+        quantiles=QUANTILES,
+        rate_per_s=np.repeat(mean[:, None], 4, axis=1),
+        peak_per_s={3600: np.full(4, mean[:4].max())},
+        paths_per_s=np.repeat(mean[None], 100, axis=0),
+        forecaster={3600: "truth"},
+        trained_from=issued - timedelta(days=7),
+        trained_to=issued,
+        history_digest="",
+        seed=7,
+    )
+    name = f"{source}-{issued:%d%H%M}"
+    folder = made.forecasts_dir / name
+    write_forecast(one, folder)
+    entry = ForecastEntry(name, NAME, source, issued, one.end, "run", "", str(folder), "", "")
+    ledger_of(made).record_forecast(entry)
+    return folder
+
+
+def told(made: Settings, planned: PlannedSchedule) -> tuple[str, str]:
+    """What ledger and report say of the rung."""
+    kept = ledger_of(made).schedules(NAME, limit=1)[0]
+    assert kept.id == planned.schedule_id
+    return kept.schedule.derived_from.get("rung", ""), planned.report.read_text(encoding="utf-8")
+
+
+def test_fresh_forecasts__are_planned_by_without_a_word(tmp_path: Path) -> None:
+    made = install(tmp_path / "a")
+    for source in SOURCES:
+        forecast(made, source)
+    planned = plan(made, NAME)
+    assert (planned.rung, told(made, planned)[0]) == (Rung.FORECAST, "")
+    assert max(step.deploy_at for step in planned.steps) > NOW
+
+
+def test_old_forecasts__give_way_to_profiles_that_plan_for_the_same_day(tmp_path: Path) -> None:
+    made = install(tmp_path / "a")
+    for source in SOURCES:
+        forecast(made, source, timedelta(hours=5))
+    planned = plan(made, NAME)
+    kept, page = told(made, planned)
+    assert kept.startswith(
+        "time-of-week profile: forecast of left is 5 h old (planning.stale_s: 3 h); forecast of right"
+    )
+    assert "(time-of-week profile)</h1>" in page
+    assert "forecast of left is 5 h old" in page
+    assert (planned.rung, planned.cause.split(" (")[0]) == (Rung.PROFILE, "forecast of left is 5 h old")
+    # The day's 2 × 60 tuples a second keep 12 instances of count busy all the time; the first of them come before it.
+    schedule = ledger_of(made).schedule(planned.schedule_id).schedule
+    assert max(step.plan.parallelism["count"] for step in schedule.steps) >= 12
+    assert any(step.plan.parallelism["count"] > 4 for step in schedule.steps if step.deploy_at <= NOW.replace(hour=8))
+    # Made again it is the same, and its report is written again from the profiles that were kept.
+    assert plan(made, NAME).schedule_id == planned.schedule_id
+    assert "forecast of left is 5 h old" in report(made, planned.schedule_id).read_text(encoding="utf-8")
+
+
+def test_one_lost_forecast__has_a_profile_beside_the_forecast_of_the_other_source(tmp_path: Path) -> None:
+    made = install(tmp_path / "a")
+    forecast(made, "left", timedelta(hours=1))
+    shutil.rmtree(forecast(made, "right", timedelta(hours=1)))
+    planned = plan(made, NAME)
+    assert planned.rung is Rung.PROFILE
+    assert planned.cause.startswith("forecast of right cannot be read: ")
+    entry = ledger_of(made).schedule(planned.schedule_id)
+    assert entry.forecasts == ("left-160500",)
+    assert set(planned.peaks_per_s) == set(SOURCES)
+
+
+def test_forecasts_of_two_moments__are_not_mixed(tmp_path: Path) -> None:
+    made = install(tmp_path / "a")
+    forecast(made, "left")
+    forecast(made, "right", timedelta(hours=1))
+    planned = plan(made, NAME)
+    assert planned.rung is Rung.PROFILE
+    why = "forecast of right from 05:00 in 900 s does not go with that of left from 06:00 in 900 s"
+    assert planned.cause.startswith(why)
+
+
+def test_a_forecast_that_ends_soon__gives_way_although_it_is_new(tmp_path: Path) -> None:
+    made = install(tmp_path / "a")
+    for source in SOURCES:
+        forecast(made, source, timedelta(hours=2), hours=3)
+    # Half of its three hours are needed.
+    assert "forecast of left reaches 1 h ahead, 1.5 h are needed" in plan(made, NAME).cause
+
+
+@pytest.mark.parametrize(("guard", "rung"), [("act", Rung.GUARD), ("advise", Rung.HOLD)])
+def test_without_a_history__the_running_plan_is_held_and_the_cause_recorded(
+    tmp_path: Path, guard: str, rung: Rung
+) -> None:
+    made = install(tmp_path / "a", guard=guard, days=0)
+    planned = plan(made, NAME)
+    kept, page = told(made, planned)
+    assert (planned.rung, planned.steps) == (rung, ())
+    assert kept.startswith(f"{rung.words}: there is no forecast of left; there is no forecast of right; no profile: ")
+    assert "no profile: " in page
+    assert f"({rung.words})</h1>" in page
+    assert "Not known: there is no forecast" in page
+    held = ledger_of(made).schedule(planned.schedule_id).schedule
+    assert held.current.parallelism == {"left": 1, "right": 1, "count": 4}
+    # 6 instances for an hour; then it is looked at again.
+    assert (held.cost_instance_hours, held.end - held.start) == (6.0, timedelta(hours=1))
+    assert plan(made, NAME).schedule_id == planned.schedule_id
+    TraceClock(made.clock_file).advance_to(NOW + timedelta(hours=1))
+    assert plan(made, NAME).schedule_id != planned.schedule_id
+
+
+@pytest.mark.parametrize("mode", ["act", "shadow"])
+def test_what_was_approved_or_is_followed__stands_while_the_plan_is_held(tmp_path: Path, mode: str) -> None:
+    made = install(tmp_path / "a", mode=mode)
+    for source in SOURCES:
+        forecast(made, source)
+    ledger = ledger_of(made)
+    planned = plan(made, NAME)
+    if mode == "act":
+        ledger.approve_schedule(planned.schedule_id, at=NOW, by="anna", why="")
+    shutil.rmtree(made.history_dir)
+    TraceClock(made.clock_file).advance_to(NOW + timedelta(hours=4))
+    assert plan(made, NAME).rung is Rung.HOLD
+    ahead = [
+        step for step in ledger.steps(schedule_id=planned.schedule_id) if step.deploy_at > NOW + timedelta(hours=4)
+    ]
+    assert {str(step.state) for step in ahead} == {"approved" if mode == "act" else "shadow"}
+
+
+def test_a_history_below_its_bounds__makes_no_profile_and_is_told_beside_a_forecast(tmp_path: Path) -> None:
+    made = install(tmp_path / "a", missing=0.25)
+    bound = "history of left breaks arrivals.quality.min_observed: 0.75, 0.9"
+    assert plan(made, NAME).cause.endswith(f"no profile: {bound}")
+    for source in SOURCES:
+        forecast(made, source)
+    planned = plan(made, NAME)
+    assert planned.rung is Rung.FORECAST
+    assert planned.cause.startswith(bound)
+
+
+CONDITIONS = st.fixed_dictionaries(
+    {
+        "ages_h": st.tuples(*[st.sampled_from([None, 0, 1, 5])] * 2),
+        "lost": st.sets(st.sampled_from(SOURCES)),
+        "days": st.sampled_from([0, 0.5, 1.5, 8]),
+        "missing": st.sampled_from([0.0, 0.05, 0.6]),
+        "guard": st.sampled_from(["act", "off"]),
+    }
+)
+
+
+@given(CONDITIONS)
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_whatever_is_lacking__there_is_a_schedule_or_a_named_error(tmp_path_factory, conditions) -> None:
+    made = install(
+        tmp_path_factory.mktemp("any") / "a",
+        guard=f'"{conditions["guard"]}"',
+        missing=conditions["missing"],
+        days=conditions["days"],
+    )
+    for source, age_h in zip(SOURCES, conditions["ages_h"], strict=True):
+        if age_h is not None:
+            folder = forecast(made, source, timedelta(hours=age_h))
+            if source in conditions["lost"]:
+                shutil.rmtree(folder)
+    try:
+        planned = plan(made, NAME)
+    except EXPECTED:
+        return
+    assert planned.report.exists()
+    assert planned.rung is Rung.FORECAST or planned.cause
+    assert planned.rung.plans or not planned.steps

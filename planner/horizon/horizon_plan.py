@@ -142,8 +142,10 @@ class HorizonPlanner:
         ahead = outlook(forecasts, self.topology.sources, present.at_s, self.terms.lead_s)
         if ahead is None:
             return None
-        ladder = self._climbed(ahead, [present.running, *(each.plan for each in present.announced)])
-        turn_h = self._turn_h(ahead, ladder, present.announced, rules.closed)
+        most = self.cheapest.limits.max_instances
+        announced = [each for each in present.announced if sum(each.plan.values()) <= most]
+        ladder = self._climbed(ahead, [present.running, *(each.plan for each in announced)])
+        turn_h = self._turn_h(ahead, ladder, announced, rules.closed)
         course = self._course(ahead, ladder, present, turn_h)
         allowed = budget.minutes(60 * ahead.hours)
         found, self._prices = course_within(course, self.terms, budget.priced(self._prices), allowed)

@@ -134,8 +134,8 @@ def test_setting__that_cannot_be_is_named(capsys: pytest.CaptureFixture[str], mo
     assert "sundial" in error
 
 
-def test_plan__without_a_forecast_says_what_to_run(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "run `forescale forecast call-analytics`" in fails(capsys, "plan", TOPOLOGY)
+def test_plan__without_anything_says_what_to_run(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "run `forescale history build`" in fails(capsys, "plan", TOPOLOGY)
 
 
 def test_forecast__without_a_history_says_so(capsys: pytest.CaptureFixture[str]) -> None:

@@ -212,6 +212,7 @@ def test_the_gate__lets_pass_what_is_no_worse_and_says_what_is(
 ) -> None:
     trace, baseline = _trace(folder / "trace.csv"), folder / "baseline.json"
     asked = ["replay", str(trace), "--topology", "calls.yaml", "--policies", "static-peak,static-half", "--json"]
+    asked += ["--allow", "0"]
     assert _run(*asked, "--plot", "page.html") == 0
     answer = json.loads(capsys.readouterr().out)
     assert "has the fewest violations" in (folder / "page.html").read_text()

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Topology
 from planner.errors import PlanError
-from planner.horizon.horizon_plan import Change, Present
+from planner.horizon.horizon_plan import NO_RULES, Change, Present, Rules
 from planner.horizon.prices import ChangeTerms
 from planner.limits import Limits
 
@@ -32,6 +32,7 @@ def edited_steps(
     limits: Limits,
     terms: ChangeTerms,
     present: Present,
+    rules: Rules = NO_RULES,
 ) -> tuple[Change, ...]:
     """All steps, with the edited one in its place. Raises PlanError, or ModelError for a plan that the topology does
     not allow: each with what would help.
@@ -52,6 +53,7 @@ def edited_steps(
     if changed.at_s < present.at_s - 60:
         raise PlanError(f"{_told(changed.at_s)} is past, it is {_told(present.at_s)}; give a time to come")
     _check_order(made, edit.number, running, terms, present.free_at_s)
+    _check_closed(made[edit.number], [running, *(step.plan for step in made)][edit.number], terms, rules)
     return made
 
 
@@ -108,6 +110,17 @@ def _check_order(
             f"{_told(free_after_s(number))}, and the next step ({steps[number + 1].plan.brief()}) is asked for at "
             f"{_told(steps[number + 1].at_s)}; give an earlier time, or edit that step first"
         )
+
+
+def _check_closed(step: Change, before: PhysicalPlan, terms: ChangeTerms, rules: Rules) -> None:
+    """Neither is it asked for in a closed span, nor is the job down for it then."""
+    back_s = step.at_s + terms.stops_after_s(before, step.plan) + terms.downtime_s
+    for start_s, end_s in rules.closed:
+        if step.at_s < end_s and back_s > start_s:
+            raise PlanError(
+                f"{_told(step.at_s)} is within planning.freeze, from {_told(start_s)} to {_told(end_s)}; give a time "
+                "outside it, or change the freeze"
+            )
 
 
 def _told(at_s: float) -> str:

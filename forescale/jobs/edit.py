@@ -93,7 +93,7 @@ def edit(
     number = [each.id for each in steps].index(step_id)
     unchanged = [Change(each.plan, max(each.deploy_at, now).timestamp()) for each in steps]
     wanted = StepEdit(number, parallelism, None if deploy_at is None else deploy_at.timestamp())
-    changed = edited_steps(unchanged, wanted, case.topology, case.limits, case.terms, case.present)
+    changed = edited_steps(unchanged, wanted, case.topology, case.limits, case.terms, case.present, case.rules)
     before, after = case.followed(
         joint_forecasts(settings, config, forecasts).forecasts, [unchanged, changed], made.schedule.violation_price_h
     )

@@ -248,6 +248,14 @@ class HorizonPlanner:
             turn_h[(asked_s < end_s) & (back_s > start_s)] = inf
         return turn_h
 
+    def _mixes(self, ahead: Outlook) -> list[dict[str, float]]:
+        """What comes, beyond all paths, when each of several sources brings most: they need not peak together."""
+        sources, rates = self.topology.sources, ahead.rate_per_s
+        if len(sources) == 1:
+            return []
+        moments = [np.unravel_index(int(rates[source].argmax()), rates.shape[1:]) for source in range(len(sources))]
+        return [dict(zip(sources, (BEYOND * rates[:, step, path]).tolist(), strict=True)) for step, path in moments]
+
     def _climbed(self, ahead: Outlook, wanted: Sequence[Mapping[str, int]]) -> Ladder:
         """The ladder that reaches beyond all paths and has the wanted plans."""
         most = BEYOND * ahead.rate_per_s.max(axis=(1, 2))
@@ -258,7 +266,7 @@ class HorizonPlanner:
             self._highest = {source: max(rate, self._highest.get(source, 0.0)) for source, rate in highest.items()}
             self._ladder = capacity_ladder(
                 self.cheapest,
-                [self._highest],
+                [*self._mixes(ahead), self._highest],
                 [PhysicalPlan(self.topology.name, dict(plan)) for plan in wanted],
                 self._least,
             )

@@ -11,7 +11,7 @@ from planner.replay.contest import ALL_KNOWING
 from planner.replay.scores import Score, differences, scores
 from planner.replay.timeline import Timeline
 
-AT_FIRST = ("planner", "horizon", "flink-autoscaler", "static-peak", "hindsight")
+AT_FIRST = ("planner", "flink-autoscaler", "static-peak", "hindsight")
 """Policies that are drawn before anybody asks for others, where they were replayed."""
 
 

@@ -9,7 +9,7 @@ from modeling.errors import ModelError
 from modeling.inputs.physical_plan import PhysicalPlan
 from planner.edited_steps import StepEdit, edited_steps
 from planner.errors import PlanError
-from planner.horizon.horizon_plan import Change, Present
+from planner.horizon.horizon_plan import Change, Present, Rules
 from planner.horizon.prices import ChangeTerms
 from planner.limits import Limits
 
@@ -72,3 +72,13 @@ def test_an_edit__that_cannot_be_tells_why(
 def test_a_step_before_another__may_be_as_late_as_that_allows() -> None:
     # 21:44 + 5 min of lead + half a minute + 10 minutes = 21:59:30.
     assert edited(0, {}, 104) == [(5, 104), (3, 120)]
+
+
+def test_a_time_within_a_freeze__is_refused_with_its_span() -> None:
+    """Asked for at 20:55, the job is down until 21:00:30: half a minute of what begins at 21:00."""
+    rules = Rules(closed=[(at(60), at(90))])
+    wanted = StepEdit(0, {}, at(55))
+    with pytest.raises(PlanError, match=r"within planning\.freeze, from 2026-03-02 21:00 UTC to 2026-03-02 21:30 UTC"):
+        edited_steps(STEPS, wanted, PAIR, LIMITS, TERMS, PRESENT, rules)
+    early = edited_steps(STEPS, StepEdit(0, {}, at(54)), PAIR, LIMITS, TERMS, PRESENT, rules)
+    assert early[0].at_s == at(54)

@@ -162,8 +162,11 @@ def of_ladder(cases: int, sources: int) -> Optimality:
         busy = [*(work_s[at] * rates[at] / total for at in range(sources)), work_s[-1] * np.ones_like(total)]
         capacity = np.min([grid[:, at, None, None] / each for at, each in enumerate(busy)], axis=0)
         counts = grid.sum(axis=1)
-        top = [*(work_s[at] * rates[at].max() for at in range(sources)), work_s[-1] * rates.max(axis=(1, 2)).sum()]
-        needed = np.minimum(4, np.ceil(np.outer(np.linspace(0.0, 3.0, 600), top)).clip(1)).astype(int)
+        # As the planner climbs: to where each source brings most, and to all of these at once.
+        peaks = [rates.reshape(sources, -1)[:, int(rates[at].argmax())] for at in range(sources)]
+        tops = [np.append(work_s[:-1] * peak, work_s[-1] * peak.sum()) for peak in (*peaks, rates.max(axis=(1, 2)))]
+        climbed = np.concatenate([np.outer(np.linspace(0.0, 3.0, 600), top) for top in tops])
+        needed = np.minimum(4, np.ceil(climbed).clip(1)).astype(int)
         rungs = [int(np.flatnonzero((grid == plan).all(axis=1))[0]) for plan in np.unique(needed, axis=0)]
         terms = ChangeTerms(300.0, 60.0, 0.0, 90.0)
         prices = Prices(float(rng.choice([0.3, 3.0, 30.0])), float(rng.choice([0.1, 1.0])))
@@ -192,6 +195,7 @@ def whole(planned: HorizonPlan, paths: Floats, capacities: int) -> Course:
         edges_s=STEP_S * np.arange(STEPS + 1.0),
         rate_per_s=np.ascontiguousarray(np.repeat(paths, capacities, axis=0).T),
         capacity_per_s=planned.ladder.capacity_per_s(np.ones((1, 1)))[:, :, None] * errors,
+        turn_h=None,
     )
 
 

@@ -53,6 +53,8 @@ class Course:
                 f"capacities of shape {self.capacity_per_s.shape} and {self.edges_s.size} edges for {plans} plans, "
                 f"{steps} steps and {paths} paths; give ({plans}, {steps} or 1, {paths}), and an edge more than steps"
             )
+        if self.turn_h is not None and self.turn_h.shape != (steps, plans):
+            raise PlanError(f"prices of stops of shape {self.turn_h.shape}; give ({steps}, {plans}), a plan each step")
 
     @property
     def turns_h(self) -> Floats:

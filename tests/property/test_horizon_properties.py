@@ -157,3 +157,8 @@ def test_a_plan_made_anew_when_a_step_is_asked_for__keeps_the_steps_that_were_an
 def test_a_plan_that_is_none_of_the_ladder__cannot_run() -> None:
     with pytest.raises(PlanError, match="plan 2 runs, and the ladder has plans 0 to 1"):
         _level(np.full((4, 1), 20.0), [20.0, 30.0], 2)
+
+
+def test_prices_of_stops__are_given_for_each_step_and_plan() -> None:
+    with pytest.raises(PlanError, match=r"shape \(3, 2\); give \(4, 2\)"):
+        replace(_level(np.full((4, 1), 20.0), [20.0, 30.0], 1), turn_h=np.zeros((3, 2)))

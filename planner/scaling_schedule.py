@@ -12,8 +12,8 @@ from modeling.inputs.physical_plan import PhysicalPlan
 class ScheduledStep:
     """One plan and when to deploy it.
 
-    deploy_at: when to ask for it. in_place_at: when it runs and has caught up with the load of the planned quantile, by
-    the model. needed_from: when more may come than the plan before it carries, or when it is to run; needed_until: when
+    deploy_at: when to ask for it. in_place_at: when it runs and has caught up at the median of what comes then, by the
+    model. needed_from: when more may come than the plan before it carries, or when it is to run; needed_until: when
     the next plan is to. load_per_s: of each source, what comes together at the highest moment of that span at the
     planned quantile. catch_up_s: seconds from running to an empty backlog, at most until it is needed no more.
     cost_instance_hours: instances × hours of the span in which it runs. utilisation: of the bottleneck under

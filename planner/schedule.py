@@ -87,8 +87,8 @@ class _Told:
         plan, running = self.planned.plan_of(turn), self.running_before(number)
         first, last = self.span(turn.stop_s, until_s)
         load = self.load_per_s(first, last)
-        at_stop = float(np.quantile(self.planned.course.rate_per_s[first], self.quantile))
-        drain_s = catch_up_s(at_stop, self.capacity_per_s(turn.plan, first), terms.downtime_s)
+        usual_per_s = float(np.median(self.planned.course.rate_per_s[first]))
+        drain_s = catch_up_s(usual_per_s, self.capacity_per_s(turn.plan, first), terms.downtime_s)
         drain_s = min(drain_s, max(0.0, until_s - turn.stop_s - terms.downtime_s))
         needed_s = self.needed_s(running, turn, first, last)
         estimate = evaluate(

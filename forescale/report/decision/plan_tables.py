@@ -45,11 +45,18 @@ def _step_row(decision: Decision, index: int, step: ScheduledStep) -> tuple[Cell
         ),
         Cell(step.why),
         Cell(
-            f"{step.bottleneck} {utilisation(step.utilisation, decision.max_utilisation)}",
+            f"{step.bottleneck} {_at_the_peak(step.utilisation, decision.max_utilisation)}",
             (f"carries {number(step.saturation_scale)} × that load" if any(step.load_per_s.values()) else "no load",),
         ),
         Cell(f"{duration(step.downtime_s)} + {duration(step.catch_up_s)}"),
     )
+
+
+def _at_the_peak(share: float, max_utilisation: float) -> str:
+    """Of a step, which may lack what the budget allows at the planned quantile of its peak."""
+    if share <= max_utilisation:
+        return f"{percent(share)} busy"
+    return f"{percent(share)} busy at that peak: what waits is in the minutes expected"
 
 
 def utilisation(share: float, max_utilisation: float) -> str:

@@ -16,7 +16,7 @@ from planner.horizon.horizon_search import Found, Turn, followed_course
 from planner.scaling_schedule import Alternative, ScalingSchedule, ScheduledStep
 from planner.search.cheapest_plan import cheapest_plan
 
-HOLD, STATIC = "hold the running plan", "static plan for the peak"
+HOLD, STATIC, CANDIDATE = "hold the running plan", "static plan for the peak", "candidate "
 NEARLY_H, NEARLY_MINUTES = 0.05, 0.05
 """Instance-hours and minutes that count as no difference."""
 
@@ -27,8 +27,11 @@ def make_schedule(
     *,
     quantile: float,
     derived_from: Mapping[str, str] | None = None,
+    candidates: Mapping[str, PhysicalPlan] | None = None,
 ) -> ScalingSchedule:
-    """Pure. current: the plan that runs, with its packing. quantile: of the peaks that steps tell as their load."""
+    """Pure. current: the plan that runs, with its packing. quantile: of the peaks that steps tell as their load.
+    candidates: plans of the ladder that somebody proposed, by name: of each it is told where it runs, or why not.
+    """
     told = _Told(planned, quantile)
     found, ahead = planned.found, planned.ahead
     plans = [current, *(planned.plan_of(turn) for turn in found.turns)]
@@ -47,7 +50,7 @@ def make_schedule(
         violation_probability=float((found.late_minutes > 0).mean()),
         allowed_minutes=planned.allowed_minutes,
         violation_price_h=planned.prices.violation_h,
-        alternatives=tuple(told.alternatives()),
+        alternatives=(*told.alternatives(), *told.proposals(candidates or {})),
         excuses=tuple(told.excuses(steps)),
         derived_from=dict(derived_from or {}),
     )
@@ -165,18 +168,37 @@ class _Told:
 
     def alternatives(self) -> list[Alternative]:
         """What else was costed over the same paths."""
-        course, terms = self.planned.course, self.planned.terms
+        course = self.planned.course
         others = {HOLD: list[Turn]()}
         peak = self.planned.ahead.peak_per_s(self.quantile).sum()
         carries = [at for at in range(len(self.planned.ladder.plans)) if self.capacity_per_s(at, 0) >= peak]
         static = carries[0] if carries else len(self.planned.ladder.plans) - 1
-        if static != course.running:
-            grows = self.planned.ladder.instances[static] > self.planned.ladder.instances[course.running]
-            earliest_s = course.free_s + (terms.lead_s if grows else 0.0)
-            later = self.edges_s[:-1][self.edges_s[:-1] >= earliest_s - 1e-9]
-            if later.size:
-                others[STATIC] = [Turn(static, float(later[0]) - (terms.lead_s if grows else 0.0), float(later[0]))]
+        if static != course.running and (turns := self.at_once(static)):
+            others[STATIC] = turns
         return [self.alternative(name, turns) for name, turns in others.items()]
+
+    def proposals(self, candidates: Mapping[str, PhysicalPlan]) -> list[Alternative]:
+        """Each from as soon as it can be on, against what was chosen."""
+        found = []
+        for name, plan in candidates.items():
+            number = self.planned.ladder.number(plan.parallelism)
+            if number is None:
+                continue
+            held = number == self.planned.course.running
+            one = self.alternative(f"{CANDIDATE}{name}", [] if held else self.at_once(number))
+            since = [self.moment(turn.stop_s) for turn in self.turns if turn.plan == number]
+            if since:
+                told = " and ".join(f"{moment:%a %H:%M}" for moment in since)
+                one = replace(one, excuse=f"is chosen from {told} on; all the time it {_would(one.excuse)}")
+            found.append(one)
+        return found
+
+    def at_once(self, plan: int) -> list[Turn]:
+        """The turn to a plan as soon as it can be; none where the horizon is over by then."""
+        ladder, course = self.planned.ladder, self.planned.course
+        lead_s = self.planned.terms.lead_s if ladder.instances[plan] > ladder.instances[course.running] else 0.0
+        later = self.edges_s[:-1][self.edges_s[:-1] >= course.free_s + lead_s - 1e-9]
+        return [Turn(plan, float(later[0]) - lead_s, float(later[0]))] if later.size else []
 
     def alternative(self, name: str, turns: Sequence[Turn]) -> Alternative:
         found, chosen = self.followed(turns), self.planned.found
@@ -233,3 +255,10 @@ class _Told:
         )
         give = ", ".join(f"{name} {count}" for name, count in change.items())
         return Excuse(plan, "violation", "", value, bound, reason, f"give {give}", change)
+
+
+def _would(excuse: str) -> str:
+    """An alternative's excuse as the end of a sentence about it."""
+    return (
+        excuse if excuse.startswith("costs") else f"is {excuse}" if excuse.startswith("as good") else f"means {excuse}"
+    )

@@ -67,12 +67,18 @@ def schedule_of(
     changes: Sequence[float] = (),
     rules: Rules = NO_RULES,
     least: Mapping[str, int] | None = None,
+    candidates: Mapping[str, PhysicalPlan] | None = None,
 ) -> ScalingSchedule:
     """Made after_s seconds after the start of the forecasts."""
     planner = HorizonPlanner(topology, profiles, limits, terms, rescale_h, least=least)
+    proposed = [plan.parallelism for plan in (candidates or {}).values()]
     free_at_s = 0.0 if free_at is None else free_at.timestamp()
     planned = planner.planned(
-        forecasts, Present(START.timestamp() + after_s, running, waiting, free_at_s, announced, changes), budget, rules
+        forecasts,
+        Present(START.timestamp() + after_s, running, waiting, free_at_s, announced, changes),
+        budget,
+        rules,
+        proposed,
     )
     assert planned is not None
-    return make_schedule(planned, PhysicalPlan(topology.name, dict(running)), quantile=0.95)
+    return make_schedule(planned, PhysicalPlan(topology.name, dict(running)), quantile=0.95, candidates=candidates)

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from forescale.jobs.plan import PlannedSchedule
     from forescale.jobs.plan_all import PlannedFleet
     from forescale.settings import Settings
+    from modeling.inputs.physical_plan import PhysicalPlan
 
 
 def plan(
@@ -26,12 +27,18 @@ def plan(
     workers: Annotated[
         int | None, typer.Option(min=1, help="With --all: processes; as many as cores if absent.")
     ] = None,
+    candidates: Annotated[
+        Path | None,
+        typer.Option(help="Plan file, or folder of them, that may be chosen as well; each is answered for."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Which plan from when, for the newest forecast. Proposes; nothing is deployed before it is approved."""
     if every:
         if topology is not None:
             raise typer.BadParameter(f"{topology} and --all are both given; leave one of them out")
+        if candidates is not None:
+            raise typer.BadParameter("--candidates are of one topology; give it in the place of --all")
         _plan_all(settings_of(context), fleet, workers, as_json)
         return
     if topology is None:
@@ -40,8 +47,10 @@ def plan(
         raise typer.BadParameter("--fleet and --workers go with --all; give it in the place of the topology")
     from forescale.jobs.plan import plan as planned
 
+    settings = settings_of(context)
+    proposed = None if candidates is None else _proposed(settings, topology, candidates)
     with console.status(f"planning for {topology}"):
-        made = planned(settings_of(context), topology)
+        made = planned(settings, topology, proposed)
     if as_json:
         say_json(made)
         return
@@ -54,6 +63,15 @@ def plan(
         plain("nothing to approve: all of it was approved before, or is within planning.auto_approve")
 
 
+def _proposed(settings: "Settings", topology: str, candidates: Path) -> "dict[str, PhysicalPlan]":
+    """By their file names."""
+    from forescale.files.plan_folder import plan_paths, read_plan_files
+    from forescale.wiring.parts import topology_config
+
+    shape = topology_config(topology, settings).as_topology()
+    return {Path(path).name: plan for path, plan in read_plan_files(plan_paths([candidates]), shape).items()}
+
+
 def show_schedule(made: "PlannedSchedule") -> None:
     plain(f"schedule {made.schedule_id}: {made.why} ({made.cost_instance_hours:.0f} instance-hours)")
     if made.cause and made.rung.plans:
@@ -61,6 +79,8 @@ def show_schedule(made: "PlannedSchedule") -> None:
     if made.steps:
         rows = [(f"{step.deploy_at:%Y-%m-%d %H:%M}", step.plan, step.state, step.step_id) for step in made.steps]
         console.print(table("", ["deploy at (UTC)", "plan", "state", "step"], rows))
+    for proposal in made.candidates:
+        plain(f"{proposal.name}: {proposal.excuse}")
     plain(f"report: {made.report}")
 
 

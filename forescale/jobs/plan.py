@@ -11,6 +11,7 @@ from forecasting.forecast import Forecast
 from forecasting.forecast_file import read_forecast
 from forescale.codec import Moment
 from forescale.files.file_error import FileError
+from forescale.files.planning_section import Planning
 from forescale.files.topology import TopologyConfig
 from forescale.jobs.approvals import asks, settle
 from forescale.jobs.joint_forecasts import joint_forecasts
@@ -35,7 +36,8 @@ from planner.fallback import Footing, Rung, held_schedule
 from planner.ledger.entries import ForecastEntry, ScheduleEntry
 from planner.ledger.ledger import Ledger
 from planner.ledger.step_state import StepState
-from planner.scaling_schedule import ScalingSchedule
+from planner.scaling_schedule import Alternative, ScalingSchedule
+from planner.schedule import CANDIDATE
 
 logger = logging.getLogger(__name__)
 
@@ -72,13 +74,14 @@ class PlannedSchedule:
     asks: bool = True
     rung: Rung = Rung.FORECAST
     cause: str = ""
+    candidates: tuple[Alternative, ...] = ()
 
 
 @dataclass(frozen=True)
 class PlanRequest:
     """What one schedule is to be made of. footing: the rung, and why it is no better. folders: of the forecast of each
     source, none where there is nothing to plan by; entries: of those that the ledger has. running: what really runs,
-    also in shadow mode. derived_from: what makes it another decision.
+    also in shadow mode. derived_from: what makes it another decision. candidates: plans that somebody proposes.
     """
 
     config: TopologyConfig
@@ -89,20 +92,21 @@ class PlanRequest:
     start: Start
     running: PhysicalPlan
     derived_from: Mapping[str, str]
+    candidates: Mapping[str, PhysicalPlan]
 
     def forecasts(self) -> dict[str, Forecast]:
         return {source: read_forecast(folder) for source, folder in self.folders.items()}
 
 
-def plan(settings: Settings, topology: str) -> PlannedSchedule:
+def plan(settings: Settings, topology: str, candidates: Mapping[str, PhysicalPlan] | None = None) -> PlannedSchedule:
     """Make the schedule for the newest forecasts and the plan that runs now; once for the same two. In shadow mode, for
-    the plan that would run, had the schedules so far been deployed.
+    the plan that would run, had the schedules so far been deployed. candidates: plans that somebody proposes, by name.
 
     Without usable forecasts it is made by what is left, and says so (`rungs`). Raises ClusterError where the cluster
     does not tell what runs.
     """
     ledger = ledger_of(settings)
-    request = plan_request(settings, topology_config(topology, settings), ledger)
+    request = plan_request(settings, topology_config(topology, settings), ledger, candidates)
     forecasts = request.forecasts()
     made = made_before(request, ledger)
     if made is None:
@@ -122,7 +126,12 @@ def _made(
     return replace(held, derived_from={**request.derived_from, **held.derived_from, **request.footing.derived_from()})
 
 
-def plan_request(settings: Settings, config: TopologyConfig, ledger: Ledger) -> PlanRequest:
+def plan_request(
+    settings: Settings,
+    config: TopologyConfig,
+    ledger: Ledger,
+    candidates: Mapping[str, PhysicalPlan] | None = None,
+) -> PlanRequest:
     """Steps whose time has gone by are called off, and in shadow mode what runs is written down. Raises as `plan`."""
     clock, shadow = clock_of(settings), config.planning.shadow
     now = clock.now()
@@ -142,8 +151,21 @@ def plan_request(settings: Settings, config: TopologyConfig, ledger: Ledger) -> 
         basis.entries,
         start,
         state.plan,
-        derivation(config, basis, start),
+        {**derivation(config, basis, start), **_proposed(candidates or {}, config.planning)},
+        candidates or {},
     )
+
+
+def _proposed(candidates: Mapping[str, PhysicalPlan], planning: Planning) -> dict[str, str]:
+    """Raises PlanError for one beyond the limits."""
+    for name, plan in candidates.items():
+        if plan.instances > planning.max_instances:
+            raise PlanError(
+                f"candidate {name} has {plan.instances} instances > planning.max_instances of "
+                f"{planning.max_instances}; leave it out, or raise that"
+            )
+    told = ", ".join(f"{name} ({plan.plan_id})" for name, plan in candidates.items())
+    return {"candidates": told} if told else {}
 
 
 def request_case(
@@ -155,7 +177,8 @@ def request_case(
     if not request.footing.rung.plans:
         raise PlanError(f"topology {request.config.topology!r}: {request.footing.told}; plan it alone to record that")
     cluster = cluster_of(request.config, settings, clock_of(settings))
-    return planning_case(settings, request.config, ledger, cluster, forecasts, request.start, request.now)
+    case = planning_case(settings, request.config, ledger, cluster, forecasts, request.start, request.now)
+    return replace(case, candidates=request.candidates)
 
 
 def request_schedule(
@@ -225,8 +248,8 @@ def made_before(request: PlanRequest, ledger: Ledger) -> ScheduleEntry | None:
     other, until it is over.
     """
     for entry in ledger.schedules(request.config.topology, limit=1):
-        made, wanted = entry.schedule, request.derived_from
-        if request.now < made.end and {name: made.derived_from.get(name) for name in wanted} == dict(wanted):
+        made, wanted = entry.schedule, {"candidates": "", **request.derived_from}
+        if request.now < made.end and {name: made.derived_from.get(name, "") for name in wanted} == wanted:
             return entry
     return None
 
@@ -278,6 +301,7 @@ def _planned(made: ScheduleEntry, ledger: Ledger, forecasts: Mapping[str, Foreca
         asks=asks(ledger, made),
         rung=footing.rung,
         cause=footing.cause,
+        candidates=tuple(each for each in schedule.alternatives if each.name.startswith(CANDIDATE)),
     )
 
 

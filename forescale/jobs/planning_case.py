@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
 from forecasting.forecast import Forecast
@@ -46,7 +46,8 @@ class Start:
 @dataclass(frozen=True)
 class PlanningCase:
     """least: instances that operators are to have. current: the plan that runs, with its packing. quantile: of the
-    peaks that steps tell as their load. notes: what the schedule says that it was derived from.
+    peaks that steps tell as their load. notes: what the schedule says that it was derived from. candidates: plans that
+    somebody proposed, by name.
     """
 
     topology: Topology
@@ -62,13 +63,15 @@ class PlanningCase:
     current: PhysicalPlan
     quantile: float
     notes: Mapping[str, str]
+    candidates: Mapping[str, PhysicalPlan] = field(default_factory=dict)
 
     def planned(self, forecasts: Mapping[str, Forecast], at_most: int | None = None) -> HorizonPlan:
         """The best one. forecasts: joined. at_most: instances over the whole horizon, where that is fewer than the
         limits allow. Raises PlanError where the forecasts are over, PlanError or ModelError for what does not fit
         together.
         """
-        planned = self._planner(at_most).planned(forecasts, self.present, self.budget, self.rules)
+        candidates = [plan.parallelism for plan in self.candidates.values()]
+        planned = self._planner(at_most).planned(forecasts, self.present, self.budget, self.rules, candidates)
         if planned is None:
             raise self._over(forecasts)
         return planned
@@ -86,7 +89,9 @@ class PlanningCase:
 
     def schedule(self, planned: HorizonPlan) -> ScalingSchedule:
         """It is derived from its notes alone."""
-        return make_schedule(planned, self.current, quantile=self.quantile, derived_from=self.notes)
+        return make_schedule(
+            planned, self.current, quantile=self.quantile, derived_from=self.notes, candidates=self.candidates
+        )
 
     def _planner(self, at_most: int | None = None) -> HorizonPlanner:
         most = self.limits.max_instances if at_most is None else min(at_most, self.limits.max_instances)

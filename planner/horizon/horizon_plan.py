@@ -136,15 +136,22 @@ class HorizonPlanner:
         self._ladder = None
 
     def planned(
-        self, forecasts: Mapping[str, Forecast], present: Present, budget: Budget, rules: Rules = NO_RULES
+        self,
+        forecasts: Mapping[str, Forecast],
+        present: Present,
+        budget: Budget,
+        rules: Rules = NO_RULES,
+        candidates: Sequence[Mapping[str, int]] = (),
     ) -> HorizonPlan | None:
-        """None where the forecasts are over. Raises PlanError or ModelError for what does not fit together."""
+        """None where the forecasts are over. candidates: plans that may be chosen as well. Raises PlanError or
+        ModelError for what does not fit together.
+        """
         ahead = outlook(forecasts, self.topology.sources, present.at_s, self.terms.lead_s)
         if ahead is None:
             return None
         most = self.cheapest.limits.max_instances
         announced = [each for each in present.announced if sum(each.plan.values()) <= most]
-        ladder = self._climbed(ahead, [present.running, *(each.plan for each in announced)])
+        ladder = self._climbed(ahead, [present.running, *(each.plan for each in announced), *candidates])
         turn_h = self._turn_h(ahead, ladder, announced, rules.closed)
         course = self._course(ahead, ladder, present, turn_h)
         allowed = budget.minutes(60 * ahead.hours)

@@ -16,6 +16,7 @@ from forescale.jobs.plan import plan
 from forescale.jobs.plan_all import PlannedFleet, plan_all
 from forescale.settings import Settings
 from forescale.wiring.parts import ledger_of
+from modeling.inputs.physical_plan import PhysicalPlan
 from planner.clock import TraceClock
 from planner.errors import PlanError
 from planner.fleet.grants import totals
@@ -170,3 +171,18 @@ def test_the_command__answers_for_people_and_machines(
     told = json.loads(capsys.readouterr().out)
     assert ended.value.code == 1
     assert ([each["topology"] for each in told["schedules"]], list(told["failures"])) == (list(RATES), ["lost"])
+
+
+def test_candidates__are_answered_for_and_kept_within_the_limits(tmp_path: Path, mlruns: Path) -> None:
+    """Six of count carry 55/s and are what is planned; twenty cost more."""
+    settings = install(tmp_path, mlruns)
+    proposed = {f"{count}.json": PhysicalPlan("clicks", {"read": 1, "count": count}) for count in (6, 20)}
+    made = plan(settings, "clicks", proposed)
+    told = {each.name: each.excuse for each in made.candidates}
+    assert told["candidate 6.json"].startswith("is chosen from Mon ")
+    assert told["candidate 20.json"].startswith("costs ")
+    assert plan(settings, "clicks").schedule_id != made.schedule_id
+    with pytest.raises(
+        PlanError, match=r"candidate 99 has 100 instances > planning\.max_instances of 64; leave it out"
+    ):
+        plan(settings, "clicks", {"99": PhysicalPlan("clicks", {"read": 1, "count": 99})})

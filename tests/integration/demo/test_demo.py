@@ -118,7 +118,7 @@ def test_report__tells_what_happened(result: DemoResult) -> None:
 def test_jobs__run_again_give_the_same_rows_once(result: DemoResult, settings: Settings) -> None:
     from forescale.jobs.deploy import deploy
     from forescale.jobs.forecast import forecast
-    from forescale.jobs.plan import newest_forecasts
+    from forescale.jobs.newest_forecasts import newest_forecasts
     from forescale.wiring.parts import clock_of, ledger_of, topology_config
     from planner.clock import TraceClock
 

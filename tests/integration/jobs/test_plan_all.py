@@ -1,6 +1,9 @@
 """All topologies planned at once, on the real ledger and the simulated cluster: quotas, failures, and the command."""
 
 import json
+import os
+import subprocess
+import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -109,13 +112,24 @@ def test_over_processes__schedules_are_those_of_each_topology_alone(tmp_path: Pa
     settings = install(tmp_path / "together", mlruns)
     (settings.topologies / "lost.yaml").write_text(TOPOLOGY.replace("NAME", "lost"))
     (settings.topologies / "broken.yaml").write_text("topology: [")
-    made = plan_all(settings, workers=2)
-    assert set(made.failures) == {"broken", "lost"}
-    assert "is not YAML" in made.failures["broken"]
-    assert "topology 'lost' has no arrival history" in made.failures["lost"]
-    for one, each in zip(one_by_one, made.schedules, strict=True):
-        assert (each.topology, each.why, each.cost_instance_hours) == (one.topology, one.why, one.cost_instance_hours)
-        assert [(s.deploy_at, s.plan) for s in each.steps] == [(s.deploy_at, s.plan) for s in one.steps]
+    given = {"HOME": settings.home, "TOPOLOGIES": settings.topologies, "MLRUNS": settings.mlruns, "CLOCK": "trace"}
+    done = subprocess.run(
+        [Path(sys.executable).with_name("forescale"), "plan", "--all", "--workers", "2", "--json"],
+        env=os.environ | {f"FORESCALE_{name}": str(value) for name, value in given.items()},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1, done.stderr
+    made = json.loads(done.stdout)
+    assert set(made["failures"]) == {"broken", "lost"}, done.stderr
+    assert "is not YAML" in made["failures"]["broken"]
+    assert "topology 'lost' has no arrival history" in made["failures"]["lost"]
+    for one, each in zip(one_by_one, made["schedules"], strict=True):
+        told = each["topology"], each["why"], each["cost_instance_hours"]
+        assert told == (one.topology, one.why, pytest.approx(one.cost_instance_hours))
+        steps = [(datetime.fromisoformat(step["deploy_at"]), step["plan"]) for step in each["steps"]]
+        assert steps == [(step.deploy_at, step.plan) for step in one.steps]
 
 
 def test_under_a_quota__the_sum_is_within_it_and_whoever_lacks_some_is_told_who_has_them(settings: Settings) -> None:

@@ -41,6 +41,11 @@ OFFERED_PER_S = 80.0
 LATE_S = 4.0
 """Flink collects metrics every second here, and is asked every two; the state of the job is read after that."""
 
+BLOCKED_PART = 2.2 / 8
+"""Flink counts a blocked spell of a source when it ends, and so its age. Some 110 tuples lie between source and `work`,
+which takes 2.2 s for them: by so much the 8 s may be off in which arrivals are counted.
+"""
+
 MOST_LOOKS = 8
 """Each takes some ten seconds: so often is looked until the job has caught up."""
 
@@ -108,7 +113,8 @@ def test_a_job_made_too_small__falls_behind_and_one_that_is_large_enough_does_no
         backlog, lag_s = truth(np.linspace(at_s - LATE_S * stretch.factor, at_s, 200))
         assert seen.lag_s is not None
         assert backlog.min() - 5 <= seen.backlog["orders"] <= backlog.max() + 5
-        assert 0.9 * lag_s.min() <= seen.lag_s <= 1.1 * lag_s.max()
+        apart = 1 + BLOCKED_PART * stretch.factor
+        assert 0.9 * lag_s.min() / apart <= seen.lag_s <= 1.1 * lag_s.max() * apart
         assert seen.unmeasured == ""
     # By hand: 80 a second are due and at most 50 are worked off, fewer on a machine that is late.
     apart_s = (late.observed_at - early.observed_at).total_seconds()

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
+from math import isinf
 
 import numpy as np
 
@@ -204,7 +205,9 @@ class _Told:
         found, chosen = self.followed(turns), self.planned.found
         more_h = found.instance_hours - chosen.instance_hours
         more_minutes = found.violation_minutes - chosen.violation_minutes
-        if more_minutes > NEARLY_MINUTES and more_h > NEARLY_H:
+        if isinf(found.cost_h):
+            excuse = "is not within the limits of changes (freeze, max_step, scale_out_only)"
+        elif more_minutes > NEARLY_MINUTES and more_h > NEARLY_H:
             excuse = f"{more_minutes:.3g} min more in violation are expected, for {more_h:.3g} instance-hours more"
         elif more_minutes > NEARLY_MINUTES:
             excuse = f"{more_minutes:.3g} min more in violation are expected"

@@ -30,7 +30,16 @@ class FreezeWindow(BaseModel):
         # YAML 1.1 reads 18:00 without quotes as minutes of base 60, and pydantic such a number as seconds.
         if isinstance(given, int) and not isinstance(given, bool) and 0 <= given < 24 * 60:
             return time(given // 60, given % 60)
+        if isinstance(given, int | float):
+            raise ValueError(f'{given} is no clock time; give one like "18:00", and "00:00" for midnight')
         return given
+
+    @field_validator("from_", "until")
+    @classmethod
+    def _goes_by_the_place(cls, at: time) -> time:
+        if at.tzinfo is not None:
+            raise ValueError(f"{at} has an offset; give a clock time, and timezone beside it")
+        return at
 
     @field_validator("timezone")
     @classmethod
@@ -59,8 +68,9 @@ class FreezeWindow(BaseModel):
             if self._is_on(day):
                 begins = datetime.combine(day, self.from_, zone)
                 over = day if self.until > self.from_ else day + timedelta(days=1)
-                ends = datetime.combine(over, self.until, zone)
-                if begins < end and ends > start:
+                # Where the clock goes back, an hour comes twice: it ends with the second.
+                ends = datetime.combine(over, self.until, zone).replace(fold=1)
+                if begins < min(end, ends) and ends > start:
                     found.append((begins, ends))
             day += timedelta(days=1)
         return found

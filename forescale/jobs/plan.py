@@ -164,6 +164,12 @@ def _proposed(candidates: Mapping[str, PhysicalPlan], planning: Planning) -> dic
                 f"candidate {name} has {plan.instances} instances > planning.max_instances of "
                 f"{planning.max_instances}; leave it out, or raise that"
             )
+        for operator, most in planning.max_parallelism.items():
+            if plan.parallelism.get(operator, 0) > most:
+                raise PlanError(
+                    f"candidate {name} has {plan.parallelism[operator]} instances of {operator} > "
+                    f"planning.max_parallelism of {most}; leave it out, or raise that"
+                )
     told = ", ".join(f"{name} ({plan.plan_id})" for name, plan in candidates.items())
     return {"candidates": told} if told else {}
 

@@ -28,7 +28,8 @@ FIRST_PRICE_H = 3.0
 """Of a violation minute, in instance-hours, from which the one that fits is sought."""
 KEPT_PART = 0.5
 """Of the price of a rescale: what has to be gained for an announced one to be given up."""
-LEAST_RESCALE_H = 0.1
+LEAST_RESCALE_H, MOST_RESCALE_H = 0.1, 10_000.0
+"""Between which the price of a rescale is raised until there are few enough."""
 DAY_S = 86400.0
 
 
@@ -149,10 +150,13 @@ class HorizonPlanner:
         ahead = outlook(forecasts, self.topology.sources, present.at_s, self.terms.lead_s)
         if ahead is None:
             return None
-        most = self.cheapest.limits.max_instances
-        announced = [each for each in present.announced if sum(each.plan.values()) <= most]
-        ladder = self._climbed(ahead, [present.running, *(each.plan for each in announced), *candidates])
+        announced = [each for each in present.announced if self._fits(each.plan)]
+        proposed = [plan for plan in candidates if self._fits(plan)]
+        ladder = self._climbed(ahead, [present.running, *(each.plan for each in announced), *proposed])
         turn_h = self._turn_h(ahead, ladder, announced, rules.closed)
+        running = ladder.number(present.running)
+        if running is not None and not self._fits(present.running):
+            turn_h[:, running] = inf
         course = self._course(ahead, ladder, present, turn_h)
         allowed = budget.minutes(60 * ahead.hours)
         found, self._prices = course_within(course, self.terms, budget.priced(self._prices), allowed)
@@ -160,6 +164,10 @@ class HorizonPlanner:
         if rules.most_a_day is not None:
             before_s = [at_s - ahead.start_s for at_s in present.changes]
             while found.turns and _most_a_day(before_s, found.turns) > rules.most_a_day:
+                if prices.rescale_h >= MOST_RESCALE_H:
+                    # Each is worth any price, as what somebody else would do about it has that price too.
+                    found = followed_course(course, (), self.terms, self._prices)
+                    break
                 prices = replace(prices, rescale_h=max(LEAST_RESCALE_H, 2 * prices.rescale_h))
                 found = best_course(course, self.terms, prices)
         return HorizonPlan(self.cheapest, ahead, ladder, course, self.terms, prices, found, allowed)
@@ -235,6 +243,15 @@ class HorizonPlanner:
             turn_h,
         )
 
+    def _fits(self, plan: Mapping[str, int]) -> bool:
+        """Whether a plan is within the limits of now."""
+        limits, known = self.cheapest.limits, self.topology.max_parallelism
+        return (
+            plan.keys() == known.keys()
+            and sum(plan.values()) <= limits.max_instances
+            and all(count <= min(known[name], limits.max_parallelism.get(name, count)) for name, count in plan.items())
+        )
+
     def _turn_h(
         self,
         ahead: Outlook,
@@ -245,7 +262,8 @@ class HorizonPlanner:
         """What a stop costs beside its change: less where it was announced, and never where it must not be."""
         turn_h = np.zeros((ahead.steps, len(ladder.plans)))
         for turn in announced:
-            step, plan = ahead.step_at(turn.stop_s - ahead.start_s), ladder.number(turn.plan)
+            # To a millisecond: moments are kept by the microsecond.
+            step, plan = ahead.step_at(turn.stop_s - ahead.start_s + 1e-3), ladder.number(turn.plan)
             if 0 <= step < ahead.steps and plan is not None:
                 turn_h[step, plan] = -KEPT_PART * self._prices.rescale_h
         begin_s = ahead.start_s + ahead.edges_s[:-1]

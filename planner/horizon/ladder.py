@@ -116,7 +116,8 @@ def _fill(
         plan = cheapest.plan({source: part * rate for source, rate in load.items()})
         if least:
             plan = replace(plan, parallelism={name: max(n, least.get(name, 1)) for name, n in plan.parallelism.items()})
-        found[_key(plan)] = plan
+        if plan.instances <= cheapest.limits.max_instances:
+            found[_key(plan)] = plan
         return plan
 
     levels = np.linspace(1.0 / _LEVELS, 1.0, _LEVELS).tolist()

@@ -136,8 +136,9 @@ def _sloped(paths: Floats, step_s: float, edges_s: Floats) -> Floats:
 def _edges_s(step_s: float, steps: int) -> Floats:
     """Fine steps, then coarse ones; each a whole number of the forecast's, or a part of one."""
     end_s = step_s * steps
-    fine_s = min(FINE_S, end_s)
-    fine = np.arange(0.0, fine_s, _width_s(step_s, FINE_STEP_S))
+    width_s = _width_s(step_s, FINE_STEP_S)
+    fine_s = min(max(FINE_S // width_s, 1.0) * width_s, end_s)
+    fine = np.arange(0.0, fine_s, width_s)
     coarse = np.arange(fine_s, end_s, _width_s(step_s, COARSE_STEP_S))
     return np.concatenate([fine, coarse, [end_s]])
 

@@ -43,6 +43,14 @@ def test_a_place__moves_the_span_with_its_clock() -> None:
     assert [begins.astimezone(UTC).hour for begins, _ in spans] == [8, 7, 7]
 
 
+def test_an_hour_that_comes_twice__is_frozen_both_times() -> None:
+    """On 25 October 2026 Berlin's clock goes from 3:00 back to 2:00: 2:30 is at 0:30 UTC, and at 1:30."""
+    frozen = window(days=["sat"], **{"from": "22:00"}, until="02:30", timezone="Europe/Berlin")
+    ((begins, ends),) = frozen.spans(datetime(2026, 10, 24, 12, tzinfo=UTC), datetime(2026, 10, 25, 12, tzinfo=UTC))
+    assert begins.astimezone(UTC) == datetime(2026, 10, 24, 20, tzinfo=UTC)
+    assert ends.astimezone(UTC) == datetime(2026, 10, 25, 1, 30, tzinfo=UTC)
+
+
 def test_a_time_that_yaml_reads_as_a_number__is_the_clock_time_that_was_meant() -> None:
     # 18:30 without quotes is 18 · 60 + 30 in YAML 1.1.
     assert window(**{"from": 1110}, until="20:00").from_ == time(18, 30)
@@ -51,6 +59,8 @@ def test_a_time_that_yaml_reads_as_a_number__is_the_clock_time_that_was_meant() 
 @pytest.mark.parametrize(
     ("fields", "told"),
     [
+        ({"until": 1440}, "1440 is no clock time"),
+        ({"from": "16:00Z"}, "has an offset; give a clock time"),
         ({"timezone": "Mars/Olympus"}, "'Mars/Olympus' is no time zone; give an IANA name"),
         ({"first_date": "2026-03-03"}, "go together"),
         ({"first_date": "2026-03-03", "last_date": "2026-03-02"}, "is before first_date"),

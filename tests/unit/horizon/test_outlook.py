@@ -54,6 +54,16 @@ def test_steps__are_as_fine_as_the_forecasts_at_first_and_joined_to_quarters_of_
     assert (ahead.hours, ahead.step_at(4 * 3600.0), ahead.step_at(299.0)) == (24.0, 48, 0)
 
 
+@pytest.mark.parametrize("step_s", [128, 135, 216, 270])
+def test_steps_that_divide_no_four_hours__are_joined_by_whole_ones(step_s: int) -> None:
+    rates = np.tile(np.arange(400.0), (30, 1))
+    for over in range(8):
+        ahead = outlook({"a": _forecast(rates, step_s)}, ("a",), START.timestamp() + over * step_s)
+        assert ahead is not None
+        assert np.diff(ahead.edges_s).min() >= step_s
+        assert ahead.total_per_s[-1, 0] == 399.0
+
+
 def test_what_is_over__is_left_out() -> None:
     forecast = {"a": _forecast(np.tile(np.arange(12.0), (30, 1)), 300)}
     ahead = outlook(forecast, ("a",), START.timestamp() + 700.0)

@@ -237,3 +237,29 @@ def test_a_candidate__is_told_where_it_is_chosen_or_why_it_loses() -> None:
     assert nine.excuse.startswith("is chosen from Mon 22:00 on; all the time it costs 15.3 instance-hours more")
     # 13 instances for 4 h but for a lead of 5 min, against 2 and 10 for 2 h each.
     assert twelve.excuse.startswith(f"costs {13 * 4 - 11 / 12 - 24:.3g} instance-hours more")
+
+
+def test_plans_beyond_the_limits_of_now__are_neither_kept_nor_returned_to() -> None:
+    """Somebody lowered the limits: 12 of work run, and 12 were announced for the peak; 8 may be."""
+    rates = [1.0] * 24 + [7.0] * 24
+    announced = [Announced((START + timedelta(hours=2)).timestamp(), pair(12))]
+    for limits in (replace(LIMITS, max_instances=9), replace(LIMITS, max_parallelism={"work": 8})):
+        schedule = schedule_of(level(rates), pair(12), limits=limits, announced=announced)
+        assert schedule.steps
+        assert max(step.plan.parallelism["work"] for step in schedule.steps) <= 8
+
+
+def test_a_limit_of_changes_a_day__ends_in_holding_where_every_price_is_paid_for_one() -> None:
+    rates = ([0.8] * 12 + [3.5] * 12) * 2
+    terms = replace(TERMS, react_s=600.0)
+    before = [START.timestamp() - 3600.0]
+    schedule = schedule_of(level(rates), pair(1), terms=terms, rules=Rules(most_a_day=1), changes=before)
+    assert schedule.steps == ()
+    assert np.isfinite(schedule.violation_minutes)
+
+
+def test_a_static_plan_within_a_freeze__is_told_as_what_cannot_be() -> None:
+    rules = Rules(closed=[(START.timestamp() - 86400, START.timestamp() + 86400)])
+    schedule = schedule_of(level([0.5] * 48), pair(9), rules=rules)
+    assert schedule.steps == ()
+    assert schedule.alternatives[1].excuse.startswith("is not within the limits of changes (freeze")

@@ -19,6 +19,7 @@ from planner.horizon.horizon_search import Course, Found, Turn, best_course, fol
 from planner.horizon.ladder import Ladder, capacity_ladder
 from planner.horizon.outlook import Outlook, outlook
 from planner.horizon.prices import ChangeTerms, Prices
+from planner.horizon.stairs import stairs
 from planner.limits import Limits
 from planner.search.remembered_plans import RememberedPlans
 
@@ -241,6 +242,7 @@ class HorizonPlanner:
             present.waiting,
             max(0.0, present.free_at_s - ahead.start_s),
             turn_h,
+            np.array([list(plan.parallelism.values()) for plan in ladder.plans], dtype=np.float64),
         )
 
     def _fits(self, plan: Mapping[str, int]) -> bool:
@@ -289,10 +291,13 @@ class HorizonPlanner:
         known = self._ladder is not None and all(self._ladder.number(plan) is not None for plan in wanted)
         if self._ladder is None or not enough or not known:
             self._highest = {source: max(rate, self._highest.get(source, 0.0)) for source, rate in highest.items()}
-            self._ladder = capacity_ladder(
-                self.cheapest,
-                [*self._mixes(ahead), self._highest],
-                [PhysicalPlan(self.topology.name, dict(plan)) for plan in wanted],
-                self._least,
-            )
+            loads = [*self._mixes(ahead), self._highest]
+            self._ladder = self._climbing(loads, wanted)
+            if self.terms.max_step < inf:
+                between = stairs([plan.parallelism for plan in self._ladder.plans], self.terms.max_step)
+                self._ladder = self._climbing(loads, [*wanted, *between])
         return self._ladder
+
+    def _climbing(self, loads: Sequence[Mapping[str, float]], wanted: Sequence[Mapping[str, int]]) -> Ladder:
+        also = [PhysicalPlan(self.topology.name, {name: plan[name] for name in self.topology.order}) for plan in wanted]
+        return capacity_ladder(self.cheapest, loads, also, self._least)

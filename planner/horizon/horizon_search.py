@@ -29,7 +29,8 @@ class Course:
     shape (plans, steps, paths), or (plans, 1, paths) where it is always the same. instances: shape (plans,). running:
     the plan that runs at the beginning; waiting: tuples then. free_s: seconds from the beginning until a change may be
     asked for. turn_h: price of a stop for a plan at the beginning of a step, beside that of the change, in
-    instance-hours, shape (steps, plans); infinite where none may be, negative where one is wanted.
+    instance-hours, shape (steps, plans); infinite where none may be, negative where one is wanted. counts: instances of
+    each operator, shape (plans, operators), by which changes are bounded; their sums where there are none.
     """
 
     edges_s: Floats
@@ -40,6 +41,7 @@ class Course:
     waiting: float = 0.0
     free_s: float = 0.0
     turn_h: Floats | None = None
+    counts: Floats | None = None
 
     def __post_init__(self) -> None:
         plans, (steps, paths) = self.instances.size, self.rate_per_s.shape
@@ -193,9 +195,11 @@ def followed_course(course: Course, turns: Sequence[Turn], terms: ChangeTerms, p
 
 def _between(course: Course, terms: ChangeTerms, prices: Prices) -> tuple[Floats, Floats]:
     """Price of a change from each plan to each, and its lead time, shape (plans, plans)."""
-    apart = np.abs(course.instances[:, None] - course.instances[None, :])
+    counts = course.instances[:, None] if course.counts is None else course.counts
+    more = counts[None, :, :] - counts[:, None, :]
+    apart = np.abs(more).sum(axis=2)
     grows = course.instances[None, :] > course.instances[:, None]
     change_h = prices.rescale_h + prices.started_h * apart
     if terms.only_out:
-        change_h = np.where(grows, change_h, inf)
+        change_h = np.where((more < 0).any(axis=2), inf, change_h)
     return np.where(apart > terms.max_step, inf, change_h), np.where(grows, terms.lead_s, 0.0)

@@ -263,3 +263,23 @@ def test_a_static_plan_within_a_freeze__is_told_as_what_cannot_be() -> None:
     schedule = schedule_of(level([0.5] * 48), pair(9), rules=rules)
     assert schedule.steps == ()
     assert schedule.alternatives[1].excuse.startswith("is not within the limits of changes (freeze")
+
+
+def test_small_steps__lead_to_a_plan_far_away_and_count_each_operator() -> None:
+    """Three operators of a second a tuple that saturate together: from 1 each to 4 each, two instances at a time."""
+    names = ("source", "a", "b")
+    topology = Topology("pair", tuple(map(Operator, names)), (Stream("source", "a"), Stream("a", "b")))
+    profiles = {name: OperatorProfile(name, 1.0) for name in names}
+    schedule = schedule_of(
+        level([0.8] * 24 + [3.5] * 24),
+        dict.fromkeys(names, 1),
+        topology=topology,
+        profiles=profiles,
+        terms=replace(TERMS, max_step=2.0),
+        rescale_h=0.1,
+    )
+    assert schedule.steps[-1].plan.parallelism == dict.fromkeys(names, 4)
+    for step in schedule.steps:
+        changed = [abs(step.plan.parallelism[name] - step.replaces.parallelism[name]) for name in names]
+        assert sum(changed) <= 2
+    assert schedule.violation_minutes < 5

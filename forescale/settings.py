@@ -64,6 +64,10 @@ class Settings(BaseSettings):
         """Where a local store keeps artifacts; a server decides by itself (None)."""
         return None if self.mlflow_uri else (self.mlruns.resolve() / "artifacts").as_uri()
 
+    def below_home(self, path: str) -> str:
+        """A relative path below home; an absolute one, or one with a scheme (s3://…), as it is."""
+        return path if "://" in path else str(self.home / path)
+
     def shown(self) -> dict[str, str]:
         """Every setting as people may see it: without passwords."""
         values = self.model_dump(mode="json") | {"tracking_uri": self.tracking_uri}

@@ -51,7 +51,9 @@ def calibrate(
     """Measure service times, selectivities and needs of every operator, each with its 95 % interval."""
     settings = settings_of(context)
     components = dict(_component(text) for text in component or ())
-    source = SampleSource(samples, flink, heron_tracker, storm_ui, job, cluster, environ, role, components, span, spans)
+    given = {"flink": flink, "heron": heron_tracker, "storm": storm_ui}
+    addresses = {kind: address for kind, address in given.items() if address is not None}
+    source = SampleSource(samples, addresses, job, cluster, environ, role, components, span, spans)
     with console.status(f"measuring {topology}"):
         calibration = calibrated(settings, topology, source, warm_s=warm, out=out, against=against, afresh=afresh)
     if not as_json:

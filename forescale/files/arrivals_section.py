@@ -1,6 +1,7 @@
 """The section `arrivals` of a topology file: where arrivals are read from, and how good their history must be."""
 
 import os
+from collections.abc import Collection, Mapping
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
@@ -51,6 +52,10 @@ class _Arrivals(BaseModel):
         """What the source that is read over a network takes, under the same names; the rest is of the history."""
         return self.model_dump(exclude={"kind", "window_s", "lateness_s", "quality", "password_env", "group"})
 
+    def sources_named(self) -> Mapping[str, Collection[str]]:
+        """The sources that the section names, by the field that does: all must be of the topology."""
+        return {}
+
 
 class EventsEntry(_Arrivals):
     """Raw events in files; see forecasting.arrivals.counting.event_files. Relative paths are below FORESCALE_HOME.
@@ -100,6 +105,9 @@ class KafkaEntry(_Arrivals):
             )
         return settings
 
+    def sources_named(self) -> Mapping[str, Collection[str]]:
+        return {"topics": self.topics}
+
     def password(self) -> SecretStr | None:
         """Raises ValueError where the environment lacks it."""
         return None if self.password_env is None else _secret(self.password_env)
@@ -142,6 +150,9 @@ class PrometheusEntry(_OverHttp):
     held_back: str | None = None
     since: AwareDatetime | None = None
 
+    def sources_named(self) -> Mapping[str, Collection[str]]:
+        return {"queries": self.queries}
+
 
 class HeronEntry(_OverHttp):
     """Heron's tracker, which keeps three hours. spouts: source → spout; streams: source → its streams."""
@@ -153,6 +164,9 @@ class HeronEntry(_OverHttp):
     spouts: dict[str, str]
     streams: dict[str, list[str]] = {}
 
+    def sources_named(self) -> Mapping[str, Collection[str]]:
+        return {"spouts": self.spouts}
+
 
 class StormEntry(_OverHttp):
     """Storm's UI, which keeps nothing: `forescale history record` reads it steadily. spouts: source → spout."""
@@ -162,6 +176,9 @@ class StormEntry(_OverHttp):
     max_gap_s: Positive = 180
     ended_after_s: Positive | None = None
     saturated_capacity: Positive = 0.9
+
+    def sources_named(self) -> Mapping[str, Collection[str]]:
+        return {"spouts": self.spouts}
 
 
 def _kind(given: Any) -> str:

@@ -4,13 +4,13 @@ field.
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-import httpx
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from forescale.files.arrivals_section import ArrivalsSection, NotNegative, Positive
+from forescale.files.arrivals_section import ArrivalsSection, NotNegative
+from forescale.files.cluster_section import ClusterSection
 from forescale.files.events_section import EventsSection
 from forescale.files.file_error import FileError, field_errors
 from forescale.files.planning_section import Planning
@@ -87,47 +87,6 @@ class ForecastEntry(_Strict):
     refit_s: Annotated[float, Field(ge=0)] = 6 * 3600
 
 
-class SimulatorEntry(_Strict):
-    """The in-process cluster simulator. truth: folder of the arrival history that it replays.
-
-    service_s: per operator the simulator's own truth, where it is another than what the file declares: what calibration
-    has to find out.
-    """
-
-    kind: Literal["simulator"]
-    truth: str
-    slots: Annotated[int, Field(ge=1)] = 64
-    downtime_s: Positive = 25
-    parallelism: dict[str, Annotated[int, Field(ge=1)]]
-    service_s: dict[str, NotNegative] = {}
-
-
-class FlinkEntry(_Strict):
-    """A Flink session cluster over REST. job: name of the running job; operators: topology operator → vertex name.
-
-    sample_s: over how many seconds its metrics are read for calibration.
-    """
-
-    @field_validator("url")
-    @classmethod
-    def _is_an_address(cls, url: str) -> str:
-        # The address may hold a password: no message repeats it.
-        try:
-            parsed = httpx.URL(url)
-            usable = parsed.scheme in ("http", "https") and bool(parsed.host)
-        except httpx.InvalidURL:
-            usable = False
-        if not usable:
-            raise ValueError("is no address of a job manager; give it like http://127.0.0.1:8081")
-        return url
-
-    kind: Literal["flink"]
-    url: str
-    job: str
-    operators: dict[str, str] = {}
-    sample_s: Positive = 30
-
-
 class TopologyConfig(_Strict):
     """A whole topology file. Who calibrates from samples or evaluates plans needs neither arrivals nor cluster."""
 
@@ -139,9 +98,7 @@ class TopologyConfig(_Strict):
     events: EventsSection = []
     forecast: ForecastEntry = ForecastEntry()
     planning: Planning = Planning()
-    cluster_section: Annotated[SimulatorEntry | FlinkEntry, Field(discriminator="kind")] | None = Field(
-        default=None, alias="cluster"
-    )
+    cluster_section: ClusterSection | None = Field(default=None, alias="cluster")
 
     @property
     def arrivals(self) -> ArrivalsSection:
@@ -151,7 +108,7 @@ class TopologyConfig(_Strict):
         return self.arrivals_section
 
     @property
-    def cluster(self) -> SimulatorEntry | FlinkEntry:
+    def cluster(self) -> ClusterSection:
         """Raises FileError where the file has none."""
         if self.cluster_section is None:
             raise FileError(f"{self.topology}: section cluster is missing; add it to say where the topology runs")
@@ -167,21 +124,17 @@ class TopologyConfig(_Strict):
             "planning.max_parallelism": set(planning.max_parallelism),
             "planning.min_parallelism": set(planning.min_parallelism),
         }
-        if isinstance(cluster, FlinkEntry):
-            placed["cluster.operators"] = set(cluster.operators)
-        if isinstance(cluster, SimulatorEntry):
-            if lacking := [name for name in self.operators if name not in cluster.parallelism]:
-                raise ValueError(f"cluster.parallelism gives nothing for operator {lacking[0]!r}; name every operator")
-            placed |= {"cluster.parallelism": set(cluster.parallelism), "cluster.service_s": set(cluster.service_s)}
+        if cluster is not None:
+            cluster.check_operators(self.operators)
+            placed |= {f"cluster.{field}": set(names) for field, names in cluster.operators_named().items()}
         for field, names in placed.items():
             if unknown := sorted(names - set(self.operators)):
                 known = ", ".join(self.operators)
                 raise ValueError(f"{field} names the unknown operator {unknown[0]!r}; known are {known}")
         sources = self.as_topology().sources
-        fed = {
-            f"arrivals.{field}": set(getattr(self.arrivals_section, field, {}))
-            for field in ("topics", "queries", "spouts")
-        }
+        arrivals = self.arrivals_section
+        told = {} if arrivals is None else arrivals.sources_named()
+        fed = {f"arrivals.{field}": set(names) for field, names in told.items()}
         fed |= {f"events.{number}": set(event.concerned or ()) for number, event in enumerate(self.events)}
         for field, names in fed.items():
             if unknown := sorted(names - set(sources)):

@@ -9,10 +9,11 @@ from pathlib import Path
 
 from forecasting.errors import TrackingError
 from forescale.files.profile import read_profile_file, write_profile_file
-from forescale.files.topology import FlinkEntry, TopologyConfig
+from forescale.files.topology import TopologyConfig
 from forescale.jobs.known_profiles import kept_profiles, known_profiles, last_profiles, profile_path
-from forescale.jobs.measured_samples import SIMULATED_SPAN_S, SampleSource, measured_samples
+from forescale.jobs.measured_samples import SampleSource, measured_samples
 from forescale.settings import Settings
+from forescale.wiring.engines.registry import cluster_of_kind
 from forescale.wiring.parts import clock_of, topology_config
 from modeling.calibration import WARM_S, Calibrated, Drift, calibrated, drifts
 from modeling.errors import ModelError
@@ -112,7 +113,7 @@ def planning_profiles(settings: Settings, config: TopologyConfig, cluster: Clust
     """
     base = kept_profiles(config, settings)
     try:
-        samples = cluster.operator_samples(_span_s(config))
+        samples = cluster.operator_samples(cluster_of_kind(config.cluster).sample_s(config.cluster))
     except ClusterError as error:
         return PlanningProfiles(base, f"not measured now: {error}")
     made = calibrated(config.as_topology(), samples, base)
@@ -137,8 +138,3 @@ def _note(profiles: dict[str, OperatorProfile], changed: Sequence[Drift]) -> str
         more = f" and {len(changed) - SHOWN_DRIFTS} more" if len(changed) > SHOWN_DRIFTS else ""
         notes.append(f"drifted: {'; '.join(map(str, changed[:SHOWN_DRIFTS]))}{more}")
     return "; ".join(notes)
-
-
-def _span_s(config: TopologyConfig) -> float:
-    """Flink has to be watched for so long."""
-    return config.cluster.sample_s if isinstance(config.cluster, FlinkEntry) else SIMULATED_SPAN_S

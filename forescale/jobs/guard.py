@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 from forescale.codec import Moment
 from forescale.files.file_error import FileError
-from forescale.files.topology import FlinkEntry, TopologyConfig
+from forescale.files.topology import TopologyConfig
 from forescale.settings import Settings
 from forescale.wiring.backlogs import recorded_backlogs
+from forescale.wiring.engines.registry import cluster_of_kind
 from forescale.wiring.parts import clock_of, cluster_of, guard_terms_of, ledger_of, topology_config
 from planner.deployment import Patience
 from planner.errors import PlanError
@@ -18,9 +19,6 @@ from planner.guarding import Guarded, GuardTurn, guard_turn
 from planner.ledger.entries import BarredPair, GuardAction
 
 logger = logging.getLogger(__name__)
-
-LOOK_S = 60.0
-"""Span of one look, where the cluster's own is not shorter."""
 
 
 @dataclass(frozen=True)
@@ -101,8 +99,7 @@ def _may_be_guarded(name: str, settings: Settings) -> bool:
 
 def _guarded(config: TopologyConfig) -> Guarded:
     planning, terms = config.planning, guard_terms_of(config)
-    # Flink counts while it is waited for, the simulator has counted already.
-    look_s = config.cluster.sample_s if isinstance(config.cluster, FlinkEntry) else LOOK_S
+    look_s = cluster_of_kind(config.cluster).look_s(config.cluster)
     return Guarded(
         config.as_topology(),
         terms,

@@ -12,7 +12,6 @@ from forescale.settings import Settings
 from forescale.wiring.backlogs import backlogs
 from forescale.wiring.parts import clock_of, cluster_of, ledger_of, topology_config
 from planner.clusters.cluster import Cluster
-from planner.clusters.simulator import SimulatedCluster
 from planner.clusters.waiting import longest_lag_s
 from planner.errors import PlanError
 from planner.ledger.entries import Observation
@@ -26,7 +25,7 @@ logger = logging.getLogger(__name__)
 class Observed:
     """The newest observation. plan: parallelism of each operator, in brief. backlog: tuples, of the sources of which it
     is known. lag_s: None where it was not measured, for the reason in `unmeasured`. recorded: how many observations
-    were added; the simulator also tells of the minutes since the last one.
+    were added; a cluster that keeps a record, such as the simulator, also tells of the minutes since the last one.
     """
 
     topology: str
@@ -48,8 +47,7 @@ def observe(settings: Settings, topology: str) -> Observed:
 
 def record_observation(config: TopologyConfig, ledger: Ledger, cluster: Cluster) -> Observed:
     """Write down what the cluster tells of now, and of the time before. Raises ClusterError."""
-    found = _minutes(ledger, cluster) if isinstance(cluster, SimulatedCluster) else []
-    found = found or [_present(config, cluster)]
+    found = _minutes(ledger, cluster) or [_present(config, cluster)]
     last, added = found[-1], ledger.shadow.record_observations(config.topology, found)
     lags_s = [(each.observed_at, each.lag_s) for each in found if each.lag_s is not None]
     ledger.minutes.record(config.topology, lags_s, max_lag_s=config.planning.max_lag_s)
@@ -90,11 +88,12 @@ def _may_be_in_shadow(name: str, settings: Settings) -> bool:
         return True
 
 
-def _minutes(ledger: Ledger, cluster: SimulatedCluster) -> list[Observation]:
-    """Whole minutes since the last observation."""
+def _minutes(ledger: Ledger, cluster: Cluster) -> list[Observation]:
+    """Whole minutes since the last observation; none of a cluster that keeps no record of them."""
     state = cluster.state()
     since = ledger.shadow.last_observed(state.topology) or state.observed_at - timedelta(minutes=1)
-    return observations_of(state.topology, cluster.record(since.replace(second=0, microsecond=0), state.observed_at))
+    record = cluster.record(since.replace(second=0, microsecond=0), state.observed_at)
+    return [] if record is None else observations_of(state.topology, record)
 
 
 def _present(config: TopologyConfig, cluster: Cluster) -> Observation:

@@ -13,7 +13,7 @@ from forecasting.arrivals.store import read_history
 from forecasting.errors import HistoryError, TrackingError
 from forecasting.forecast import Forecast
 from forescale.files.atomic import write_whole
-from forescale.files.topology import SimulatorEntry, TopologyConfig
+from forescale.files.topology import TopologyConfig
 from forescale.jobs.known_profiles import kept_profiles
 from forescale.jobs.rungs import recorded_basis
 from forescale.jobs.shadow import accrued_days
@@ -21,8 +21,8 @@ from forescale.jobs.violation_budget import past_minutes
 from forescale.report.decision.decision import CapacityStep, Decision, DecisionOutcome
 from forescale.report.decision.page import render_report
 from forescale.settings import Settings
-from forescale.wiring.arrivals import below
-from forescale.wiring.parts import clock_of, ledger_of, simulator_of, topology_config, tracker_of
+from forescale.wiring.engines.registry import cluster_of_kind
+from forescale.wiring.parts import clock_of, cluster_of, ledger_of, topology_config, tracker_of
 from modeling.evaluate import evaluate
 from modeling.inputs.physical_plan import PhysicalPlan
 from planner.errors import PlanError
@@ -138,8 +138,8 @@ def _run_links(settings: Settings, forecasts: Mapping[str, Forecast]) -> dict[st
 
 
 def _outcome(config: TopologyConfig, settings: Settings, ledger: Ledger, made: ScheduleEntry) -> DecisionOutcome | None:
-    """What came after the decision, as far as it is known; None while nothing is. Only the simulator keeps a record of
-    its lag; of another cluster something is known once a step has been deployed.
+    """What came after the decision, as far as it is known; None while nothing is. Of a cluster that keeps no record of
+    its lag something is known once a step has been deployed.
     """
     schedule, clock = made.schedule, clock_of(settings)
     start, end = schedule.made_at, min(schedule.end, clock.now())
@@ -151,16 +151,16 @@ def _outcome(config: TopologyConfig, settings: Settings, ledger: Ledger, made: S
         for step in ledger.steps(schedule_id=made.id)
         if (known := ledger.outcome(step.id)) is not None
     }
-    if isinstance(config.cluster, SimulatorEntry):
-        record = simulator_of(config, config.cluster, settings, clock).record(start, end)
-        if not record.minute.size:
-            return None
-        lag, folder = record.lag, Path(below(settings.home, config.cluster.truth))
-    elif steps:
+    record = cluster_of(config, settings, clock).record(start, end)
+    if record is None:
         minutes = int((end - start).total_seconds() // 60)
-        lag, folder = LagRecord(start, 60, np.full(minutes, np.nan)), settings.history_dir
+        lag = LagRecord(start, 60, np.full(minutes, np.nan)) if steps else None
     else:
+        lag = record.lag if record.minute.size else None
+    if lag is None:
         return None
+    truth = cluster_of_kind(config.cluster).truth
+    folder = settings.history_dir if truth is None else truth(config.cluster, settings)
     arrived = {
         name: series.between(start, end)
         for name, series in read_history(folder, config.topology).series.items()

@@ -12,7 +12,6 @@ from forescale.files.topology import TopologyConfig
 from forescale.jobs.shadow import accrued_days
 from forescale.report.decision.verdict import past_in_violation
 from planner.clusters.cluster import Cluster
-from planner.clusters.simulator import SimulatedCluster
 from planner.horizon.budget import PACED, Budget
 from planner.ledger.entries import ScheduleEntry
 from planner.ledger.ledger import Ledger
@@ -40,9 +39,9 @@ class BudgetUse:
 
 
 def paced_budget(config: TopologyConfig, ledger: Ledger, cluster: Cluster, now: datetime) -> PacedBudget:
-    """What may be in violation, less what was. The simulator's own record is brought into the ledger before."""
+    """What may be in violation, less what was. A record that the cluster keeps is brought into the ledger before."""
     planning = config.planning
-    if isinstance(cluster, SimulatedCluster) and not planning.shadow:
+    if not planning.shadow:
         _bring(config, ledger, cluster, now)
     past = past_minutes(ledger, config.topology, now, shadow=planning.shadow)
     budget = Budget(planning.allowed_share, past.known, past.in_violation, price_h=planning.price_per_violation_minute)
@@ -66,8 +65,9 @@ def budget_use(ledger: Ledger, made: ScheduleEntry) -> BudgetUse:
     return BudgetUse(schedule.allowed_minutes, past.known, past.in_violation)
 
 
-def _bring(config: TopologyConfig, ledger: Ledger, cluster: SimulatedCluster, now: datetime) -> None:
-    record = cluster.record(now - PACED, now)
+def _bring(config: TopologyConfig, ledger: Ledger, cluster: Cluster, now: datetime) -> None:
+    if (record := cluster.record(now - PACED, now)) is None:
+        return
     ends_s = record.minute.astype(np.int64) + MINUTE_S
     told = zip(ends_s[record.known].tolist(), record.lag_s[record.known].tolist(), strict=True)
     lags_s = [(datetime.fromtimestamp(end_s, UTC), lag_s) for end_s, lag_s in told]

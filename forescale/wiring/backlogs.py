@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from forecasting.errors import HistoryError
 from forescale.files.topology import TopologyConfig
-from forescale.wiring.arrivals import kafka_group
+from forescale.wiring.arrivals import consumer_group
+from forescale.wiring.engines.registry import cluster_of_kind
 from planner.clock import Clock
 from planner.clusters.cluster import Backlogs, Cluster, SourceBacklog
-from planner.clusters.simulator import SimulatedCluster
 from planner.clusters.waiting import longest_lag_s
 from planner.errors import ClusterError, LedgerError
 from planner.ledger.ledger import Ledger
@@ -25,7 +25,7 @@ def backlogs(config: TopologyConfig, cluster: Cluster) -> Mapping[str, SourceBac
         told = cluster.backlogs()
     except ClusterError as error:
         told = dict.fromkeys(config.as_topology().sources, SourceBacklog(None, None, str(error)))
-    if isinstance(cluster, SimulatedCluster):
+    if config.cluster_section is not None and not cluster_of_kind(config.cluster_section).reads_arrivals:
         return told
     return {name: each if each.lag_s is not None else _unread(config, name, each) for name, each in told.items()}
 
@@ -58,7 +58,7 @@ def recorded_backlogs(config: TopologyConfig, cluster: Cluster, ledger: Ledger, 
 def _unread(config: TopologyConfig, source: str, told: SourceBacklog) -> SourceBacklog:
     """What the topology's consumer group has not read; what was told before where it has none, or Kafka fails."""
     try:
-        group = kafka_group(config)
+        group = consumer_group(config)
         unread = group.unread(source) if group is not None else None
     except HistoryError as error:
         return replace(told, unmeasured=f"{told.unmeasured}; {error}")

@@ -3,20 +3,15 @@
 from dataclasses import fields, replace
 from datetime import datetime
 from math import inf
-from pathlib import Path
 
-from forecasting.arrivals.store import read_history
 from forecasting.tracking.mlflow_tracker import MlflowTracker
 from forescale.files.planning_section import Planning
-from forescale.files.topology import SimulatorEntry, TopologyConfig, find_topology_file, read_topology_file
+from forescale.files.topology import TopologyConfig, find_topology_file, read_topology_file
 from forescale.settings import Settings
-from forescale.wiring.arrivals import below
 from forescale.wiring.clock import clock_of_kind
-from modeling.inputs.physical_plan import PhysicalPlan
+from forescale.wiring.engines.registry import cluster_of_kind
 from planner.clock import Clock
 from planner.clusters.cluster import Cluster
-from planner.clusters.flink import FlinkCluster
-from planner.clusters.simulator import SimulatedCluster
 from planner.guard.terms import GuardTerms
 from planner.horizon.horizon_plan import Rules
 from planner.horizon.prices import ChangeTerms
@@ -48,25 +43,8 @@ def tracker_of(settings: Settings) -> MlflowTracker:
 
 
 def cluster_of(config: TopologyConfig, settings: Settings, clock: Clock) -> Cluster:
-    topology = config.as_topology()
-    if isinstance(config.cluster, SimulatorEntry):
-        return simulator_of(config, config.cluster, settings, clock)
-    return FlinkCluster(config.cluster.url, config.cluster.job, topology, config.cluster.operators)
-
-
-def simulator_of(config: TopologyConfig, entry: SimulatorEntry, settings: Settings, clock: Clock) -> SimulatedCluster:
-    """The cluster simulator, which keeps its state below FORESCALE_HOME. Its service times are its own truth."""
-    profiles = config.declared_profiles(entry.service_s)
-    return SimulatedCluster(
-        config.as_topology(),
-        profiles,
-        PhysicalPlan(config.topology, dict(entry.parallelism)),
-        entry.slots,
-        entry.downtime_s,
-        read_history(Path(below(settings.home, entry.truth)), config.topology),
-        clock,
-        settings.home / "simulator" / config.topology,
-    )
+    """Where the topology runs; nothing is asked of it yet."""
+    return cluster_of_kind(config.cluster).connect(config, config.cluster, settings, clock)
 
 
 def limits_of(planning: Planning) -> Limits:

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from modeling.calibration.operator_sample import OperatorSample
 from modeling.inputs.physical_plan import PhysicalPlan
+from planner.clusters.cluster_record import ClusterRecord
 
 
 class Status(StrEnum):
@@ -102,6 +103,10 @@ class Cluster(Protocol):
 
     def backlogs(self) -> Mapping[str, SourceBacklog]:
         """What waits at each source now, as far as the cluster tells (Flink: asks it for some seconds)."""
+        ...
+
+    def record(self, start: datetime, end: datetime) -> ClusterRecord | None:
+        """What happened in the whole minutes within [start, end); None where the cluster keeps no such record."""
         ...
 
     def apply(self, plan: PhysicalPlan, *, expected: PhysicalPlan) -> Accepted | Refusal:

@@ -125,6 +125,9 @@ class FlinkCluster:
         """
         return source_backlogs(self._declared.sources, self._queues, self._clock)
 
+    def record(self, start: datetime, end: datetime) -> None:
+        """Flink tells of now alone."""
+
     def apply(self, plan: PhysicalPlan, *, expected: PhysicalPlan) -> Accepted | Refusal:
         seen = self._look()
         at = moment(seen.job.now)

@@ -22,9 +22,10 @@ from modeling.inputs.topology import Topology
 from planner.clock import Clock
 from planner.clusters.arrival_trace import ArrivalTrace, TrueArrivals, arrival_traces
 from planner.clusters.cluster import Accepted, ClusterState, Failed, Pending, Refusal, SourceBacklog, Status, Verified
+from planner.clusters.cluster_record import ClusterRecord
 from planner.clusters.engine_terms import EngineTerms
 from planner.clusters.fluid_queues import FluidNetwork, channels_of, fluid_network
-from planner.clusters.simulator_record import SimulatorRecord, record_of
+from planner.clusters.simulator_record import record_of
 from planner.clusters.simulator_state import (
     MINUTE_S,
     STEP_S,
@@ -182,7 +183,7 @@ class SimulatedCluster:
                 )
             return self._rescale(moment, accepted.replaced)
 
-    def record(self, start: datetime, end: datetime) -> SimulatorRecord:
+    def record(self, start: datetime, end: datetime) -> ClusterRecord:
         """What happened in the whole minutes within [start, end)."""
         with self._present() as moment:
             minutes = moment.transaction.minutes(start.timestamp(), end.timestamp())

@@ -11,7 +11,7 @@ import numpy as np
 from modeling.arrays import Flags, Floats
 from modeling.inputs.physical_plan import PhysicalPlan
 from planner.clusters.cluster import Status
-from planner.clusters.simulator_record import SimulatorRecord
+from planner.clusters.cluster_record import ClusterRecord
 from planner.ledger.entries import Observation
 
 MINUTE_S = 60
@@ -52,8 +52,8 @@ def ran(observations: Sequence[Observation], start_s: float, minutes: int) -> Ra
     return Ran(instances, lag_s[1:], followed, sum(changes))
 
 
-def observations_of(topology: str, record: SimulatorRecord) -> list[Observation]:
-    """What the simulator has recorded, one a minute, at the minute's end."""
+def observations_of(topology: str, record: ClusterRecord) -> list[Observation]:
+    """What a cluster has recorded, one a minute, at the minute's end."""
     found = []
     for row, minute in enumerate(record.minute):
         counts = {name: int(column[row]) for name, column in record.parallelism.items()}

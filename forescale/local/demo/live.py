@@ -3,13 +3,12 @@
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
-from forescale.files.topology import SimulatorEntry
 from forescale.local.demo.bank_calls import bank_calls
 from forescale.local.demo.demo_data import write_demo_data
 from forescale.local.demo.run import TOPOLOGY
 from forescale.settings import Settings
 from forescale.wiring.clock import clock_of_kind
-from forescale.wiring.parts import simulator_of, topology_config
+from forescale.wiring.parts import cluster_of, topology_config
 
 WEEKS = 10
 
@@ -28,8 +27,7 @@ def prepare_live(settings: Settings, now: datetime, say: Callable[[str], None]) 
         write_demo_data(settings.home, now=end, weeks=WEEKS, shift=shift)
         mark.touch()
     config = topology_config(TOPOLOGY, settings)
-    assert isinstance(config.cluster, SimulatorEntry)
-    simulator_of(config, config.cluster, settings, clock_of_kind("real", settings.clock_file)).state()
+    cluster_of(config, settings, clock_of_kind("real", settings.clock_file)).state()
 
 
 def weeks_until_live(now: datetime) -> timedelta:

@@ -7,15 +7,14 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from forescale.files.topology import SimulatorEntry
 from forescale.jobs.report import report
 from forescale.local.airflow.service import airflow_service
 from forescale.local.demo.airflow_run import decide_and_deploy
 from forescale.local.demo.demo_data import DEFAULT_NOW, DemoData, write_demo_data
 from forescale.settings import Settings
-from forescale.wiring.parts import clock_of, ledger_of, simulator_of, topology_config
+from forescale.wiring.parts import clock_of, cluster_of, ledger_of, topology_config
 from planner.clock import TraceClock
-from planner.clusters.simulator_record import SimulatorRecord
+from planner.clusters.cluster_record import ClusterRecord
 from planner.ledger.entries import ForecastEntry, ScheduleEntry, StepEntry
 
 TOPOLOGY = "call-analytics"
@@ -31,7 +30,7 @@ class DemoResult:
     forecasts: tuple[ForecastEntry, ...]
     schedule: ScheduleEntry
     steps: tuple[StepEntry, ...]
-    after: SimulatorRecord
+    after: ClusterRecord
     max_lag_s: float
     report: Path
 
@@ -63,10 +62,9 @@ def run_demo(settings: Settings, say: Callable[[str, str], None]) -> DemoResult:
 def start_simulator(settings: Settings, now: datetime) -> None:
     """Let the simulator run its first plan for a while before the decision."""
     config = topology_config(TOPOLOGY, settings)
-    assert isinstance(config.cluster, SimulatorEntry)
     clock = TraceClock(settings.clock_file)
     clock.start_at(now - WARM_UP)
-    simulator = simulator_of(config, config.cluster, settings, clock)
+    simulator = cluster_of(config, settings, clock)
     simulator.state()
     clock.advance_to(now)
     simulator.state()
@@ -75,12 +73,12 @@ def start_simulator(settings: Settings, now: datetime) -> None:
 def _result(settings: Settings, data: DemoData) -> DemoResult:
     """Let the rest of the horizon pass, and read what was recorded."""
     config = topology_config(TOPOLOGY, settings)
-    assert isinstance(config.cluster, SimulatorEntry)
     ledger, clock = ledger_of(settings), clock_of(settings)
     (made,) = ledger.schedules(TOPOLOGY, limit=1)
     assert isinstance(clock, TraceClock)
     clock.advance_to(made.schedule.end)
-    after = simulator_of(config, config.cluster, settings, clock).record(made.schedule.made_at, made.schedule.end)
+    after = cluster_of(config, settings, clock).record(made.schedule.made_at, made.schedule.end)
+    assert after is not None
     return DemoResult(
         data=data,
         forecasts=tuple(entry for entry in ledger.forecasts(TOPOLOGY) if entry.id in made.forecasts),

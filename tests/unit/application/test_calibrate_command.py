@@ -355,10 +355,10 @@ def test_heron_and_storm__are_asked_for_what_the_options_say(topology: Path, mon
     monkeypatch.setattr("planner.clusters.storm_samples.storm_operator_samples", heron)
     config = read_topology_file(topology)
     tracker = SampleSource(
-        heron_tracker="http://t", name="T", cluster="c", environ="e", role="r", components={"split": "Split"}
+        addresses={"heron": "http://t"}, name="T", cluster="c", environ="e", role="r", components={"split": "Split"}
     )
     measured_samples(tracker, config, Settings())
-    measured_samples(SampleSource(storm_ui="http://u", span_s=10_800.0), config, Settings())
+    measured_samples(SampleSource(addresses={"storm": "http://u"}, span_s=10_800.0), config, Settings())
     heron_options, storm_options = (options for _, options in asked)
     shape = config.as_topology()
     assert [url for url, _ in asked] == ["http://t", "http://u"]

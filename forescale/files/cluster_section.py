@@ -1,0 +1,11 @@
+"""The section `cluster` of a topology file: one of the kinds, told apart by `kind`."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from forescale.files.clusters.flink import FlinkEntry
+from forescale.files.clusters.simulator import SimulatorEntry
+
+ClusterSection = Annotated[SimulatorEntry | FlinkEntry, Field(discriminator="kind")]
+"""A new kind is a file of `forescale/files/clusters` and a name here."""

@@ -1,0 +1,36 @@
+"""What the sections `cluster` of all kinds have in common."""
+
+from collections.abc import Collection, Mapping
+
+import httpx
+from pydantic import BaseModel, ConfigDict
+
+
+class ClusterEntry(BaseModel):
+    """kind: the word in the file; each kind narrows it to a literal."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    kind: str
+
+    def operators_named(self) -> Mapping[str, Collection[str]]:
+        """The operators that the section names, by the field that does: all must be of the topology."""
+        return {}
+
+    def check_operators(self, operators: Collection[str]) -> None:
+        """Raises ValueError where the section lacks something of an operator of the topology."""
+
+
+def http_address(url: str, of: str, example: str) -> str:
+    """The same address. Raises ValueError where it is none, without repeating it: it may hold a password.
+
+    of: whose it is, for the message.
+    """
+    try:
+        parsed = httpx.URL(url)
+        usable = parsed.scheme in ("http", "https") and bool(parsed.host)
+    except httpx.InvalidURL:
+        usable = False
+    if not usable:
+        raise ValueError(f"is no address of {of}; give it like {example}")
+    return url

@@ -1,0 +1,31 @@
+"""The cluster simulator in a topology file."""
+
+from collections.abc import Collection, Mapping
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from forescale.files.arrivals_section import NotNegative, Positive
+from forescale.files.clusters.cluster_entry import ClusterEntry
+
+
+class SimulatorEntry(ClusterEntry):
+    """The in-process cluster simulator. truth: folder of the arrival history that it replays.
+
+    service_s: per operator the simulator's own truth, where it is another than what the file declares: what calibration
+    has to find out.
+    """
+
+    kind: Literal["simulator"]
+    truth: str
+    slots: Annotated[int, Field(ge=1)] = 64
+    downtime_s: Positive = 25
+    parallelism: dict[str, Annotated[int, Field(ge=1)]]
+    service_s: Mapping[str, NotNegative] = {}
+
+    def operators_named(self) -> Mapping[str, Collection[str]]:
+        return {"parallelism": self.parallelism, "service_s": self.service_s}
+
+    def check_operators(self, operators: Collection[str]) -> None:
+        if lacking := [name for name in operators if name not in self.parallelism]:
+            raise ValueError(f"cluster.parallelism gives nothing for operator {lacking[0]!r}; name every operator")

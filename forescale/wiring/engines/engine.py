@@ -1,0 +1,121 @@
+"""What an engine can be to a topology: where its arrivals are read, the cluster that runs it, where its samples come
+from.
+
+The value of an engine knows its sections of the topology file, and imports what speaks to the engine when it is asked
+to: Airflow parses DAGs without Kafka's or Spark's client.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from forecasting.arrivals.arrival_source import ArrivalSource
+from forecasting.arrivals.sources.kafka_group import KafkaGroup
+from forecasting.arrivals.sources.steady import SteadySource
+from forescale.files.clusters.cluster_entry import ClusterEntry
+from forescale.files.topology import TopologyConfig
+from forescale.settings import Settings
+from modeling.calibration.operator_sample import OperatorSample
+from modeling.inputs.topology import Topology
+from planner.clock import Clock
+from planner.clusters.cluster import Cluster
+
+Arrivals = TypeVar("Arrivals")
+"""A kind of the section `arrivals`."""
+Runs = TypeVar("Runs", bound=ClusterEntry)
+"""A kind of the section `cluster`."""
+
+SpanS = Callable[[Runs], float]
+
+LOOK_S = 60.0
+"""Span of one look of the guard, where the cluster has no span of its own."""
+
+
+@dataclass(frozen=True)
+class ArrivalsOf(Generic[Arrivals]):
+    """A kind of arrival source. All raise ValueError, HistoryError among them, for what no source can be made of.
+
+    open: the source, for as long as the context lasts. steady: the same source, where somebody has to read it steadily.
+    group: whose unread messages are what waits at the sources; None where the section names no group.
+    """
+
+    section: type[Arrivals]
+    open: Callable[[TopologyConfig, Arrivals, Settings, datetime], AbstractContextManager[ArrivalSource]]
+    steady: Callable[[TopologyConfig, Arrivals, Settings], SteadySource] | None = None
+    group: Callable[[Arrivals], KafkaGroup | None] | None = None
+
+
+@dataclass(frozen=True)
+class ClusterOf(Generic[Runs]):
+    """A kind of cluster.
+
+    connect: the cluster; nothing is asked of it yet. sample_s: the span of one set of samples, unless somebody gives
+    another. watched: whether it counts while one waits, so that several spans are measured one after the other; else it
+    has counted already. look_s: the span of one look of the guard. reads_arrivals: whether what runs there takes in
+    what the section `arrivals` names, so that its consumer group tells what waits. truth: folder of the arrivals that
+    reached it, where these are not in the history.
+    """
+
+    section: type[Runs]
+    connect: Callable[[TopologyConfig, Runs, Settings, Clock], Cluster]
+    sample_s: SpanS[Runs]
+    watched: bool = True
+    look_s: SpanS[Runs] = lambda _: LOOK_S
+    reads_arrivals: bool = True
+    truth: Callable[[Runs, Settings], Path] | None = None
+
+
+@dataclass(frozen=True)
+class SampleRequest:
+    """Samples of a topology from an engine at an address that somebody gave.
+
+    name: the topology's in the cluster. components: operator → vertex or component, where they differ; empty: as the
+    topology file has them. span_s: seconds of a span, or back in time; what suits the engine where None. spans: how
+    many of them an engine is watched for.
+    """
+
+    url: str
+    topology: Topology
+    name: str
+    components: Mapping[str, str]
+    span_s: float | None = None
+    spans: int = 1
+    cluster: str | None = None
+    environ: str | None = None
+    role: str | None = None
+
+
+@dataclass(frozen=True)
+class SamplesOf:
+    """A kind of sample source that an option of `forescale calibrate` names.
+
+    option: that holds the address. shown: what people call it. needs: options without which it cannot be read, and how
+    the message goes on about them; uses: those that change something besides. whole_span: why a span is of whole
+    seconds, empty where it need not be. read: raises ClusterError.
+    """
+
+    option: str
+    shown: str
+    read: Callable[[SampleRequest, TopologyConfig], Sequence[OperatorSample]]
+    uses: frozenset[str] = frozenset({"--job", "--component", "--span"})
+    needs: frozenset[str] = frozenset()
+    needs_why: str = ""
+    whole_span: str = ""
+
+
+def watched_samples(cluster: Cluster, span_s: float, spans: int) -> Sequence[OperatorSample]:
+    """Several spans one after the other: their spread tells how far the means are off."""
+    return [sample for _ in range(spans) for sample in cluster.operator_samples(span_s)]
+
+
+@dataclass(frozen=True)
+class Engine:
+    """kind: the word for it in topology files. What it cannot be is None."""
+
+    kind: str
+    arrivals: ArrivalsOf[Any] | None = None
+    cluster: ClusterOf[Any] | None = None
+    samples: SamplesOf | None = None

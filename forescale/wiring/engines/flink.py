@@ -1,0 +1,38 @@
+"""Flink: the cluster of a job, and samples of one."""
+
+from collections.abc import Sequence
+
+from forescale.files.clusters.flink import FlinkEntry
+from forescale.files.topology import TopologyConfig
+from forescale.settings import Settings
+from forescale.wiring.engines.engine import ClusterOf, Engine, SampleRequest, SamplesOf, watched_samples
+from modeling.calibration.operator_sample import OperatorSample
+from planner.clock import Clock
+from planner.clusters.cluster import Cluster
+
+SPAN_S = 30.0
+"""For how long a job is watched where neither file nor options say."""
+
+
+def _cluster(config: TopologyConfig, entry: FlinkEntry, settings: Settings, clock: Clock) -> Cluster:
+    from planner.clusters.flink import FlinkCluster
+
+    return FlinkCluster(entry.url, entry.job, config.as_topology(), entry.operators)
+
+
+def _samples(request: SampleRequest, config: TopologyConfig) -> Sequence[OperatorSample]:
+    from planner.clusters.flink import FlinkCluster
+
+    entry = config.cluster_section
+    vertices = request.components or (entry.operators if isinstance(entry, FlinkEntry) else {})
+    cluster = FlinkCluster(request.url, request.name, request.topology, vertices)
+    return watched_samples(cluster, request.span_s or SPAN_S, request.spans)
+
+
+FLINK = Engine(
+    "flink",
+    cluster=ClusterOf(FlinkEntry, _cluster, sample_s=lambda entry: entry.sample_s, look_s=lambda entry: entry.sample_s),
+    samples=SamplesOf(
+        "--flink", "Flink", _samples, needs=frozenset({"--job"}), needs_why="the name of the running job"
+    ),
+)

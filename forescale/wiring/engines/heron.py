@@ -1,0 +1,54 @@
+"""Heron, whose tracker keeps three hours: arrivals and samples."""
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from datetime import datetime
+
+from forecasting.arrivals.arrival_source import ArrivalSource
+from forescale.files.arrivals_section import HeronEntry
+from forescale.files.topology import TopologyConfig
+from forescale.settings import Settings
+from forescale.wiring.engines.engine import ArrivalsOf, Engine, SampleRequest, SamplesOf
+from modeling.calibration.operator_sample import OperatorSample
+
+PAST_S = 600.0
+"""How far samples go back where nobody says."""
+
+
+def _open(
+    config: TopologyConfig, arrivals: HeronEntry, settings: Settings, now: datetime
+) -> AbstractContextManager[ArrivalSource]:
+    from forecasting.arrivals.sources.heron_tracker import HeronTracker
+
+    return nullcontext(HeronTracker(**arrivals.of_the_source(), topology=config.topology))
+
+
+def _samples(request: SampleRequest, config: TopologyConfig) -> Sequence[OperatorSample]:
+    from planner.clusters.heron_samples import heron_operator_samples
+
+    assert request.cluster is not None
+    assert request.environ is not None
+    return heron_operator_samples(
+        request.url,
+        cluster=request.cluster,
+        environ=request.environ,
+        role=request.role,
+        topology_name=request.name,
+        topology=request.topology,
+        operators=request.components or None,
+        span_s=request.span_s or PAST_S,
+    )
+
+
+HERON = Engine(
+    "heron",
+    arrivals=ArrivalsOf(HeronEntry, _open),
+    samples=SamplesOf(
+        "--heron-tracker",
+        "Heron's tracker",
+        _samples,
+        uses=frozenset({"--job", "--component", "--span", "--cluster", "--environ", "--role"}),
+        needs=frozenset({"--cluster", "--environ"}),
+        needs_why="as `heron submit` was given them",
+    ),
+)

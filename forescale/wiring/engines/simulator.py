@@ -1,0 +1,45 @@
+"""The cluster simulator, which keeps its state below FORESCALE_HOME. Its service times are its own truth."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from forescale.files.clusters.simulator import SimulatorEntry
+from forescale.files.topology import TopologyConfig
+from forescale.settings import Settings
+from forescale.wiring.engines.engine import ClusterOf, Engine
+from modeling.inputs.physical_plan import PhysicalPlan
+from planner.clock import Clock
+
+if TYPE_CHECKING:
+    from planner.clusters.simulator import SimulatedCluster
+
+PAST_S = 3600.0
+"""How far samples go back: it has counted already, and of an hour at no cost."""
+
+
+def _cluster(config: TopologyConfig, entry: SimulatorEntry, settings: Settings, clock: Clock) -> "SimulatedCluster":
+    from forecasting.arrivals.store import read_history
+    from planner.clusters.simulator import SimulatedCluster
+
+    return SimulatedCluster(
+        config.as_topology(),
+        config.declared_profiles(entry.service_s),
+        PhysicalPlan(config.topology, dict(entry.parallelism)),
+        entry.slots,
+        entry.downtime_s,
+        read_history(_truth(entry, settings), config.topology),
+        clock,
+        settings.home / "simulator" / config.topology,
+    )
+
+
+def _truth(entry: SimulatorEntry, settings: Settings) -> Path:
+    return Path(settings.below_home(entry.truth))
+
+
+SIMULATOR = Engine(
+    "simulator",
+    cluster=ClusterOf(
+        SimulatorEntry, _cluster, sample_s=lambda _: PAST_S, watched=False, reads_arrivals=False, truth=_truth
+    ),
+)

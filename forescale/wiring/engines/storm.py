@@ -1,0 +1,53 @@
+"""Storm, whose UI keeps nothing: arrivals, read steadily, and samples."""
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from datetime import datetime
+
+from forecasting.arrivals.arrival_source import ArrivalSource
+from forecasting.arrivals.sources.steady import SteadySource
+from forescale.files.arrivals_section import StormEntry
+from forescale.files.topology import TopologyConfig
+from forescale.settings import Settings
+from forescale.wiring.engines.engine import ArrivalsOf, Engine, SampleRequest, SamplesOf
+from modeling.calibration.operator_sample import OperatorSample
+
+WINDOW_S = 600
+"""The shortest that Storm keeps."""
+
+
+def _steady(config: TopologyConfig, arrivals: StormEntry, settings: Settings) -> SteadySource:
+    from forecasting.arrivals.sources.storm_ui import StormUi
+
+    log = settings.home / "readings" / config.topology
+    return StormUi(**arrivals.of_the_source(), topology=config.topology, log=log)
+
+
+def _open(
+    config: TopologyConfig, arrivals: StormEntry, settings: Settings, now: datetime
+) -> AbstractContextManager[ArrivalSource]:
+    return nullcontext(_steady(config, arrivals, settings))
+
+
+def _samples(request: SampleRequest, config: TopologyConfig) -> Sequence[OperatorSample]:
+    from planner.clusters.storm_samples import storm_operator_samples
+
+    return storm_operator_samples(
+        request.url,
+        topology_name=request.name,
+        topology=request.topology,
+        operators=request.components or None,
+        window_s=int(request.span_s or WINDOW_S),
+    )
+
+
+STORM = Engine(
+    "storm",
+    arrivals=ArrivalsOf(StormEntry, _open, steady=_steady),
+    samples=SamplesOf(
+        "--storm-ui",
+        "Storm's UI",
+        _samples,
+        whole_span="Storm's windows are whole seconds: give 600, 10800 or 86400",
+    ),
+)

@@ -1,0 +1,39 @@
+"""The registry of engines against the sections that a topology file can hold."""
+
+import subprocess
+import sys
+from typing import Any, get_args
+
+import pytest
+
+from forescale.files.arrivals_section import ArrivalsSection
+from forescale.files.cluster_section import ClusterSection
+from forescale.wiring.engines.registry import ENGINES
+
+
+def _kinds(section: Any) -> dict[type, str]:
+    """The kinds of an annotated union of sections, by class, whether or not they are tagged."""
+    union = get_args(section)[0]
+    members = [get_args(member)[0] if get_args(member) else member for member in get_args(union)]
+    return {member: get_args(member.model_fields["kind"].annotation)[0] for member in members}
+
+
+@pytest.mark.parametrize(("role", "section"), [("arrivals", ArrivalsSection), ("cluster", ClusterSection)])
+def test_every_kind_of_a_section__has_an_engine_of_that_word(role: str, section: Any) -> None:
+    roles = {engine.kind: getattr(engine, role) for engine in ENGINES}
+    assert {part.section: kind for kind, part in roles.items() if part is not None} == _kinds(section)
+
+
+def test_engines__have_words_and_options_of_their_own() -> None:
+    kinds = [engine.kind for engine in ENGINES]
+    options = [engine.samples.option for engine in ENGINES if engine.samples is not None]
+    assert len(set(kinds)) == len(kinds)
+    assert len(set(options)) == len(options)
+
+
+@pytest.mark.slow
+def test_the_registry__loads_no_client_of_an_engine() -> None:
+    """Airflow parses DAGs every half minute: what an engine needs is loaded when the engine is used."""
+    script = "import sys, forescale.wiring.engines.registry; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
+    assert not {"confluent_kafka", "pyspark", "planner.clusters.flink", "planner.clusters.simulator"} & set(loaded)

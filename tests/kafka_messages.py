@@ -17,8 +17,8 @@ from confluent_kafka.admin import (
 )
 from kafka_broker import KafkaBroker
 
+from engines.kafka.client import KafkaClient
 from forecasting.arrivals.grid import to_us
-from forecasting.arrivals.sources.kafka_client import KafkaClient
 
 
 class Messages:
@@ -87,4 +87,4 @@ class Messages:
         return found
 
     def _client(self) -> KafkaClient:
-        return KafkaClient(self.broker.servers, {}, 10.0, "the tests' broker")
+        return KafkaClient(self.broker.servers, {}, 10.0, "the tests' broker", AssertionError)

@@ -6,16 +6,16 @@ from datetime import datetime
 
 import httpx
 
+from engines.flink.answers import ENDED, Job, Vertex, moment
+from engines.flink.rest import POLL_S, FlinkRest, RequestRefusedError
 from modeling.calibration.operator_sample import OperatorSample
 from modeling.errors import ModelError
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Topology
 from planner.clock import Clock, RealClock
 from planner.clusters.cluster import Accepted, ClusterState, Failed, Pending, Refusal, SourceBacklog, Status, Verified
-from planner.clusters.flink_answers import ENDED, Job, Vertex, moment
 from planner.clusters.flink_backlog import Queue, queue_reading, source_backlogs
 from planner.clusters.flink_counters import Read, operator_samples, read_counters, shortest_span_s
-from planner.clusters.flink_rest import POLL_S, FlinkRest, RequestRefusedError
 from planner.clusters.flink_vertices import bounded_topology, operator_vertices, slots_needed
 from planner.errors import ClusterError
 
@@ -62,7 +62,7 @@ class FlinkCluster:
         clock: Clock | None = None,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
-        self._rest = FlinkRest(url, timeout_s, transport)
+        self._rest = FlinkRest(url, ClusterError, timeout_s=timeout_s, transport=transport)
         self._job_name = job_name
         self._declared = topology
         self._vertex_names = dict(operators or {})

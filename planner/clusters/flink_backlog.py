@@ -4,10 +4,10 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from engines.flink.answers import Vertex
+from engines.flink.rest import POLL_S, FlinkRest
 from planner.clock import Clock
 from planner.clusters.cluster import SourceBacklog
-from planner.clusters.flink_answers import Vertex
-from planner.clusters.flink_rest import POLL_S, FlinkRest
 
 # Of a subtask together: its age, as Flink takes for busy what is neither idle nor backpressured.
 _AGE = ("accumulateBusyTimeMs", "accumulateIdleTimeMs", "accumulateBackPressuredTimeMs")

@@ -5,10 +5,10 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from engines.flink.answers import Counters, Job, Vertex, VertexDetails
+from engines.flink.rest import FlinkRest
 from modeling.calibration.operator_sample import OperatorSample
 from modeling.inputs.topology import Grouping, Stream, Topology
-from planner.clusters.flink_answers import Counters, Job, Vertex, VertexDetails
-from planner.clusters.flink_rest import FlinkRest
 
 Reading = Mapping[tuple[str, int], Counters]
 """Counters per operator name and index of the instance."""

@@ -4,8 +4,8 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import replace
 
+from engines.flink.answers import Job, Vertex
 from modeling.inputs.topology import Operator, Topology
-from planner.clusters.flink_answers import Job, Vertex
 from planner.errors import ClusterError
 
 

@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Unpack
 
-from engines.heron import (
+from engines.heron.tracker import (
     COUNTED,
     DESERIALISED,
     EMITTED,
@@ -34,7 +34,7 @@ from engines.heron import (
     TrackedTopology,
     same_minutes,
 )
-from engines.rest import Connection
+from engines.http import Connection
 from modeling.calibration.operator_sample import OperatorSample
 from modeling.errors import ModelError
 from modeling.inputs.topology import Topology

@@ -17,8 +17,8 @@ from typing import Annotated, Unpack
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from engines.rest import Connection
-from engines.storm import StormPages, component_path, topology_path
+from engines.http import Connection
+from engines.storm.ui import StormPages, component_path, topology_path
 from modeling.calibration.operator_sample import OperatorSample
 from modeling.errors import ModelError
 from modeling.inputs.topology import Topology

@@ -14,8 +14,18 @@ from typing import Unpack
 
 import numpy as np
 
-from engines.heron import EMITTED, KEPT_S, MANAGERS, MINUTE_S, PRESSURE, UPTIME, Timeline, TrackedTopology, same_minutes
-from engines.rest import Connection
+from engines.heron.tracker import (
+    EMITTED,
+    KEPT_S,
+    MANAGERS,
+    MINUTE_S,
+    PRESSURE,
+    UPTIME,
+    Timeline,
+    TrackedTopology,
+    same_minutes,
+)
+from engines.http import Connection
 from forecasting.arrivals.arrival_source import Arrivals, Measures, SourceArrivals
 from forecasting.arrivals.coverage import Int64s, merged_spans, spans_without
 from forecasting.arrivals.grid import SECOND_US, from_us

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from engines.kafka.client import KafkaClient, Partition
 from forecasting.arrivals.coverage import Int64s
-from forecasting.arrivals.sources.kafka_client import KafkaClient, Partition
 from forecasting.arrivals.sources.kafka_offsets import KafkaOffsets
 from forecasting.errors import HistoryError
 

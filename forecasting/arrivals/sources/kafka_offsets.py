@@ -10,11 +10,11 @@ from datetime import datetime
 
 import numpy as np
 
+from engines.kafka.client import KafkaClient, Partition, TimeType, Topic
 from forecasting.arrivals.arrival_source import Arrivals, Measures, SourceArrivals
 from forecasting.arrivals.coverage import Int64s, covered_us
 from forecasting.arrivals.grid import SECOND_US, from_us
 from forecasting.arrivals.sources.counter_readings import window_edges_us
-from forecasting.arrivals.sources.kafka_client import KafkaClient, Partition, TimeType, Topic
 from forecasting.errors import HistoryError
 
 logger = logging.getLogger(__name__)
@@ -120,7 +120,7 @@ class KafkaOffsets:
         return (names,) if isinstance(names, str) else tuple(names)
 
     def client(self) -> KafkaClient:
-        return KafkaClient(self.servers, self.settings, self.timeout_s, self.place)
+        return KafkaClient(self.servers, self.settings, self.timeout_s, self.place, HistoryError)
 
     def time_types(self) -> dict[str, TimeType]:
         """Who stamps the messages of each topic: with CreateTime, disorder smears counts over windows."""

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 import numpy as np
 from pydantic import SecretStr
 
-from engines.rest import JsonServer
+from engines.prometheus.server import POINTS_PER_PAGE, Labels, PrometheusServer
 from forecasting.arrays import Floats
 from forecasting.arrivals.arrival_source import Arrivals, Measures, SourceArrivals
 from forecasting.arrivals.coverage import Int64s, merged_spans, spans_without
@@ -26,12 +26,8 @@ from forecasting.arrivals.sources.counter_readings import (
 )
 from forecasting.errors import HistoryError
 
-POINTS_PER_PAGE = 11_000
-"""The most points per series that Prometheus gives for one range query; pages of samples are cut to the same length."""
 MILLISECOND_US = 1000
 _SEARCH_S = 3600
-
-Samples = dict[tuple[tuple[str, str], ...], tuple[list[Int64s], list[Floats]]]
 
 
 class Prometheus:
@@ -45,7 +41,8 @@ class Prometheus:
     held_back: for throughput, an expression that is above 0 while something holds the sources back, asked for at every
     scrape interval. Where it has no value nobody can tell, which counts as held back: compare with `> bool`, since a
     plain `>` has none where it does not hold. None: all of the throughput counts as held back.
-    headers: sent as they are. since: what first_moment says, instead of looking for it.
+    headers: sent as they are. page_points: to how many points a query is cut. since: what first_moment says, instead of
+    looking for it.
     Raises HistoryError for parameters that do not go together.
     """
 
@@ -66,7 +63,7 @@ class Prometheus:
         since: datetime | None = None,
         page_points: int = POINTS_PER_PAGE,
     ) -> None:
-        self._server = JsonServer("Prometheus", url, HistoryError, timeout_s=timeout_s, headers=headers)
+        self._server = PrometheusServer(url, HistoryError, timeout_s=timeout_s, headers=headers)
         self.place, self.measures = self._server.place, measures
         if not queries:
             raise HistoryError(f"{self.place}: no queries; give a selector per source, such as events_total")
@@ -102,7 +99,7 @@ class Prometheus:
             return self._since.astimezone(UTC)
         now_ms = to_us(datetime.now(UTC)) // MILLISECOND_US
         selectors = ", ".join(self._queries.values())
-        if not self._any_series(now_ms):
+        if not self._server.has_series(self._queries.values(), now_ms):
             raise HistoryError(
                 f"{self.place} holds no sample of {selectors}; check the selector and the server's targets"
             )
@@ -110,7 +107,7 @@ class Prometheus:
         empty_ms, some_ms = 0, now_ms
         while some_ms - empty_ms > _SEARCH_S * 1000:
             middle_ms = (empty_ms + some_ms) // 2
-            if self._any_series(middle_ms):
+            if self._server.has_series(self._queries.values(), middle_ms):
                 some_ms = middle_ms
             else:
                 empty_ms = middle_ms
@@ -120,9 +117,9 @@ class Prometheus:
             )
         while empty_ms < now_ms:
             until_ms = empty_ms + max(self._page_ms, 2 * _SEARCH_S * 1000)
-            found = [self._samples(selector, empty_ms, until_ms) for selector in self._queries.values()]
-            if times := [times[0] for samples in found for times, _ in samples.values() if times[0].size]:
-                return from_us(min(int(first[0]) for first in times))
+            found = [self._server.samples(selector, empty_ms, until_ms) for selector in self._queries.values()]
+            if times := [times_ms for samples in found for times_ms, _ in samples.values() if times_ms.size]:
+                return from_us(min(int(first[0]) for first in times) * MILLISECOND_US)
             empty_ms = until_ms
         raise HistoryError(
             f"{self.place} lists series of {selectors} but gives no sample; see whether they were deleted"
@@ -148,29 +145,21 @@ class Prometheus:
         # What is yet to come needs no asking for; a minute allows for a server whose clock is ahead.
         end_us = min(end_us, to_us(datetime.now(UTC)) + 60 * SECOND_US)
         page_ms, last_ms = begin_us // MILLISECOND_US - 1, -(-end_us // MILLISECOND_US)
-        series: Samples = {}
+        series: dict[Labels, tuple[list[Int64s], list[Floats]]] = {}
         while page_ms < last_ms:
             until_ms = min(page_ms + self._page_ms, last_ms)
-            for labels, (times, values) in self._samples(selector, page_ms, until_ms).items():
+            for labels, (times_ms, values) in self._server.samples(selector, page_ms, until_ms).items():
                 so_far = series.setdefault(labels, ([], []))
-                so_far[0].extend(times)
-                so_far[1].extend(values)
+                so_far[0].append(times_ms * MILLISECOND_US)
+                so_far[1].append(values)
             page_ms = until_ms
         counters = []
         for labels in sorted(series):
-            times, values = series[labels]
+            times, counts = series[labels]
             # Up to version 2, Prometheus gives a sample at the border of two pages with both of them.
             moments, at = np.unique(np.concatenate(times), return_index=True)
-            counters.append(CounterReadings(moments, np.concatenate(values)[at]))
+            counters.append(CounterReadings(moments, np.concatenate(counts)[at]))
         return counters
-
-    def _samples(self, selector: str, after_ms: int, until_ms: int) -> Samples:
-        """All samples in (after, until], and one at `after` where the server counts that in, by the series' labels."""
-        query = f"{selector}[{until_ms - after_ms}ms]"
-        samples: Samples = {}
-        for labels, points in self._matrix("/api/v1/query", {"query": query, "time": f"{until_ms / 1000:.3f}"}):
-            samples[tuple(sorted(labels.items()))] = ([points[0]], [points[1]])
-        return samples
 
     def _held_back_spans(self, edges_us: Int64s) -> Int64s:
         if self.measures is Measures.OFFERED:
@@ -183,61 +172,14 @@ class Prometheus:
         free: set[int] = set()
         held: set[int] = set()
         for page in range(0, grid_us.size, self._page_ms // self._step_ms):
-            begin_us, end_us = grid_us[page], grid_us[min(page + self._page_ms // self._step_ms, grid_us.size) - 1]
-            asked = {"start": f"{begin_us / SECOND_US:.3f}", "end": f"{end_us / SECOND_US:.3f}"}
-            asked |= {"step": f"{self._step_ms / 1000:.3f}", "query": self._held_back}
-            for _, (times_us, values) in self._matrix("/api/v1/query_range", asked):
-                held.update(times_us[values > 0].tolist())
-                free.update(times_us[values <= 0].tolist())
-        surely_free = np.array([moment in free and moment not in held for moment in grid_us.tolist()])
+            last = min(page + self._page_ms // self._step_ms, grid_us.size) - 1
+            begin_ms, end_ms = (int(moment) // MILLISECOND_US for moment in grid_us[[page, last]])
+            for times_ms, values in self._server.values(self._held_back, begin_ms, end_ms, self._step_ms):
+                held.update(times_ms[values > 0].tolist())
+                free.update(times_ms[values <= 0].tolist())
+        grid_ms = (grid_us // MILLISECOND_US).tolist()
+        surely_free = np.array([moment in free and moment not in held for moment in grid_ms])
         # Free is a span only between two moments that both are.
         both = np.flatnonzero(surely_free[:-1] & surely_free[1:])
         spans = merged_spans((int(grid_us[at]), int(grid_us[at + 1])) for at in both)
         return clipped(spans_without(interval, spans), edges_us)
-
-    def _any_series(self, until_ms: int) -> bool:
-        """Whether any of the selectors has a series with samples up to that moment."""
-        asked: dict[str, str | list[str]]
-        asked = {"match[]": list(self._queries.values()), "start": "0", "end": f"{until_ms / 1000:.3f}", "limit": "1"}
-        series = self._data("/api/v1/series", asked)
-        if not isinstance(series, list):
-            raise self._server.surprise("/api/v1/series", series)
-        return bool(series)
-
-    def _matrix(self, path: str, asked: Mapping[str, str]) -> list[tuple[dict[str, str], tuple[Int64s, Floats]]]:
-        """Labels, times in microseconds and values of each series; NaN, which tells nothing, is left out."""
-        data = self._data(path, asked)
-        try:
-            if not isinstance(data, dict) or data["resultType"] != "matrix":
-                raise self._server.surprise(path, data)
-            series = []
-            for one in data["result"]:
-                if "histograms" in one:
-                    raise HistoryError(
-                        f"{self.place}: {asked['query']} has histograms; select a counter, such as one ending in _count"
-                    )
-                times = np.array([round(float(point[0]) * 1000) for point in one["values"]], dtype=np.int64)
-                values = np.array([float(point[1]) for point in one["values"]], dtype=np.float64)
-                told = ~np.isnan(values)
-                series.append((dict(one["metric"]), (times[told] * MILLISECOND_US, values[told])))
-        except (KeyError, TypeError, IndexError, AttributeError, OverflowError):
-            raise self._server.surprise(path, data) from None
-        return series
-
-    def _data(self, path: str, asked: Mapping[str, str | list[str]]) -> object:
-        status, body = self._server.get(path, asked)
-        query = asked.get("query") or ", ".join(asked["match[]"])
-        if not isinstance(body, dict) or body.get("status") not in ("success", "error"):
-            raise self._server.surprise(path, body)
-        if body["status"] == "error":
-            reason = " ".join(str(body.get("error", f"HTTP {status}")).split())[:300]
-            raise HistoryError(
-                f"{self.place} cannot answer {query}: {reason}; "
-                "a source needs a plain selector such as events_total, held_back any expression"
-            )
-        # Remarks on PromQL are not about the data; all else (a store that did not answer) means that data is lacking.
-        partial = [str(one) for one in body.get("warnings") or [] if not str(one).startswith("PromQL ")]
-        if partial:
-            reason = " ".join(partial[0].split())[:300]
-            raise HistoryError(f"{self.place} answers {query} only in part: {reason}; see that all its stores answer")
-        return body.get("data")

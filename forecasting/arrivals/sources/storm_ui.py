@@ -16,8 +16,8 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from engines.rest import Connection
-from engines.storm import StormPages, component_path, topology_path
+from engines.http import Connection
+from engines.storm.ui import StormPages, component_path, topology_path
 from forecasting.arrivals.arrival_source import Arrivals, Measures, SourceArrivals
 from forecasting.arrivals.coverage import Int64s, merged_spans
 from forecasting.arrivals.grid import SECOND_US, to_us

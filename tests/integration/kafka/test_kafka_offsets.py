@@ -14,11 +14,11 @@ from contract.arrival_source_contract import SECRET, ArrivalSourceContract, Know
 from kafka_broker import PASSWORD, USER, KafkaBroker
 from kafka_messages import Messages
 
+from engines.kafka.client import KafkaClient, TimeType
 from forecasting.arrivals.arrival_source import Arrivals
 from forecasting.arrivals.coverage import status_codes
 from forecasting.arrivals.grid import SECOND_US, from_us, to_us
 from forecasting.arrivals.history import MISSING, OBSERVED, PARTIAL, STATUSES
-from forecasting.arrivals.sources.kafka_client import KafkaClient, TimeType
 from forecasting.arrivals.sources.kafka_offsets import KafkaOffsets
 from forecasting.errors import HistoryError
 
@@ -373,7 +373,7 @@ def test_unknown_topic__is_named_with_place_and_remedy(broker: KafkaBroker) -> N
 
 
 def test_partition_without_leader__is_named_with_place_and_remedy(messages: Messages) -> None:
-    client = KafkaClient(messages.broker.servers, {}, 5.0, "Kafka at home")
+    client = KafkaClient(messages.broker.servers, {}, 5.0, "Kafka at home", HistoryError)
     with pytest.raises(HistoryError, match=r"Kafka at home: partition 7 of topic .* leader"):
         client.end_offsets([(messages.topic(), 7)])
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from forecasting.arrivals.sources.kafka_client import KafkaClient
+from engines.kafka.client import KafkaClient
 from forecasting.arrivals.sources.kafka_offsets import KafkaOffsets, PartitionLog
 from forecasting.errors import HistoryError
 
@@ -108,7 +108,7 @@ def test_repr__shows_no_client_settings() -> None:
 )
 def test_client__refuses_settings_that_its_library_does_not_know(settings: dict[str, str], said: str) -> None:
     with pytest.raises(HistoryError, match=said) as refused:
-        KafkaClient("home:9092", settings, 1.0, "Kafka at home")
+        KafkaClient("home:9092", settings, 1.0, "Kafka at home", HistoryError)
     assert "xyzzy" not in str(refused.value)
 
 

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from unit.flink.recorded_flink import COUNT, JOB, SOURCE, SPLIT, RecordedFlink
 
+from engines.flink.answers import Counters
 from modeling.inputs.topology import Grouping, Operator, Stream, Topology
 from planner.clusters.flink import FlinkCluster
-from planner.clusters.flink_answers import Counters
 from planner.clusters.flink_counters import operator_samples, shortest_span_s
 from planner.errors import ClusterError
 

@@ -1,5 +1,5 @@
 """What is asked of Kafka's brokers: partitions and settings of topics, offsets by time. Their failures become errors
-that name the place, the value and the remedy, within a time limit and without secrets.
+of the caller's that name the place, the value and the remedy, within a time limit and without secrets.
 
 The library is imported when a client is made, so that nothing else needs it.
 """
@@ -14,9 +14,10 @@ from enum import StrEnum
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from forecasting.arrivals.coverage import Int64s
-from forecasting.errors import HistoryError
+from engines.http import Failure
+from engines.redaction import without_secrets
 
 # Answers are awaited in order while others are under way: a distant broker costs its delay once, not for each question.
 IN_FLIGHT = 64
@@ -24,6 +25,7 @@ _PATIENCE_S = 0.25  # between two looks at what the client met
 _SECRET_SETTINGS = ("password", "secret", "token", "pem", "oauthbearer.config")
 _OWN_SETTINGS = ("bootstrap.servers", "error_cb", "logger", "log_cb")
 
+Int64s = npt.NDArray[np.int64]
 Partition = tuple[str, int]
 
 
@@ -54,22 +56,24 @@ class Topic:
 class KafkaClient:
     """Asks brokers at those servers. timeout_s: how long an answer may take.
 
-    settings: of librdkafka, as confluent-kafka takes them. Raises HistoryError where they are not understood, or where
+    settings: of librdkafka, as confluent-kafka takes them. Raises a failure where they are not understood, or where
     confluent-kafka is not installed; each method does where the brokers refuse or do not answer.
     """
 
-    def __init__(self, servers: str, settings: Mapping[str, str], timeout_s: float, place: str) -> None:
+    def __init__(
+        self, servers: str, settings: Mapping[str, str], timeout_s: float, place: str, failure: Failure
+    ) -> None:
         try:
             import confluent_kafka
             import confluent_kafka.admin
         except ImportError as error:
-            raise HistoryError(
+            raise failure(
                 f"{place} needs confluent-kafka, which is not here ({error}); install forescale with the extra `kafka`"
             ) from None
         if own := sorted(set(settings) & set(_OWN_SETTINGS)):
-            raise HistoryError(f"{place}: client setting {own[0]!r} is not for the settings; leave it out")
+            raise failure(f"{place}: client setting {own[0]!r} is not for the settings; leave it out")
         self._kafka, self._admin_of = confluent_kafka, confluent_kafka.admin
-        self._place, self._timeout_s = place, timeout_s
+        self._place, self._timeout_s, self._error = place, timeout_s, failure
         self._secrets = [
             value for name, value in settings.items() if value and any(word in name for word in _SECRET_SETTINGS)
         ]
@@ -80,12 +84,12 @@ class KafkaClient:
                 logger=_silent_logger(),
             )
         except (confluent_kafka.KafkaException, TypeError, ValueError) as error:
-            raise HistoryError(
+            raise failure(
                 f"{place}: the client settings are refused: {self._reason(error)}; give settings that librdkafka knows"
             ) from None
 
     def topics(self, names: Iterable[str]) -> dict[str, Topic]:
-        """Topics by name. Raises HistoryError for one that is not there or may not be described."""
+        """Topics by name. Raises a failure for one that is not there or may not be described."""
         names = list(names)
         described = self._admin.describe_topics(self._kafka.TopicCollection(names), request_timeout=self._timeout_s)
         partitions = {
@@ -157,21 +161,29 @@ class KafkaClient:
         while True:
             try:
                 return self._answered(asked, futures)
-            except _LeaderError:
+            except _LeaderError as lacking:
                 if time.monotonic() > deadline:
-                    raise
+                    raise lacking.error from None
             time.sleep(_PATIENCE_S)
             futures = self._asked(asked, spec)
 
     def _answered(self, asked: Sequence[Any], futures: Mapping[Any, Future[Any]]) -> list[tuple[int, int]]:
         by_partition = {(key.topic, key.partition): future for key, future in futures.items()}
         answers = (
-            self._answer(by_partition[key.topic, key.partition], f"partition {key.partition} of topic {key.topic!r}")
+            self._told_of(by_partition[key.topic, key.partition], f"partition {key.partition} of topic {key.topic!r}")
             for key in asked
         )
         return [(int(answer.offset), int(answer.timestamp)) for answer in answers]
 
     def _answer(self, future: Future[Any], what: str) -> Any:
+        """Without waiting for a leader."""
+        try:
+            return self._told_of(future, what)
+        except _LeaderError as lacking:
+            raise lacking.error from None
+
+    def _told_of(self, future: Future[Any], what: str) -> Any:
+        """Raises _LeaderError where a leader is lacking, else a failure."""
         # The brokers' limit is in the request; this one is for a library that does not keep it.
         deadline = time.monotonic() + self._timeout_s + 0.5
         try:
@@ -189,7 +201,7 @@ class KafkaClient:
         self._admin.poll(0)  # hands over what the client met in the background
         return any(error.name() == "_AUTHENTICATION" for error in self._told)
 
-    def _failure(self, what: str, code: str, reason: str) -> HistoryError:
+    def _failure(self, what: str, code: str, reason: str) -> Exception:
         if self._refused_login():
             remedy = "give the user and password that the brokers know (sasl.username, sasl.password)"
         elif "GROUP_AUTHORIZATION" in code:
@@ -203,8 +215,9 @@ class KafkaClient:
         else:
             remedy = f"see that the brokers run and are reachable, or allow more than timeout_s={self._timeout_s:g}"
         told = f" ({self._told[-1].str()})" if self._told else ""
-        kind = _LeaderError if "LEADER" in code else HistoryError
-        return kind(self._without_secrets(f"{self._place}: {what} cannot be read: {reason}{told}; {remedy}"))
+        message = f"{self._place}: {what} cannot be read: {reason}{told}; {remedy}"
+        error = self._error(without_secrets(message, self._secrets))
+        return _LeaderError(error) if "LEADER" in code else error
 
     def _remember(self, error: Any) -> None:
         # "All brokers are down" follows each failed connection and says less than it.
@@ -213,16 +226,17 @@ class KafkaClient:
 
     def _reason(self, error: Exception) -> str:
         told = error.args[0] if error.args else error
-        return self._without_secrets(told.str() if hasattr(told, "str") else str(told))
-
-    def _without_secrets(self, text: str) -> str:
-        for secret in self._secrets:
-            text = text.replace(secret, "…")
-        return " ".join(text.split())
+        return without_secrets(told.str() if hasattr(told, "str") else str(told), self._secrets)
 
 
-class _LeaderError(HistoryError):
-    """A partition has no leader for the moment, or the broker that was asked is not the one any more."""
+class _LeaderError(Exception):
+    """A partition has no leader for the moment, or the broker that was asked is not the one any more. error: for
+    the caller, once nobody waits for it any longer.
+    """
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(str(error))
+        self.error = error
 
 
 def _topic(name: str, partitions: tuple[Partition, ...], settings: Mapping[str, Any]) -> Topic:

@@ -5,7 +5,7 @@ from urllib.parse import quote
 
 import httpx
 
-from engines.rest import Connection, Failure, JsonServer
+from engines.http import Connection, Failure, JsonServer
 
 _SUMMARY = "/api/v1/topology/summary"
 

@@ -4,12 +4,12 @@ from collections.abc import Callable
 
 import pytest
 
-from engines.rest import JsonServer
-from planner.clusters.flink_rest import FlinkRest
+from engines.flink.rest import FlinkRest
+from engines.http import JsonServer
 from planner.errors import ClusterError
 
 TAKERS: list[Callable[[str], FlinkRest | JsonServer]] = [
-    FlinkRest,
+    lambda url: FlinkRest(url, ClusterError),
     lambda url: JsonServer("Storm UI", url, ClusterError, part="topology words"),
 ]
 

@@ -1,4 +1,4 @@
-"""What goes wrong between a source and its server, and what a real Prometheus rarely answers."""
+"""What goes wrong between a client and its server, and what a real Prometheus rarely answers."""
 
 import socket
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ import pytest
 from json_stand_in import JsonStandIn, json_stand_in
 from pydantic import SecretStr
 
-from engines.rest import JsonServer
+from engines.http import PAUSES_S, JsonServer
 from forecasting.arrivals.arrival_source import Measures
 from forecasting.arrivals.sources.prometheus import Prometheus
 from forecasting.errors import HistoryError
@@ -49,6 +49,47 @@ def test_get__where_nobody_listens_says_that_it_cannot_be_reached() -> None:
         port = taken.getsockname()[1]
     with pytest.raises(HistoryError, match=rf"Heron at http://127.0.0.1:{port} cannot be reached: .*check the address"):
         JsonServer("Heron", f"http://127.0.0.1:{port}", HistoryError).get("/topologies")
+
+
+@pytest.mark.parametrize("trouble", ["busy", "cut"])
+def test_get__is_tried_again_where_the_server_is_too_busy_or_the_connection_breaks(
+    stand_in: JsonStandIn, trouble: str
+) -> None:
+    stand_in.answers["/x"] = [7]
+    getattr(stand_in, trouble)["/x"] = len(PAUSES_S)
+    assert JsonServer("Storm", stand_in.url, HistoryError).get("/x") == (200, [7])
+    assert len(stand_in.asked) == 1 + len(PAUSES_S)
+
+
+def test_get__is_not_tried_for_ever(stand_in: JsonStandIn) -> None:
+    stand_in.busy["/x"] = stand_in.cut["/y"] = 99
+    server = JsonServer("Storm", stand_in.url, HistoryError)
+    assert server.get("/x") == (503, {"error": "too busy"})
+    with pytest.raises(HistoryError, match="cannot be reached: "):
+        server.get("/y")
+    assert len(stand_in.asked) == 2 * (1 + len(PAUSES_S))
+
+
+@pytest.mark.parametrize("trouble", ["busy", "cut"])
+def test_call__that_may_have_had_its_effect_is_made_once(stand_in: JsonStandIn, trouble: str) -> None:
+    stand_in.answers["/x"] = {}
+    getattr(stand_in, trouble)["/x"] = 1
+    server = JsonServer("Storm", stand_in.url, HistoryError)
+    if trouble == "busy":
+        assert server.call("POST", "/x", body={"wait": 5}) == (503, {"error": "too busy"})
+    else:
+        with pytest.raises(HistoryError, match="cannot be reached: "):
+            server.call("POST", "/x", body={"wait": 5})
+    assert len(stand_in.asked) == 1
+
+
+def test_failure__of_a_server_that_repeats_what_it_was_sent_shows_none_of_it(stand_in: JsonStandIn) -> None:
+    stand_in.answers["/x"] = "unknown: Bearer t0psecret, anna:pa55%20word, pa55 word"
+    url = stand_in.url.replace("//", "//anna:pa55%20word@")
+    server = JsonServer("Storm", url, HistoryError, headers={"Authorization": SecretStr("Bearer t0psecret")})
+    with pytest.raises(HistoryError) as failed:
+        server.get("/x")
+    assert "unknown: …, anna:…, …" in str(failed.value)
 
 
 @pytest.mark.parametrize("url", ["prometheus:9090", "ftp://host", "http://", "http://host:port", "http://[::1"])

@@ -9,7 +9,7 @@ from typing import Any, Unpack
 
 import httpx
 
-from engines.rest import Connection, Failure, JsonServer
+from engines.http import Connection, Failure, JsonServer
 
 MINUTE_S = 60
 KEPT_S = 180 * MINUTE_S

@@ -1,14 +1,12 @@
-"""Flink's REST interface: one call a method, every failure a ClusterError that names place, value and remedy."""
+"""Flink's REST interface: one call a method."""
 
 from collections.abc import Mapping, Sequence
-from typing import TypeVar
+from typing import TypeVar, Unpack
 from urllib.parse import urlencode
 
-import httpx
 from pydantic import TypeAdapter, ValidationError
 
-from engines.rest import rest_client
-from planner.clusters.flink_answers import (
+from engines.flink.answers import (
     ENDED,
     CheckpointDetails,
     Checkpoints,
@@ -23,7 +21,7 @@ from planner.clusters.flink_answers import (
     TaskManagers,
     VertexDetails,
 )
-from planner.errors import ClusterError
+from engines.http import Connection, Failure, JsonServer
 
 Shape = TypeVar("Shape")
 
@@ -35,37 +33,34 @@ class RequestRefusedError(Exception):
     """Flink understood the request and said no; the text is its first line of reason."""
 
 
-class FlinkRest:
-    """The REST interface at a URL. transport: replaces the network in tests of rare answers."""
+class FlinkRest(JsonServer):
+    """The REST interface at a URL."""
 
-    def __init__(self, url: str, timeout_s: float = 10.0, transport: httpx.BaseTransport | None = None) -> None:
-        self._client, shown = rest_client(
-            "Flink", url, ClusterError, example="http://host:8081", timeout_s=timeout_s, transport=transport
-        )
-        self.place = f"Flink at {shown}"
+    def __init__(self, url: str, failure: Failure, **connection: Unpack[Connection]) -> None:
+        super().__init__("Flink", url, failure, example="http://host:8081", **connection)
 
     def find_job(self, name: str) -> JobSummary:
         """The one job of that name that has not ended or, where all have, the last of them."""
-        jobs = self._get("/jobs/overview", JobsOverview).jobs
+        jobs = self._valid("/jobs/overview", JobsOverview).jobs
         named = [job for job in jobs if job.name == name]
         if not named:
             known = ", ".join(sorted({job.name for job in jobs})) or "none"
-            raise ClusterError(f"{self.place} has no job {name!r}; known are: {known}. Start it, or correct its name")
+            raise self.failure(f"{self.place} has no job {name!r}; known are: {known}. Start it, or correct its name")
         alive = [job for job in named if job.state not in ENDED]
         if len(alive) > 1:
             ids = ", ".join(job.jid for job in alive)
-            raise ClusterError(f"{self.place} runs {len(alive)} jobs named {name!r} ({ids}); give each its own name")
+            raise self.failure(f"{self.place} runs {len(alive)} jobs named {name!r} ({ids}); give each its own name")
         return alive[0] if alive else max(named, key=lambda job: job.start_ms)
 
     def job(self, jid: str) -> Job:
-        return self._get(f"/jobs/{jid}", Job)
+        return self._valid(f"/jobs/{jid}", Job)
 
     def vertex(self, jid: str, vertex_id: str) -> VertexDetails:
-        return self._get(f"/jobs/{jid}/vertices/{vertex_id}", VertexDetails)
+        return self._valid(f"/jobs/{jid}/vertices/{vertex_id}", VertexDetails)
 
     def requirements(self, jid: str) -> Mapping[str, Requirement]:
         """What was asked for, per vertex id: the scheduler may not have got there yet."""
-        return self._get(f"/jobs/{jid}/resource-requirements", dict[str, Requirement])
+        return self._valid(f"/jobs/{jid}/resource-requirements", dict[str, Requirement])
 
     def ask(self, jid: str, bounds: Mapping[str, tuple[int, int]]) -> None:
         """Ask for least and most parallelism per vertex id, for all vertices. Raises RequestRefusedError."""
@@ -73,13 +68,13 @@ class FlinkRest:
             vertex: {"parallelism": {"lowerBound": lower, "upperBound": upper}}
             for vertex, (lower, upper) in bounds.items()
         }
-        self._call("PUT", f"/jobs/{jid}/resource-requirements", body)
+        self._answer("PUT", f"/jobs/{jid}/resource-requirements", body)
 
     def slots(self, jid: str) -> tuple[int, int]:
         """Slots that are free, and slots that the job holds."""
         free = held = 0
-        for summary in self._get("/taskmanagers", TaskManagers).taskmanagers:
-            manager = self._get(f"/taskmanagers/{summary.id}", TaskManager)
+        for summary in self._valid("/taskmanagers", TaskManagers).taskmanagers:
+            manager = self._valid(f"/taskmanagers/{summary.id}", TaskManager)
             free += manager.free_slots
             held += sum(slot.job == jid for slot in manager.taken_slots)
         return free, held
@@ -114,56 +109,41 @@ class FlinkRest:
 
     def metric_names(self, jid: str, vertex_id: str) -> Sequence[str]:
         """Of the metrics that any subtask of a vertex has; none before Flink has collected them once."""
-        return [metric.id for metric in self._get(f"/jobs/{jid}/vertices/{vertex_id}/subtasks/metrics", list[Metric])]
+        return [metric.id for metric in self._valid(f"/jobs/{jid}/vertices/{vertex_id}/subtasks/metrics", list[Metric])]
 
     def metric_sums(self, jid: str, vertex_id: str, subtasks: int, names: Sequence[str]) -> Mapping[str, MetricSum]:
         """Over the first so many subtasks that have it, per metric; empty where one of the names is not known."""
         # Those behind them are of an earlier execution, which Flink does not forget at once.
         query = urlencode({"get": ",".join(names), "agg": "sum,avg", "subtasks": f"0-{subtasks - 1}"})
-        metrics = self._get(f"/jobs/{jid}/vertices/{vertex_id}/subtasks/metrics?{query}", list[MetricSum])
+        metrics = self._valid(f"/jobs/{jid}/vertices/{vertex_id}/subtasks/metrics?{query}", list[MetricSum])
         return {metric.id: metric for metric in metrics}
 
-    def _get(self, path: str, shape: type[Shape]) -> Shape:
+    def _valid(self, path: str, shape: type[Shape]) -> Shape:
         try:
             return self._read(path, shape)
         except RequestRefusedError as refused:
-            raise ClusterError(f"{self.place} refuses GET {path}: {refused}; look whether the job still runs") from None
+            raise self.failure(f"{self.place} refuses GET {path}: {refused}; look whether the job still runs") from None
 
     def _read(self, path: str, shape: type[Shape]) -> Shape:
-        body = self._call("GET", path)
+        body = self._answer("GET", path)
         try:
             return TypeAdapter(shape).validate_python(body)
         except ValidationError as error:
             first = error.errors()[0]
             field = ".".join(str(part) for part in first["loc"]) or "the answer"
-            raise ClusterError(
+            raise self.failure(
                 f"{self.place} answers {path} with {field} = {str(first['input'])[:80]!r} ({first['msg']}); "
                 "forescale reads the REST interface of Flink 1.18 to 2.3"
             ) from None
 
-    def _call(self, method: str, path: str, body: object = None) -> object:
-        try:
-            response = self._client.request(method, path, json=body)
-        except httpx.TimeoutException:
-            raise ClusterError(
-                f"{self.place} did not answer {method} {path} in time; see whether its job manager is overloaded"
-            ) from None
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise ClusterError(f"{self.place} cannot be reached: {error}; check the address and the network") from None
-        try:
-            answer: object = response.json()
-        except ValueError:
-            raise ClusterError(
-                f"{self.place} answers {method} {path} with HTTP {response.status_code} and no JSON "
-                f"({response.text[:80]!r}); check that the address is Flink's REST interface"
-            ) from None
-        if response.is_success:
+    def _answer(self, method: str, path: str, body: object = None) -> object:
+        # A change is asked for once: when it is asked for again, somebody else may have asked in between.
+        status, answer = self.call(method, path, body=body, idempotent=method == "GET")
+        if 200 <= status < 300:
             return answer
-        if response.status_code in (400, 404, 409):
+        if status in (400, 404, 409):
             raise RequestRefusedError(_reason(answer))
-        raise ClusterError(
-            f"{self.place} fails {method} {path} with HTTP {response.status_code}: {_reason(answer)}; see its log"
-        )
+        raise self.failure(f"{self.place} fails {method} {path} with HTTP {status}: {_reason(answer)}; see its log")
 
 
 def _reason(answer: object) -> str:

@@ -1,0 +1,1 @@
+"""Heron's tracker."""

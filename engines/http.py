@@ -1,0 +1,169 @@
+"""Servers that answer with JSON over HTTP; every failure is an error of the caller's that names the place."""
+
+import random
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import TypedDict, Unpack
+from urllib.parse import unquote, urlsplit
+
+import httpx
+from pydantic import SecretStr
+
+from engines.redaction import without_secrets
+
+Failure = Callable[[str], Exception]
+"""An error of a message: whose job it is to read a server says what it raises."""
+
+tls = cache(httpx.create_ssl_context)
+"""Reading the known certificates takes longer than a request: once for all servers."""
+
+PAUSES_S = (0.1, 0.4)
+"""Before an idempotent call is made again, on average: what passes sooner is no failure, what lasts longer is one."""
+
+_TOO_BUSY = frozenset({429, 502, 503, 504})
+_BROKEN = (httpx.ReadError, httpx.WriteError, httpx.RemoteProtocolError)
+
+Parameters = Mapping[str, str | int | Sequence[str]]
+
+
+class Connection(TypedDict, total=False):
+    """headers: sent with every request, never shown. transport: replaces the network in tests of rare answers."""
+
+    timeout_s: float
+    headers: Mapping[str, SecretStr] | None
+    transport: httpx.BaseTransport | None
+
+
+class JsonServer:
+    """One server.
+
+    name: what it is, as people call it. part: what of it is read. failure: makes the only kind of error that it raises.
+    example: of an address, for who mistypes it. place: for messages, without name and password, which only the requests
+    carry. Raises a failure where the url is not an address of HTTP.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        url: str,
+        failure: Failure,
+        *,
+        part: str = "",
+        example: str = "http://host:port",
+        **connection: Unpack[Connection],
+    ) -> None:
+        self._failure = failure
+        self._client, shown, self._secrets = _client(name, url, failure, example, **connection)
+        self.place = f"{name} at {shown}" + (f", {part}" if part else "")
+
+    def failure(self, message: str) -> Exception:
+        """The error of a message, of which nothing secret is left: servers may repeat what they were sent."""
+        return self._failure(without_secrets(message, self._secrets))
+
+    def surprise(self, path: str, body: object) -> Exception:
+        """The error for an answer of another shape than documented."""
+        return self.failure(
+            f"{self.place} answers {path} in a shape that is not documented ({str(body)[:120]!r}); check its version"
+        )
+
+    def get(self, path: str, parameters: Parameters | None = None) -> tuple[int, object]:
+        """Status and body of the answer, whatever the status, except that of a login that is lacking."""
+        return self.call("GET", path, parameters, idempotent=True)
+
+    def call(
+        self,
+        method: str,
+        path: str,
+        parameters: Parameters | None = None,
+        *,
+        body: object = None,
+        idempotent: bool = False,
+    ) -> tuple[int, object]:
+        """The same of any method. body: sent as JSON.
+
+        idempotent: whether it does no harm to be called twice; only then it is tried again where an open connection
+        breaks or the server is too busy. Never tried again is a server that nobody reaches, and one that did not answer
+        in time: the caller has waited for as long as was allowed.
+        """
+        asked = path if method == "GET" else f"{method} {path}"
+        pauses_s = list(PAUSES_S) if idempotent else []
+        while True:
+            try:
+                response = self._client.request(method, path, params=parameters, json=body)
+            except httpx.TimeoutException:
+                raise self.failure(
+                    f"{self.place} did not answer {asked} within {self._client.timeout.read:g} s; "
+                    "see whether it is overloaded, or give it more time"
+                ) from None
+            except (httpx.HTTPError, httpx.InvalidURL) as error:
+                if not (pauses_s and isinstance(error, _BROKEN)):
+                    reason = " ".join(str(error).split()) or type(error).__name__
+                    raise self.failure(
+                        f"{self.place} cannot be reached: {reason}; check the address and the network"
+                    ) from None
+            else:
+                if response.status_code not in _TOO_BUSY or not pauses_s:
+                    return response.status_code, self._json(asked, response)
+            # Jitter: those that were turned away together do not come back together.
+            time.sleep(pauses_s.pop(0) * random.uniform(0.5, 1.5))  # noqa: S311 - no secret
+
+    def _json(self, asked: str, response: httpx.Response) -> object:
+        if response.status_code in (httpx.codes.UNAUTHORIZED, httpx.codes.FORBIDDEN):
+            raise self.failure(
+                f"{self.place} refuses {asked} with HTTP {response.status_code}; give a token or a login that may "
+                f"{'read' if response.request.method == 'GET' else 'change it'}"
+            )
+        try:
+            body: object = response.json()
+        except (ValueError, RecursionError):
+            raise self.failure(
+                f"{self.place} answers {asked} with HTTP {response.status_code} and no JSON "
+                f"({response.text[:80]!r}); check that the address is the server's own"
+            ) from None
+        return body
+
+
+def _client(
+    name: str,
+    url: str,
+    failure: Failure,
+    example: str,
+    *,
+    timeout_s: float = 10.0,
+    headers: Mapping[str, SecretStr] | None = None,
+    transport: httpx.BaseTransport | None = None,
+) -> tuple[httpx.Client, str, list[str]]:
+    """A client, its address as messages may show it, and what they must not show."""
+    # Never show a URL that cannot be parsed: it may contain a password.
+    wrong = failure(f"the address of {name} is not a URL; give it like {example}")
+    try:
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.port == 0:
+            raise wrong
+    except ValueError:
+        raise wrong from None
+    if "@" in parts.path + parts.query + parts.fragment:
+        # A password with a slash: what looks like the host and the path are parts of it.
+        raise wrong
+    if not timeout_s > 0:
+        raise failure(f"{name}: timeout_s {timeout_s}; give a positive number of seconds")
+    shown = parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl().rstrip("/")
+    sent = {key: value.get_secret_value() for key, value in (headers or {}).items()}
+    # A header such as `Bearer TOKEN` may be repeated in part.
+    words = [word for value in sent.values() for word in (value, value.rpartition(" ")[2])]
+    secrets = [*words, parts.password or "", unquote(parts.password or "")]
+    try:
+        # No proxy from the environment: the server is inside the network. No idle connections: nobody closes us.
+        client = httpx.Client(
+            base_url=url.rstrip("/"),
+            timeout=timeout_s,
+            headers=sent,
+            transport=transport,
+            trust_env=False,
+            verify=tls(trust_env=False),
+            limits=httpx.Limits(max_keepalive_connections=0),
+        )
+    except (httpx.InvalidURL, ValueError):
+        raise wrong from None
+    return client, shown, secrets

@@ -1,0 +1,1 @@
+"""Kafka's brokers, asked by an admin client."""

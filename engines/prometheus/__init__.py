@@ -1,0 +1,1 @@
+"""The HTTP interface of Prometheus, and of servers that answer like it."""

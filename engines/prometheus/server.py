@@ -1,0 +1,82 @@
+"""What is asked of Prometheus: samples as they were scraped, values of expressions, and whether a series is there."""
+
+from collections.abc import Iterable, Mapping
+from typing import Unpack
+
+import numpy as np
+import numpy.typing as npt
+
+from engines.http import Connection, Failure, JsonServer
+
+POINTS_PER_PAGE = 11_000
+"""The most points per series that Prometheus gives for one range query."""
+
+Labels = tuple[tuple[str, str], ...]
+Points = tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]
+"""Times in milliseconds since the epoch and values, both of shape (points,); NaN, which tells nothing, is left out."""
+
+
+class PrometheusServer(JsonServer):
+    """Times are in milliseconds since the epoch."""
+
+    def __init__(self, url: str, failure: Failure, **connection: Unpack[Connection]) -> None:
+        super().__init__("Prometheus", url, failure, **connection)
+
+    def samples(self, selector: str, after_ms: int, until_ms: int) -> dict[Labels, Points]:
+        """All samples in (after, until], and one at `after` where the server counts that in, by the series' labels."""
+        query = f"{selector}[{until_ms - after_ms}ms]"
+        asked = {"query": query, "time": f"{until_ms / 1000:.3f}"}
+        return dict(self._matrix("/api/v1/query", asked))
+
+    def values(self, expression: str, begin_ms: int, end_ms: int, step_ms: int) -> list[Points]:
+        """Of each series that the expression gives, at every step from begin to end."""
+        asked = {"start": f"{begin_ms / 1000:.3f}", "end": f"{end_ms / 1000:.3f}"}
+        asked |= {"step": f"{step_ms / 1000:.3f}", "query": expression}
+        return [points for _, points in self._matrix("/api/v1/query_range", asked)]
+
+    def has_series(self, selectors: Iterable[str], until_ms: int) -> bool:
+        """Whether any of the selectors has a series with samples up to that moment."""
+        asked: dict[str, str | list[str]]
+        asked = {"match[]": list(selectors), "start": "0", "end": f"{until_ms / 1000:.3f}", "limit": "1"}
+        series = self._data("/api/v1/series", asked)
+        if not isinstance(series, list):
+            raise self.surprise("/api/v1/series", series)
+        return bool(series)
+
+    def _matrix(self, path: str, asked: Mapping[str, str]) -> list[tuple[Labels, Points]]:
+        """Labels and points of each series."""
+        data = self._data(path, asked)
+        try:
+            if not isinstance(data, dict) or data["resultType"] != "matrix":
+                raise self.surprise(path, data)
+            series = []
+            for one in data["result"]:
+                if "histograms" in one:
+                    raise self.failure(
+                        f"{self.place}: {asked['query']} has histograms; select a counter, such as one ending in _count"
+                    )
+                times_ms = np.array([round(float(point[0]) * 1000) for point in one["values"]], dtype=np.int64)
+                values = np.array([float(point[1]) for point in one["values"]], dtype=np.float64)
+                known = ~np.isnan(values)
+                series.append((tuple(sorted(dict(one["metric"]).items())), (times_ms[known], values[known])))
+        except (KeyError, TypeError, IndexError, AttributeError, OverflowError):
+            raise self.surprise(path, data) from None
+        return series
+
+    def _data(self, path: str, asked: Mapping[str, str | list[str]]) -> object:
+        status, body = self.get(path, asked)
+        query = asked.get("query") or ", ".join(asked["match[]"])
+        if not isinstance(body, dict) or body.get("status") not in ("success", "error"):
+            raise self.surprise(path, body)
+        if body["status"] == "error":
+            reason = " ".join(str(body.get("error", f"HTTP {status}")).split())[:300]
+            raise self.failure(
+                f"{self.place} cannot answer {query}: {reason}; "
+                "a source needs a plain selector such as events_total, held_back any expression"
+            )
+        # Remarks on PromQL are not about the data; all else (a store that did not answer) means that data is lacking.
+        partial = [str(one) for one in body.get("warnings") or [] if not str(one).startswith("PromQL ")]
+        if partial:
+            reason = " ".join(partial[0].split())[:300]
+            raise self.failure(f"{self.place} answers {query} only in part: {reason}; see that all its stores answer")
+        return body.get("data")

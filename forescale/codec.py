@@ -1,10 +1,12 @@
-"""What machines exchange: results of jobs as JSON and back, one codec over their dataclasses."""
+"""What machines exchange: results of jobs as JSON and back."""
 
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any, TypeVar
 
-from pydantic import AwareDatetime, PlainSerializer, TypeAdapter, ValidationError
+from pydantic import AwareDatetime, PlainSerializer, TypeAdapter
+
+from planner.codec import Codec, Json
 
 SCHEMA_VERSION = 1
 """Of what one task hands to another. A field that changes its name or meaning raises it, a new one with a default does
@@ -22,9 +24,9 @@ def to_json(result: object) -> dict[str, Any]:
     return fields
 
 
-def handed_over(result: object) -> dict[str, Any]:
+def handed_over(result: object) -> Json:
     """The fields with the version of their schema: for another task, perhaps of another release."""
-    return {"schema_version": SCHEMA_VERSION, **to_json(result)}
+    return _codec(type(result)).to_json(result)
 
 
 def taken_over(kind: type[T], body: Mapping[str, Any]) -> T:
@@ -32,13 +34,8 @@ def taken_over(kind: type[T], body: Mapping[str, Any]) -> T:
 
     Raises ValueError for one of another version, or of another kind.
     """
-    if (version := body.get("schema_version", SCHEMA_VERSION)) != SCHEMA_VERSION:
-        raise ValueError(
-            f"{kind.__name__} has schema version {version}, this release reads {SCHEMA_VERSION}; start a new run"
-        )
-    try:
-        return TypeAdapter(kind).validate_python({name: body[name] for name in body if name != "schema_version"})
-    except ValidationError as error:
-        problem = error.errors()[0]
-        field = ".".join(str(part) for part in problem["loc"]) or "(whole)"
-        raise ValueError(f"{kind.__name__}: {field}: {problem['msg']}; start a new run") from None
+    return _codec(kind).from_json(body)
+
+
+def _codec(kind: type[T]) -> Codec[T]:
+    return Codec(kind, SCHEMA_VERSION, ValueError, kind.__name__, "start a new run")

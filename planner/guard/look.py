@@ -5,10 +5,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
-
 from modeling.calibration.operator_sample import OperatorSample
 from modeling.inputs.topology import Topology
+from planner.codec import Codec, Json
 from planner.errors import ClusterError, LedgerError
 
 
@@ -83,19 +82,13 @@ def _operator_look(samples: Sequence[OperatorSample]) -> OperatorLook:
     )
 
 
-_LOOK = TypeAdapter(Look)
+_LOOK = Codec(Look, 1, LedgerError, "a stored look", "delete it, it is renewed")
 
 
-def look_to_json(look: Look) -> dict[str, Any]:
-    body: dict[str, Any] = _LOOK.dump_python(look, mode="json")
-    return body
+def look_to_json(look: Look) -> Json:
+    return _LOOK.to_json(look)
 
 
 def look_from_json(body: Mapping[str, Any]) -> Look:
     """Raises LedgerError for a body that no look was written as."""
-    try:
-        return _LOOK.validate_python(body)
-    except ValidationError as error:
-        raise LedgerError(
-            f"a stored look cannot be read: {error.errors()[0]['msg']}; delete it, it is renewed"
-        ) from None
+    return _LOOK.from_json(body)

@@ -165,3 +165,9 @@ def test_schedule__with_a_moment_without_time_zone_is_not_written() -> None:
     plan = PhysicalPlan("words", {"count": 1})
     with pytest.raises(PlanError, match="2024-01-01 00:00:00 has no time zone"):
         schedule_to_json(ScalingSchedule("words", naive, naive, naive, 0.9, plan, (), 0.0, "hold"))
+
+
+def test_plan__of_a_later_release_is_refused_with_both_versions() -> None:
+    body = plan_to_json(PhysicalPlan("words", {"count": 1})) | {"schema_version": 4}
+    with pytest.raises(PlanError, match="a stored plan has schema version 4, this release reads 3; restore"):
+        plan_from_json(body)

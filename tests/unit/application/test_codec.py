@@ -79,8 +79,10 @@ def test_what_was_handed_over__by_another_release_is_refused_with_both_versions(
 
 
 def test_what_was_handed_over__without_a_field_or_a_zone_names_the_field() -> None:
-    with pytest.raises(ValueError, match=r"StepToDeploy: deploy_at: Field required"):
+    with pytest.raises(ValueError, match=r"StepToDeploy cannot be read: deploy_at: Field required"):
         taken_over(StepToDeploy, {"step_id": "s1-1"})
     naive = replace(StepToDeploy("s1-1", NOON), deploy_at=NOON.replace(tzinfo=None))
-    with pytest.raises(ValueError, match=r"StepToDeploy: deploy_at: .*timezone"):
-        taken_over(StepToDeploy, handed_over(naive))
+    with pytest.raises(ValueError, match=r"moment 2026-03-02 12:00:00 has no time zone"):
+        handed_over(naive)
+    with pytest.raises(ValueError, match=r"StepToDeploy cannot be read: deploy_at: .*timezone"):
+        taken_over(StepToDeploy, {"step_id": "s1-1", "deploy_at": "2026-03-02T12:00:00"})

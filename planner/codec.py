@@ -1,0 +1,88 @@
+"""The one form in which machines exchange dataclasses: plain JSON with the version of its schema, and back.
+
+A field that is added to a dataclass is written and read without more ado. Moments are ISO times. JSON knows no
+infinity, so a number that is not finite is written as its text.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from functools import cached_property
+from math import isfinite
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+
+Json = dict[str, Any]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Codec(Generic[T]):
+    """Of one dataclass.
+
+    version: raised where a field changes its name or meaning; a new field with a default does not. failure: makes the
+    error of a message. what: it is, for messages; remedy: what to do about one that cannot be read. older: brings what
+    an earlier version wrote into the words of now; None: the words have not changed.
+    """
+
+    kind: type[T]
+    version: int
+    failure: Callable[[str], Exception]
+    what: str
+    remedy: str
+    older: Callable[[Any, int], Any] | None = None
+
+    @cached_property
+    def _adapter(self) -> TypeAdapter[T]:
+        return TypeAdapter(self.kind)
+
+    def to_json(self, value: T) -> Json:
+        """Raises a failure for a moment without a time zone."""
+        return {"schema_version": self.version, **self._plain(self._adapter.dump_python(value))}
+
+    def from_json(self, body: Mapping[str, Any]) -> T:
+        """Raises a failure for a body that nothing of the kind was written as, and for one of a later version. What
+        tells no version is of the first.
+        """
+        told = body.get("schema_version")
+        version = told if isinstance(told, int) else 1
+        if version > self.version or (version < self.version and self.older is None):
+            raise self.failure(
+                f"{self.what} has schema version {version}, this release reads {self.version}; {self.remedy}"
+            )
+        fields: Any = {name: body[name] for name in body if name != "schema_version"}
+        if self.older is not None and version < self.version:
+            fields = self.older(fields, version)
+        try:
+            return self._adapter.validate_python(fields)
+        except ValidationError as error:
+            first = error.errors()[0]
+            field = ".".join(str(part) for part in first["loc"]) or "(whole)"
+            reason = first["msg"].removeprefix("Value error, ")
+            raise self.failure(f"{self.what} cannot be read: {field}: {reason}; {self.remedy}") from None
+
+    def _plain(self, value: Any) -> Any:
+        match value:
+            case Mapping():
+                return {str(key): self._plain(each) for key, each in value.items()}
+            case list() | tuple():
+                return [self._plain(each) for each in value]
+            case datetime():
+                if value.tzinfo is None:
+                    raise self.failure(f"moment {value} has no time zone; give it in UTC")
+                return value.astimezone(UTC).isoformat()
+            case Path() | date():
+                return str(value)
+            case float():
+                return number_to_json(value)
+        return value
+
+
+def number_to_json(value: float) -> float | str:
+    """
+    >>> number_to_json(float("inf")), number_to_json(25.0)
+    ('inf', 25.0)
+    """
+    return value if isfinite(value) else str(value)

@@ -13,7 +13,7 @@ from forescale.files.topology import TopologyConfig
 from forescale.jobs.known_profiles import kept_profiles, known_profiles, last_profiles, profile_path
 from forescale.jobs.measured_samples import SampleSource, measured_samples
 from forescale.settings import Settings
-from forescale.wiring.engines.registry import cluster_of_kind
+from forescale.wiring.engines.registry import cluster_kind
 from forescale.wiring.parts import clock_of, topology_config
 from modeling.calibration import WARM_S, Calibrated, Drift, calibrated, drifts
 from modeling.errors import ModelError
@@ -113,7 +113,7 @@ def planning_profiles(settings: Settings, config: TopologyConfig, cluster: Clust
     """
     base = kept_profiles(config, settings)
     try:
-        samples = cluster.operator_samples(cluster_of_kind(config.cluster).sample_s(config.cluster))
+        samples = cluster.operator_samples(cluster_kind(config.cluster).sample_s(config.cluster))
     except ClusterError as error:
         return PlanningProfiles(base, f"not measured now: {error}")
     made = calibrated(config.as_topology(), samples, base)

@@ -9,7 +9,7 @@ from forescale.files.file_error import FileError
 from forescale.files.topology import TopologyConfig
 from forescale.settings import Settings
 from forescale.wiring.backlogs import recorded_backlogs
-from forescale.wiring.engines.registry import cluster_of_kind
+from forescale.wiring.engines.registry import cluster_kind
 from forescale.wiring.parts import clock_of, cluster_of, guard_terms_of, ledger_of, topology_config
 from planner.deployment import Patience
 from planner.errors import PlanError
@@ -99,7 +99,7 @@ def _may_be_guarded(name: str, settings: Settings) -> bool:
 
 def _guarded(config: TopologyConfig) -> Guarded:
     planning, terms = config.planning, guard_terms_of(config)
-    look_s = cluster_of_kind(config.cluster).look_s(config.cluster)
+    look_s = cluster_kind(config.cluster).look_s(config.cluster)
     return Guarded(
         config.as_topology(),
         terms,

@@ -9,7 +9,7 @@ from forescale.files.samples import read_sample_file
 from forescale.files.topology import TopologyConfig
 from forescale.settings import Settings
 from forescale.wiring.engines.engine import SampleRequest, watched_samples
-from forescale.wiring.engines.registry import SAMPLED, cluster_of_kind
+from forescale.wiring.engines.registry import SAMPLED, cluster_kind
 from forescale.wiring.parts import clock_of, cluster_of
 from modeling.calibration.operator_sample import OperatorSample
 from planner.errors import ClusterError
@@ -106,6 +106,6 @@ def measured_samples(source: SampleSource, config: TopologyConfig, settings: Set
             source.role,
         )
         return SAMPLED[source.engine].read(request, config)
-    kind, cluster = cluster_of_kind(config.cluster), cluster_of(config, settings, clock_of(settings))
+    kind, cluster = cluster_kind(config.cluster), cluster_of(config, settings, clock_of(settings))
     span_s = source.span_s or kind.sample_s(config.cluster)
     return watched_samples(cluster, span_s, source.spans if kind.watched else 1)

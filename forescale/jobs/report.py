@@ -21,7 +21,7 @@ from forescale.jobs.violation_budget import past_minutes
 from forescale.report.decision.decision import CapacityStep, Decision, DecisionOutcome
 from forescale.report.decision.page import render_report
 from forescale.settings import Settings
-from forescale.wiring.engines.registry import cluster_of_kind
+from forescale.wiring.engines.registry import cluster_kind
 from forescale.wiring.parts import clock_of, cluster_of, ledger_of, topology_config, tracker_of
 from modeling.evaluate import evaluate
 from modeling.inputs.physical_plan import PhysicalPlan
@@ -159,7 +159,7 @@ def _outcome(config: TopologyConfig, settings: Settings, ledger: Ledger, made: S
         lag = record.lag if record.minute.size else None
     if lag is None:
         return None
-    truth = cluster_of_kind(config.cluster).truth
+    truth = cluster_kind(config.cluster).truth
     folder = settings.history_dir if truth is None else truth(config.cluster, settings)
     arrived = {
         name: series.between(start, end)

@@ -10,7 +10,7 @@ from forecasting.arrivals.sources.steady import SteadySource
 from forecasting.errors import HistoryError
 from forescale.files.topology import TopologyConfig
 from forescale.settings import Settings
-from forescale.wiring.engines.registry import arrivals_of
+from forescale.wiring.engines.registry import arrivals_kind
 
 
 @contextmanager
@@ -18,7 +18,7 @@ def arrival_source(config: TopologyConfig, settings: Settings, now: datetime) ->
     """The source, with a Spark session where it needs one. Raises HistoryError for what it cannot be made of."""
     arrivals = config.arrivals
     with _named(config):
-        opened = arrivals_of(arrivals).open(config, arrivals, settings, now)
+        opened = arrivals_kind(arrivals).open(config, arrivals, settings, now)
     with opened as source:
         yield source
 
@@ -26,7 +26,7 @@ def arrival_source(config: TopologyConfig, settings: Settings, now: datetime) ->
 def steady_source(config: TopologyConfig, settings: Settings) -> SteadySource | None:
     """The source, if it is one that has to be read steadily. Raises HistoryError for what it cannot be made of."""
     arrivals = config.arrivals
-    if (steady := arrivals_of(arrivals).steady) is None:
+    if (steady := arrivals_kind(arrivals).steady) is None:
         return None
     with _named(config):
         return steady(config, arrivals, settings)
@@ -35,7 +35,7 @@ def steady_source(config: TopologyConfig, settings: Settings) -> SteadySource | 
 def consumer_group(config: TopologyConfig) -> KafkaGroup | None:
     """The group under which the topology reads its topics; None where the file names none. Raises HistoryError."""
     arrivals = config.arrivals_section
-    if arrivals is None or (group := arrivals_of(arrivals).group) is None:
+    if arrivals is None or (group := arrivals_kind(arrivals).group) is None:
         return None
     with _named(config):
         return group(arrivals)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from forecasting.errors import HistoryError
 from forescale.files.topology import TopologyConfig
 from forescale.wiring.arrivals import consumer_group
-from forescale.wiring.engines.registry import cluster_of_kind
+from forescale.wiring.engines.registry import cluster_kind
 from planner.clock import Clock
 from planner.clusters.cluster import Backlogs, Cluster, SourceBacklog
 from planner.clusters.waiting import longest_lag_s
@@ -25,7 +25,7 @@ def backlogs(config: TopologyConfig, cluster: Cluster) -> Mapping[str, SourceBac
         told = cluster.backlogs()
     except ClusterError as error:
         told = dict.fromkeys(config.as_topology().sources, SourceBacklog(None, None, str(error)))
-    if config.cluster_section is not None and not cluster_of_kind(config.cluster_section).reads_arrivals:
+    if config.cluster_section is not None and not cluster_kind(config.cluster_section).reads_arrivals:
         return told
     return {name: each if each.lag_s is not None else _unread(config, name, each) for name, each in told.items()}
 

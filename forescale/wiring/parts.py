@@ -9,7 +9,7 @@ from forescale.files.planning_section import Planning
 from forescale.files.topology import TopologyConfig, find_topology_file, read_topology_file
 from forescale.settings import Settings
 from forescale.wiring.clock import clock_of_kind
-from forescale.wiring.engines.registry import cluster_of_kind
+from forescale.wiring.engines.registry import cluster_kind
 from planner.clock import Clock
 from planner.clusters.cluster import Cluster
 from planner.guard.terms import GuardTerms
@@ -44,7 +44,7 @@ def tracker_of(settings: Settings) -> MlflowTracker:
 
 def cluster_of(config: TopologyConfig, settings: Settings, clock: Clock) -> Cluster:
     """Where the topology runs; nothing is asked of it yet."""
-    return cluster_of_kind(config.cluster).connect(config, config.cluster, settings, clock)
+    return cluster_kind(config.cluster).connect(config, config.cluster, settings, clock)
 
 
 def limits_of(planning: Planning) -> Limits:

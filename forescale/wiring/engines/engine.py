@@ -23,33 +23,33 @@ from modeling.inputs.topology import Topology
 from planner.clock import Clock
 from planner.clusters.cluster import Cluster
 
-Arrivals = TypeVar("Arrivals")
+ArrivalsSectionT = TypeVar("ArrivalsSectionT")
 """A kind of the section `arrivals`."""
-Runs = TypeVar("Runs", bound=ClusterEntry)
+ClusterSectionT = TypeVar("ClusterSectionT", bound=ClusterEntry)
 """A kind of the section `cluster`."""
 
-SpanS = Callable[[Runs], float]
+SpanS = Callable[[ClusterSectionT], float]
 
 LOOK_S = 60.0
 """Span of one look of the guard, where the cluster has no span of its own."""
 
 
 @dataclass(frozen=True)
-class ArrivalsOf(Generic[Arrivals]):
+class ArrivalsKind(Generic[ArrivalsSectionT]):
     """A kind of arrival source. All raise ValueError, HistoryError among them, for what no source can be made of.
 
     open: the source, for as long as the context lasts. steady: the same source, where somebody has to read it steadily.
     group: whose unread messages are what waits at the sources; None where the section names no group.
     """
 
-    section: type[Arrivals]
-    open: Callable[[TopologyConfig, Arrivals, Settings, datetime], AbstractContextManager[ArrivalSource]]
-    steady: Callable[[TopologyConfig, Arrivals, Settings], SteadySource] | None = None
-    group: Callable[[Arrivals], KafkaGroup | None] | None = None
+    section: type[ArrivalsSectionT]
+    open: Callable[[TopologyConfig, ArrivalsSectionT, Settings, datetime], AbstractContextManager[ArrivalSource]]
+    steady: Callable[[TopologyConfig, ArrivalsSectionT, Settings], SteadySource] | None = None
+    group: Callable[[ArrivalsSectionT], KafkaGroup | None] | None = None
 
 
 @dataclass(frozen=True)
-class ClusterOf(Generic[Runs]):
+class ClusterKind(Generic[ClusterSectionT]):
     """A kind of cluster.
 
     connect: the cluster; nothing is asked of it yet. sample_s: the span of one set of samples, unless somebody gives
@@ -59,13 +59,13 @@ class ClusterOf(Generic[Runs]):
     reached it, where these are not in the history.
     """
 
-    section: type[Runs]
-    connect: Callable[[TopologyConfig, Runs, Settings, Clock], Cluster]
-    sample_s: SpanS[Runs]
+    section: type[ClusterSectionT]
+    connect: Callable[[TopologyConfig, ClusterSectionT, Settings, Clock], Cluster]
+    sample_s: SpanS[ClusterSectionT]
     watched: bool = True
-    look_s: SpanS[Runs] = lambda _: LOOK_S
+    look_s: SpanS[ClusterSectionT] = lambda _: LOOK_S
     reads_arrivals: bool = True
-    truth: Callable[[Runs, Settings], Path] | None = None
+    truth: Callable[[ClusterSectionT, Settings], Path] | None = None
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class SampleRequest:
 
 
 @dataclass(frozen=True)
-class SamplesOf:
+class SamplesKind:
     """A kind of sample source that an option of `forescale calibrate` names.
 
     option: that holds the address. shown: what people call it. needs: options without which it cannot be read, and how
@@ -116,6 +116,6 @@ class Engine:
     """kind: the word for it in topology files. What it cannot be is None."""
 
     kind: str
-    arrivals: ArrivalsOf[Any] | None = None
-    cluster: ClusterOf[Any] | None = None
-    samples: SamplesOf | None = None
+    arrivals: ArrivalsKind[Any] | None = None
+    cluster: ClusterKind[Any] | None = None
+    samples: SamplesKind | None = None

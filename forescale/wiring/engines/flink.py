@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from forescale.files.clusters.flink import FlinkEntry
 from forescale.files.topology import TopologyConfig
 from forescale.settings import Settings
-from forescale.wiring.engines.engine import ClusterOf, Engine, SampleRequest, SamplesOf, watched_samples
+from forescale.wiring.engines.engine import ClusterKind, Engine, SampleRequest, SamplesKind, watched_samples
 from modeling.calibration.operator_sample import OperatorSample
 from planner.clock import Clock
 from planner.clusters.cluster import Cluster
@@ -31,8 +31,10 @@ def _samples(request: SampleRequest, config: TopologyConfig) -> Sequence[Operato
 
 FLINK = Engine(
     "flink",
-    cluster=ClusterOf(FlinkEntry, _cluster, sample_s=lambda entry: entry.sample_s, look_s=lambda entry: entry.sample_s),
-    samples=SamplesOf(
+    cluster=ClusterKind(
+        FlinkEntry, _cluster, sample_s=lambda entry: entry.sample_s, look_s=lambda entry: entry.sample_s
+    ),
+    samples=SamplesKind(
         "--flink", "Flink", _samples, needs=frozenset({"--job"}), needs_why="the name of the running job"
     ),
 )

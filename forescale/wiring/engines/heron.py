@@ -8,7 +8,7 @@ from forecasting.arrivals.arrival_source import ArrivalSource
 from forescale.files.arrivals_section import HeronEntry
 from forescale.files.topology import TopologyConfig
 from forescale.settings import Settings
-from forescale.wiring.engines.engine import ArrivalsOf, Engine, SampleRequest, SamplesOf
+from forescale.wiring.engines.engine import ArrivalsKind, Engine, SampleRequest, SamplesKind
 from modeling.calibration.operator_sample import OperatorSample
 
 PAST_S = 600.0
@@ -42,8 +42,8 @@ def _samples(request: SampleRequest, config: TopologyConfig) -> Sequence[Operato
 
 HERON = Engine(
     "heron",
-    arrivals=ArrivalsOf(HeronEntry, _open),
-    samples=SamplesOf(
+    arrivals=ArrivalsKind(HeronEntry, _open),
+    samples=SamplesKind(
         "--heron-tracker",
         "Heron's tracker",
         _samples,

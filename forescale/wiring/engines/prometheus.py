@@ -7,7 +7,7 @@ from forecasting.arrivals.arrival_source import ArrivalSource
 from forescale.files.arrivals_section import PrometheusEntry
 from forescale.files.topology import TopologyConfig
 from forescale.settings import Settings
-from forescale.wiring.engines.engine import ArrivalsOf, Engine
+from forescale.wiring.engines.engine import ArrivalsKind, Engine
 
 
 def _open(
@@ -18,4 +18,4 @@ def _open(
     return nullcontext(Prometheus(**arrivals.of_the_source()))
 
 
-PROMETHEUS = Engine("prometheus", arrivals=ArrivalsOf(PrometheusEntry, _open))
+PROMETHEUS = Engine("prometheus", arrivals=ArrivalsKind(PrometheusEntry, _open))

@@ -4,7 +4,7 @@ from typing import Any
 
 from forescale.files.arrivals_section import ArrivalsSection
 from forescale.files.cluster_section import ClusterSection
-from forescale.wiring.engines.engine import ArrivalsOf, ClusterOf, Engine, SamplesOf
+from forescale.wiring.engines.engine import ArrivalsKind, ClusterKind, Engine, SamplesKind
 from forescale.wiring.engines.events import EVENTS
 from forescale.wiring.engines.flink import FLINK
 from forescale.wiring.engines.heron import HERON
@@ -16,18 +16,18 @@ from forescale.wiring.engines.storm import STORM
 ENGINES: tuple[Engine, ...] = (EVENTS, FLINK, HERON, KAFKA, PROMETHEUS, SIMULATOR, STORM)
 _BY_KIND = {engine.kind: engine for engine in ENGINES}
 
-SAMPLED: dict[str, SamplesOf] = {engine.kind: engine.samples for engine in ENGINES if engine.samples is not None}
+SAMPLED: dict[str, SamplesKind] = {engine.kind: engine.samples for engine in ENGINES if engine.samples is not None}
 """Engines whose samples can be had from an address alone, by kind."""
 
 
-def arrivals_of(section: ArrivalsSection) -> ArrivalsOf[Any]:
+def arrivals_kind(section: ArrivalsSection) -> ArrivalsKind[Any]:
     """What a section `arrivals` is read by."""
     arrivals = _BY_KIND[section.kind].arrivals
     assert arrivals is not None, f"engine {section.kind} has no arrivals"
     return arrivals
 
 
-def cluster_of_kind(section: ClusterSection) -> ClusterOf[Any]:
+def cluster_kind(section: ClusterSection) -> ClusterKind[Any]:
     """What a section `cluster` is run by."""
     cluster = _BY_KIND[section.kind].cluster
     assert cluster is not None, f"engine {section.kind} has no cluster"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from forescale.files.clusters.simulator import SimulatorEntry
 from forescale.files.topology import TopologyConfig
 from forescale.settings import Settings
-from forescale.wiring.engines.engine import ClusterOf, Engine
+from forescale.wiring.engines.engine import ClusterKind, Engine
 from modeling.inputs.physical_plan import PhysicalPlan
 from planner.clock import Clock
 
@@ -39,7 +39,7 @@ def _truth(entry: SimulatorEntry, settings: Settings) -> Path:
 
 SIMULATOR = Engine(
     "simulator",
-    cluster=ClusterOf(
+    cluster=ClusterKind(
         SimulatorEntry, _cluster, sample_s=lambda _: PAST_S, watched=False, reads_arrivals=False, truth=_truth
     ),
 )

@@ -9,7 +9,7 @@ from forecasting.arrivals.sources.steady import SteadySource
 from forescale.files.arrivals_section import StormEntry
 from forescale.files.topology import TopologyConfig
 from forescale.settings import Settings
-from forescale.wiring.engines.engine import ArrivalsOf, Engine, SampleRequest, SamplesOf
+from forescale.wiring.engines.engine import ArrivalsKind, Engine, SampleRequest, SamplesKind
 from modeling.calibration.operator_sample import OperatorSample
 
 WINDOW_S = 600
@@ -43,8 +43,8 @@ def _samples(request: SampleRequest, config: TopologyConfig) -> Sequence[Operato
 
 STORM = Engine(
     "storm",
-    arrivals=ArrivalsOf(StormEntry, _open, steady=_steady),
-    samples=SamplesOf(
+    arrivals=ArrivalsKind(StormEntry, _open, steady=_steady),
+    samples=SamplesKind(
         "--storm-ui",
         "Storm's UI",
         _samples,

@@ -1,14 +1,16 @@
 """The registry of engines against the sections that a topology file can hold."""
 
+import inspect
 import subprocess
 import sys
 from typing import Any, get_args
 
 import pytest
 
+from forescale.cli.calibrate import calibrate
 from forescale.files.arrivals_section import ArrivalsSection
 from forescale.files.cluster_section import ClusterSection
-from forescale.wiring.engines.registry import ENGINES
+from forescale.wiring.engines.registry import ENGINES, SAMPLED
 
 
 def _kinds(section: Any) -> dict[type, str]:
@@ -29,6 +31,12 @@ def test_engines__have_words_and_options_of_their_own() -> None:
     options = [engine.samples.option for engine in ENGINES if engine.samples is not None]
     assert len(set(kinds)) == len(kinds)
     assert len(set(options)) == len(options)
+
+
+def test_calibrate__has_an_option_for_every_engine_that_gives_samples() -> None:
+    options = {f"--{name.replace('_', '-')}" for name in inspect.signature(calibrate).parameters}
+    for samples in SAMPLED.values():
+        assert {samples.option} | samples.uses | samples.needs <= options
 
 
 @pytest.mark.slow

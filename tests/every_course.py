@@ -71,7 +71,7 @@ def _after(
 def _never_less_h(
     rate: Floats,
     capacity: Floats,
-    instances: Floats,
+    price_h: Floats,
     change_h: Floats,
     edges_s: Floats,
     max_lag_s: float,
@@ -85,11 +85,11 @@ def _never_less_h(
         step_s = edges_s[step + 1] - edges_s[step]
         stayed_h = np.zeros(plans)
         for plan in range(plans):
-            stayed_h[plan] = instances[plan] * step_s / 3600.0 + least_h[step + 1, plan]
+            stayed_h[plan] = price_h[plan] * step_s / 3600.0 + least_h[step + 1, plan]
             for path in range(paths):
                 came, carried = rate[step, path], capacity[plan, step, path]
                 late_h = violation_h / 60.0 * min(react_s, _queue(0.0, came, carried, step_s, 0.0, max_lag_s)[1])
-                more_h = instances[plan] * max(0.0, came / carried - 1.0) * step_s / 3600.0
+                more_h = price_h[plan] * max(0.0, came / carried - 1.0) * step_s / 3600.0
                 lacking_h = late_h + 1.5 * more_h
                 stayed_h[plan] += (min(lacking_h, more_h) if react_s < np.inf else lacking_h) / paths
         for plan in range(plans):
@@ -101,7 +101,7 @@ def _never_less_h(
 def _cheapest(
     rate: Floats,
     capacity: Floats,
-    instances: Floats,
+    price_h: Floats,
     change_h: Floats,
     lead_s: Floats,
     running: int,
@@ -118,7 +118,7 @@ def _cheapest(
 ) -> tuple[float, Ints]:
     """Cost of the cheapest sequence and its plans by step, depth first; known_h and none where nothing costs less."""
     plans, steps, paths = capacity.shape
-    least_h = _never_less_h(rate, capacity, instances, change_h, edges_s, max_lag_s, react_s, violation_h)
+    least_h = _never_less_h(rate, capacity, price_h, change_h, edges_s, max_lag_s, react_s, violation_h)
     waits, overs = np.zeros((steps + 1, paths)), np.zeros((steps + 1, paths))
     waits[0] = waiting
     cost_h, free, back_s = np.zeros(steps + 1), np.full(steps + 1, free_s), np.full(steps + 1, -np.inf)
@@ -144,7 +144,7 @@ def _cheapest(
             continue
         step_s = edges_s[at + 1] - edges_s[at]
         down_s = min(step_s, max(0.0, until_s - edges_s[at]))
-        spent_h += instances[to] * step_s / 3600.0
+        spent_h += price_h[to] * step_s / 3600.0
         for path in range(paths):
             waits[at + 1, path], overs[at + 1, path], late_s, more, rescued = _after(
                 waits[at, path],
@@ -157,7 +157,7 @@ def _cheapest(
                 react_s,
                 capacity[:, at, path].max(),
             )
-            more_h = instances[to] * more * step_s / 3600.0
+            more_h = price_h[to] * more * step_s / 3600.0
             spent_h += (violation_h / 60.0 * late_s + rescale_h * rescued + more_h) / paths
         if spent_h + least_h[at + 1, to] >= best_h:
             continue
@@ -172,14 +172,17 @@ def cheapest_course(
     """Cost and turns of the cheapest sequence of changes there is; known_h and no turns where none costs less."""
     more = course.instances[None, :] - course.instances[:, None]
     lead_s = np.where(more > 0, terms.lead_s, 0.0)
+    change_h = prices.rescale_h + prices.started_h * np.abs(more)
+    if course.moved_gib is not None:
+        change_h = change_h + prices.moved_gib_h * course.moved_gib
     capacity = np.ascontiguousarray(
         np.broadcast_to(course.capacity_per_s, (course.instances.size, course.steps, course.paths))
     )
     cost_h, plans = _cheapest(
         course.rate_per_s,
         capacity,
-        course.instances,
-        np.where(np.eye(len(more)) > 0, 0.0, prices.rescale_h + prices.started_h * np.abs(more)),
+        course.instances if course.price_h is None else course.price_h,
+        np.where(np.eye(len(more)) > 0, 0.0, change_h),
         lead_s,
         course.running,
         course.waiting,

@@ -1,6 +1,6 @@
 """Small cases of a search over a horizon, drawn at random: at most 4 operators of at most 8 instances each."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
@@ -24,6 +24,16 @@ def ladder(counts: Floats, capacity: Floats) -> Floats:
     order = np.lexsort((-capacity, counts))
     best = np.maximum.accumulate(np.r_[-np.inf, capacity[order][:-1]])
     return order[capacity[order] > best * (1 + 1e-12)]
+
+
+def priced_case(seed: int) -> HorizonCase:
+    """The same where containers of 1 to 6 instances are paid for and state that moves, in place of instances."""
+    case, rng = horizon_case(seed), np.random.default_rng([seed, 1])
+    instances, room = case.course.instances, int(rng.integers(1, 7))
+    price_h = np.ceil(instances / room) * room * rng.uniform(0.7, 1.4)
+    moved_gib = rng.uniform(0, 4) * np.abs(1 - instances[:, None] / np.maximum(instances[:, None], instances))
+    prices = replace(case.prices, moved_gib_h=float(rng.choice([0.0, 0.2])))
+    return replace(case, course=replace(case.course, price_h=price_h, moved_gib=moved_gib), prices=prices)
 
 
 def horizon_case(seed: int) -> HorizonCase:

@@ -30,7 +30,9 @@ class Course:
     the plan that runs at the beginning; waiting: tuples then. free_s: seconds from the beginning until a change may be
     asked for. turn_h: price of a stop for a plan at the beginning of a step, beside that of the change, in
     instance-hours, shape (steps, plans); infinite where none may be, negative where one is wanted. counts: instances of
-    each operator, shape (plans, operators), by which changes are bounded; their sums where there are none.
+    each operator, shape (plans, operators), by which changes are bounded; their sums where there are none. price_h: of
+    each plan for an hour, in instance-hours, shape (plans,); its instances where there is none. moved_gib: state that
+    changes its instance from each plan to each, shape (plans, plans); none moves where there is none.
     """
 
     edges_s: Floats
@@ -42,6 +44,8 @@ class Course:
     free_s: float = 0.0
     turn_h: Floats | None = None
     counts: Floats | None = None
+    price_h: Floats | None = None
+    moved_gib: Floats | None = None
 
     def __post_init__(self) -> None:
         plans, (steps, paths) = self.instances.size, self.rate_per_s.shape
@@ -57,11 +61,22 @@ class Course:
             )
         if self.turn_h is not None and self.turn_h.shape != (steps, plans):
             raise PlanError(f"prices of stops of shape {self.turn_h.shape}; give ({steps}, {plans}), a plan each step")
+        for what, of, shape in (
+            ("prices of plans", self.price_h, (plans,)),
+            ("state that moves", self.moved_gib, (plans, plans)),
+        ):
+            if of is not None and of.shape != shape:
+                raise PlanError(f"{what} of shape {of.shape} for {plans} plans; give shape {shape}")
 
     @property
     def turns_h(self) -> Floats:
         """turn_h, and zeros where there is none."""
         return np.zeros((self.steps, self.instances.size)) if self.turn_h is None else self.turn_h
+
+    @property
+    def prices_h(self) -> Floats:
+        """price_h, and instances where there is none."""
+        return self.instances if self.price_h is None else self.price_h
 
     @property
     def steps(self) -> int:
@@ -83,12 +98,13 @@ class Turn:
 
 @dataclass(frozen=True)
 class Found:
-    """turns in their order. instance_hours, and violation_minutes as expected over the paths, of the whole horizon;
-    cost_h: all of it at its prices. late_minutes: by path, shape (paths,).
+    """turns in their order. instance_hours, their price paid_h in the same unit, and violation_minutes as expected over
+    the paths, of the whole horizon; cost_h: all of it at its prices. late_minutes: by path, shape (paths,).
     """
 
     turns: tuple[Turn, ...]
     instance_hours: float
+    paid_h: float
     violation_minutes: float
     cost_h: float
     late_minutes: Floats
@@ -126,7 +142,7 @@ def _best_turns(
     floor_h, stop_h = cost_floors_h(
         course.rate_per_s,
         course.capacity_per_s,
-        course.instances,
+        course.prices_h,
         change_h,
         turn_h,
         course.edges_s,
@@ -138,7 +154,7 @@ def _best_turns(
     found, turned_at, turned_to = best_turns(
         course.rate_per_s,
         course.capacity_per_s,
-        course.instances,
+        course.prices_h,
         change_h,
         turn_h,
         lead_s,
@@ -171,10 +187,11 @@ def followed_course(course: Course, turns: Sequence[Turn], terms: ChangeTerms, p
     change_h, _ = _between(course, terms, prices)
     plans = np.array([turn.plan for turn in turns], dtype=np.int64)
     steps = np.searchsorted(course.edges_s, [turn.stop_s + 1e-9 for turn in turns]) - 1
-    instance_hours, changes_h, late_s = followed(
+    instance_hours, paid_h, changes_h, late_s = followed(
         course.rate_per_s,
         course.capacity_per_s,
         course.instances,
+        course.prices_h,
         change_h,
         course.turns_h,
         course.running,
@@ -189,8 +206,8 @@ def followed_course(course: Course, turns: Sequence[Turn], terms: ChangeTerms, p
     )
     minutes = late_s / 60.0
     violation_minutes = float(minutes.mean())
-    cost_h = instance_hours + changes_h + prices.violation_h * violation_minutes
-    return Found(tuple(turns), instance_hours, violation_minutes, cost_h, minutes)
+    cost_h = paid_h + changes_h + prices.violation_h * violation_minutes
+    return Found(tuple(turns), instance_hours, paid_h, violation_minutes, cost_h, minutes)
 
 
 def _between(course: Course, terms: ChangeTerms, prices: Prices) -> tuple[Floats, Floats]:
@@ -200,6 +217,8 @@ def _between(course: Course, terms: ChangeTerms, prices: Prices) -> tuple[Floats
     apart = np.abs(more).sum(axis=2)
     grows = course.instances[None, :] > course.instances[:, None]
     change_h = prices.rescale_h + prices.started_h * apart
+    if course.moved_gib is not None:
+        change_h = change_h + prices.moved_gib_h * course.moved_gib
     if terms.only_out:
         change_h = np.where((more < 0).any(axis=2), inf, change_h)
     return np.where(apart > terms.max_step, inf, change_h), np.where(grows, terms.lead_s, 0.0)

@@ -9,12 +9,13 @@ from modeling.inputs.physical_plan import PhysicalPlan
 @dataclass(frozen=True)
 class Prices:
     """violation_h: of a minute in which the target is missed. rescale_h: of one change of plan; started_h: of each
-    instance that it starts or stops.
+    instance that it starts or stops; moved_gib_h: of each GiB of state that it gives to another instance.
     """
 
     violation_h: float
     rescale_h: float = 1.0
     started_h: float = 0.0
+    moved_gib_h: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -89,7 +89,7 @@ def _step(
 def cost_floors_h(
     rate_per_s: Floats,
     capacity_per_s: Floats,
-    instances: Floats,
+    price_h: Floats,
     change_h: Floats,
     turn_h: Floats,
     edges_s: Floats,
@@ -101,6 +101,7 @@ def cost_floors_h(
     """What the rest of the horizon costs at least from a step on, as if nothing waited at the beginning of any: under
     the plan that runs, shape (steps + 1, plans), and where the job stops for a plan then, with the price of that moment
     but not that of the change, shape (steps, plans). turn_h: price of a stop for a plan at a step, of the same shape.
+    price_h: of a plan for an hour, in instance-hours.
     """
     steps, paths = rate_per_s.shape
     plans, told = capacity_per_s.shape[0], capacity_per_s.shape[1]
@@ -110,7 +111,7 @@ def cost_floors_h(
         step_s = edges_s[at + 1] - edges_s[at]
         down_s = min(downtime_s, step_s)
         for plan in range(plans):
-            own_h, capacity = instances[plan] * step_s / 3600.0, capacity_per_s[plan, min(at, told - 1)]
+            own_h, capacity = price_h[plan] * step_s / 3600.0, capacity_per_s[plan, min(at, told - 1)]
             over_h, stopped_h = 0.0, 0.0
             for path in range(paths):
                 rate = rate_per_s[at, path]
@@ -134,7 +135,7 @@ def cost_floors_h(
 def best_turns(
     rate_per_s: Floats,
     capacity_per_s: Floats,
-    instances: Floats,
+    price_h: Floats,
     change_h: Floats,
     turn_h: Floats,
     lead_s: Floats,
@@ -157,8 +158,8 @@ def best_turns(
     """Whether there are turns that cost less than ceiling_h; the steps at whose beginnings the job stops for another
     plan; and the plans.
 
-    turn_h, floor_h, stop_h: of cost_floors_h. stayed, turned: of the ways of one plan at a moment, how many go on, and
-    how many of those that turn to it from others are followed. Ways are kept by the moment, by plan and by place: first
+    price_h, turn_h, floor_h, stop_h: of cost_floors_h. stayed, turned: of the ways of one plan at a moment, how many go
+    on, and how many of those that turn to it from others are followed. Ways are kept by the moment, by plan and by place: first
     those that stayed, then those that turned. The cheapest goes on, the cheapest of those that may change earlier, and
     the cheapest of those with less and less waiting.
     """
@@ -208,7 +209,7 @@ def best_turns(
                     max_lag_s,
                     react_s,
                 )
-                hours = instances[plan] * (1.0 + more + _LACKING * lacking) * step_s / 3600.0
+                hours = price_h[plan] * (1.0 + more + _LACKING * lacking) * step_s / 3600.0
                 hours += late_h * late + rescale_h * rescued
                 cost_h[at + 1, plan, place] = cost_h[at, plan, kind] + hours
                 free[at + 1, plan, place] = free[at, plan, kind]
@@ -257,7 +258,7 @@ def best_turns(
                         max_lag_s,
                         react_s,
                     )
-                    spent_h += instances[plan] * (1.0 + more + _LACKING * lacking) * step_s / 3600.0
+                    spent_h += price_h[plan] * (1.0 + more + _LACKING * lacking) * step_s / 3600.0
                     spent_h += late_h * late + rescale_h * rescued
                 if spent_h + floor_h[until, plan] >= ceiling_h:
                     continue
@@ -369,6 +370,7 @@ def followed(
     rate_per_s: Floats,
     capacity_per_s: Floats,
     instances: Floats,
+    price_h: Floats,
     change_h: Floats,
     turn_h: Floats,
     running: int,
@@ -380,14 +382,14 @@ def followed(
     rescale_h: float,
     turned_at: Ints,
     turned_to: Ints,
-) -> tuple[float, float, Floats]:
-    """Instance-hours, the price of changes and of what is lacking, and seconds that count as late by path."""
+) -> tuple[float, float, float, Floats]:
+    """Instance-hours, their price, that of changes and of what is lacking, and seconds that count as late by path."""
     steps, paths = rate_per_s.shape
     told = capacity_per_s.shape[1]
     state, late_s, late_in_all_s = np.zeros((2, paths)), np.zeros(paths), np.zeros(paths)
     state[0] = waiting
     over = _over(edges_s, downtime_s)
-    hours, changes_h, plan, next_turn, stop_s, until = 0.0, 0.0, running, 0, -np.inf, 0
+    hours, paid_h, changes_h, plan, next_turn, stop_s, until = 0.0, 0.0, 0.0, running, 0, -np.inf, 0
     strongest_per_s = _strongest_per_s(capacity_per_s)
     for at in range(steps):
         if next_turn < turned_at.size and at >= turned_at[next_turn] and at >= until:
@@ -409,6 +411,7 @@ def followed(
             react_s,
         )
         late_in_all_s += late_s
-        changes_h += rescale_h * rescued + instances[plan] * _LACKING * lacking * step_s / 3600.0
+        changes_h += rescale_h * rescued + price_h[plan] * _LACKING * lacking * step_s / 3600.0
         hours += instances[plan] * (1.0 + more) * step_s / 3600.0
-    return hours, changes_h, late_in_all_s
+        paid_h += price_h[plan] * (1.0 + more) * step_s / 3600.0
+    return hours, paid_h, changes_h, late_in_all_s

@@ -1,12 +1,11 @@
-"""The least parallelism that carries a load: which counts of one operator do, and the plan with the fewest instances.
+"""The least parallelism that carries a load: which counts of one operator do, and the plan with the least price.
 
 Every answer is read off the core that evaluate_many stands on: what is found here holds there.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import islice
 from math import inf
 
 import networkx as nx
@@ -29,6 +28,9 @@ from modeling.queueing.bursts import Arrivals
 
 Counts = Mapping[str, int]
 
+LatencyBounds = Mapping[float | None, float]
+"""In seconds, by the share of the tuples that are to be within each: 0.95 is the p95, None the mean."""
+
 ROUNDING = 1 + 1e-9
 """What is above a bound by so little is not above it."""
 
@@ -40,8 +42,9 @@ MAX_TRIED = 4096
 class Question:
     """What plans are held to: one load, and the utilisation that the busiest instance of each operator may have.
 
-    most: of each operator, beside its own max_parallelism. delays: see evaluate_many. sink: where percentiles of the
-    latency are asked for, None for all sinks together.
+    most: of each operator, beside its own max_parallelism. price: of an instance of each operator, any unit, 1 where it
+    is not named: of several plans the one with the least price is sought. delays: see evaluate_many. sink: where
+    percentiles of the latency are asked for, None for all sinks together.
     """
 
     topology: Topology
@@ -52,6 +55,11 @@ class Question:
     arrival_cv2: float | Arrivals = 1.0
     delays: Mapping[str, Delay] | None = None
     sink: str | None = None
+    price: Mapping[str, float] = field(default_factory=dict)
+
+    def price_of(self, parallelism: Counts) -> float:
+        """Of all instances."""
+        return sum(count * self.price.get(name, 1.0) for name, count in parallelism.items())
 
     def counts(self, operator: str) -> range:
         """Parallelisms that the operator can have; a custom grouping leaves one alone."""
@@ -67,13 +75,18 @@ class Question:
         """End to end, the mean where share is None, shape (parallelisms,)."""
         return self._latency_s(*self._loaded(several), share)
 
-    def holds(self, several: Sequence[Counts], max_latency_s: float = inf, share: float | None = None) -> Flags:
-        """Whether no operator is busier than it may be, and the latency no longer, shape (parallelisms,)."""
-        used, sinks = self._loaded(several, latency=max_latency_s < inf)
-        held = np.asarray((used <= self.max_utilisation * ROUNDING).all(axis=1))
-        return (
-            held if max_latency_s == inf else held & (self._latency_s(used, sinks, share) <= max_latency_s * ROUNDING)
-        )
+    def holds(self, several: Sequence[Counts], bounds: LatencyBounds) -> Flags:
+        """Whether no operator is busier than it may be, and no latency beyond its bound, shape (parallelisms,)."""
+        return np.asarray(self.strain(several, bounds) <= ROUNDING)
+
+    def strain(self, several: Sequence[Counts], bounds: LatencyBounds) -> Floats:
+        """The latency over its bound, of the one that is furthest beyond; infinite where an operator is busier than it
+        may be. Shape (parallelisms,).
+        """
+        used, sinks = self._loaded(several, latency=bool(bounds))
+        parts = [self._latency_s(used, sinks, share) / bound for share, bound in bounds.items()]
+        held = (used <= self.max_utilisation * ROUNDING).all(axis=1)
+        return np.where(held, np.max([np.zeros(len(several)), *parts], axis=0), inf)
 
     def _loaded(self, several: Sequence[Counts], *, latency: bool = True) -> tuple[Floats, Mapping[str, SinkTimes]]:
         plans = [PhysicalPlan(self.topology.name, dict(each)) for each in several]
@@ -123,7 +136,7 @@ def even_count(question: Question, parallelism: Counts, operator: str) -> float:
 
 
 def fewest_instances(question: Question) -> dict[str, int] | str:
-    """The parallelisms with the fewest instances that keep to the utilisation, or the operator that none lets do so.
+    """The cheapest parallelisms that keep to the utilisation, or the operator that none lets do so.
 
     Operators whose number of instances changes nothing for others are counted by themselves. Those that are coupled, as
     pointwise groupings deal by both numbers and each reader of an ALL stream gives out a copy more, are searched
@@ -178,95 +191,6 @@ def _alone(question: Question, operators: Sequence[str]) -> dict[str, int] | str
     return min(none, key=at.__getitem__) if none else found
 
 
-def fewest_within_latency(
-    question: Question, begun: Counts, max_latency_s: float, share: float | None, least: Counts | None = None
-) -> dict[str, int] | None:
-    """From parallelisms that keep to the utilisation, more instances until the latency holds too; None where no
-    parallelism was found that does. share: of the latency; its mean where None.
-
-    Instances are added where they help most, many at once where few do not help; then what is not needed is taken back,
-    and all parallelisms with fewer instances in all, from `least` on, are tried if they are no more than MAX_TRIED.
-    """
-
-    def held(several: Sequence[Counts]) -> Flags:
-        return question.holds(several, max_latency_s, share)
-
-    wide = _widened(question, dict(begun), max_latency_s, share, held)
-    if wide is None:
-        return None
-    wide = _narrowed(wide, least or begun, held)
-    cheaper = _cheaper(question, least or begun, sum(wide.values()))
-    while some := list(islice(cheaper, 256)):
-        if (fits := np.flatnonzero(held(some))).size:
-            return dict(some[int(fits[0])])
-    return wide
-
-
-def _widened(
-    question: Question,
-    parallelism: dict[str, int],
-    max_latency_s: float,
-    share: float | None,
-    held: Callable[[Sequence[Counts]], Flags],
-) -> dict[str, int] | None:
-    most = {name: question.counts(name)[-1] for name in parallelism}
-    now = float(question.latency_s([parallelism], share)[0])
-    step = 1
-    while not held([parallelism])[0]:
-        more = {name: min(most[name], count + step * max(1, count // 16)) for name, count in parallelism.items()}
-        wider = [{**parallelism, name: count} for name, count in more.items() if parallelism[name] < most[name]]
-        if not wider:
-            return None
-        wider.append(more)
-        latencies_s = np.where(question.holds(wider), question.latency_s(wider, share), inf)
-        best = int(latencies_s[:-1].argmin())
-        best = best if latencies_s[best] < now * (1 - 1e-9) else len(wider) - 1
-        if latencies_s[best] < now * (1 - 1e-9):
-            now, parallelism, step = float(latencies_s[best]), wider[best], 1
-        elif wider[-1] == most:
-            return most if held([most])[0] else None
-        else:
-            step *= 2
-    return parallelism
-
-
-def _narrowed(wide: dict[str, int], least: Counts, held: Callable[[Sequence[Counts]], Flags]) -> dict[str, int]:
-    """As few instances of each operator in turn as still hold, until none can be taken away."""
-    while True:
-        before = dict(wide)
-        for name in wide:
-            fewer = range(least[name], wide[name])
-            if fewer and (fits := np.flatnonzero(held([{**wide, name: count} for count in fewer]))).size:
-                wide[name] = fewer[int(fits[0])]
-        if wide == before:
-            return wide
-
-
-def _cheaper(question: Question, least: Counts, instances: int) -> Iterator[dict[str, int]]:
-    """All parallelisms from `least` on with fewer instances in all, the fewest first; none where they are too many."""
-    names = list(least)
-    more = instances - 1 - sum(least.values())
-    room = [min(more, question.counts(name)[-1] - least[name]) for name in names]
-    ways = np.ones(1)
-    for each in room:
-        ways = np.convolve(ways, np.ones(max(0, each) + 1))[: max(more, 0) + 1]
-    if more < 0 or ways.sum() > MAX_TRIED:
-        return
-    for total in range(more + 1):
-        for added in _compositions(total, room):
-            yield {name: least[name] + each for name, each in zip(names, added, strict=True)}
-
-
-def _compositions(total: int, room: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    if len(room) == 1:
-        if total <= room[0]:
-            yield (total,)
-        return
-    for first in range(min(total, room[0]) + 1):
-        for rest in _compositions(total - first, room[1:]):
-            yield (first, *rest)
-
-
 class _Together:
     """Operators of which some decide what others are dealt, in topological order."""
 
@@ -292,7 +216,7 @@ class _Together:
         return self._best
 
     def _search(self, depth: int, chosen: dict[str, int]) -> str:
-        """Tries every number of instances of the operator at this depth that may lead to fewer in all; returns an
+        """Tries every number of instances of the operator at this depth that may lead to a lower price; returns an
         operator that none let keep to the utilisation.
         """
         if depth == len(self._part):
@@ -300,7 +224,7 @@ class _Together:
             return ""
         name = self._part[depth]
         least = {each: self._least[each] or 1 for each in self._part[depth:]}
-        spent, later = sum(chosen.values()), sum(least.values()) - least[name]
+        price = self._question.price_of
         unfit = name
         for some in _doubling([count for count in self._question.counts(name) if count >= least[name]]):
             self._tried += len(some)
@@ -308,7 +232,7 @@ class _Together:
             fits = used[:, self._at[name]] <= self._question.max_utilisation * ROUNDING
             for count in (count for count, fit in zip(some, fits, strict=True) if fit):
                 if self._best is not None and (
-                    spent + count + later >= sum(self._best.values()) or self._tried > MAX_TRIED
+                    price({**least, **chosen, name: count}) >= price(self._best) or self._tried > MAX_TRIED
                 ):
                     return ""
                 unfit = self._search(depth + 1, {**chosen, name: count})

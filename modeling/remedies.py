@@ -20,7 +20,8 @@ from modeling.inputs.targets import Targets
 from modeling.inputs.topology import Grouping, Topology
 from modeling.latency.delay import Delay
 from modeling.latency.stream_delays import plan_delays
-from modeling.least_parallelism import ROUNDING, Question, even_count, fewest_within_latency, least_count
+from modeling.least_parallelism import ROUNDING, Question, even_count, least_count
+from modeling.least_within_latency import fewest_within_latency
 from modeling.queueing.bursts import Arrivals
 
 _FULL = 1 - 1e-6
@@ -169,7 +170,7 @@ class _Search:
         )
         if not mendable:
             return why("no parallelism helps until what is full is mended otherwise")
-        wider = fewest_within_latency(replace(question, max_utilisation=_FULL), changed, bound, share)
+        wider = fewest_within_latency(replace(question, max_utilisation=_FULL), changed, {share: bound})
         if wider is None:
             # What is left is service, delays, and waits behind keys that cannot be spread.
             least = float(question.latency_s([self._most], share)[0])

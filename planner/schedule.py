@@ -229,7 +229,7 @@ class _Told:
             if smaller is not None and smaller != self.running_before(number):
                 excuse = self.one_fewer(number, smaller)
                 excuses[excuse.plan_id] = excuse
-            limits = replace(self.cheapest.limits, max_latency_s=None)
+            limits = self.cheapest.limits.with_free_latency()
             beyond = cheapest_plan(
                 self.cheapest.topology, self.cheapest.profiles, step.load_per_s, limits, self.cheapest.arrival_cv2
             )

@@ -78,13 +78,13 @@ def capacity_ladder(
         plans = [plan for at, plan in enumerate(plans) if at in kept or _key(plan) in wanted]
     limits = cheapest.limits
     ladder = ladder_of(plans, cheapest.topology, cheapest.profiles, limits.max_utilisation)
-    if limits.max_latency_s is None:
+    if not limits.latency_bounds_s:
         return ladder
     return replace(ladder, usable=np.minimum(ladder.usable, _quick_enough(ladder, cheapest, loads[-1])))
 
 
 def _quick_enough(ladder: Ladder, cheapest: RememberedPlans, largest: Mapping[str, float]) -> Floats:
-    """Share of what each plan could carry up to which its mean latency is within the limit, in the mix of the largest
+    """Share of what each plan could carry up to which its latencies are within their limits, in the mix of the largest
     load; shape (plans,).
     """
     total = sum(largest.values())
@@ -97,7 +97,10 @@ def _quick_enough(ladder: Ladder, cheapest: RememberedPlans, largest: Mapping[st
         of = evaluate_many(
             cheapest.topology, cheapest.profiles, [plan], loads, arrival_cv2=cheapest.arrival_cv2
         ).latency
-        late = np.ones(parts.size, dtype=bool) if of is None else ~(of.mean_s[0] <= cheapest.limits.max_latency_s)
+        late = np.full(parts.size, of is None)
+        if of is not None:
+            for share, bound in cheapest.limits.latency_bounds_s.items():
+                late |= ~((of.mean_s if share is None else of.quantile_s(share))[0] <= bound)
         usable.append(parts[int(late.argmax()) - 1] if late.argmax() else (FAINT if late.any() else 1.0))
     return np.array(usable)
 

@@ -159,9 +159,9 @@ def best_turns(
     plan; and the plans.
 
     price_h, turn_h, floor_h, stop_h: of cost_floors_h. stayed, turned: of the ways of one plan at a moment, how many go
-    on, and how many of those that turn to it from others are followed. Ways are kept by the moment, by plan and by place: first
-    those that stayed, then those that turned. The cheapest goes on, the cheapest of those that may change earlier, and
-    the cheapest of those with less and less waiting.
+    on, and how many of those that turn to it from others are followed. Ways are kept by the moment, by plan and by
+    place: first those that stayed, then those that turned. The cheapest goes on, the cheapest of those that may change
+    earlier, and the cheapest of those with less and less waiting.
     """
     steps, paths = rate_per_s.shape
     plans, told = capacity_per_s.shape[0], capacity_per_s.shape[1]

@@ -81,7 +81,7 @@ class Contest:
     def need(self, max_utilisation: float | None = None) -> Need:
         """By what is believed, with the headroom of the planner where none is told."""
         headroom = max_utilisation or self.limits.max_utilisation
-        return Need(self.topology, self.believed, replace(self.limits, max_utilisation=headroom, max_latency_s=None))
+        return Need(self.topology, self.believed, replace(self.limits.with_free_latency(), max_utilisation=headroom))
 
     @property
     def most(self) -> dict[str, int]:
@@ -148,7 +148,7 @@ class Contest:
 
 def _hindsight(contest: Contest, seed: int) -> Policy:
     reality = contest.reality(seed, ahead=True)
-    true = Need(contest.topology, reality.profiles, replace(contest.limits, max_utilisation=FULL, max_latency_s=None))
+    true = Need(contest.topology, reality.profiles, replace(contest.limits.with_free_latency(), max_utilisation=FULL))
     ladder = plan_ladder(true, contest.load)
     found = hindsight_within(contest.load, reality, ladder, contest.max_lag_s, contest.allowed_share)
     # It is replayed without lead time: who knows all ahead orders in time.

@@ -1,7 +1,8 @@
-"""The cheapest plan that carries a load within the limits: the fewest instances, and more where latency asks for it."""
+"""The cheapest plan that carries a load within the limits: the least price, and more where latency asks for it."""
 
 from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 
 from modeling.errors import ModelError
 from modeling.excuse import Excuse
@@ -12,16 +13,18 @@ from modeling.inputs.topology import Topology
 from modeling.least_parallelism import (
     Question,
     fewest_instances,
-    fewest_within_latency,
     least_count,
     least_instances,
 )
+from modeling.least_within_latency import fewest_within_latency
 from modeling.queueing.bursts import Arrivals
 from modeling.remedies import beyond_parallelism
 from planner.limits import Limits
 
 SHARE_ROUNDING = 1e-3
 """How near to the largest share of a load that can be carried strongest_plan comes."""
+ALIKE: Mapping[str, float] = MappingProxyType({})
+"""Prices of instances where one costs what another does."""
 
 
 def cheapest_plan(
@@ -30,30 +33,36 @@ def cheapest_plan(
     load_per_s: Mapping[str, float],
     limits: Limits,
     arrival_cv2: float | Arrivals = 1.0,
+    price: Mapping[str, float] = ALIKE,
 ) -> PhysicalPlan | Excuse:
-    """The plan with the fewest instances that the model says holds the limits under the load, or why there is none.
+    """The cheapest plan that the model says holds the limits under the load, or why there is none.
 
-    max_latency_s bounds the mean end to end, under arrivals as `evaluate` takes them.
+    price: of an instance of each operator, any unit, 1 where it is not named. Latencies are those of arrivals as
+    `evaluate` takes them. Where the cheapest has more instances than are allowed, the one with the fewest stands.
     """
     check_load(topology, profiles, load_per_s)
     most = {name: min(limits.max_instances, limits.max_parallelism.get(name, 2**31)) for name in topology.order}
-    question = Question(topology, profiles, load_per_s, limits.max_utilisation, most, arrival_cv2)
+    question = Question(topology, profiles, load_per_s, limits.max_utilisation, most, arrival_cv2, price=price)
     found = fewest_instances(question)
     if isinstance(found, str):
         return _too_busy(question, found, limits)
     plan = PhysicalPlan(topology.name, found)
     if plan.instances > limits.max_instances:
+        if price:
+            return cheapest_plan(topology, profiles, load_per_s, limits, arrival_cv2)
         remedy = f"raise max_instances to {plan.instances}, or plan for a lower quantile"
         return _excuse(plan, "instances", "", plan.instances, limits.max_instances, remedy)
-    if limits.max_latency_s is None:
+    bounds = limits.latency_bounds_s
+    if not bounds:
         return plan
-    least = least_instances(question, found)
-    fast = fewest_within_latency(question, found, limits.max_latency_s, None, least)
-    if fast is None or sum(fast.values()) > limits.max_instances:
-        late = float(question.latency_s([found], None)[0])
-        remedy = "more instances do not help within the limits: allow more latency, or make the operators faster"
-        return _excuse(plan, "mean latency in s", "", late, limits.max_latency_s, remedy)
-    return PhysicalPlan(topology.name, fast)
+    fast = fewest_within_latency(question, found, bounds, least_instances(question, found))
+    if fast is not None and sum(fast.values()) <= limits.max_instances:
+        return PhysicalPlan(topology.name, fast)
+    return (
+        cheapest_plan(topology, profiles, load_per_s, limits, arrival_cv2)
+        if price
+        else _too_late(question, plan, limits)
+    )
 
 
 def strongest_plan(
@@ -62,30 +71,31 @@ def strongest_plan(
     load_per_s: Mapping[str, float],
     limits: Limits,
     arrival_cv2: float | Arrivals = 1.0,
+    price: Mapping[str, float] = ALIKE,
 ) -> tuple[PhysicalPlan, float]:
     """The plan that carries most of the load within the limits, and the share of the load it carries (0 to 1].
 
     For a load that no plan carries: bisects on the load's scale, to SHARE_ROUNDING. Where the latency is missed
     at every scale, it is left free. Raises ModelError when not even one instance of each operator is allowed.
     """
-    whole = cheapest_plan(topology, profiles, load_per_s, limits, arrival_cv2)
+    whole = cheapest_plan(topology, profiles, load_per_s, limits, arrival_cv2, price)
     if isinstance(whole, PhysicalPlan):
         return whole, 1.0
     low, high = 0.0, 1.0
-    best = cheapest_plan(topology, profiles, dict.fromkeys(load_per_s, 0.0), limits, arrival_cv2)
+    best = cheapest_plan(topology, profiles, dict.fromkeys(load_per_s, 0.0), limits, arrival_cv2, price)
     while high - low > SHARE_ROUNDING:
         middle = (low + high) / 2
         scaled = {source: rate * middle for source, rate in load_per_s.items()}
-        found = cheapest_plan(topology, profiles, scaled, limits, arrival_cv2)
+        found = cheapest_plan(topology, profiles, scaled, limits, arrival_cv2, price)
         if isinstance(found, PhysicalPlan):
             low, best = middle, found
         else:
             high = middle
     if isinstance(best, PhysicalPlan):
         return best, low
-    if limits.max_latency_s is None:
+    if not limits.latency_bounds_s:
         raise ModelError(f"no plan of topology {topology.name!r} is within the limits: {best}")
-    return strongest_plan(topology, profiles, load_per_s, replace(limits, max_latency_s=None), arrival_cv2)
+    return strongest_plan(topology, profiles, load_per_s, limits.with_free_latency(), arrival_cv2, price)
 
 
 def _excuse(
@@ -101,6 +111,15 @@ def _excuse(
     return Excuse(
         plan, target, operator, value, bound, f"{target} {value:.3g} {of} is beyond {bound:.3g}", remedy, change or {}
     )
+
+
+def _too_late(question: Question, plan: PhysicalPlan, limits: Limits) -> Excuse:
+    """Of the bound that is missed by most, under the plan that the utilisation asks for alone."""
+    late = {share: float(question.latency_s([plan.parallelism], share)[0]) for share in limits.latency_bounds_s}
+    worst = max(late, key=lambda share: late[share] / limits.latency_bounds_s[share])
+    remedy = "more instances do not help within the limits: allow more latency, or make the operators faster"
+    what = "mean latency in s" if worst is None else f"p{worst * 100:g} latency in s"
+    return _excuse(plan, what, "", late[worst], limits.latency_bounds_s[worst], remedy)
 
 
 def _too_busy(question: Question, operator: str, limits: Limits) -> Excuse:

@@ -13,23 +13,27 @@ from modeling.inputs.topology import Topology
 from modeling.inputs.windowed_output import WindowKind
 from modeling.queueing.bursts import Arrivals
 from planner.limits import Limits
-from planner.search.cheapest_plan import SHARE_ROUNDING, strongest_plan
+from planner.search.cheapest_plan import ALIKE, SHARE_ROUNDING, strongest_plan
 
 _REMEMBERED = 65536
 
 
 class RememberedPlans:
-    """strongest_plan of one topology, profiles, limits and variation of arrivals."""
+    """strongest_plan of one topology, profiles, limits, variation of arrivals and prices of instances."""
 
     def __init__(
-        self, topology: Topology, profiles: Profiles, limits: Limits, arrival_cv2: float | Arrivals = 1.0
+        self,
+        topology: Topology,
+        profiles: Profiles,
+        limits: Limits,
+        arrival_cv2: float | Arrivals = 1.0,
+        price: Mapping[str, float] = ALIKE,
     ) -> None:
-        self.topology, self.profiles, self.limits, self.arrival_cv2 = topology, profiles, limits, arrival_cv2
+        self.topology, self.profiles, self.limits = topology, profiles, limits
+        self.arrival_cv2, self.price = arrival_cv2, price
         # Behind sessions more tuples may need fewer instances, and a bound on latency is searched for step by step.
         windows = [window.kind for name in topology.order for window in profiles[name].windowed.values()]
-        self._ordered = (
-            len(topology.sources) == 1 and limits.max_latency_s is None and WindowKind.SESSION not in windows
-        )
+        self._ordered = len(topology.sources) == 1 and not limits.latency_bounds_s and WindowKind.SESSION not in windows
         self._known: dict[tuple[float, ...], PhysicalPlan] = {}
         # Of loads that are carried whole, ascending.
         self._rates: list[float] = []
@@ -54,7 +58,9 @@ class RememberedPlans:
         return self._plans[at] if alike else None
 
     def _worked_out(self, load_per_s: Mapping[str, float]) -> PhysicalPlan:
-        plan, share = strongest_plan(self.topology, self.profiles, load_per_s, self.limits, self.arrival_cv2)
+        plan, share = strongest_plan(
+            self.topology, self.profiles, load_per_s, self.limits, self.arrival_cv2, self.price
+        )
         rate = load_per_s[self.topology.sources[0]]
         if self._ordered and share < 1.0:
             self._beyond = rate * (share + SHARE_ROUNDING), plan

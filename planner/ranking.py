@@ -8,7 +8,7 @@ from modeling.candidates import Candidates
 from modeling.excuse import Excuse
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.rescaling.instance_changes import InstanceChanges, instance_changes
-from planner.replay.cost import HourlyCost, InstanceCost, hourly_cost
+from planner.pricing.instance_cost import HourlyCost, InstanceCost, hourly_cost
 
 _DIGITS = 9
 """What differs by rounding alone is the same."""

@@ -19,10 +19,10 @@ from forescale.codec import Moment
 from forescale.files.events_section import event_calendar
 from forescale.files.site import read_site_file
 from forescale.files.topology import TopologyConfig
+from forescale.jobs.instance_costs import instance_costs
 from forescale.jobs.kept_replays import KeptReplays, digest_of
 from forescale.jobs.known_profiles import kept_profiles, unmeasured_notes
 from forescale.jobs.measured_arrivals import SPAN
-from forescale.jobs.replay_costs import instance_costs
 from forescale.jobs.replay_engine import engine_terms
 from forescale.jobs.replay_terms import Deviations, ReplayTerms
 from forescale.jobs.workers import worker_processes

@@ -1,7 +1,7 @@
 """What a planner does with new forecasts: it brings ladder, outlook and budget together for one search."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from math import inf
 
@@ -13,14 +13,16 @@ from modeling.inputs.operator_profile import Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Topology
 from modeling.queueing.bursts import Arrivals
+from modeling.rescaling.state import state_move
 from planner.errors import PlanError
 from planner.horizon.budget import Budget, course_within
 from planner.horizon.horizon_search import Course, Found, Turn, best_course, followed_course
 from planner.horizon.ladder import Ladder, capacity_ladder
 from planner.horizon.outlook import Outlook, outlook
-from planner.horizon.prices import ChangeTerms, Prices
+from planner.horizon.prices import ChangeTerms, DisruptionPrices, Prices
 from planner.horizon.stairs import stairs
 from planner.limits import Limits
+from planner.pricing.plan_pricing import PlanPricing
 from planner.search.remembered_plans import RememberedPlans
 
 BEYOND = 1.3
@@ -77,7 +79,8 @@ class Change:
 @dataclass(frozen=True)
 class HorizonPlan:
     """The turns that were found, and all that they were found under. cheapest: what the ladder was made of.
-    allowed_minutes: of violation, that were aimed at; None where each has a fixed price.
+    allowed_minutes: of violation, that were aimed at; None where each has a fixed price. pricing: None where instances
+    are all that is weighed. unpacked: by number, why plans of the ladder cannot be packed, and are not turned to.
     """
 
     cheapest: RememberedPlans
@@ -88,6 +91,8 @@ class HorizonPlan:
     prices: Prices
     found: Found
     allowed_minutes: float | None
+    pricing: PlanPricing | None = None
+    unpacked: Mapping[int, PlanError] = field(default_factory=dict)
 
     def plan_of(self, turn: Turn) -> PhysicalPlan:
         return self.ladder.plans[turn.plan]
@@ -98,6 +103,7 @@ class HorizonPlan:
 
 
 NO_RULES = Rules()
+NO_DISRUPTION = DisruptionPrices()
 
 
 def _most_a_day(before_s: Sequence[float], turns: Sequence[Turn]) -> int:
@@ -118,13 +124,18 @@ class HorizonPlanner:
         rescale_h: float,
         arrival_cv2: float | Arrivals = 1.0,
         least: Mapping[str, int] | None = None,
+        pricing: PlanPricing | None = None,
+        disruption: DisruptionPrices = NO_DISRUPTION,
     ) -> None:
         """rescale_h: instance-hours that avoiding a rescale is worth. arrival_cv2: as `evaluate` takes it; it counts
-        where the limits bound latency. least: instances that operators are to have.
+        where the limits bound latency. least: instances that operators are to have. pricing: of plans, instances
+        where it is None. disruption: what a change costs beside rescale_h.
         """
-        self._least = least or {}
-        self.cheapest = RememberedPlans(topology, profiles, limits, arrival_cv2)
-        self.terms, self._prices = terms, Prices(FIRST_PRICE_H, rescale_h)
+        self._least, self._pricing = least or {}, pricing
+        self._of_instances = {} if pricing is None else pricing.of_instances
+        self.cheapest = RememberedPlans(topology, profiles, limits, arrival_cv2, self._of_instances)
+        self.terms = terms
+        self._prices = Prices(FIRST_PRICE_H, rescale_h, disruption.started_h, disruption.moved_gib_h)
         self._ladder: Ladder | None = None
         self._highest: Mapping[str, float] = {}
 
@@ -134,7 +145,7 @@ class HorizonPlanner:
 
     def believe(self, profiles: Profiles, arrival_cv2: float | Arrivals) -> None:
         """Plan by these from now on."""
-        self.cheapest = RememberedPlans(self.topology, profiles, self.cheapest.limits, arrival_cv2)
+        self.cheapest = RememberedPlans(self.topology, profiles, self.cheapest.limits, arrival_cv2, self._of_instances)
         self._ladder = None
 
     def planned(
@@ -158,7 +169,9 @@ class HorizonPlanner:
         running = ladder.number(present.running)
         if running is not None and not self._fits(present.running):
             turn_h[:, running] = inf
-        course = self._course(ahead, ladder, present, turn_h)
+        price_h, unpacked = self._priced(ladder)
+        turn_h[:, list(unpacked)] = inf
+        course = self._course(ahead, ladder, present, turn_h, price_h)
         allowed = budget.minutes(60 * ahead.hours)
         found, self._prices = course_within(course, self.terms, budget.priced(self._prices), allowed)
         prices = self._prices
@@ -171,7 +184,9 @@ class HorizonPlanner:
                     break
                 prices = replace(prices, rescale_h=max(LEAST_RESCALE_H, 2 * prices.rescale_h))
                 found = best_course(course, self.terms, prices)
-        return HorizonPlan(self.cheapest, ahead, ladder, course, self.terms, prices, found, allowed)
+        return HorizonPlan(
+            self.cheapest, ahead, ladder, course, self.terms, prices, found, allowed, self._pricing, unpacked
+        )
 
     def followed(
         self,
@@ -193,7 +208,10 @@ class HorizonPlanner:
         ladder = self._climbed(ahead, [plan.parallelism for plan in plans])
         turns = [self._turns(changes, ladder, running, ahead) for changes in several]
         ahead = ahead.split([turn.stop_s for each in turns for turn in each])
-        course = self._course(ahead, ladder, present, np.zeros((ahead.steps, len(ladder.plans))))
+        price_h, unpacked = self._priced(ladder)
+        if beyond := [turn.plan for each in turns for turn in each if turn.plan in unpacked]:
+            raise PlanError(f"{ladder.plans[beyond[0]].brief()} cannot be packed: {unpacked[beyond[0]]}")
+        course = self._course(ahead, ladder, present, np.zeros((ahead.steps, len(ladder.plans))), price_h)
         prices = replace(self._prices, violation_h=violation_h)
         allowed = budget.minutes(60 * ahead.hours)
         return [
@@ -206,6 +224,7 @@ class HorizonPlanner:
                 prices,
                 followed_course(course, each, self.terms, prices),
                 allowed,
+                self._pricing,
             )
             for each in turns
         ]
@@ -229,7 +248,32 @@ class HorizonPlanner:
             before = change.plan
         return tuple(turns)
 
-    def _course(self, ahead: Outlook, ladder: Ladder, present: Present, turn_h: Floats) -> Course:
+    def _priced(self, ladder: Ladder) -> tuple[Floats | None, dict[int, PlanError]]:
+        """Price of each plan for an hour, in instance-hours, None where these are weighed alone; and of those that
+        cannot be packed the reason, by their number. Such a one runs at the price of as many instances elsewhere.
+        """
+        if self._pricing is None:
+            return None, {}
+        price_h, unpacked = ladder.instances.copy(), dict[int, PlanError]()
+        for number, plan in enumerate(ladder.plans):
+            try:
+                price_h[number] = self._pricing.per_hour(plan.parallelism) / self._pricing.instance_per_hour
+            except PlanError as error:
+                unpacked[number] = error
+        return price_h, unpacked
+
+    def _moved_gib(self, ladder: Ladder) -> Floats | None:
+        """State that changes its instance from each plan to each; None where that costs nothing."""
+        profiles = self.cheapest.profiles
+        state_gib = {name: gib for name in self.topology.order if (gib := profiles[name].state_gib)}
+        if not (self._prices.moved_gib_h and state_gib):
+            return None
+        moves = [state_move(self.topology, state_gib, plan, ladder.plans) for plan in ladder.plans]
+        return np.array([move.moved_gib for move in moves])
+
+    def _course(
+        self, ahead: Outlook, ladder: Ladder, present: Present, turn_h: Floats, price_h: Floats | None
+    ) -> Course:
         running = ladder.number(present.running)
         if running is None:
             raise PlanError(f"the ladder of topology {self.topology.name!r} lacks the plan that runs")
@@ -243,6 +287,8 @@ class HorizonPlanner:
             max(0.0, present.free_at_s - ahead.start_s),
             turn_h,
             np.array([list(plan.parallelism.values()) for plan in ladder.plans], dtype=np.float64),
+            price_h,
+            self._moved_gib(ladder),
         )
 
     def _fits(self, plan: Mapping[str, int]) -> bool:

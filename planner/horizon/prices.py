@@ -19,6 +19,16 @@ class Prices:
 
 
 @dataclass(frozen=True)
+class DisruptionPrices:
+    """In instance-hours, beside that of a rescale: of each instance that it starts or stops, and of each GiB of state
+    that it gives to another instance.
+    """
+
+    started_h: float = 0.0
+    moved_gib_h: float = 0.0
+
+
+@dataclass(frozen=True)
 class ChangeTerms:
     """lead_s: from asking for more instances until they are there. downtime_s: of a change. apart_s: least time from
     the end of one change until the next is asked for. max_lag_s: of the target. react_s: for how long more may come

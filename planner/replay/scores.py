@@ -7,7 +7,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from modeling.arrays import Floats
-from planner.replay.cost import HourlyCost, InstanceCost, hourly_cost
+from planner.pricing.instance_cost import HourlyCost, InstanceCost, hourly_cost
 from planner.replay.timeline import Timeline, Track
 
 LAGS_S = (2.0, 10.0, 90.0)

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from modeling.arrays import Flags, Floats, Ints
 from planner.errors import PlanError
-from planner.replay.cost import InstanceCost
+from planner.pricing.instance_cost import InstanceCost
 from planner.replay.run import Replayed, Taken
 
 SCHEMA_VERSION = 2

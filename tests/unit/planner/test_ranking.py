@@ -11,8 +11,8 @@ from modeling.inputs.targets import Targets
 from modeling.inputs.topology import Operator, Stream, Topology
 from modeling.rescaling.instance_changes import InstanceChanges
 from modeling.uncertainty.parameter_draws import ParameterDraws
+from planner.pricing.instance_cost import InstanceCost
 from planner.ranking import RankedPlan, ranked
-from planner.replay.cost import InstanceCost
 
 PAIR = Topology("pair", (Operator("read"), Operator("count")), (Stream("read", "count"),))
 PROFILES = {"read": OperatorProfile("read", 0.001), "count": OperatorProfile("count", 0.004)}

@@ -3,9 +3,9 @@
 import pytest
 
 from forescale.files.topology import TopologyConfig
-from forescale.jobs.replay_costs import instance_costs
+from forescale.jobs.instance_costs import instance_costs
 from modeling.inputs.operator_profile import OperatorProfile
-from planner.replay.cost import HourlyCost, InstanceCost, hourly_cost, measured_cost
+from planner.pricing.instance_cost import HourlyCost, InstanceCost, hourly_cost, measured_cost
 
 MEASURED = OperatorProfile("work", 0.1, cpu_s=0.05, memory_mib=200.0, memory_mib_s=3.0, state_gib=2.0)
 

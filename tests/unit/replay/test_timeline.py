@@ -13,7 +13,7 @@ from replay_cases import Scripted, days_of, reality
 
 from planner.clusters.engine_terms import EngineTerms
 from planner.errors import PlanError
-from planner.replay.cost import InstanceCost
+from planner.pricing.instance_cost import InstanceCost
 from planner.replay.reality import Differences
 from planner.replay.run import Replayed, replay
 from planner.replay.scores import difference, scores

@@ -7,7 +7,7 @@ import pytest
 from sample_timeline import timeline, track
 
 from forescale.report.replay.page import render_replay_page
-from planner.replay.cost import InstanceCost
+from planner.pricing.instance_cost import InstanceCost
 from planner.replay.timeline import Timeline
 
 HOSTILE = [

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from forescale.files.topology import OperatorEntry, TopologyConfig
 from modeling.inputs.operator_profile import OperatorProfile, Profiles
-from planner.replay.cost import InstanceCost, measured_cost
+from planner.pricing.instance_cost import InstanceCost, measured_cost
 
 
 def instance_costs(config: TopologyConfig, believed: Profiles) -> tuple[dict[str, InstanceCost], list[str]]:

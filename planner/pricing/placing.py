@@ -1,0 +1,55 @@
+"""Where instances of a plan would go: a packer, and what instances need whatever load comes."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from modeling.flow.resources import MIB_PER_GIB
+from modeling.inputs.operator_profile import Profiles
+from modeling.inputs.physical_plan import PhysicalPlan
+from modeling.inputs.topology import Topology
+from planner.errors import PlanError
+from planner.packing.needs import Reserved, reserved_needs
+from planner.packing.packer import Packer, Packing
+from planner.packing.traffic import stream_traffic
+from planner.packing.workload import Workload
+from planner.pricing.instance_cost import InstanceCost
+
+
+@dataclass(frozen=True)
+class Placing:
+    """costs: by operator, what an instance takes up: reserved, else measured of one that is busy all the time, else
+    what is usual. So a plan needs the same whatever load comes. Streams are weighed by what 1 tuple a second at each
+    source makes of them.
+    """
+
+    topology: Topology
+    profiles: Profiles
+    costs: Mapping[str, InstanceCost]
+    packer: Packer
+
+    def pack(self, parallelism: Mapping[str, int]) -> Packing:
+        """Raises PlanError where it cannot be packed."""
+        return self.packer.pack(self._workload(parallelism))
+
+    def repack(self, running: PhysicalPlan, parallelism: Mapping[str, int]) -> Packing:
+        """From the containers that run, or anew where what runs there leaves it no way. Raises PlanError where it
+        cannot be packed.
+        """
+        work = self._workload(parallelism)
+        try:
+            return self.packer.repack(running.packing, work)
+        except PlanError:
+            return self.packer.pack(work)
+
+    def _workload(self, parallelism: Mapping[str, int]) -> Workload:
+        plan = PhysicalPlan(self.topology.name, {name: parallelism[name] for name in self.topology.order})
+        reserved = {name: self._reserved(name, count) for name, count in plan.parallelism.items()}
+        load = dict.fromkeys(self.topology.sources, 1.0)
+        traffic = stream_traffic(self.topology, self.profiles, plan, load)
+        return Workload(self.topology, plan.parallelism, reserved_needs(plan.parallelism, reserved), traffic)
+
+    def _reserved(self, operator: str, count: int) -> Reserved:
+        of = self.costs.get(operator, InstanceCost())
+        disk_mib = 0.0 if of.state_mib else MIB_PER_GIB * self.profiles[operator].state_gib / count
+        memory_mib = None if of.memory_mib is None else of.memory_mib + of.state_mib / count
+        return Reserved(of.cores, memory_mib, disk_mib if not self.profiles[operator].state_in_memory else 0.0)

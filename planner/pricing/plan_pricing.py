@@ -1,0 +1,85 @@
+"""What a plan costs for an hour, and what stands for an instance-hour in it."""
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from modeling.inputs.topology import Topology
+from planner.errors import PlanError
+from planner.pricing.instance_cost import InstanceCost, hourly_cost
+from planner.pricing.placing import Placing
+from planner.pricing.site_prices import SitePrices
+
+ALIKE = 8
+"""Instances of each operator in the plan whose mean instance stands for the price of an instance-hour."""
+
+
+class PlanPricing(Protocol):
+    """In any currency. instance_per_hour: what stands for an instance-hour where prices and rescales are weighed against
+    each other: the mean instance of a plan with ALIKE of each operator. of_instances: price of an instance of each
+    operator; empty where one costs what another does.
+    """
+
+    @property
+    def instance_per_hour(self) -> float: ...
+
+    @property
+    def of_instances(self) -> Mapping[str, float]: ...
+
+    def per_hour(self, parallelism: Mapping[str, int]) -> float:
+        """Raises PlanError where the plan cannot be had."""
+
+
+class InstancePricing:
+    """A plan costs what its instances cost."""
+
+    def __init__(self, costs: Mapping[str, InstanceCost]) -> None:
+        """Raises PlanError for costs that do not tell the price of each operator, or say that all are free."""
+        self._costs = costs
+        lacking = [name for name, cost in costs.items() if cost.price_per_hour is None]
+        if lacking:
+            raise PlanError(f"the price of an instance of {', '.join(lacking)} is not known; declare price_per_hour")
+        self.of_instances = {name: cost.price_per_hour or 0.0 for name, cost in costs.items()}
+        self.instance_per_hour = sum(self.of_instances.values()) / len(costs)
+        if not self.instance_per_hour:
+            raise PlanError("every price_per_hour is 0; give one above 0, or leave all out")
+
+    def per_hour(self, parallelism: Mapping[str, int]) -> float:
+        return hourly_cost(parallelism, self._costs).price or 0.0
+
+
+class ContainerPricing:
+    """A plan costs what the containers and nodes cost that its packing opens, as if it were packed anew."""
+
+    def __init__(self, placing: Placing, prices: SitePrices) -> None:
+        """Raises PlanError where not even one instance of each operator can be packed, or that costs nothing."""
+        self._placing, self._prices = placing, prices
+        self._known: dict[tuple[int, ...], float | PlanError] = {}
+        self.of_instances: Mapping[str, float] = {}
+        self.instance_per_hour = _mean_instance(placing.topology, self)
+        if not self.instance_per_hour:
+            raise PlanError("no container or node that plans would use has a price above 0; give one, or leave all out")
+
+    def per_hour(self, parallelism: Mapping[str, int]) -> float:
+        key = tuple(parallelism[name] for name in self._placing.topology.order)
+        if key not in self._known:
+            try:
+                self._known[key] = self._prices.per_hour(self._placing.pack(parallelism))
+            except PlanError as error:
+                self._known[key] = error
+        known = self._known[key]
+        if isinstance(known, PlanError):
+            raise known
+        return known
+
+
+def _mean_instance(topology: Topology, pricing: PlanPricing) -> float:
+    """Of ALIKE of each operator, or as many as are allowed and can be packed."""
+    count = ALIKE
+    while True:
+        parallelism = {name: min(count, topology.operator(name).max_parallelism) for name in topology.order}
+        try:
+            return pricing.per_hour(parallelism) / sum(parallelism.values())
+        except PlanError:
+            if count == 1:
+                raise
+            count //= 2

@@ -9,6 +9,31 @@ from modeling.inputs.physical_plan import PhysicalPlan
 
 
 @dataclass(frozen=True)
+class Disruption:
+    """Of one change of plan. started, stopped, moved: instances; moved is of those that go on running in another
+    container, None where nobody says how they are packed. moved_key_groups, moved_state_gib: that get to an instance of
+    another number (Flink). containers: of the plan when they are packed from those before, None as moved.
+    """
+
+    started: int
+    stopped: int
+    moved: int | None
+    moved_key_groups: int
+    moved_state_gib: float
+    containers: int | None = None
+
+    def __str__(self) -> str:
+        told = f"{self.started} started, {self.stopped} stopped"
+        if self.moved is not None:
+            told = f"{told}, {self.moved} moved"
+        if self.moved_key_groups:
+            told = (
+                f"{told}; {self.moved_key_groups} key groups with {self.moved_state_gib:.3g} GiB change their instance"
+            )
+        return told
+
+
+@dataclass(frozen=True)
 class ScheduledStep:
     """One plan and when to deploy it.
 
@@ -18,7 +43,8 @@ class ScheduledStep:
     planned quantile. catch_up_s: seconds from running to an empty backlog, at most until it is needed no more.
     cost_instance_hours: instances × hours of the span in which it runs. utilisation: of the bottleneck under
     load_per_s. saturation_scale: maximum sustainable throughput over load_per_s. violation_minutes_without: expected
-    over the horizon if this step alone is left out.
+    over the horizon if this step alone is left out. disruption: None of a schedule that did not tell. price_per_hour:
+    of the plan, and more_per_hour than the plan before it, in the currency of the prices; None where there are none.
     """
 
     deploy_at: datetime
@@ -36,13 +62,16 @@ class ScheduledStep:
     cost_instance_hours: float
     why: str
     violation_minutes_without: float = 0.0
+    disruption: Disruption | None = None
+    price_per_hour: float | None = None
+    more_per_hour: float | None = None
 
 
 @dataclass(frozen=True)
 class Alternative:
     """Another schedule that was costed in the same way: hold the plan, a static plan for the peak …
 
-    violation_minutes: expected over the horizon.
+    violation_minutes: expected over the horizon. price: as of the schedule.
     """
 
     name: str
@@ -50,6 +79,7 @@ class Alternative:
     rescales: int
     violation_minutes: float
     excuse: str
+    price: float | None = None
 
 
 @dataclass(frozen=True)
@@ -59,7 +89,9 @@ class ScalingSchedule:
     quantile: of the peaks that steps tell as their load. current: the plan that ran when the schedule was made; an
     empty `steps` means to hold it, and `why` says why. cost_instance_hours: expected, with what the guard adds.
     violation_minutes: expected over the horizon; violation_probability: that there is any. allowed_minutes: of them,
-    that were aimed at, None where each has a fixed price; violation_price_h: of one, in instance-hours.
+    that were aimed at, None where each has a fixed price; violation_price_h: of one, in instance-hours. price: expected
+    as cost_instance_hours, in the currency of the prices, of which an instance-hour is instance_price_per_hour; None
+    where nobody says what plans cost.
     """
 
     topology: str
@@ -78,6 +110,8 @@ class ScalingSchedule:
     alternatives: tuple[Alternative, ...] = ()
     excuses: tuple[Excuse, ...] = ()
     derived_from: Mapping[str, str] = field(default_factory=dict)
+    price: float | None = None
+    instance_price_per_hour: float | None = None
 
     def plans_in_place(self) -> list[tuple[PhysicalPlan, datetime, datetime]]:
         """Which plan carries the load from when to when, over the horizon: each once it has caught up, by the model."""

@@ -12,8 +12,10 @@ from modeling.evaluate import evaluate
 from modeling.excuse import Excuse
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.rescaling.recovery import catch_up_s
+from planner.disruption import disruptions
 from planner.horizon.horizon_plan import HorizonPlan
 from planner.horizon.horizon_search import Found, Turn, followed_course
+from planner.pricing.placing import Placing
 from planner.scaling_schedule import Alternative, ScalingSchedule, ScheduledStep
 from planner.search.cheapest_plan import cheapest_plan
 
@@ -29,14 +31,20 @@ def make_schedule(
     quantile: float,
     derived_from: Mapping[str, str] | None = None,
     candidates: Mapping[str, PhysicalPlan] | None = None,
+    placing: Placing | None = None,
 ) -> ScalingSchedule:
     """Pure. current: the plan that runs, with its packing. quantile: of the peaks that steps tell as their load.
     candidates: plans of the ladder that somebody proposed, by name: of each it is told where it runs, or why not.
+    placing: tells which instances a step moves to another container.
     """
     told = _Told(planned, quantile)
     found, ahead = planned.found, planned.ahead
     plans = [current, *(planned.plan_of(turn) for turn in found.turns)]
-    steps = tuple(told.step(number, before) for number, before in enumerate(plans[:-1]))
+    disrupted = disruptions(plans, planned.cheapest.topology, planned.cheapest.profiles, placing)
+    steps = tuple(
+        replace(told.step(number, before), disruption=of)
+        for number, (before, of) in enumerate(zip(plans[:-1], disrupted, strict=True))
+    )
     return ScalingSchedule(
         topology=current.topology,
         made_at=told.moment(0.0),
@@ -54,6 +62,8 @@ def make_schedule(
         alternatives=(*told.alternatives(), *told.proposals(candidates or {})),
         excuses=tuple(told.excuses(steps)),
         derived_from=dict(derived_from or {}),
+        price=told.price(found),
+        instance_price_per_hour=None if planned.pricing is None else planned.pricing.instance_per_hour,
     )
 
 
@@ -86,6 +96,21 @@ class _Told:
     def followed(self, turns: Sequence[Turn]) -> Found:
         return followed_course(self.planned.course, turns, self.planned.terms, self.planned.prices)
 
+    def price(self, found: Found) -> float | None:
+        """In the currency of the prices; None where there are none."""
+        return None if self.planned.pricing is None else found.paid_h * self.planned.pricing.instance_per_hour
+
+    def price_per_hour(self, plan: int) -> float | None:
+        pricing = self.planned.pricing
+        return None if pricing is None else float(self.planned.course.prices_h[plan]) * pricing.instance_per_hour
+
+    def amount(self, paid_h: float) -> str:
+        """What is weighed, in words: a price where there is one."""
+        pricing = self.planned.pricing
+        if pricing is None:
+            return f"{paid_h:.3g} instance-hours"
+        return f"a price of {paid_h * pricing.instance_per_hour:.3g}"
+
     def step(self, number: int, before: PhysicalPlan) -> ScheduledStep:
         turn, until_s, terms = self.turns[number], self.ends_s[number], self.planned.terms
         plan, running = self.planned.plan_of(turn), self.running_before(number)
@@ -115,7 +140,13 @@ class _Told:
             cost_instance_hours=plan.instances * (until_s - turn.stop_s) / 3600.0,
             why=self.reason(running, turn, (first, last), load, without),
             violation_minutes_without=without,
+            price_per_hour=self.price_per_hour(turn.plan),
+            more_per_hour=self.more_per_hour(running, turn.plan),
         )
+
+    def more_per_hour(self, before: int, plan: int) -> float | None:
+        prices = self.price_per_hour(before), self.price_per_hour(plan)
+        return None if prices[0] is None or prices[1] is None else prices[1] - prices[0]
 
     def running_before(self, number: int) -> int:
         return self.turns[number - 1].plan if number else self.planned.course.running
@@ -142,12 +173,12 @@ class _Told:
         if without > with_it + NEARLY_MINUTES:
             return f"{reason}; without this step {without:.3g} min in violation are expected, with it {with_it:.2g}"
         saved = self.saved_h(turn)
-        return f"{reason}; it saves {saved:.3g} instance-hours" if saved > NEARLY_H else reason
+        return f"{reason}; it saves {self.amount(saved)}" if saved > NEARLY_H else reason
 
     def saved_h(self, turn: Turn) -> float:
         """Against leaving this turn out."""
         others = [each for each in self.turns if each is not turn]
-        return self.followed(others).instance_hours - self.planned.found.instance_hours
+        return self.followed(others).paid_h - self.planned.found.paid_h
 
     def why(self) -> str:
         planned, found = self.planned, self.planned.found
@@ -173,7 +204,9 @@ class _Told:
         others = {HOLD: list[Turn]()}
         peak = self.planned.ahead.peak_per_s(self.quantile).sum()
         carries = [at for at in range(len(self.planned.ladder.plans)) if self.capacity_per_s(at, 0) >= peak]
-        static = carries[0] if carries else len(self.planned.ladder.plans) - 1
+        static = (
+            int(min(carries, key=lambda at: course.prices_h[at])) if carries else len(self.planned.ladder.plans) - 1
+        )
         if static != course.running and (turns := self.at_once(static)):
             others[STATIC] = turns
         return [self.alternative(name, turns) for name, turns in others.items()]
@@ -203,39 +236,55 @@ class _Told:
 
     def alternative(self, name: str, turns: Sequence[Turn]) -> Alternative:
         found, chosen = self.followed(turns), self.planned.found
-        more_h = found.instance_hours - chosen.instance_hours
+        more_h = found.paid_h - chosen.paid_h
         more_minutes = found.violation_minutes - chosen.violation_minutes
         if isinf(found.cost_h):
-            excuse = "is not within the limits of changes (freeze, max_step, scale_out_only)"
+            excuse = "is not within the limits of changes (freeze, max_step, scale_out_only, packing)"
         elif more_minutes > NEARLY_MINUTES and more_h > NEARLY_H:
-            excuse = f"{more_minutes:.3g} min more in violation are expected, for {more_h:.3g} instance-hours more"
+            excuse = f"{more_minutes:.3g} min more in violation are expected, for {self.amount(more_h)} more"
         elif more_minutes > NEARLY_MINUTES:
             excuse = f"{more_minutes:.3g} min more in violation are expected"
         elif more_h > NEARLY_H:
-            excuse = f"costs {more_h:.3g} instance-hours more"
+            excuse = f"costs {self.amount(more_h)} more"
         elif found.cost_h > chosen.cost_h + NEARLY_H:
-            excuse = f"costs {found.cost_h - chosen.cost_h:.3g} instance-hours more with its rescales and violations"
+            excuse = f"costs {self.amount(found.cost_h - chosen.cost_h)} more with its rescales and violations"
         else:
             excuse = "as good as what was chosen"
         plan = self.planned.ladder.plans[turns[-1].plan if turns else self.planned.course.running]
         told = f"{excuse} ({plan.brief()})"
-        return Alternative(name, found.instance_hours, len(turns), found.violation_minutes, told)
+        return Alternative(name, found.instance_hours, len(turns), found.violation_minutes, told, self.price(found))
 
     def excuses(self, steps: Sequence[ScheduledStep]) -> list[Excuse]:
-        """Per distinct plan, why not the next smaller one; and where a load is beyond all plans, why."""
+        """Per distinct plan, why not the next smaller one; where a load is beyond all plans, or its latency, why; and
+        the smallest plan that cannot be packed.
+        """
         excuses: dict[str, Excuse] = {}
-        for number, (turn, step) in enumerate(zip(self.turns, steps, strict=True)):
+        for number, turn in enumerate(self.turns):
             smaller = self.next_smaller(turn.plan)
             if smaller is not None and smaller != self.running_before(number):
                 excuse = self.one_fewer(number, smaller)
                 excuses[excuse.plan_id] = excuse
-            limits = self.cheapest.limits.with_free_latency()
-            beyond = cheapest_plan(
-                self.cheapest.topology, self.cheapest.profiles, step.load_per_s, limits, self.cheapest.arrival_cv2
-            )
+        whole = self.load_per_s(0, self.planned.ahead.steps)
+        for load in (*(step.load_per_s for step in steps), whole):
+            beyond = self.cheapest_plan(load)
             if isinstance(beyond, Excuse):
                 excuses[beyond.plan_id] = beyond
+        if self.planned.unpacked:
+            excuse = self.unpacked(min(self.planned.unpacked))
+            excuses[excuse.plan_id] = excuse
         return list(excuses.values())
+
+    def cheapest_plan(self, load_per_s: Mapping[str, float]) -> PhysicalPlan | Excuse:
+        of = self.cheapest
+        return cheapest_plan(of.topology, of.profiles, load_per_s, of.limits, of.arrival_cv2, of.price)
+
+    def unpacked(self, number: int) -> Excuse:
+        """Why a plan is not turned to, of how many the largest that can be packed is of."""
+        plan, ladder = self.planned.ladder.plans[number], self.planned.ladder
+        packed = [float(count) for at, count in enumerate(ladder.instances) if at not in self.planned.unpacked]
+        reason = f"it cannot be packed: {self.planned.unpacked[number]}"
+        remedy = "offer more or larger containers, or more nodes, in the section packing"
+        return Excuse(plan, "packing", "", float(plan.instances), max(packed, default=0.0), reason, remedy)
 
     def next_smaller(self, plan: int) -> int | None:
         fewer = np.flatnonzero(self.planned.ladder.instances < self.planned.ladder.instances[plan])
@@ -252,9 +301,9 @@ class _Told:
         change = {name: count for name, count in larger.items() if plan.parallelism[name] != count}
         value, bound = found.violation_minutes, chosen.violation_minutes
         reason = f"{value:.2g} min in violation are expected instead of {bound:.2g}, " + (
-            f"for {hours:.3g} instance-hours less"
-            if (hours := chosen.instance_hours - found.instance_hours) > 0
-            else f"and it costs {-hours:.3g} instance-hours more with what the guard adds"
+            f"for {self.amount(hours)} less"
+            if (hours := chosen.paid_h - found.paid_h) > 0
+            else f"and it costs {self.amount(-hours)} more with what the guard adds"
         )
         give = ", ".join(f"{name} {count}" for name, count in change.items())
         return Excuse(plan, "violation", "", value, bound, reason, f"give {give}", change)

@@ -11,9 +11,11 @@ from modeling.inputs.operator_profile import OperatorProfile, Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Operator, Stream, Topology
 from planner.horizon.budget import Budget
-from planner.horizon.horizon_plan import NO_RULES, Announced, HorizonPlanner, Present, Rules
-from planner.horizon.prices import ChangeTerms
+from planner.horizon.horizon_plan import NO_DISRUPTION, NO_RULES, Announced, HorizonPlanner, Present, Rules
+from planner.horizon.prices import ChangeTerms, DisruptionPrices
 from planner.limits import FULL, Limits
+from planner.pricing.placing import Placing
+from planner.pricing.plan_pricing import PlanPricing
 from planner.scaling_schedule import ScalingSchedule
 from planner.schedule import make_schedule
 
@@ -68,9 +70,14 @@ def schedule_of(
     rules: Rules = NO_RULES,
     least: Mapping[str, int] | None = None,
     candidates: Mapping[str, PhysicalPlan] | None = None,
+    pricing: PlanPricing | None = None,
+    disruption: DisruptionPrices = NO_DISRUPTION,
+    placing: Placing | None = None,
 ) -> ScalingSchedule:
     """Made after_s seconds after the start of the forecasts."""
-    planner = HorizonPlanner(topology, profiles, limits, terms, rescale_h, least=least)
+    planner = HorizonPlanner(
+        topology, profiles, limits, terms, rescale_h, least=least, pricing=pricing, disruption=disruption
+    )
     proposed = [plan.parallelism for plan in (candidates or {}).values()]
     free_at_s = 0.0 if free_at is None else free_at.timestamp()
     planned = planner.planned(
@@ -81,4 +88,5 @@ def schedule_of(
         proposed,
     )
     assert planned is not None
-    return make_schedule(planned, PhysicalPlan(topology.name, dict(running)), quantile=0.95, candidates=candidates)
+    current = PhysicalPlan(topology.name, dict(running))
+    return make_schedule(planned, current, quantile=0.95, candidates=candidates, placing=placing)

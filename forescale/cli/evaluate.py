@@ -82,7 +82,7 @@ def evaluate(
         float | None,
         typer.Option(
             "--max-latency",
-            help="Target of the latency's p95, in seconds; where plans are ranked, planning.max_latency_s if absent.",
+            help="Target of the latency's p95, in seconds; of ranked plans, planning.max_p95_latency_s if absent.",
         ),
     ] = None,
     draws: Annotated[int, typer.Option(min=20, max=100_000, help="Of the profiles' errors.")] = 400,
@@ -141,7 +141,7 @@ def evaluate(
         for name, one in found.items():
             show_evaluation(name, one)
     else:
-        bounds = replace(terms.targets, max_latency_s=max_latency_s or planning.max_latency_s)
+        bounds = replace(terms.targets, max_latency_s=max_latency_s or planning.max_p95_latency_s)
         against = str(current) if current else "" if plan[0].is_dir() else str(plan[0])
         with console.status("ranking"):
             best = ranking(config, profiles, plans, replace(terms, targets=bounds), loads, against)

@@ -18,7 +18,7 @@ from forescale.files.typed_plan import parallelism_of
 from forescale.wiring.parts import topology_config
 from modeling.inputs.site import Site
 from planner.errors import PlanError
-from planner.packing.offer import HERON, Offer, Padding
+from planner.packing.offer import Offer, offered_nodes, padding_of
 
 if TYPE_CHECKING:
     from forescale.jobs.pack import Packed
@@ -86,7 +86,7 @@ def pack(
     offer = Offer(
         site=replace(where, container=size),
         disk_mib=container_disk,
-        padding=_padding(padding),
+        padding=padding_of(padding, "--padding"),
         max_instances=max_instances,
         containers=containers,
         max_containers=max_containers,
@@ -151,17 +151,6 @@ def _fields(made: "Packed", packer: str, out: Path | None) -> dict[str, object]:
     }
 
 
-def _padding(text: str) -> Padding:
-    if text == "heron":
-        return HERON
-    try:
-        return Padding(float(text))
-    except ValueError as error:
-        if isinstance(error, PlanError):
-            raise
-        raise PlanError(f"--padding {shown(text)} is no share; give one like 0.1, or heron") from None
-
-
 def _nodes(texts: Sequence[str], site: Site) -> Mapping[str, int | None]:
     """Those that are named; else all that the site knows, with as many containers as need be."""
     named: dict[str, int | None] = {}
@@ -170,10 +159,7 @@ def _nodes(texts: Sequence[str], site: Site) -> Mapping[str, int | None]:
         if not name or (equals and not count.isdecimal()) or name in named:
             raise PlanError(f"--node {shown(text)} is no NAME or NAME=CONTAINERS, or named twice; name each node once")
         named[name] = int(count) if equals else None
-    known = {*site.service_factor, *(site.network.nodes if site.network is not None else ())}
-    if site.network is not None and (unknown := sorted(set(named) - known)):
-        raise PlanError(f"--node {unknown[0]}: no link of the site leads there; they join {', '.join(sorted(known))}")
-    return named or dict.fromkeys(sorted(known))
+    return offered_nodes(site, named, "--node")
 
 
 def _pair(option: str, text: str) -> tuple[str, str]:

@@ -9,7 +9,7 @@ from forescale.cli.installation import settings_of
 from forescale.cli.output import AsJson, console, plain, say_json, table
 
 if TYPE_CHECKING:
-    from forescale.jobs.plan import PlannedSchedule
+    from forescale.jobs.plan import PlannedSchedule, PlannedStep
     from forescale.jobs.plan_all import PlannedFleet
     from forescale.settings import Settings
     from modeling.inputs.physical_plan import PhysicalPlan
@@ -73,15 +73,27 @@ def _proposed(settings: "Settings", topology: str, candidates: Path) -> "dict[st
 
 
 def show_schedule(made: "PlannedSchedule") -> None:
-    plain(f"schedule {made.schedule_id}: {made.why} ({made.cost_instance_hours:.0f} instance-hours)")
+    price = "" if made.price is None else f", at a price of {made.price:.4g}"
+    plain(f"schedule {made.schedule_id}: {made.why} ({made.cost_instance_hours:.0f} instance-hours{price})")
     if made.cause and made.rung.plans:
         plain(f"planned by: {made.rung.words}: {made.cause}")
     if made.steps:
         rows = [(f"{step.deploy_at:%Y-%m-%d %H:%M}", step.plan, step.state, step.step_id) for step in made.steps]
         console.print(table("", ["deploy at (UTC)", "plan", "state", "step"], rows))
+        for step in made.steps:
+            plain(f"{step.step_id}: {_change(step)}")
     for proposal in made.candidates:
         plain(f"{proposal.name}: {proposal.excuse}")
     plain(f"report: {made.report}")
+
+
+def _change(step: "PlannedStep") -> str:
+    """What a step disrupts, and what its plan costs."""
+    told = [] if step.disruption is None else [str(step.disruption)]
+    told.append(f"down for {step.downtime_s:.3g} s")
+    if step.price_per_hour is not None and step.more_per_hour is not None:
+        told.append(f"{step.price_per_hour:.4g} an hour ({step.more_per_hour:+.3g})")
+    return "; ".join(told)
 
 
 def _plan_all(settings: "Settings", fleet: Path | None, workers: int | None, as_json: bool) -> None:

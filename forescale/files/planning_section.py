@@ -18,11 +18,13 @@ class Planning(BaseModel):
     max_lag_s: a minute with more seconds of backlog than this is a violation. allow: share of the minutes that may be
     in violation, or price_per_violation_minute in instance-hours; where neither is given, a tenth of what quantile
     leaves. quantile: of the peaks that steps tell as their load. max_utilisation: what the busiest instance may be
-    planned for; None leaves that to the budget. max_latency_s: mean end to end. downtime_s: of a rescale. lead_s: from
-    asking for instances until they are there. min_dwell_s: from the end of a rescale until the next is asked for.
-    max_catch_up_s: for how long a deployment watches what waits drain. rescale_cost_instance_hours: what one rescale is
-    worth avoiding. arrival_cv2: of the gaps between arrivals, in place
-    of what the history tells of them. deploy_timeout_s: a plan that does not run by then is undone; hold_s: how long it
+    planned for; None leaves that to the budget. max_latency_s: mean end to end; max_p95_latency_s: its p95.
+    downtime_s: of a rescale. lead_s: from asking for instances until they are there. min_dwell_s: from the end of a
+    rescale until the next is asked for. max_catch_up_s: for how long a deployment watches what waits drain.
+    rescale_cost_instance_hours: what one rescale is worth avoiding; beside that started_cost_instance_hours, of each
+    instance that it starts or stops, and moved_state_cost_instance_hours_per_gib, of state that it gives to another
+    instance. arrival_cv2: of the gaps between arrivals, in place of what the history tells of them.
+    deploy_timeout_s: a plan that does not run by then is undone; hold_s: how long it
     must hold. stale_s: an older forecast is not planned by. mode: shadow plans and reports, and deploys nothing, nor
     does the guard. auto_approve: what is small enough that nobody is asked; None asks for everything.
     """
@@ -36,6 +38,7 @@ class Planning(BaseModel):
     quantile: float = 0.95
     max_utilisation: Annotated[float, Field(gt=0, lt=1)] | None = None
     max_latency_s: Positive | None = None
+    max_p95_latency_s: Positive | None = None
     max_lag_s: Positive = 180
     downtime_s: NotNegative = 30
     lead_s: NotNegative = 300
@@ -49,6 +52,8 @@ class Planning(BaseModel):
     scale_out_only: bool = False
     freeze: list[FreezeWindow] = []
     rescale_cost_instance_hours: NotNegative = 1.0
+    started_cost_instance_hours: NotNegative = 0.0
+    moved_state_cost_instance_hours_per_gib: NotNegative = 0.0
     arrival_cv2: Annotated[float, Field(ge=0, le=MOST_CV2)] | None = None
     deploy_timeout_s: Positive = 300
     hold_s: NotNegative = 30

@@ -1,6 +1,6 @@
 """The site as a YAML file: sizes of containers, speeds of nodes, links between them, buffers, checkpoints, rescales."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
@@ -17,6 +17,7 @@ from modeling.rescaling.checkpoints import Checkpoints
 from modeling.rescaling.rescale_fit import MeasuredRescale, fitted_rescale
 from modeling.rescaling.rescale_model import RescaleModel, declared_for, declared_rescale
 from modeling.rescaling.state import Restored
+from planner.pricing.site_prices import SitePrices
 
 # Far beyond what any site has, and far from where numbers overflow.
 Positive = Annotated[float, Field(ge=1e-9, le=1e12, allow_inf_nan=False)]
@@ -30,16 +31,20 @@ class _Strict(BaseModel):
 
 
 class ContainersEntry(_Strict):
-    """What every container may use; left out, nothing bounds it."""
+    """What every container may use; left out, nothing bounds it. price_per_hour: of one, in any currency."""
 
     cores: Positive | None = None
     memory_mib: Positive | None = None
+    price_per_hour: NotNegative | None = None
 
 
 class NodeEntry(_Strict):
-    """service_factor: by what factor service times are longer here than where they were measured."""
+    """service_factor: by what factor service times are longer here than where they were measured. price_per_hour: while
+    it holds a container, in the currency of containers.
+    """
 
     service_factor: Factor = 1.0
+    price_per_hour: NotNegative | None = None
 
 
 class LinkEntry(_Strict):
@@ -100,13 +105,14 @@ class SiteEntry(_Strict):
 
 @dataclass(frozen=True)
 class SiteFile:
-    """The site, and how plans are changed there."""
+    """The site, how plans are changed there, and what it charges."""
 
     site: Site
     checkpoints: Checkpoints | None
     rescale: RescaleModel
     with_savepoint: bool
     restored: Restored
+    prices: SitePrices = field(default_factory=SitePrices)
 
 
 def read_site_file(path: Path, topology: Topology) -> SiteFile:
@@ -127,7 +133,7 @@ def site_of(entry: SiteEntry, engine: Engine) -> SiteFile:
     """Raises ModelError where numbers do not fit together."""
     links = [MeasuredLink(**link.model_dump()) for link in entry.links]
     site = Site(
-        container=ContainerSize(**entry.containers.model_dump()),
+        container=ContainerSize(entry.containers.cores, entry.containers.memory_mib),
         service_factor={name: node.service_factor for name, node in entry.nodes.items()},
         network=measured_network(links, np.random.default_rng(entry.seed)) if links else None,
         bytes_per_tuple={
@@ -141,4 +147,9 @@ def site_of(entry: SiteEntry, engine: Engine) -> SiteFile:
     declared = declared_for(engine) if given.restart_s is None else declared_rescale(given.restart_s, **speeds)
     measured = [MeasuredRescale(**one.model_dump()) for one in given.measured]
     checkpoints = None if entry.checkpoints is None else Checkpoints(**entry.checkpoints.model_dump())
-    return SiteFile(site, checkpoints, fitted_rescale(measured, declared), given.with_savepoint, given.restored)
+    prices = SitePrices(
+        entry.containers.price_per_hour,
+        {name: node.price_per_hour for name, node in entry.nodes.items() if node.price_per_hour is not None},
+    )
+    rescale = fitted_rescale(measured, declared)
+    return SiteFile(site, checkpoints, rescale, given.with_savepoint, given.restored, prices)

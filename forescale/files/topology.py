@@ -13,6 +13,7 @@ from forescale.files.arrivals_section import ArrivalsSection, NotNegative
 from forescale.files.cluster_section import ClusterSection
 from forescale.files.events_section import EventsSection
 from forescale.files.file_error import FileError, field_errors
+from forescale.files.packing_section import PackingSection
 from forescale.files.planning_section import Planning
 from modeling.inputs.key_histogram import KeyHistogram
 from modeling.inputs.operator_profile import OperatorProfile
@@ -98,6 +99,7 @@ class TopologyConfig(_Strict):
     events: EventsSection = []
     forecast: ForecastEntry = ForecastEntry()
     planning: Planning = Planning()
+    packing: PackingSection | None = None
     cluster_section: ClusterSection | None = Field(default=None, alias="cluster")
 
     @property
@@ -124,6 +126,8 @@ class TopologyConfig(_Strict):
             "planning.max_parallelism": set(planning.max_parallelism),
             "planning.min_parallelism": set(planning.min_parallelism),
         }
+        if self.packing is not None:
+            placed["packing.slot_groups"] = set(self.packing.slot_groups)
         if cluster is not None:
             cluster.check_operators(self.operators)
             placed |= {f"cluster.{field}": set(names) for field, names in cluster.operators_named().items()}
@@ -131,6 +135,11 @@ class TopologyConfig(_Strict):
             if unknown := sorted(names - set(self.operators)):
                 known = ", ".join(self.operators)
                 raise ValueError(f"{field} names the unknown operator {unknown[0]!r}; known are {known}")
+        for name, least in planning.min_parallelism.items():
+            if least > (most := self.operators[name].max_parallelism):
+                raise ValueError(
+                    f"planning.min_parallelism of {name} is {least} > its max_parallelism {most}; lower one of them"
+                )
         sources = self.as_topology().sources
         arrivals = self.arrivals_section
         told = {} if arrivals is None else arrivals.sources_named()

@@ -36,7 +36,7 @@ from planner.fallback import Footing, Rung, held_schedule
 from planner.ledger.entries import ForecastEntry, ScheduleEntry
 from planner.ledger.ledger import Ledger
 from planner.ledger.step_state import StepState
-from planner.scaling_schedule import Alternative, ScalingSchedule
+from planner.scaling_schedule import Alternative, Disruption, ScalingSchedule
 from planner.schedule import CANDIDATE
 
 logger = logging.getLogger(__name__)
@@ -44,13 +44,19 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class PlannedStep:
-    """A step of the ledger. plan: parallelism of each operator, in brief."""
+    """A step of the ledger. plan: parallelism of each operator, in brief. disruption, downtime_s, price_per_hour,
+    more_per_hour: as the schedule tells them.
+    """
 
     step_id: str
     deploy_at: Moment
     plan: str
     why: str
     state: StepState = StepState.PROPOSED
+    downtime_s: float = 0.0
+    disruption: Disruption | None = None
+    price_per_hour: float | None = None
+    more_per_hour: float | None = None
 
 
 @dataclass(frozen=True)
@@ -58,7 +64,7 @@ class PlannedSchedule:
     """What was decided; no steps where the plan that runs is held. peaks_per_s: of the forecasts, by source, horizon
     and quantile. budget: of violations. report: its page; summary: for whoever reviews it. shadow: nothing of it is
     deployed. asks: somebody has to approve something of it. rung: what it was planned by; cause: why by no better one,
-    and what else was wrong.
+    and what else was wrong. price, instance_price_per_hour: as the schedule tells them.
     """
 
     topology: str
@@ -75,6 +81,8 @@ class PlannedSchedule:
     rung: Rung = Rung.FORECAST
     cause: str = ""
     candidates: tuple[Alternative, ...] = ()
+    price: float | None = None
+    instance_price_per_hour: float | None = None
 
 
 @dataclass(frozen=True)
@@ -288,7 +296,17 @@ def _planned(made: ScheduleEntry, ledger: Ledger, forecasts: Mapping[str, Foreca
         topology=schedule.topology,
         schedule_id=made.id,
         steps=tuple(
-            PlannedStep(step.id, step.deploy_at, step.plan.brief(), scheduled.why, step.state)
+            PlannedStep(
+                step.id,
+                step.deploy_at,
+                step.plan.brief(),
+                scheduled.why,
+                step.state,
+                scheduled.downtime_s,
+                scheduled.disruption,
+                scheduled.price_per_hour,
+                scheduled.more_per_hour,
+            )
             for step, scheduled in zip(steps, schedule.steps, strict=True)
         ),
         why=schedule.why,
@@ -308,6 +326,8 @@ def _planned(made: ScheduleEntry, ledger: Ledger, forecasts: Mapping[str, Foreca
         rung=footing.rung,
         cause=footing.cause,
         candidates=tuple(each for each in schedule.alternatives if each.name.startswith(CANDIDATE)),
+        price=schedule.price,
+        instance_price_per_hour=schedule.instance_price_per_hour,
     )
 
 

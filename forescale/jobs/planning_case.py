@@ -10,11 +10,12 @@ from forescale.files.topology import TopologyConfig
 from forescale.jobs.calibrate import PlanningProfiles, planning_profiles
 from forescale.jobs.learned_rescale import learned_planning
 from forescale.jobs.measured_arrivals import MeasuredArrivals, measured_arrivals
+from forescale.jobs.plan_pricing import PricedPlans, priced_plans
 from forescale.jobs.rungs import Basis
 from forescale.jobs.violation_budget import paced_budget
 from forescale.settings import Settings
 from forescale.wiring.backlogs import recorded_backlogs
-from forescale.wiring.parts import change_terms_of, clock_of, planned_limits_of, rules_of
+from forescale.wiring.parts import change_terms_of, clock_of, disruption_prices_of, planned_limits_of, rules_of
 from modeling.inputs.operator_profile import Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Topology
@@ -23,8 +24,8 @@ from planner.clusters.cluster import Cluster, ClusterState, Status
 from planner.errors import ClusterError, PlanError
 from planner.fallback import CALIBRATION
 from planner.horizon.budget import Budget
-from planner.horizon.horizon_plan import Announced, Change, HorizonPlan, HorizonPlanner, Present, Rules
-from planner.horizon.prices import ChangeTerms
+from planner.horizon.horizon_plan import NO_DISRUPTION, Announced, Change, HorizonPlan, HorizonPlanner, Present, Rules
+from planner.horizon.prices import ChangeTerms, DisruptionPrices
 from planner.ledger.ledger import Ledger
 from planner.ledger.step_state import StepState
 from planner.limits import Limits
@@ -47,7 +48,8 @@ class Start:
 class PlanningCase:
     """least: instances that operators are to have. current: the plan that runs, with its packing. quantile: of the
     peaks that steps tell as their load. notes: what the schedule says that it was derived from. candidates: plans that
-    somebody proposed, by name.
+    somebody proposed, by name. priced: what plans cost, and where they are placed; disruption: what a change costs
+    beside rescale_h.
     """
 
     topology: Topology
@@ -64,6 +66,8 @@ class PlanningCase:
     quantile: float
     notes: Mapping[str, str]
     candidates: Mapping[str, PhysicalPlan] = field(default_factory=dict)
+    priced: PricedPlans = field(default_factory=PricedPlans)
+    disruption: DisruptionPrices = NO_DISRUPTION
 
     def planned(self, forecasts: Mapping[str, Forecast], at_most: int | None = None) -> HorizonPlan:
         """The best one. forecasts: joined. at_most: instances over the whole horizon, where that is fewer than the
@@ -90,7 +94,12 @@ class PlanningCase:
     def schedule(self, planned: HorizonPlan) -> ScalingSchedule:
         """It is derived from its notes alone."""
         return make_schedule(
-            planned, self.current, quantile=self.quantile, derived_from=self.notes, candidates=self.candidates
+            planned,
+            self.current,
+            quantile=self.quantile,
+            derived_from=self.notes,
+            candidates=self.candidates,
+            placing=self.priced.placing,
         )
 
     def _planner(self, at_most: int | None = None) -> HorizonPlanner:
@@ -103,6 +112,8 @@ class PlanningCase:
             self.rescale_h,
             self.arrival_cv2,
             self.least,
+            self.priced.pricing,
+            self.disruption,
         )
 
     def _over(self, forecasts: Mapping[str, Forecast]) -> PlanError:
@@ -147,6 +158,7 @@ def planning_case(
     learned = learned_planning(ledger, config)
     planning = learned.planning
     calibration = planning_profiles(settings, config, cluster, now)
+    priced = priced_plans(settings, config, calibration.profiles)
     arrivals = measured_arrivals(settings, config.topology, forecasts, planning.arrival_cv2)
     terms = change_terms_of(planning)
     paced = paced_budget(config, ledger, cluster, now)
@@ -173,7 +185,9 @@ def planning_case(
         rules_of(planning, now, max(each.end for each in forecasts.values())),
         start.plan,
         planning.quantile,
-        {**_notes(calibration, arrivals), **learned.notes, "budget": paced.note},
+        {**_notes(calibration, arrivals), **learned.notes, **priced.notes, "budget": paced.note},
+        priced=priced,
+        disruption=disruption_prices_of(planning),
     )
 
 

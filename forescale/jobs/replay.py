@@ -292,5 +292,5 @@ def _forecasts(
 
 def _variation(config: TopologyConfig, series: Mapping[str, ArrivalSeries]) -> Variation:
     # Plans depend on it where their latency is bounded, and are found sooner where it stays the same.
-    bounded = config.planning.max_latency_s is not None
+    bounded = limits_of(config.planning).latency_bounds_s
     return Variation(series, SPAN, config.planning.arrival_cv2) if bounded else POISSON

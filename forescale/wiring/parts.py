@@ -14,7 +14,7 @@ from planner.clock import Clock
 from planner.clusters.cluster import Cluster
 from planner.guard.terms import GuardTerms
 from planner.horizon.horizon_plan import Rules
-from planner.horizon.prices import ChangeTerms
+from planner.horizon.prices import ChangeTerms, DisruptionPrices
 from planner.ledger.ledger import Ledger
 from planner.limits import FULL, Limits
 
@@ -81,6 +81,10 @@ def change_terms_of(planning: Planning) -> ChangeTerms:
         planning.max_step or inf,
         planning.scale_out_only,
     )
+
+
+def disruption_prices_of(planning: Planning) -> DisruptionPrices:
+    return DisruptionPrices(planning.started_cost_instance_hours, planning.moved_state_cost_instance_hours_per_gib)
 
 
 def rules_of(planning: Planning, start: datetime, end: datetime) -> Rules:

@@ -138,4 +138,6 @@ def _asked_earlier(schedule: ScalingSchedule, rescale: _Rescale, at_s: float, ot
             cost_instance_hours=before.cost_instance_hours - hours * before.plan.instances,
         )
     more_h = hours * (step.plan.instances - step.replaces.instances)
-    return replace(schedule, steps=tuple(steps), cost_instance_hours=schedule.cost_instance_hours + more_h)
+    price = None if schedule.price is None else schedule.price + hours * (step.more_per_hour or 0.0)
+    cost_h = schedule.cost_instance_hours + more_h
+    return replace(schedule, steps=tuple(steps), cost_instance_hours=cost_h, price=price)

@@ -250,7 +250,8 @@ class HorizonPlanner:
 
     def _priced(self, ladder: Ladder) -> tuple[Floats | None, dict[int, PlanError]]:
         """Price of each plan for an hour, in instance-hours, None where these are weighed alone; and of those that
-        cannot be packed the reason, by their number. Such a one runs at the price of as many instances elsewhere.
+        cannot be packed the reason, by their number. Such a one runs at the price of as many instances elsewhere, and
+        of no less than any other.
         """
         if self._pricing is None:
             return None, {}
@@ -260,6 +261,9 @@ class HorizonPlanner:
                 price_h[number] = self._pricing.per_hour(plan.parallelism) / self._pricing.instance_per_hour
             except PlanError as error:
                 unpacked[number] = error
+        if unpacked and len(unpacked) < price_h.size:
+            apart = list(unpacked)
+            price_h[apart] = np.maximum(price_h[apart], np.delete(price_h, apart).max())
         return price_h, unpacked
 
     def _moved_gib(self, ladder: Ladder) -> Floats | None:

@@ -109,3 +109,24 @@ class Offer:
     def least_factor(self) -> float:
         """On the fastest node."""
         return min((self.factor(node) for node in self.nodes), default=1.0)
+
+
+def offered_nodes(site: Site, named: Mapping[str, int | None], place: str) -> Mapping[str, int | None]:
+    """Those that are named; else all that the site knows, with as many containers as need be. place: where they are
+    named, for messages. Raises PlanError for one that no link of the site leads to.
+    """
+    known = {*site.service_factor, *(site.network.nodes if site.network is not None else ())}
+    if site.network is not None and (unknown := sorted(set(named) - known)):
+        raise PlanError(f"{place} {unknown[0]}: no link of the site leads there; they join {', '.join(sorted(known))}")
+    return named or dict.fromkeys(sorted(known))
+
+
+def padding_of(text: str | float, place: str) -> Padding:
+    """A share, or `heron` for its own amounts. Raises PlanError for another."""
+    if text == "heron":
+        return HERON
+    try:
+        share = float(text)
+    except ValueError:
+        raise PlanError(f"{place} {text!r} is no share; give one like 0.1, or heron") from None
+    return Padding(share)

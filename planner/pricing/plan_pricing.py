@@ -14,9 +14,9 @@ ALIKE = 8
 
 
 class PlanPricing(Protocol):
-    """In any currency. instance_per_hour: what stands for an instance-hour where prices and rescales are weighed against
-    each other: the mean instance of a plan with ALIKE of each operator. of_instances: price of an instance of each
-    operator; empty where one costs what another does.
+    """In any currency. instance_per_hour: what stands for an instance-hour where prices and rescales are weighed
+    against each other: the mean instance of a plan with ALIKE of each operator. of_instances: price of an instance of
+    each operator; empty where one costs what another does.
     """
 
     @property

@@ -40,7 +40,7 @@ def _step_row(decision: Decision, index: int, step: ScheduledStep) -> tuple[Cell
         Cell(span(step.needed_from, step.needed_until, day_moment), (load,)),
         Cell(
             ", ".join(parallelism_change(step.replaces, step.plan)),
-            (f"{step.replaces.instances} → {step.plan.instances} instances",),
+            (f"{step.replaces.instances} → {step.plan.instances} instances", *_price(step)),
             strong=True,
         ),
         Cell(step.why),
@@ -48,8 +48,21 @@ def _step_row(decision: Decision, index: int, step: ScheduledStep) -> tuple[Cell
             f"{step.bottleneck} {_at_the_peak(step.utilisation, decision.max_utilisation)}",
             (f"carries {number(step.saturation_scale)} × that load" if any(step.load_per_s.values()) else "no load",),
         ),
-        Cell(f"{duration(step.downtime_s)} + {duration(step.catch_up_s)}"),
+        Cell(
+            f"{duration(step.downtime_s)} + {duration(step.catch_up_s)}",
+            () if step.disruption is None else (str(step.disruption),),
+        ),
     )
+
+
+def _price(step: ScheduledStep) -> tuple[str, ...]:
+    """Of the plan for an hour, and how much more than before it; empty where nobody says."""
+    if step.price_per_hour is None or step.more_per_hour is None:
+        return ()
+    more = (
+        f"{'+' if step.more_per_hour > 0 else '−'}{number(abs(step.more_per_hour))}" if step.more_per_hour else "as now"
+    )
+    return (f"a price of {number(step.price_per_hour)} an hour ({more})",)
 
 
 def _at_the_peak(share: float, max_utilisation: float) -> str:
@@ -109,13 +122,20 @@ def alternatives_table(decision: Decision) -> Table:
     schedule = decision.schedule
     name = "this schedule" if schedule.steps else "this decision: hold"
     own = _schedule_row(
-        name, "", schedule.cost_instance_hours, "–", len(schedule.steps), _minutes(schedule.violation_minutes)
+        name,
+        "",
+        schedule.cost_instance_hours,
+        schedule.price,
+        "–",
+        len(schedule.steps),
+        _minutes(schedule.violation_minutes),
     )
     others = [
         _schedule_row(
             other.name,
             other.excuse,
             other.cost_instance_hours,
+            other.price,
             difference(other, schedule.cost_instance_hours),
             other.rescales,
             _minutes(other.violation_minutes),
@@ -132,9 +152,12 @@ def _minutes(minutes: float) -> str:
     return "none" if minutes < NEGLIGIBLE else f"{number(minutes)} min"
 
 
-def _schedule_row(name: str, excuse: str, hours: float, against: str, rescales: int, missed: str) -> tuple[Cell, ...]:
+def _schedule_row(
+    name: str, excuse: str, hours: float, price: float | None, against: str, rescales: int, missed: str
+) -> tuple[Cell, ...]:
     head = Cell(name, (excuse,), strong=True)
-    return (head, Cell(instance_hours(hours)), Cell(against), Cell(str(rescales)), Cell(missed))
+    priced = () if price is None else (f"a price of {number(price)}",)
+    return (head, Cell(instance_hours(hours), priced), Cell(against), Cell(str(rescales)), Cell(missed))
 
 
 def excuses_table(decision: Decision) -> Table:

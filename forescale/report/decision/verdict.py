@@ -96,6 +96,11 @@ def _cost(decision: Decision) -> str:
     schedule = decision.schedule
     span_s = (schedule.end - schedule.start).total_seconds()
     own = f"{instance_hours(schedule.cost_instance_hours)} instance-hours over {duration(span_s)}"
+    if schedule.price is not None and schedule.instance_price_per_hour is not None:
+        own = (
+            f"{own}, at a price of {number(schedule.price)} "
+            f"(an instance-hour is weighed as {number(schedule.instance_price_per_hour)})"
+        )
     if not schedule.alternatives:
         return f"{own}. No alternative was costed."
     others = sorted(schedule.alternatives, key=lambda other: other.cost_instance_hours)

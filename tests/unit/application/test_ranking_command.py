@@ -18,7 +18,7 @@ operators:
   count: {service_s: 0.004, price_per_hour: 2}
 streams:
   - {from: read, to: count}
-planning: {max_latency_s: 0.5}
+planning: {max_p95_latency_s: 0.5}
 """
 
 SITE = """

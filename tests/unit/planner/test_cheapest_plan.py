@@ -1,10 +1,12 @@
 """The cheapest plan within the limits, and excuses that say what would help."""
 
 import itertools
+from dataclasses import replace
 
 import pytest
 
 from modeling.evaluate import evaluate
+from modeling.evaluate_many import evaluate_many
 from modeling.excuse import Excuse
 from modeling.flow.key_assignment import flink_instance_of_key
 from modeling.inputs.key_histogram import KeyHistogram
@@ -145,3 +147,47 @@ def test_a_latency_that_one_instance_more_does_not_lower__is_met_by_several() ->
     assert plan.parallelism == {"a": 1, "b": 8}
     refused = cheapest_plan(topology, profiles, {"a": 40.0}, Limits(max_latency_s=0.03))
     assert isinstance(refused, Excuse)
+
+
+def test_p95__is_bounded_as_evaluate_tells_it(pair: Topology, pair_profiles: Profiles) -> None:
+    bound = Limits(max_p95_latency_s=4.0)
+    plan = cheapest_plan(pair, pair_profiles, {"source": 8.0}, bound)
+    assert isinstance(plan, PhysicalPlan)
+    fewer = replace(plan, parallelism={**plan.parallelism, "work": plan.parallelism["work"] - 1})
+    many = evaluate_many(pair, pair_profiles, [plan, fewer], {"source": [8.0]}).latency
+    assert many is not None
+    assert many.p95_s[0, 0] <= 4.0 < many.p95_s[1, 0]
+
+
+def test_both_latencies__hold_where_both_are_bounded(pair: Topology, pair_profiles: Profiles) -> None:
+    """The mean of 1.02 s asks for more instances than the p95 of 4 s does, and with 10 s it is the only one to."""
+    for p95_s in (4.0, 10.0):
+        both = cheapest_plan(pair, pair_profiles, {"source": 8.0}, Limits(max_latency_s=1.02, max_p95_latency_s=p95_s))
+        mean = cheapest_plan(pair, pair_profiles, {"source": 8.0}, Limits(max_latency_s=1.02))
+        p95 = cheapest_plan(pair, pair_profiles, {"source": 8.0}, Limits(max_p95_latency_s=p95_s))
+        assert isinstance(both, PhysicalPlan)
+        assert both.instances == max(each.instances for each in (mean, p95) if isinstance(each, PhysicalPlan))
+
+
+def test_prices__decide_which_operator_is_given_more_for_the_latency() -> None:
+    """Two alike in a row: to get below a bound, either may have one more."""
+    topology = Topology("row", tuple(map(Operator, "abc")), (Stream("a", "b"), Stream("b", "c")))
+    profiles = {"a": OperatorProfile("a", 0.0), "b": OperatorProfile("b", 0.1), "c": OperatorProfile("c", 0.1)}
+    limits, load = Limits(max_latency_s=0.30), {"a": 24.0}
+    for cheap, dear in (("b", "c"), ("c", "b")):
+        found = cheapest_plan(topology, profiles, load, limits, price={"a": 1.0, cheap: 1.0, dear: 9.0})
+        assert isinstance(found, PhysicalPlan)
+        assert found.parallelism[cheap] > found.parallelism[dear]
+
+
+def test_a_cheaper_plan_of_more_instances_than_allowed__gives_way_to_the_fewest() -> None:
+    topology = Topology("row", tuple(map(Operator, "abc")), (Stream("a", "b"), Stream("b", "c")))
+    profiles = {"a": OperatorProfile("a", 0.0), "b": OperatorProfile("b", 0.1), "c": OperatorProfile("c", 0.1)}
+    load, price = {"a": 24.0}, {"b": 1.0, "c": 50.0}
+    free = cheapest_plan(topology, profiles, load, Limits(max_latency_s=0.25), price=price)
+    few = cheapest_plan(topology, profiles, load, Limits(max_latency_s=0.25))
+    assert isinstance(free, PhysicalPlan)
+    assert isinstance(few, PhysicalPlan)
+    assert free.instances > few.instances
+    tight = Limits(max_latency_s=0.25, max_instances=few.instances)
+    assert cheapest_plan(topology, profiles, load, tight, price=price) == few

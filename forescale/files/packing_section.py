@@ -1,0 +1,72 @@
+"""`packing` of a topology file: which packer places its plans, in which containers of which nodes."""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from modeling.inputs.site import Site
+from planner.errors import PlanError
+from planner.packing.offer import Offer, offered_nodes, padding_of
+from planner.packing.registry import PACKERS
+from planner.pricing.site_prices import SitePrices
+
+Count = Annotated[int, Field(ge=1)]
+
+
+class PackingSection(BaseModel):
+    """packer: by its name. site: of a site file, which has the size of containers, the nodes and the prices; relative
+    to FORESCALE_HOME. nodes: how many containers each holds, null for as many as need be; those of the site if absent.
+    The others are the options of `forescale pack`.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    packer: str
+    site: str | None = None
+    nodes: dict[str, Count | None] = {}
+    containers: Count | None = None
+    max_containers: Count | None = None
+    max_instances: Count | None = None
+    disk_mib: Annotated[float, Field(gt=0, le=1e12, allow_inf_nan=False)] | None = None
+    padding: Annotated[float, Field(ge=0, lt=1)] | Literal["heron"] = 0.0
+    slots: Count = 1
+    slot_groups: dict[str, str] = {}
+    evenly: bool = False
+
+    @field_validator("packer")
+    @classmethod
+    def _is_known(cls, packer: str) -> str:
+        if packer not in PACKERS:
+            raise ValueError(f"no packer {packer!r}; known are {', '.join(PACKERS)}")
+        return packer
+
+    @model_validator(mode="after")
+    def _has_room(self) -> "PackingSection":
+        if self.containers and self.max_containers and self.containers > self.max_containers:
+            raise ValueError(
+                f"containers {self.containers} > max_containers {self.max_containers}; lower one or raise the other"
+            )
+        return self
+
+    def offer(self, site: Site, prices: SitePrices) -> Offer:
+        """Raises PlanError for a node that the site does not know, or gives no price where others have one."""
+        known = set(site.service_factor)
+        if self.nodes and known and (unknown := sorted(set(self.nodes) - known)):
+            raise PlanError(
+                f"packing.nodes names {unknown[0]!r}, which the site does not have; its nodes are "
+                f"{', '.join(sorted(known))}: correct it, or add it to the site"
+            )
+        nodes = offered_nodes(site, self.nodes, "packing.nodes:")
+        prices.check(nodes)
+        return Offer(
+            site=site,
+            disk_mib=self.disk_mib,
+            padding=padding_of(self.padding, "packing.padding"),
+            max_instances=self.max_instances,
+            containers=self.containers,
+            max_containers=self.max_containers,
+            nodes=nodes,
+            slots=self.slots,
+            slot_groups=self.slot_groups,
+            evenly=self.evenly,
+        )

@@ -1,0 +1,63 @@
+"""What plans of a topology cost, and where they would be placed, as its file and its site tell it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from forescale.files.site import no_site, read_site_file
+from forescale.files.topology import TopologyConfig
+from forescale.jobs.instance_costs import instance_costs
+from forescale.settings import Settings
+from forescale.wiring.arrivals import below
+from modeling.inputs.operator_profile import Profiles
+from planner.errors import PlanError
+from planner.packing.registry import packer_named
+from planner.pricing.placing import Placing
+from planner.pricing.plan_pricing import ContainerPricing, InstancePricing, PlanPricing
+
+
+@dataclass(frozen=True)
+class PricedPlans:
+    """pricing: None where instances are all that is weighed. placing: None without a packer. notes: what a schedule
+    says that it was priced by.
+    """
+
+    pricing: PlanPricing | None = None
+    placing: Placing | None = None
+    notes: Mapping[str, str] = field(default_factory=dict)
+
+
+def priced_plans(settings: Settings, config: TopologyConfig, profiles: Profiles) -> PricedPlans:
+    """By what containers and nodes cost where the section `packing` names a site with prices, else by what instances
+    cost. Raises PlanError or FileError for prices that do not go together, and for nodes that nobody knows.
+    """
+    costs, notes = instance_costs(config, profiles)
+    lacking = [note for note in notes if note.startswith("no price")]
+    priced = not lacking and all(cost.price_per_hour is not None for cost in costs.values())
+    if config.packing is None:
+        return PricedPlans(*_by_instance(InstancePricing(costs) if priced else None, None, lacking))
+    topology = config.as_topology()
+    name = config.packing.site
+    where = read_site_file(Path(below(settings.home, name)), topology) if name else no_site(topology.engine)
+    packer = packer_named(config.packing.packer, config.packing.offer(where.site, where.prices))
+    placing = Placing(topology, profiles, costs, packer)
+    if not where.prices.known:
+        return PricedPlans(*_by_instance(InstancePricing(costs) if priced else None, placing, lacking))
+    told = [name for name, cost in costs.items() if cost.price_per_hour]
+    if told:
+        raise PlanError(
+            f"operator {told[0]} has a price_per_hour, and so have containers or nodes of {name}: what runs would be "
+            "paid for twice; leave the prices of one of them out"
+        )
+    pricing = ContainerPricing(placing, where.prices)
+    what = f"containers and nodes of {name}, packed by {config.packing.packer}"
+    return PricedPlans(pricing, placing, {"prices": f"{what}; an instance-hour is {pricing.instance_per_hour:.4g}"})
+
+
+def _by_instance(
+    pricing: InstancePricing | None, placing: Placing | None, lacking: list[str]
+) -> tuple[PlanPricing | None, Placing | None, Mapping[str, str]]:
+    if pricing is not None:
+        told = f"instances of each operator; an instance-hour is {pricing.instance_per_hour:.4g}"
+        return pricing, placing, {"prices": told}
+    return None, placing, {"prices": f"instances are counted alike; {lacking[0]}"} if lacking else {}

@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from modeling.inputs.site import Site
 from planner.errors import PlanError
-from planner.packing.offer import Offer, offered_nodes, padding_of
+from planner.packing.offer import Offer, offered_nodes, padding_of, site_nodes
 from planner.packing.registry import PACKERS
 from planner.pricing.site_prices import SitePrices
 
@@ -50,7 +50,7 @@ class PackingSection(BaseModel):
 
     def offer(self, site: Site, prices: SitePrices) -> Offer:
         """Raises PlanError for a node that the site does not know, or gives no price where others have one."""
-        known = set(site.service_factor)
+        known = site_nodes(site)
         if self.nodes and known and (unknown := sorted(set(self.nodes) - known)):
             raise PlanError(
                 f"packing.nodes names {unknown[0]!r}, which the site does not have; its nodes are "

@@ -111,11 +111,16 @@ class Offer:
         return min((self.factor(node) for node in self.nodes), default=1.0)
 
 
+def site_nodes(site: Site) -> set[str]:
+    """All that the site names: with a speed of their own, or at the end of a link."""
+    return {*site.service_factor, *(site.network.nodes if site.network is not None else ())}
+
+
 def offered_nodes(site: Site, named: Mapping[str, int | None], place: str) -> Mapping[str, int | None]:
     """Those that are named; else all that the site knows, with as many containers as need be. place: where they are
     named, for messages. Raises PlanError for one that no link of the site leads to.
     """
-    known = {*site.service_factor, *(site.network.nodes if site.network is not None else ())}
+    known = site_nodes(site)
     if site.network is not None and (unknown := sorted(set(named) - known)):
         raise PlanError(f"{place} {unknown[0]}: no link of the site leads there; they join {', '.join(sorted(known))}")
     return named or dict.fromkeys(sorted(known))

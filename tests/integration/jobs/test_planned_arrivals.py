@@ -30,13 +30,13 @@ streams:
 arrivals: {kind: events, path: events, columns: {time: at}, source: read}
 cluster: {kind: simulator, truth: history, parallelism: {read: 1, count: 1}}
 planning: {max_latency_s: 0.03%s}
-"""
+%s"""
 NOW = datetime(2026, 3, 2, 8, tzinfo=UTC)
 
 
-def planned(folder: Path, more: str = "") -> ScheduleEntry:
+def planned(folder: Path, more: str = "", sections: str = "") -> ScheduleEntry:
     folder.mkdir()
-    (folder / "pair.yaml").write_text(TOPOLOGY % more)
+    (folder / "pair.yaml").write_text(TOPOLOGY % (more, sections))
     settings = Settings(home=folder / "home", topologies=folder, mlruns=folder / "mlruns", clock="trace")
     counts = window_counts(np.random.default_rng(1), Bursts(0.5, 2.0, 1.0), 100.0, 60.0, 2880).astype(np.int64)
     source = SourceArrivals(counts, np.array([[0, 2**62]]))
@@ -72,3 +72,19 @@ def test_a_schedule__is_for_the_bursts_of_the_history_unless_told_otherwise(tmp_
     assert read.schedule.derived_from["arrivals"].startswith("arrivals at read go up to 2 times their rate for")
     assert "arrivals" not in declared.schedule.derived_from
     assert declared.schedule.steps[0].plan.parallelism["count"] < read.schedule.steps[0].plan.parallelism["count"]
+
+
+def test_a_schedule__tells_the_price_of_the_containers_that_its_plans_open(tmp_path: Path) -> None:
+    """Two slots a task manager; read and count share them, so that 1 and 2 of count need one, 3 and 4 two."""
+    (tmp_path / "site.yaml").write_text("containers: {price_per_hour: 0.25}")
+    packing = f"packing: {{packer: flink_slots, slots: 2, site: {tmp_path / 'site.yaml'}}}"
+    made = planned(tmp_path / "priced", ", max_p95_latency_s: 0.1, arrival_cv2: 1", packing).schedule
+    step = made.steps[0]
+    task_managers = -(-step.plan.parallelism["count"] // 2)
+    assert step.price_per_hour == pytest.approx(0.25 * task_managers)
+    assert step.more_per_hour == pytest.approx(0.25 * (task_managers - 1))
+    assert step.disruption is not None
+    assert step.disruption.started == step.plan.parallelism["count"] - 1
+    assert step.disruption.containers == task_managers
+    assert made.price is not None
+    assert made.derived_from["prices"].startswith("containers and nodes of ")

@@ -184,10 +184,10 @@ def test_a_cheaper_plan_of_more_instances_than_allowed__gives_way_to_the_fewest(
     topology = Topology("row", tuple(map(Operator, "abc")), (Stream("a", "b"), Stream("b", "c")))
     profiles = {"a": OperatorProfile("a", 0.0), "b": OperatorProfile("b", 0.1), "c": OperatorProfile("c", 0.1)}
     load, price = {"a": 24.0}, {"b": 1.0, "c": 50.0}
-    free = cheapest_plan(topology, profiles, load, Limits(max_latency_s=0.25), price=price)
-    few = cheapest_plan(topology, profiles, load, Limits(max_latency_s=0.25))
+    free = cheapest_plan(topology, profiles, load, Limits(max_latency_s=0.5), price=price)
+    few = cheapest_plan(topology, profiles, load, Limits(max_latency_s=0.5))
     assert isinstance(free, PhysicalPlan)
     assert isinstance(few, PhysicalPlan)
     assert free.instances > few.instances
-    tight = Limits(max_latency_s=0.25, max_instances=few.instances)
+    tight = Limits(max_latency_s=0.5, max_instances=few.instances)
     assert cheapest_plan(topology, profiles, load, tight, price=price) == few

@@ -25,6 +25,7 @@ from forescale.report.decision.decision import CapacityStep, Decision
 from forescale.report.decision.page import render_report
 from forescale.report.kit.error import ReportError
 from planner.ledger.minute_records import MinuteCount
+from planner.scaling_schedule import Disruption
 
 NBSP = "\N{NO-BREAK SPACE}"
 
@@ -44,6 +45,23 @@ def test_report__weighs_the_cost_against_the_alternatives() -> None:
     text = read(sample_decision())
     assert "372 instance-hours over 24 h. “plan for the mean” costs 318 (−15 %) with 90 min in violation" in text
     assert "“static plan for the peak” costs 648 (+74 %) with no violation expected." in text
+
+
+def test_report__tells_prices_beside_instance_hours_and_what_each_step_disrupts() -> None:
+    decision = sample_decision()
+    first, *others = decision.schedule.steps
+    disruption = Disruption(0, 8, 2, 96, 6.0, 3)
+    first = replace(first, disruption=disruption, price_per_hour=1.2, more_per_hour=-0.6)
+    dear = tuple(replace(other, price=55.5) for other in decision.schedule.alternatives)
+    schedule = replace(
+        decision.schedule, steps=(first, *others), price=44.4, instance_price_per_hour=0.12, alternatives=dear
+    )
+    text = read(replace(decision, schedule=schedule))
+    assert "372 instance-hours over 24 h, at a price of 44.4 (an instance-hour is weighed as 0.12)." in text
+    assert "16 → 8 instances a price of 1.2 an hour (−0.6)" in text
+    assert "0 started, 8 stopped, 2 moved; 96 key groups with 6 GiB change their instance" in text
+    assert "648 a price of 55.5" in text
+    assert "a price of" not in read(decision)
 
 
 def test_report__tells_what_the_week_before_used_of_the_budget() -> None:

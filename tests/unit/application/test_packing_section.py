@@ -1,0 +1,137 @@
+"""What the section `packing`, and prices of topology and site file, make of plans; and what cannot be."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from forescale.files.file_error import FileError
+from forescale.files.topology import TopologyConfig, read_topology_file
+from forescale.jobs.plan_pricing import PricedPlans, priced_plans
+from forescale.settings import Settings
+from planner.errors import PlanError
+from planner.pricing.plan_pricing import ContainerPricing, InstancePricing
+
+SITE = {"containers": {"cores": 4, "price_per_hour": 0.5}, "nodes": {"a": {}, "b": {"service_factor": 2.0}}}
+
+
+def config(folder: Path, packing: dict[str, Any] | None = None, **prices: float) -> TopologyConfig:
+    operators: dict[str, dict[str, Any]] = {name: {"service_s": 0.01, "cores": 1} for name in ("read", "work")}
+    for name, price in prices.items():
+        operators[name]["price_per_hour"] = price
+    body = {"topology": "pair", "operators": operators, "streams": [{"from": "read", "to": "work"}]}
+    if packing is not None:
+        body["packing"] = packing
+    path = folder / "pair.yaml"
+    path.write_text(yaml.safe_dump(body))
+    return read_topology_file(path)
+
+
+def priced(folder: Path, site: dict[str, Any], packing: dict[str, Any], **prices: float) -> PricedPlans:
+    (folder / "site.yaml").write_text(yaml.safe_dump(site))
+    of = config(folder, {"packer": "first_fit_decreasing", "site": "site.yaml", **packing}, **prices)
+    return priced_plans(Settings(home=folder), of, of.declared_profiles())
+
+
+def test_prices_of_all_operators__are_those_of_plans(tmp_path: Path) -> None:
+    of = config(tmp_path, read=0.1, work=0.3)
+    found = priced_plans(Settings(home=tmp_path), of, of.declared_profiles())
+    assert isinstance(found.pricing, InstancePricing)
+    assert found.pricing.per_hour({"read": 1, "work": 5}) == pytest.approx(0.1 + 5 * 0.3)
+    assert found.notes["prices"] == "instances of each operator; an instance-hour is 0.2"
+
+
+def test_prices_of_some_operators__are_left_aside_and_it_is_said_of_whom_they_lack(tmp_path: Path) -> None:
+    of = config(tmp_path, work=0.3)
+    found = priced_plans(Settings(home=tmp_path), of, of.declared_profiles())
+    assert found.pricing is None
+    told = (
+        "instances are counted alike; no price: the price of an instance of read is not known; declare price_per_hour"
+    )
+    assert found.notes["prices"] == told
+
+
+def test_no_prices__are_nothing_to_speak_of(tmp_path: Path) -> None:
+    of = config(tmp_path)
+    assert priced_plans(Settings(home=tmp_path), of, of.declared_profiles()) == PricedPlans()
+
+
+def test_containers_with_a_price__are_those_that_a_packing_opens(tmp_path: Path) -> None:
+    found = priced(tmp_path, SITE, {})
+    assert isinstance(found.pricing, ContainerPricing)
+    # Of a core each; on node b, where work takes twice as long, 2 to a container. 4 fill one on a, the fifth opens b.
+    assert [found.pricing.per_hour({"read": 1, "work": work}) for work in (3, 4)] == [0.5, 1.0]
+    assert found.notes["prices"].startswith("containers and nodes of site.yaml, packed by first_fit_decreasing; ")
+
+
+def test_nodes__are_paid_for_while_they_hold_a_container(tmp_path: Path) -> None:
+    site = {"containers": {"cores": 4}, "nodes": {"a": {"price_per_hour": 3}, "b": {"price_per_hour": 1}}}
+    found = priced(tmp_path, site, {"nodes": {"a": 1, "b": None}})
+    assert found.pricing is not None
+    # Containers take nodes in turn: b first, which may hold any number.
+    assert [found.pricing.per_hour({"read": 1, "work": work}) for work in (3, 7, 11)] == [1.0, 4.0, 4.0]
+
+
+def test_a_site_without_prices__still_tells_where_instances_go(tmp_path: Path) -> None:
+    found = priced(tmp_path, {"containers": {"cores": 4}}, {})
+    assert (found.pricing, found.notes) == (None, {})
+    assert found.placing is not None
+    assert len(found.placing.pack({"read": 1, "work": 5})) == 2
+
+
+@pytest.mark.parametrize(
+    ("packing", "site", "prices", "message"),
+    [
+        ({"nodes": {"c": 2}}, SITE, {}, "packing.nodes names 'c', which the site does not have; its nodes are a, b"),
+        (
+            {},
+            {"nodes": {"a": {"price_per_hour": 1}, "b": {}}},
+            {},
+            "node b has no price, and a have; give it a price_per_hour in the site file",
+        ),
+        ({}, SITE, {"work": 0.2}, "operator work has a price_per_hour, and so have containers or nodes of site.yaml"),
+        ({}, {"containers": {"cores": 0.5, "price_per_hour": 1}}, {}, "needs 1 cores, a container has 0.5"),
+        ({"max_containers": 1}, {"containers": {"cores": 1, "price_per_hour": 1}}, {}, "1 containers are the most"),
+    ],
+)
+def test_prices_and_nodes_that_do_not_go_together__are_refused(
+    tmp_path: Path, packing: dict[str, Any], site: dict[str, Any], prices: dict[str, float], message: str
+) -> None:
+    with pytest.raises(PlanError, match=message):
+        priced(tmp_path, site, packing, **prices)
+
+
+@pytest.mark.parametrize(
+    ("packing", "message"),
+    [
+        ({"packer": "nobody"}, "packing.packer: no packer 'nobody'; known are round_robin"),
+        ({"packer": "round_robin", "containers": 5, "max_containers": 3}, "containers 5 > max_containers 3; lower one"),
+        ({"packer": "flink_slots", "slot_groups": {"x": "g"}}, "packing.slot_groups names the unknown operator 'x'"),
+        ({"packer": "round_robin", "nodes": {"a": 0}}, "packing.nodes.a"),
+    ],
+)
+def test_a_section_that_cannot_be__is_refused_with_its_field(
+    tmp_path: Path, packing: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(FileError, match=message):
+        config(tmp_path, packing)
+
+
+def test_a_minimum_beyond_an_operators_own_maximum__is_refused(tmp_path: Path) -> None:
+    body = {
+        "topology": "one",
+        "operators": {"read": {"service_s": 0.01, "max_parallelism": 4}},
+        "streams": [],
+        "planning": {"min_parallelism": {"read": 5}},
+    }
+    path = tmp_path / "one.yaml"
+    path.write_text(yaml.safe_dump(body))
+    with pytest.raises(FileError, match="min_parallelism of read is 5 > its max_parallelism 4; lower one of them"):
+        read_topology_file(path)
+
+
+def test_a_site_that_does_not_exist__is_named(tmp_path: Path) -> None:
+    of = config(tmp_path, {"packer": "round_robin", "site": "nowhere.yaml"})
+    with pytest.raises(FileError, match=r"nowhere\.yaml does not exist"):
+        priced_plans(Settings(home=tmp_path), of, of.declared_profiles())

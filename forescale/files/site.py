@@ -1,5 +1,6 @@
 """The site as a YAML file: sizes of containers, speeds of nodes, links between them, buffers, checkpoints, rescales."""
 
+import hashlib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
@@ -122,6 +123,13 @@ def read_site_file(path: Path, topology: Topology) -> SiteFile:
         found = site_of(SiteEntry.model_validate(body), topology.engine)
         check_site_streams(topology, found.site)
         return found
+
+
+def site_digest(path: Path) -> str:
+    """Twelve hex digits that are the same for the same fields. Raises FileError for what is no site file."""
+    body = yaml_fields(path, "site file", "see docs/topology-file.md for one", may_be_empty=True)
+    with field_errors(path):
+        return hashlib.sha256(SiteEntry.model_validate(body).model_dump_json().encode()).hexdigest()[:12]
 
 
 def no_site(engine: Engine) -> SiteFile:

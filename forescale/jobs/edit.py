@@ -105,7 +105,7 @@ def edit(
         # A moment later than the newest, which it takes the place of even where the clock stands still.
         made_at=max(schedule.made_at, newest.schedule.made_at + timedelta(microseconds=1)),
         derived_from={
-            **derivation(config, basis, start),
+            **derivation(settings, config, basis, start),
             **schedule.derived_from,
             **basis.footing.derived_from(),
             **_given(of),

@@ -159,7 +159,7 @@ def plan_request(
         basis.entries,
         start,
         state.plan,
-        {**derivation(config, basis, start), **_proposed(candidates or {}, config.planning)},
+        {**derivation(settings, config, basis, start), **_proposed(candidates or {}, config.planning)},
         candidates or {},
     )
 

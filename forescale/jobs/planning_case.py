@@ -4,8 +4,10 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 from forecasting.forecast import Forecast
+from forescale.files.site import site_digest
 from forescale.files.topology import TopologyConfig
 from forescale.jobs.calibrate import PlanningProfiles, planning_profiles
 from forescale.jobs.learned_rescale import learned_planning
@@ -14,6 +16,7 @@ from forescale.jobs.plan_pricing import PricedPlans, priced_plans
 from forescale.jobs.rungs import Basis
 from forescale.jobs.violation_budget import paced_budget
 from forescale.settings import Settings
+from forescale.wiring.arrivals import below
 from forescale.wiring.backlogs import recorded_backlogs
 from forescale.wiring.parts import change_terms_of, clock_of, disruption_prices_of, planned_limits_of, rules_of
 from modeling.inputs.operator_profile import Profiles
@@ -198,12 +201,16 @@ def running_start(state: ClusterState) -> Start:
     return Start(state.plan, state.running_since)
 
 
-def derivation(config: TopologyConfig, basis: Basis, start: Start) -> dict[str, str]:
-    """What a schedule follows from: made of the same again, it is the same one."""
+def derivation(settings: Settings, config: TopologyConfig, basis: Basis, start: Start) -> dict[str, str]:
+    """What a schedule follows from: made of the same again, it is the same one. Raises FileError for a site file that
+    cannot be read.
+    """
+    site = config.packing.site if config.packing is not None else None
     return {
         **basis.derived_from(),
         "shadow plan" if config.planning.shadow else "running plan": start.plan.plan_id,
         "topology file": hashlib.sha256(config.model_dump_json().encode()).hexdigest()[:12],
+        **({"site file": site_digest(Path(below(settings.home, site)))} if site else {}),
     }
 
 

@@ -88,3 +88,4 @@ def test_a_schedule__tells_the_price_of_the_containers_that_its_plans_open(tmp_p
     assert step.disruption.containers == task_managers
     assert made.price is not None
     assert made.derived_from["prices"].startswith("containers and nodes of ")
+    assert len(made.derived_from["site file"]) == 12

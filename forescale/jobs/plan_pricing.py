@@ -8,7 +8,6 @@ from forescale.files.site import no_site, read_site_file
 from forescale.files.topology import TopologyConfig
 from forescale.jobs.instance_costs import instance_costs
 from forescale.settings import Settings
-from forescale.wiring.arrivals import below
 from modeling.inputs.operator_profile import Profiles
 from planner.errors import PlanError
 from planner.packing.registry import packer_named
@@ -38,7 +37,7 @@ def priced_plans(settings: Settings, config: TopologyConfig, profiles: Profiles)
         return PricedPlans(*_by_instance(InstancePricing(costs) if priced else None, None, lacking))
     topology = config.as_topology()
     name = config.packing.site
-    where = read_site_file(Path(below(settings.home, name)), topology) if name else no_site(topology.engine)
+    where = read_site_file(Path(settings.below_home(name)), topology) if name else no_site(topology.engine)
     packer = packer_named(config.packing.packer, config.packing.offer(where.site, where.prices))
     placing = Placing(topology, profiles, costs, packer)
     if not where.prices.known:

@@ -16,7 +16,6 @@ from forescale.jobs.plan_pricing import PricedPlans, priced_plans
 from forescale.jobs.rungs import Basis
 from forescale.jobs.violation_budget import paced_budget
 from forescale.settings import Settings
-from forescale.wiring.arrivals import below
 from forescale.wiring.backlogs import recorded_backlogs
 from forescale.wiring.parts import change_terms_of, clock_of, disruption_prices_of, planned_limits_of, rules_of
 from modeling.inputs.operator_profile import Profiles
@@ -210,7 +209,7 @@ def derivation(settings: Settings, config: TopologyConfig, basis: Basis, start: 
         **basis.derived_from(),
         "shadow plan" if config.planning.shadow else "running plan": start.plan.plan_id,
         "topology file": hashlib.sha256(config.model_dump_json().encode()).hexdigest()[:12],
-        **({"site file": site_digest(Path(below(settings.home, site)))} if site else {}),
+        **({"site file": site_digest(Path(settings.below_home(site)))} if site else {}),
     }
 
 

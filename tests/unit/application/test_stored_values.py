@@ -55,7 +55,7 @@ from planner.ledger.entries import ForecastEntry, GuardAction, Observation, Outc
 from planner.ledger.guard_state import GuardState
 from planner.ledger.ledger import Ledger
 from planner.ledger.step_state import StepState
-from planner.replay.cost import InstanceCost
+from planner.pricing.instance_cost import InstanceCost
 from planner.replay.run import Taken
 from planner.replay.timeline import Timeline, Track, read_timeline, write_timeline
 from planner.scaling_schedule import Alternative, ScalingSchedule, ScheduledStep

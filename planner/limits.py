@@ -19,3 +19,16 @@ class Limits:
     max_latency_s: float | None = None
     max_instances: int = 64
     max_parallelism: Mapping[str, int] = field(default_factory=dict)
+
+
+def raised_within(running: Mapping[str, int], wanted: Mapping[str, int], max_instances: int) -> dict[str, int]:
+    """The running plan raised to the wanted one as far as max_instances go. Whoever lacks most of what it needs comes
+    first; no operator gets fewer than it runs with.
+    """
+    plan = dict(running)
+    room = max(0, max_instances - sum(running.values()))
+    lacking = sum(max(0, count - running[name]) for name, count in wanted.items())
+    for _ in range(min(room, lacking)):
+        name = max((each for each in plan if plan[each] < wanted[each]), key=lambda each: wanted[each] / plan[each])
+        plan[name] += 1
+    return plan

@@ -74,6 +74,8 @@ def _proposed(settings: "Settings", topology: str, candidates: Path) -> "dict[st
 
 def show_schedule(made: "PlannedSchedule") -> None:
     plain(f"schedule {made.schedule_id}: {made.why} ({made.cost_instance_hours:.0f} instance-hours)")
+    if made.floor:
+        plain("floor mode: each plan is a lower bound; a reactive scaler or a person decides above it")
     if made.cause and made.rung.plans:
         plain(f"planned by: {made.rung.words}: {made.cause}")
     if made.steps:

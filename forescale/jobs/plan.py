@@ -21,7 +21,7 @@ from forescale.jobs.report import write_schedule_report
 from forescale.jobs.rungs import planning_basis
 from forescale.jobs.shadow import accrue
 from forescale.jobs.violation_budget import BudgetUse, budget_use
-from forescale.report.decision.verdict import schedule_summary
+from forescale.report.decision.verdict import FLOOR_MODE, schedule_summary
 from forescale.settings import Settings
 from forescale.wiring.parts import (
     clock_of,
@@ -33,6 +33,7 @@ from forescale.wiring.parts import (
 from modeling.inputs.physical_plan import PhysicalPlan
 from planner.errors import PlanError
 from planner.fallback import Footing, Rung, held_schedule
+from planner.floor import in_floor_mode
 from planner.ledger.entries import ForecastEntry, ScheduleEntry
 from planner.ledger.ledger import Ledger
 from planner.ledger.step_state import StepState
@@ -57,8 +58,8 @@ class PlannedStep:
 class PlannedSchedule:
     """What was decided; no steps where the plan that runs is held. peaks_per_s: of the forecasts, by source, horizon
     and quantile. budget: of violations. report: its page; summary: for whoever reviews it. shadow: nothing of it is
-    deployed. asks: somebody has to approve something of it. rung: what it was planned by; cause: why by no better one,
-    and what else was wrong.
+    deployed; floor: its plans are lower bounds, and others decide what runs above them. asks: somebody has to approve
+    something of it. rung: what it was planned by; cause: why by no better one, and what else was wrong.
     """
 
     topology: str
@@ -71,6 +72,7 @@ class PlannedSchedule:
     report: Path
     summary: str
     shadow: bool = False
+    floor: bool = False
     asks: bool = True
     rung: Rung = Rung.FORECAST
     cause: str = ""
@@ -304,6 +306,7 @@ def _planned(made: ScheduleEntry, ledger: Ledger, forecasts: Mapping[str, Foreca
         report=report,
         summary=schedule_summary(_why(schedule, footing), steps),
         shadow=made.shadow,
+        floor=in_floor_mode(schedule),
         asks=asks(ledger, made),
         rung=footing.rung,
         cause=footing.cause,
@@ -312,5 +315,6 @@ def _planned(made: ScheduleEntry, ledger: Ledger, forecasts: Mapping[str, Foreca
 
 
 def _why(schedule: ScalingSchedule, footing: Footing) -> str:
-    """With the rung, for whoever reviews it; a plan that is held tells its cause already."""
-    return f"{schedule.why} ({footing.told})" if footing.rung is Rung.PROFILE else schedule.why
+    """With the rung and the mode, for whoever reviews it; a plan that is held tells its cause already."""
+    why = f"{schedule.why} ({footing.told})" if footing.rung is Rung.PROFILE else schedule.why
+    return f"{why}. {FLOOR_MODE}." if in_floor_mode(schedule) and schedule.steps else why

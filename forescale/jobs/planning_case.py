@@ -22,6 +22,7 @@ from modeling.queueing.bursts import Arrivals
 from planner.clusters.cluster import Cluster, ClusterState, Status
 from planner.errors import ClusterError, PlanError
 from planner.fallback import CALIBRATION
+from planner.floor import FLOOR, MODE
 from planner.horizon.budget import Budget
 from planner.horizon.horizon_plan import Announced, Change, HorizonPlan, HorizonPlanner, Present, Rules
 from planner.horizon.prices import ChangeTerms
@@ -189,6 +190,7 @@ def derivation(config: TopologyConfig, basis: Basis, start: Start) -> dict[str, 
     return {
         **basis.derived_from(),
         "shadow plan" if config.planning.shadow else "running plan": start.plan.plan_id,
+        **({MODE: FLOOR} if config.planning.floor else {}),
         "topology file": hashlib.sha256(config.model_dump_json().encode()).hexdigest()[:12],
     }
 

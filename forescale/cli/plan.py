@@ -81,8 +81,13 @@ def show_schedule(made: "PlannedSchedule") -> None:
     if made.steps:
         rows = [(f"{step.deploy_at:%Y-%m-%d %H:%M}", step.plan, step.state, step.step_id) for step in made.steps]
         console.print(table("", ["deploy at (UTC)", "plan", "state", "step"], rows))
-    for proposal in made.candidates:
-        plain(f"{proposal.name}: {proposal.excuse}")
+    for other in (*made.alternatives, *made.candidates):
+        plain(f"{other.name}: {other.excuse}")
+    if made.last_day is not None:
+        from forescale.report.decision.last_day_words import last_day_sentences
+
+        for sentence in last_day_sentences(made.last_day):
+            plain(sentence)
     plain(f"report: {made.report}")
 
 

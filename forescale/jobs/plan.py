@@ -15,6 +15,8 @@ from forescale.files.planning_section import Planning
 from forescale.files.topology import TopologyConfig
 from forescale.jobs.approvals import asks, settle
 from forescale.jobs.joint_forecasts import joint_forecasts
+from forescale.jobs.known_profiles import kept_profiles
+from forescale.jobs.last_day import day_before
 from forescale.jobs.observe import record_observation
 from forescale.jobs.planning_case import PlanningCase, Start, derivation, planning_case, running_start
 from forescale.jobs.report import write_schedule_report
@@ -37,6 +39,7 @@ from planner.floor import in_floor_mode
 from planner.ledger.entries import ForecastEntry, ScheduleEntry
 from planner.ledger.ledger import Ledger
 from planner.ledger.step_state import StepState
+from planner.replay.last_day import LastDay
 from planner.scaling_schedule import Alternative, ScalingSchedule
 from planner.schedule import CANDIDATE
 
@@ -60,6 +63,7 @@ class PlannedSchedule:
     and quantile. budget: of violations. report: its page; summary: for whoever reviews it. shadow: nothing of it is
     deployed; floor: its plans are lower bounds, and others decide what runs above them. asks: somebody has to approve
     something of it. rung: what it was planned by; cause: why by no better one, and what else was wrong.
+    alternatives: over the same horizon; last_day: the day before it under others, None where it is not known.
     """
 
     topology: str
@@ -77,6 +81,8 @@ class PlannedSchedule:
     rung: Rung = Rung.FORECAST
     cause: str = ""
     candidates: tuple[Alternative, ...] = ()
+    alternatives: tuple[Alternative, ...] = ()
+    last_day: LastDay | None = None
 
 
 @dataclass(frozen=True)
@@ -113,7 +119,8 @@ def plan(settings: Settings, topology: str, candidates: Mapping[str, PhysicalPla
     made = made_before(request, ledger)
     if made is None:
         made = kept(request, _made(settings, request, ledger, forecasts), ledger)
-    return published(settings, request, made, ledger, forecasts)
+    last_day = day_before(settings, request.config, ledger, made, kept_profiles(request.config, settings))
+    return published(settings, request, made, ledger, forecasts, last_day)
 
 
 def _made(
@@ -218,16 +225,19 @@ def published(
     made: ScheduleEntry,
     ledger: Ledger,
     forecasts: Mapping[str, Forecast],
+    last_day: LastDay | None = None,
 ) -> PlannedSchedule:
-    """With what needs no review approved, and its report written and tracked; in shadow mode with the days accrued."""
+    """With what needs no review approved, and its report written and tracked; in shadow mode with the days accrued.
+    last_day: the day before the decision under others, for the report; a fleet leaves that out.
+    """
     config = request.config
     if request.footing.rung.plans:
         settle(config, ledger, made, request.now)
     if config.planning.shadow:
         _accrue(settings, config, ledger)
-    report = write_schedule_report(config, settings, ledger, made, forecasts)
+    report = write_schedule_report(config, settings, ledger, made, forecasts, last_day=last_day)
     _track(settings, config, request.entries, made, report)
-    return _planned(made, ledger, forecasts, report)
+    return _planned(made, ledger, forecasts, report, last_day)
 
 
 def _shadow_start(config: TopologyConfig, ledger: Ledger, now: datetime) -> Start | None:
@@ -283,7 +293,9 @@ def _track(
         logger.warning("schedule %s and its report are not in MLflow: %s", made.id, error)
 
 
-def _planned(made: ScheduleEntry, ledger: Ledger, forecasts: Mapping[str, Forecast], report: Path) -> PlannedSchedule:
+def _planned(
+    made: ScheduleEntry, ledger: Ledger, forecasts: Mapping[str, Forecast], report: Path, last_day: LastDay | None
+) -> PlannedSchedule:
     schedule, steps = made.schedule, ledger.steps(schedule_id=made.id)
     footing = Footing.of(schedule.derived_from)
     return PlannedSchedule(
@@ -311,6 +323,8 @@ def _planned(made: ScheduleEntry, ledger: Ledger, forecasts: Mapping[str, Foreca
         rung=footing.rung,
         cause=footing.cause,
         candidates=tuple(each for each in schedule.alternatives if each.name.startswith(CANDIDATE)),
+        alternatives=tuple(each for each in schedule.alternatives if not each.name.startswith(CANDIDATE)),
+        last_day=last_day,
     )
 
 

@@ -26,6 +26,7 @@ from forescale.jobs.violation_budget import BudgetUse, budget_use
 from forescale.report.decision.verdict import FLOOR_MODE, schedule_summary
 from forescale.settings import Settings
 from forescale.wiring.parts import (
+    change_terms_of,
     clock_of,
     cluster_of,
     ledger_of,
@@ -248,8 +249,8 @@ def _shadow_start(config: TopologyConfig, ledger: Ledger, now: datetime) -> Star
     if not (followed := span.followed(now)):
         return Start(span.first, None)
     last = followed[-1]
-    grows = last.plan.instances > last.replaces.instances
-    ahead_s = config.planning.downtime_s + (config.planning.lead_s if grows else 0.0)
+    terms = change_terms_of(config.planning)
+    ahead_s = terms.stops_after_s(last.replaces, last.plan) + terms.downtime_s
     return Start(last.plan, last.deploy_at + timedelta(seconds=ahead_s))
 
 

@@ -17,8 +17,8 @@ def day(rates_per_s: list[float], terms: DayTerms = TERMS, work: int = 3) -> Las
 
 
 def test_a_steady_load__is_held_by_both() -> None:
-    # 19/s for two hours. 3 instances of 10/s each are 63 % busy: the guard has nothing to do. Hindsight does with 2, and
-    # an instance of ingest: 3 instances × 2 h against 4 × 2 h.
+    # 19/s for two hours. 3 instances of 10/s each are 63 % busy: the guard has nothing to do. Hindsight does with 2.
+    # With the one of ingest: 3 instances × 2 h against 4 × 2 h.
     found = day([19.0] * 120)
     assert (found.guard.instance_hours, found.guard.violation_minutes, found.guard.rescales) == (8.0, 0.0, 0)
     assert (found.hindsight.instance_hours, found.hindsight.violation_minutes) == (pytest.approx(6.0), 0.0)

@@ -194,7 +194,7 @@ def followed_course(course: Course, turns: Sequence[Turn], terms: ChangeTerms, p
 
 
 def _between(course: Course, terms: ChangeTerms, prices: Prices) -> tuple[Floats, Floats]:
-    """Price of a change from each plan to each, and its lead time as `ChangeTerms.stops_after_s` says, by plan and plan."""
+    """Price of a change from each plan to each, and its lead time as `ChangeTerms` says, shape (plans, plans)."""
     counts = course.instances[:, None] if course.counts is None else course.counts
     more = counts[None, :, :] - counts[:, None, :]
     apart = np.abs(more).sum(axis=2)

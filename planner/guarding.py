@@ -197,18 +197,18 @@ def _schedule(guarded: Guarded, ledger: Ledger, now: datetime) -> Schedule:
     """The plan in force, with every step that is to be deployed within the time that a plan should run for."""
     planned = [step for step in _planned(guarded, ledger) if now < step.expires_at]
     soon = now + timedelta(seconds=guarded.terms.min_dwell_s)
-    plans = [step.plan for step in planned if step.deploy_at <= soon]
+    plans = [_wanted(step, guarded, ledger) for step in planned if step.deploy_at <= soon]
     made = ledger.schedules(guarded.topology.name, limit=_NEWEST)
     in_force = next((each for each in made if not each.shadow and each.schedule.start <= now < each.schedule.end), None)
     if in_force is not None:
         verified = ledger.steps(schedule_id=in_force.id, states=(StepState.VERIFIED,))
-        plans.append(_in_force(verified[-1], guarded, ledger) if verified else in_force.schedule.current)
+        plans.append(_wanted(verified[-1], guarded, ledger) if verified else in_force.schedule.current)
     names = guarded.topology.order
     floor = {name: max((plan.parallelism.get(name, 1) for plan in plans), default=1) for name in names}
     planned_in_s = min(((step.deploy_at - now).total_seconds() for step in planned), default=None)
     return Schedule(floor, planned_in_s, guarded.lead_s)
 
 
-def _in_force(step: StepEntry, guarded: Guarded, ledger: Ledger) -> PhysicalPlan:
-    """What a verified step wants: in floor mode no more than its floor, whatever somebody else has above it."""
+def _wanted(step: StepEntry, guarded: Guarded, ledger: Ledger) -> PhysicalPlan:
+    """What a step wants: in floor mode no more than its floor, whatever somebody else has above it."""
     return ledger.planned(step) if guarded.floor else step.plan

@@ -1,7 +1,6 @@
 """A simulator with a scaler of its own that takes a lower bound, as an HPA does: it is what `TakesFloor` asks for.
 
-Where the bound is above what runs, the scaler brings it there at once; what it does above the bound is told by
-`scaled`.
+Where the bound is above what runs, the scaler brings it there at once; what it does above the bound, `scaled` says.
 """
 
 from dataclasses import replace
@@ -45,6 +44,8 @@ class _Bound:
 
     def apply(self, plan: PhysicalPlan, *, expected: PhysicalPlan) -> Accepted | Refusal:
         cluster, before = self._cluster, self._cluster.bound
+        if before.same_parallelism(plan):
+            return Accepted(plan, expected, cluster.state().observed_at)
         if not before.same_parallelism(expected):
             return Refusal(plan, f"the floor is {before.brief()}, not {expected.brief()}; decide anew from it")
         running = cluster.state().plan

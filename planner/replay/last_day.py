@@ -21,6 +21,9 @@ from planner.replay.reality import Differences, Reality
 from planner.replay.run import replay
 from planner.replay.timeline import track_of
 
+LOADS = 96
+"""Of the day, that hindsight has the cheapest plan for."""
+
 
 @dataclass(frozen=True)
 class DayCost:
@@ -82,7 +85,7 @@ def last_day(
     )
     track = track_of(guarded, max_lag_s)
     need = Need(topology, profiles, replace(limits, max_utilisation=FULL, max_latency_s=None))
-    ladder = _with_least(plan_ladder(need, load), terms.least)
+    ladder = _with_least(plan_ladder(need, load, LOADS), terms.least)
     # Who knows all ahead orders in time.
     ahead = Reality(topology, profiles, replace(terms.engine, lead_s=0.0), Differences(), load.start_s, load.end_s)
     if terms.price_h is None:

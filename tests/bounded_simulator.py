@@ -16,7 +16,7 @@ class BoundedSimulator:
     def __init__(self, simulator: SimulatedCluster, bound: PhysicalPlan) -> None:
         self.simulator, self.bound = simulator, bound
         self.state, self.operator_samples = simulator.state, simulator.operator_samples
-        self.backlogs = simulator.backlogs
+        self.backlogs, self.record = simulator.backlogs, simulator.record
 
     def scaler_floor(self) -> "_Bound":
         return _Bound(self)

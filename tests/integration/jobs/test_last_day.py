@@ -13,7 +13,7 @@ from forescale.jobs.deploy import deploy_due
 from forescale.jobs.plan import PlannedSchedule
 from forescale.jobs.review import review
 from forescale.settings import Settings
-from forescale.wiring.parts import clock_of, ledger_of, simulator_of, topology_config
+from forescale.wiring.parts import clock_of, cluster_of, ledger_of, topology_config
 from modeling.inputs.physical_plan import PhysicalPlan
 from planner.clock import TraceClock
 from planner.clusters.cluster import Accepted
@@ -46,7 +46,8 @@ def test_last_day__sets_what_ran_beside_the_guard_and_hindsight(tmp_path: Path) 
     assert (day.start, day.end) == (FIRST + timedelta(days=1), FIRST + timedelta(days=2))
     # The simulator's own minutes tell the same; a plan counts from the end of its downtime in the ledger alone.
     config = topology_config(NAME, settings)
-    record = simulator_of(config, config.cluster, settings, clock_of(settings)).record(day.start, day.end)
+    record = cluster_of(config, settings, clock_of(settings)).record(day.start, day.end)
+    assert record is not None
     hours = sum(int(np.sum(counts)) for counts in record.parallelism.values()) / 60
     assert day.ran.instance_hours == pytest.approx(hours, abs=0.5)
     assert day.ran.minutes_known > 0
@@ -59,7 +60,7 @@ def test_last_day__of_a_plan_that_somebody_else_put_in_place_is_not_known(tmp_pa
     followed(settings, plan_now(settings))
     TraceClock(settings.clock_file).advance_to(FIRST + timedelta(days=1, minutes=30))
     config = topology_config(NAME, settings)
-    cluster = simulator_of(config, config.cluster, settings, clock_of(settings))
+    cluster = cluster_of(config, settings, clock_of(settings))
     running = cluster.state().plan
     assert isinstance(cluster.apply(PhysicalPlan(NAME, {"read": 1, "count": 9}), expected=running), Accepted)
     TraceClock(settings.clock_file).advance_to(FIRST + timedelta(days=2))

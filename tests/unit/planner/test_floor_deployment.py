@@ -126,6 +126,7 @@ class _Meddled:
         self._bench, self._before, self._after = bench, before, after
         self.state, self.operator_samples = bench.cluster.state, bench.cluster.operator_samples
         self.backlogs, self.undo = bench.cluster.backlogs, bench.cluster.undo
+        self.record = bench.cluster.record
 
     def apply(self, plan: PhysicalPlan, *, expected: PhysicalPlan) -> Accepted | Refusal:
         if self._before is not None:

@@ -2,9 +2,16 @@
 
 import os
 
-from airflow.sdk import dag, task
+from airflow.sdk import dag, task, task_group
 
-from forescale.orchestration.hand_off import ARRIVAL_HISTORY, ONE_TOPOLOGY, RETRIES, topologies
+from forescale.orchestration.hand_off import (
+    ARRIVAL_HISTORY,
+    ONE_TOPOLOGY,
+    RETRIES,
+    fail_the_run,
+    plan_anyway,
+    topologies,
+)
 
 CRON = os.environ.get("FORESCALE_SCHEDULE", "5 * * * *")  # a few minutes late, for events that are; "none": by hand
 
@@ -20,18 +27,24 @@ CRON = os.environ.get("FORESCALE_SCHEDULE", "5 * * * *")  # a few minutes late, 
     doc_md=__doc__,
 )
 def aggregate_dag():
-    # One at a time: each Spark session takes about 650 MB.
-    @task(pool="spark", outlets=[ARRIVAL_HISTORY], map_index_template="{{ task.op_kwargs['topology'] }}")
-    def aggregate(topology, outlet_events):
-        from forescale.codec import handed_over
-        from forescale.jobs.aggregate import aggregate as aggregated
-        from forescale.settings import Settings
+    @task_group
+    def each(topology):
+        # One at a time: each Spark session takes about 650 MB.
+        @task(pool="spark", outlets=[ARRIVAL_HISTORY], map_index_template="{{ task.op_kwargs['topology'] }}")
+        def aggregate(topology, outlet_events):
+            from forescale.codec import handed_over
+            from forescale.jobs.aggregate import aggregate as aggregated
+            from forescale.settings import Settings
 
-        history = handed_over(aggregated(Settings(), topology))
-        outlet_events[ARRIVAL_HISTORY].extra = history
-        return history
+            history = handed_over(aggregated(Settings(), topology))
+            outlet_events[ARRIVAL_HISTORY].extra = history
+            return history
 
-    aggregate.expand(topology=topologies())
+        done = aggregate(topology=topology)
+        done >> plan_anyway(topology=topology)
+        return done
+
+    each.expand(topology=topologies()) >> fail_the_run()
 
 
 aggregate_dag()

@@ -1,8 +1,16 @@
 """Arrival history → forecasts of each source, whenever there is new history. Hands them on to `plan`."""
 
-from airflow.sdk import dag, task
+from airflow.sdk import dag, task, task_group
 
-from forescale.orchestration.hand_off import ARRIVAL_HISTORY, FORECASTS, ONE_TOPOLOGY, RETRIES, topologies
+from forescale.orchestration.hand_off import (
+    ARRIVAL_HISTORY,
+    FORECASTS,
+    ONE_TOPOLOGY,
+    RETRIES,
+    fail_the_run,
+    plan_anyway,
+    topologies,
+)
 
 
 @dag(
@@ -15,17 +23,23 @@ from forescale.orchestration.hand_off import ARRIVAL_HISTORY, FORECASTS, ONE_TOP
     doc_md=__doc__,
 )
 def forecast_dag():
-    @task(outlets=[FORECASTS], map_index_template="{{ task.op_kwargs['topology'] }}")
-    def forecast(topology, outlet_events):
-        from forescale.codec import handed_over
-        from forescale.jobs.forecast import forecast as forecasted
-        from forescale.settings import Settings
+    @task_group
+    def each(topology):
+        @task(outlets=[FORECASTS], map_index_template="{{ task.op_kwargs['topology'] }}")
+        def forecast(topology, outlet_events):
+            from forescale.codec import handed_over
+            from forescale.jobs.forecast import forecast as forecasted
+            from forescale.settings import Settings
 
-        forecasts = handed_over(forecasted(Settings(), topology))
-        outlet_events[FORECASTS].extra = forecasts
-        return forecasts
+            forecasts = handed_over(forecasted(Settings(), topology))
+            outlet_events[FORECASTS].extra = forecasts
+            return forecasts
 
-    forecast.expand(topology=topologies())
+        done = forecast(topology=topology)
+        done >> plan_anyway(topology=topology)
+        return done
+
+    each.expand(topology=topologies()) >> fail_the_run()
 
 
 forecast_dag()

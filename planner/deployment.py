@@ -8,8 +8,9 @@ from datetime import datetime, timedelta
 
 from planner.catch_up import CatchUpWatch
 from planner.clock import Clock
-from planner.clusters.cluster import Accepted, Backlogs, Cluster, Failed, Pending, Refusal, Verified
+from planner.clusters.cluster import Accepted, Backlogs, Cluster, Failed, Pending, PlanSetter, Refusal, Verified
 from planner.errors import LedgerError, PlanError
+from planner.floor_step import FloorStep
 from planner.ledger.entries import Outcome, StepEntry
 from planner.ledger.ledger import Ledger
 from planner.ledger.step_state import WAITING, StepState
@@ -53,11 +54,14 @@ def deploy_step(
     by: str,
     patience: Patience = Patience(),
     backlogs: Backlogs | None = None,
+    floor_within: int | None = None,
 ) -> Deployment:
     """Deploy a step that is approved and due, and record what became of it.
 
     A step that is called off, too late or done already changes nothing. backlogs: of whoever knows them, of the cluster
     where left out; the catch-up is watched once the step is verified, and stays unknown where that is cut short.
+    floor_within: instances that may run at most where the plan of a schedule's step is only a lower bound (FloorStep);
+    None where it is what is to run.
     Raises PlanError for a step that is not approved, not yet due or of a shadow schedule, LedgerError for an unknown
     one, and ClusterError while the cluster cannot be reached: the step then stays as it is, and the same call takes it
     up again.
@@ -65,34 +69,50 @@ def deploy_step(
     step = ledger.step(step_id)
     refuse_shadow(step)
     again = step.state is StepState.DEPLOYING
+    floor = None
+    if floor_within is not None and step.schedule_id is not None:
+        floor = FloorStep(step.id, ledger, cluster, clock, by, floor_within, patience.timeout_s, patience.poll_s)
+    setter: PlanSetter = cluster if floor is None else floor.setter
     if step.state in WAITING:
         refused = _admitted(step, ledger, clock.now(), by)
         if refused is not None:
             return refused
+        if floor is not None:
+            step = floor.resolved(StepState.DUE)
+        ledger.transition(
+            step.id, expected=StepState.DUE, to=StepState.DEPLOYING, at=clock.now(), by=by, why="asked the cluster"
+        )
     elif again:
         now = clock.now()
-        if now > step.expires_at and cluster.state().plan.same_parallelism(step.replaces):
+        present = cluster.state().plan if floor is None else floor.present()
+        if now > step.expires_at and present.same_parallelism(step.replaces):
             late = f"{NEVER_ASKED}, and its time has gone by at {step.expires_at}; nothing changed"
             return _ended(step, StepState.ROLLED_BACK, late, ledger, now, by)
         ledger.resume(step_id, at=clock.now(), by=by, why="taken up again after it was cut short")
     else:
         return Deployment(step_id, step.state, step.reason or f"the step is {step.state}")
-    answer = cluster.apply(step.plan, expected=step.replaces)
+    answer = setter.apply(step.plan, expected=step.replaces)
+    if floor is not None:
+        step, answer = floor.asked_again(step, answer)
     if isinstance(answer, Refusal):
         return _ended(
             step, StepState.ROLLED_BACK, f"refused, nothing changed: {answer.reason}", ledger, clock.now(), by
         )
     watch = CatchUpWatch(cluster, backlogs or cluster.backlogs) if patience.catch_up_s > 0 else None
-    result = _awaited(cluster, clock, answer, patience, watch)
+    result = _awaited(setter, clock, answer, patience, watch)
+    if isinstance(result, Failed) and floor is not None:
+        result = floor.kept(step, result)
     if isinstance(result, Verified):
         _record(step, _measured(answer, result, asked_once=not again), result, ledger)
         downtime = "" if result.downtime_s is None else f" after {result.downtime_s:.2g} s of downtime"
-        detail = f"{step.plan.brief()} runs since {result.running_since:%Y-%m-%d %H:%M:%S} UTC{downtime}"
+        detail = f"{result.plan.brief()} runs since {result.running_since:%Y-%m-%d %H:%M:%S} UTC{downtime}"
+        if floor is not None:
+            detail = f"{detail}; the floor is {ledger.planned(step).brief()}"
         ended = _ended(step, StepState.VERIFIED, detail, ledger, clock.now(), by)
         if watch is not None:
             _record_catch_up(step, watch, result.running_since, ledger, clock, patience)
         return ended
-    undone = _undone(cluster, clock, answer, patience)
+    undone = _undone(setter, clock, answer, patience)
     return _ended(step, StepState.ROLLED_BACK, f"{result.reason}; {undone}", ledger, clock.now(), by)
 
 
@@ -106,7 +126,7 @@ def refuse_shadow(step: StepEntry) -> None:
 
 
 def _admitted(step: StepEntry, ledger: Ledger, now: datetime, by: str) -> Deployment | None:
-    """Moves an approved step that is due to `deploying`, or says why not."""
+    """Moves an approved step whose time has come to `due`, or says why not."""
     if now > step.expires_at:
         why = f"it is {now:%Y-%m-%d %H:%M} UTC, and the step was only good until {step.expires_at:%Y-%m-%d %H:%M}"
         return _ended(step, StepState.EXPIRED, why, ledger, now, by)
@@ -118,22 +138,21 @@ def _admitted(step: StepEntry, ledger: Ledger, now: datetime, by: str) -> Deploy
         ledger.transition(
             step.id, expected=StepState.APPROVED, to=StepState.DUE, at=now, by=by, why="its time has come"
         )
-    ledger.transition(step.id, expected=StepState.DUE, to=StepState.DEPLOYING, at=now, by=by, why="asked the cluster")
     return None
 
 
 def _awaited(
-    cluster: Cluster, clock: Clock, accepted: Accepted, patience: Patience, watch: CatchUpWatch | None = None
+    setter: PlanSetter, clock: Clock, accepted: Accepted, patience: Patience, watch: CatchUpWatch | None = None
 ) -> Verified | Failed:
     """Until the plan runs and has held, or has failed, or patience is at its end."""
     deadline = clock.now() + timedelta(seconds=patience.timeout_s)
     while True:
-        result = cluster.progress(accepted)
+        result = setter.progress(accepted)
         if isinstance(result, Failed):
             return result
         if isinstance(result, Verified):
             _hold(clock, patience, watch, result.running_since)
-            still = cluster.progress(accepted)
+            still = setter.progress(accepted)
             if isinstance(still, Verified) and still.running_since == result.running_since:
                 return result
             if isinstance(still, Failed):
@@ -155,11 +174,11 @@ def _hold(clock: Clock, patience: Patience, watch: CatchUpWatch | None, since: d
             clock.wait(min(left_s, patience.poll_s))
 
 
-def _undone(cluster: Cluster, clock: Clock, accepted: Accepted, patience: Patience) -> str:
-    answer = cluster.undo(accepted)
+def _undone(setter: PlanSetter, clock: Clock, accepted: Accepted, patience: Patience) -> str:
+    answer = setter.undo(accepted)
     if isinstance(answer, Refusal):
         return f"could not be undone: {answer.reason}"
-    back = _awaited(cluster, clock, answer, patience)
+    back = _awaited(setter, clock, answer, patience)
     if isinstance(back, Verified):
         return f"undone, {answer.plan.brief()} runs again"
     return f"the undoing did not come through either: {back.reason}"
@@ -185,7 +204,7 @@ def _measured(accepted: Accepted, verified: Verified, *, asked_once: bool) -> di
     a deployment that was taken up again: when it was asked for at first is not.
     """
     before, after = accepted.replaced.parallelism, accepted.plan.parallelism
-    if accepted.replaced.same_parallelism(accepted.plan):
+    if accepted.replaced.same_parallelism(accepted.plan) or not accepted.plan.same_parallelism(verified.plan):
         return {}
     added = sum(max(0, count - before.get(name, 0)) for name, count in after.items())
     measured = {"instances_added": float(added)}

@@ -36,7 +36,9 @@ _NEWEST = 10
 
 @dataclass(frozen=True)
 class Guarded:
-    """A topology and how it is guarded. acts: False to advise alone. look_s: span of one look. lead_s: of planning."""
+    """A topology and how it is guarded. acts: False to advise alone. look_s: span of one look. lead_s: of planning.
+    floor: the schedule's plans are lower bounds, whatever runs (planning.mode).
+    """
 
     topology: Topology
     terms: GuardTerms
@@ -44,6 +46,7 @@ class Guarded:
     look_s: float = 60.0
     lead_s: float = 300.0
     patience: Patience = field(default_factory=Patience)
+    floor: bool = False
 
 
 @dataclass(frozen=True)
@@ -138,7 +141,8 @@ def _deployed(opened: GuardAction, guarded: Guarded, ledger: Ledger, cluster: Cl
         deploy_step(step.id, ledger, cluster, clock, by=GUARD, patience=guarded.patience)
     step = ledger.step(step.id)
     if step.state is StepState.VERIFIED:
-        if cluster.state().plan.same_parallelism(step.plan):
+        # Floors are laid on whatever runs by then, and need not follow on it.
+        if not guarded.floor and cluster.state().plan.same_parallelism(step.plan):
             most = guarded.terms.limits.max_instances
             ledger.guard.rebase(step.replaces, step.plan, max_instances=most, at=clock.now())
         return opened
@@ -193,13 +197,18 @@ def _schedule(guarded: Guarded, ledger: Ledger, now: datetime) -> Schedule:
     """The plan in force, with every step that is to be deployed within the time that a plan should run for."""
     planned = [step for step in _planned(guarded, ledger) if now < step.expires_at]
     soon = now + timedelta(seconds=guarded.terms.min_dwell_s)
-    plans = [step.plan for step in planned if step.deploy_at <= soon]
+    plans = [_wanted(step, guarded, ledger) for step in planned if step.deploy_at <= soon]
     made = ledger.schedules(guarded.topology.name, limit=_NEWEST)
     in_force = next((each for each in made if not each.shadow and each.schedule.start <= now < each.schedule.end), None)
     if in_force is not None:
         verified = ledger.steps(schedule_id=in_force.id, states=(StepState.VERIFIED,))
-        plans.append(verified[-1].plan if verified else in_force.schedule.current)
+        plans.append(_wanted(verified[-1], guarded, ledger) if verified else in_force.schedule.current)
     names = guarded.topology.order
     floor = {name: max((plan.parallelism.get(name, 1) for plan in plans), default=1) for name in names}
     planned_in_s = min(((step.deploy_at - now).total_seconds() for step in planned), default=None)
     return Schedule(floor, planned_in_s, guarded.lead_s)
+
+
+def _wanted(step: StepEntry, guarded: Guarded, ledger: Ledger) -> PhysicalPlan:
+    """What a step wants: in floor mode no more than its floor, whatever somebody else has above it."""
+    return ledger.planned(step) if guarded.floor else step.plan

@@ -30,3 +30,16 @@ class Limits:
 
     def with_free_latency(self) -> "Limits":
         return replace(self, max_latency_s=None, max_p95_latency_s=None)
+
+
+def raised_within(running: Mapping[str, int], wanted: Mapping[str, int], max_instances: int) -> dict[str, int]:
+    """The running plan raised to the wanted one as far as max_instances go. Whoever lacks most of what it needs comes
+    first; no operator gets fewer than it runs with.
+    """
+    plan = dict(running)
+    room = max(0, max_instances - sum(running.values()))
+    lacking = sum(max(0, count - running[name]) for name, count in wanted.items())
+    for _ in range(min(room, lacking)):
+        name = max((each for each in plan if plan[each] < wanted[each]), key=lambda each: wanted[each] / plan[each])
+        plan[name] += 1
+    return plan

@@ -230,7 +230,7 @@ class _Told:
     def at_once(self, plan: int) -> list[Turn]:
         """The turn to a plan as soon as it can be; none where the horizon is over by then."""
         ladder, course = self.planned.ladder, self.planned.course
-        lead_s = self.planned.terms.lead_s if ladder.instances[plan] > ladder.instances[course.running] else 0.0
+        lead_s = self.planned.terms.stops_after_s(ladder.plans[course.running], ladder.plans[plan])
         later = self.edges_s[:-1][self.edges_s[:-1] >= course.free_s + lead_s - 1e-9]
         return [Turn(plan, float(later[0]) - lead_s, float(later[0]))] if later.size else []
 

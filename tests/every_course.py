@@ -170,9 +170,13 @@ def cheapest_course(
     course: Course, terms: ChangeTerms, prices: Prices, known_h: float = np.inf
 ) -> tuple[float, tuple[Turn, ...]]:
     """Cost and turns of the cheapest sequence of changes there is; known_h and no turns where none costs less."""
-    more = course.instances[None, :] - course.instances[:, None]
-    lead_s = np.where(more > 0, terms.lead_s, 0.0)
-    change_h = prices.rescale_h + prices.started_h * np.abs(more)
+    counts = course.instances[:, None] if course.counts is None else course.counts
+    started, grows = np.zeros(2 * (len(counts),)), np.zeros(2 * (len(counts),), dtype=bool)
+    for operator in counts.T:
+        started += np.abs(operator[None, :] - operator[:, None])
+        grows |= operator[None, :] > operator[:, None]
+    lead_s = np.where(grows, terms.lead_s, 0.0)
+    change_h = prices.rescale_h + prices.started_h * started
     if course.moved_gib is not None:
         change_h = change_h + prices.moved_gib_h * course.moved_gib
     capacity = np.ascontiguousarray(
@@ -182,7 +186,7 @@ def cheapest_course(
         course.rate_per_s,
         capacity,
         course.instances if course.price_h is None else course.price_h,
-        np.where(np.eye(len(more)) > 0, 0.0, change_h),
+        np.where(np.eye(len(counts)) > 0, 0.0, change_h),
         lead_s,
         course.running,
         course.waiting,

@@ -69,6 +69,7 @@ def horizon_case(seed: int) -> HorizonCase:
         int(rng.integers(rungs.size)),
         waiting=float(rng.choice([0.0, 0.0, rng.uniform(0, 600) * top / 2])),
         free_s=float(rng.choice([0.0, 0.0, rng.uniform(0, 2 * step_s)])),
+        counts=grid[rungs],
     )
     terms = ChangeTerms(
         lead_s=float(rng.choice([0, 120, 300, 600])),

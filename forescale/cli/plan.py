@@ -75,6 +75,8 @@ def _proposed(settings: "Settings", topology: str, candidates: Path) -> "dict[st
 def show_schedule(made: "PlannedSchedule") -> None:
     price = "" if made.price is None else f", at a price of {made.price:.4g}"
     plain(f"schedule {made.schedule_id}: {made.why} ({made.cost_instance_hours:.0f} instance-hours{price})")
+    if made.floor:
+        plain("floor mode: each plan is a lower bound; a reactive scaler or a person decides above it")
     if made.cause and made.rung.plans:
         plain(f"planned by: {made.rung.words}: {made.cause}")
     if made.steps:
@@ -82,8 +84,13 @@ def show_schedule(made: "PlannedSchedule") -> None:
         console.print(table("", ["deploy at (UTC)", "plan", "state", "step"], rows))
         for step in made.steps:
             plain(f"{step.step_id}: {_change(step)}")
-    for proposal in made.candidates:
-        plain(f"{proposal.name}: {proposal.excuse}")
+    for other in (*made.alternatives, *made.candidates):
+        plain(f"{other.name}: {other.excuse}")
+    if made.last_day is not None:
+        from forescale.report.decision.last_day_words import last_day_sentences
+
+        for sentence in last_day_sentences(made.last_day):
+            plain(sentence)
     plain(f"report: {made.report}")
 
 

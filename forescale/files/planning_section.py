@@ -26,12 +26,13 @@ class Planning(BaseModel):
     instance. arrival_cv2: of the gaps between arrivals, in place of what the history tells of them.
     deploy_timeout_s: a plan that does not run by then is undone; hold_s: how long it
     must hold. stale_s: an older forecast is not planned by. mode: shadow plans and reports, and deploys nothing, nor
-    does the guard. auto_approve: what is small enough that nobody is asked; None asks for everything.
+    does the guard; floor raises what runs to its plans, and leaves what lies above them to others. auto_approve: what
+    is small enough that nobody is asked; None asks for everything.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    mode: Literal["act", "shadow"] = "act"
+    mode: Literal["act", "shadow", "floor"] = "act"
     stale_s: Positive = 3 * 3600
     allow: Annotated[float, Field(ge=0, le=1)] | None = None
     price_per_violation_minute: Positive | None = None
@@ -97,6 +98,10 @@ class Planning(BaseModel):
     @property
     def shadow(self) -> bool:
         return self.mode == "shadow"
+
+    @property
+    def floor(self) -> bool:
+        return self.mode == "floor"
 
     @property
     def guard_mode(self) -> Literal["act", "advise", "off"]:

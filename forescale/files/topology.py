@@ -135,11 +135,7 @@ class TopologyConfig(_Strict):
             if unknown := sorted(names - set(self.operators)):
                 known = ", ".join(self.operators)
                 raise ValueError(f"{field} names the unknown operator {unknown[0]!r}; known are {known}")
-        for name, least in planning.min_parallelism.items():
-            if least > (most := self.operators[name].max_parallelism):
-                raise ValueError(
-                    f"planning.min_parallelism of {name} is {least} > its max_parallelism {most}; lower one of them"
-                )
+        self._check_least()
         sources = self.as_topology().sources
         arrivals = self.arrivals_section
         told = {} if arrivals is None else arrivals.sources_named()
@@ -151,6 +147,21 @@ class TopologyConfig(_Strict):
                     f"{field} names {unknown[0]!r}, which is no source of the topology; they are {', '.join(sources)}"
                 )
         return self
+
+    def _check_least(self) -> None:
+        """Raises ValueError where an operator cannot run with planning.min_parallelism."""
+        topology = self.as_topology()
+        for name, least in self.planning.min_parallelism.items():
+            if least > (most := topology.max_parallelism[name]):
+                raise ValueError(
+                    f"planning.min_parallelism of {name} is {least}, and operators.{name}.max_parallelism (Flink: its "
+                    f"key groups) {most}; lower the one or raise the other"
+                )
+            if least > (given := topology.given_parallelism.get(name, least)):
+                raise ValueError(
+                    f"planning.min_parallelism of {name} is {least}, and the shares of its streams are those of "
+                    f"{given} instances; lower the one or give more shares"
+                )
 
     def as_topology(self) -> Topology:
         return Topology(

@@ -106,6 +106,7 @@ def deploy(settings: Settings, step_id: str) -> Deployment:
         by="deploy",
         patience=patience,
         backlogs=recorded_backlogs(config, cluster, ledger, clock),
+        floor_within=planning.max_instances if planning.floor else None,
     )
     _track(settings, ledger, step, f"{deployment.state}: {deployment.detail}")
     if deployment.undone:

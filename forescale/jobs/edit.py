@@ -10,6 +10,8 @@ from forescale.codec import Moment
 from forescale.files.topology import TopologyConfig
 from forescale.jobs.approvals import SAME_WITHIN
 from forescale.jobs.joint_forecasts import joint_forecasts
+from forescale.jobs.known_profiles import kept_profiles
+from forescale.jobs.last_day import day_before
 from forescale.jobs.planning_case import Start, derivation, planning_case, running_start
 from forescale.jobs.report import write_schedule_report
 from forescale.jobs.rungs import recorded_basis
@@ -118,7 +120,9 @@ def edit(
         approved = {own[at].id for at, each in enumerate(steps) if at == number or each.state is not StepState.PROPOSED}
         reason = f"approved with the edit by {by}" + (f": {why}" if why else "")
         ledger.approve_schedule(schedule_id, at=now, by=by, why=reason, only=approved)
-    report = write_schedule_report(config, settings, ledger, ledger.schedule(schedule_id), forecasts)
+    entry = ledger.schedule(schedule_id)
+    last_day = day_before(settings, config, ledger, entry, kept_profiles(config, settings))
+    report = write_schedule_report(config, settings, ledger, entry, forecasts, last_day=last_day)
     return EditedSchedule(
         topology=config.topology,
         schedule_id=schedule_id,

@@ -107,6 +107,7 @@ def _guarded(config: TopologyConfig) -> Guarded:
         look_s=min(look_s, terms.window_s),
         lead_s=planning.lead_s,
         patience=Patience(planning.deploy_timeout_s, hold_s=planning.hold_s),
+        floor=planning.floor,
     )
 
 

@@ -15,15 +15,18 @@ from forescale.files.planning_section import Planning
 from forescale.files.topology import TopologyConfig
 from forescale.jobs.approvals import asks, settle
 from forescale.jobs.joint_forecasts import joint_forecasts
+from forescale.jobs.known_profiles import kept_profiles
+from forescale.jobs.last_day import day_before
 from forescale.jobs.observe import record_observation
 from forescale.jobs.planning_case import PlanningCase, Start, derivation, planning_case, running_start
 from forescale.jobs.report import write_schedule_report
 from forescale.jobs.rungs import planning_basis
 from forescale.jobs.shadow import accrue
 from forescale.jobs.violation_budget import BudgetUse, budget_use
-from forescale.report.decision.verdict import schedule_summary
+from forescale.report.decision.verdict import FLOOR_MODE, schedule_summary
 from forescale.settings import Settings
 from forescale.wiring.parts import (
+    change_terms_of,
     clock_of,
     cluster_of,
     ledger_of,
@@ -33,9 +36,11 @@ from forescale.wiring.parts import (
 from modeling.inputs.physical_plan import PhysicalPlan
 from planner.errors import PlanError
 from planner.fallback import Footing, Rung, held_schedule
+from planner.floor import in_floor_mode
 from planner.ledger.entries import ForecastEntry, ScheduleEntry
 from planner.ledger.ledger import Ledger
 from planner.ledger.step_state import StepState
+from planner.replay.last_day import LastDay
 from planner.scaling_schedule import Alternative, Disruption, ScalingSchedule
 from planner.schedule import CANDIDATE
 
@@ -63,8 +68,10 @@ class PlannedStep:
 class PlannedSchedule:
     """What was decided; no steps where the plan that runs is held. peaks_per_s: of the forecasts, by source, horizon
     and quantile. budget: of violations. report: its page; summary: for whoever reviews it. shadow: nothing of it is
-    deployed. asks: somebody has to approve something of it. rung: what it was planned by; cause: why by no better one,
-    and what else was wrong. price, instance_price_per_hour: as the schedule tells them.
+    deployed; floor: its plans are lower bounds, and others decide what runs above them. asks: somebody has to approve
+    something of it. rung: what it was planned by; cause: why by no better one, and what else was wrong.
+    alternatives: over the same horizon; last_day: the day before it under others, None where it is not known.
+    price, instance_price_per_hour: as the schedule tells them.
     """
 
     topology: str
@@ -77,12 +84,15 @@ class PlannedSchedule:
     report: Path
     summary: str
     shadow: bool = False
+    floor: bool = False
     asks: bool = True
     rung: Rung = Rung.FORECAST
     cause: str = ""
     candidates: tuple[Alternative, ...] = ()
     price: float | None = None
     instance_price_per_hour: float | None = None
+    alternatives: tuple[Alternative, ...] = ()
+    last_day: LastDay | None = None
 
 
 @dataclass(frozen=True)
@@ -119,7 +129,8 @@ def plan(settings: Settings, topology: str, candidates: Mapping[str, PhysicalPla
     made = made_before(request, ledger)
     if made is None:
         made = kept(request, _made(settings, request, ledger, forecasts), ledger)
-    return published(settings, request, made, ledger, forecasts)
+    last_day = day_before(settings, request.config, ledger, made, kept_profiles(request.config, settings))
+    return published(settings, request, made, ledger, forecasts, last_day)
 
 
 def _made(
@@ -224,16 +235,19 @@ def published(
     made: ScheduleEntry,
     ledger: Ledger,
     forecasts: Mapping[str, Forecast],
+    last_day: LastDay | None = None,
 ) -> PlannedSchedule:
-    """With what needs no review approved, and its report written and tracked; in shadow mode with the days accrued."""
+    """With what needs no review approved, and its report written and tracked; in shadow mode with the days accrued.
+    last_day: the day before the decision under others, for the report; a fleet leaves that out.
+    """
     config = request.config
     if request.footing.rung.plans:
         settle(config, ledger, made, request.now)
     if config.planning.shadow:
         _accrue(settings, config, ledger)
-    report = write_schedule_report(config, settings, ledger, made, forecasts)
+    report = write_schedule_report(config, settings, ledger, made, forecasts, last_day=last_day)
     _track(settings, config, request.entries, made, report)
-    return _planned(made, ledger, forecasts, report)
+    return _planned(made, ledger, forecasts, report, last_day)
 
 
 def _shadow_start(config: TopologyConfig, ledger: Ledger, now: datetime) -> Start | None:
@@ -244,8 +258,8 @@ def _shadow_start(config: TopologyConfig, ledger: Ledger, now: datetime) -> Star
     if not (followed := span.followed(now)):
         return Start(span.first, None)
     last = followed[-1]
-    grows = last.plan.instances > last.replaces.instances
-    ahead_s = config.planning.downtime_s + (config.planning.lead_s if grows else 0.0)
+    terms = change_terms_of(config.planning)
+    ahead_s = terms.stops_after_s(last.replaces, last.plan) + terms.downtime_s
     return Start(last.plan, last.deploy_at + timedelta(seconds=ahead_s))
 
 
@@ -289,7 +303,9 @@ def _track(
         logger.warning("schedule %s and its report are not in MLflow: %s", made.id, error)
 
 
-def _planned(made: ScheduleEntry, ledger: Ledger, forecasts: Mapping[str, Forecast], report: Path) -> PlannedSchedule:
+def _planned(
+    made: ScheduleEntry, ledger: Ledger, forecasts: Mapping[str, Forecast], report: Path, last_day: LastDay | None
+) -> PlannedSchedule:
     schedule, steps = made.schedule, ledger.steps(schedule_id=made.id)
     footing = Footing.of(schedule.derived_from)
     return PlannedSchedule(
@@ -322,15 +338,19 @@ def _planned(made: ScheduleEntry, ledger: Ledger, forecasts: Mapping[str, Foreca
         report=report,
         summary=schedule_summary(_why(schedule, footing), steps),
         shadow=made.shadow,
+        floor=in_floor_mode(schedule),
         asks=asks(ledger, made),
         rung=footing.rung,
         cause=footing.cause,
         candidates=tuple(each for each in schedule.alternatives if each.name.startswith(CANDIDATE)),
         price=schedule.price,
         instance_price_per_hour=schedule.instance_price_per_hour,
+        alternatives=tuple(each for each in schedule.alternatives if not each.name.startswith(CANDIDATE)),
+        last_day=last_day,
     )
 
 
 def _why(schedule: ScalingSchedule, footing: Footing) -> str:
-    """With the rung, for whoever reviews it; a plan that is held tells its cause already."""
-    return f"{schedule.why} ({footing.told})" if footing.rung is Rung.PROFILE else schedule.why
+    """With the rung and the mode, for whoever reviews it; a plan that is held tells its cause already."""
+    why = f"{schedule.why} ({footing.told})" if footing.rung is Rung.PROFILE else schedule.why
+    return f"{why}. {FLOOR_MODE}." if in_floor_mode(schedule) and schedule.steps else why

@@ -179,8 +179,9 @@ def _marked(
 
 
 def _holding(request: PlanRequest, schedule: ScalingSchedule) -> Holding:
-    """What a shadow does not deploy runs on beside it."""
-    return Holding(schedule, at_least=request.running.instances if request.config.planning.shadow else 0)
+    """What a shadow does not deploy, and what others run above a floor, runs on beside it."""
+    kept = request.config.planning.shadow or request.config.planning.floor
+    return Holding(schedule, at_least=request.running.instances if kept else 0)
 
 
 def _check_running(

@@ -24,10 +24,12 @@ from modeling.inputs.topology import Topology
 from modeling.queueing.bursts import Arrivals
 from planner.clusters.cluster import Cluster, ClusterState, Status
 from planner.errors import ClusterError, PlanError
-from planner.fallback import CALIBRATION
+from planner.fallback import CALIBRATION, Footing
+from planner.floor import FLOOR, MODE
 from planner.horizon.budget import Budget
 from planner.horizon.horizon_plan import NO_DISRUPTION, Announced, Change, HorizonPlan, HorizonPlanner, Present, Rules
 from planner.horizon.prices import ChangeTerms, DisruptionPrices
+from planner.ledger.entries import ScheduleEntry
 from planner.ledger.ledger import Ledger
 from planner.ledger.step_state import StepState
 from planner.limits import Limits
@@ -36,6 +38,8 @@ from planner.schedule import make_schedule
 
 STILL_TO_COME = frozenset({StepState.PROPOSED, StepState.APPROVED, StepState.DUE, StepState.SHADOW})
 DAYS_CHANGES = 200
+HELD_IN_A_ROW = 48
+"""Schedules that are looked through for the newest that had anything to plan by: two days of hourly ones."""
 
 
 @dataclass(frozen=True)
@@ -124,8 +128,13 @@ class PlanningCase:
 
 
 def announced_turns(ledger: Ledger, config: TopologyConfig, now: datetime) -> tuple[Announced, ...]:
-    """Of the newest schedule, what is still to come and was not turned down; none of other operators."""
-    for entry in ledger.schedules(config.topology, limit=1):
+    """Of the newest schedule that had anything to plan by, what is still to come and was not turned down; none of other
+    operators. A plan that was held for want of a forecast has announced nothing, and called nothing off.
+    """
+    newest = ledger.schedules(config.topology, limit=1)
+    if newest and not _planned(newest[0]):
+        newest = [entry for entry in ledger.schedules(config.topology, limit=HELD_IN_A_ROW) if _planned(entry)][:1]
+    for entry in newest:
         steps = zip(ledger.steps(schedule_id=entry.id), entry.schedule.steps, strict=True)
         return tuple(
             Announced(
@@ -138,6 +147,10 @@ def announced_turns(ledger: Ledger, config: TopologyConfig, now: datetime) -> tu
             and set(step.plan.parallelism) == set(config.operators)
         )
     return ()
+
+
+def _planned(entry: ScheduleEntry) -> bool:
+    return Footing.of(entry.schedule.derived_from).rung.plans
 
 
 def changes_before(ledger: Ledger, topology: str, now: datetime) -> tuple[float, ...]:
@@ -208,6 +221,7 @@ def derivation(settings: Settings, config: TopologyConfig, basis: Basis, start: 
     return {
         **basis.derived_from(),
         "shadow plan" if config.planning.shadow else "running plan": start.plan.plan_id,
+        **({MODE: FLOOR} if config.planning.floor else {}),
         "topology file": hashlib.sha256(config.model_dump_json().encode()).hexdigest()[:12],
         **({"site file": site_digest(Path(settings.below_home(site)))} if site else {}),
     }

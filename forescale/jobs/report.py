@@ -15,6 +15,7 @@ from forecasting.forecast import Forecast
 from forescale.files.atomic import write_whole
 from forescale.files.topology import TopologyConfig
 from forescale.jobs.known_profiles import kept_profiles
+from forescale.jobs.last_day import day_before
 from forescale.jobs.rungs import recorded_basis
 from forescale.jobs.shadow import accrued_days
 from forescale.jobs.violation_budget import past_minutes
@@ -31,6 +32,7 @@ from planner.horizon.outlook import outlook
 from planner.lag_record import LagRecord
 from planner.ledger.entries import ScheduleEntry, ShadowDay
 from planner.ledger.ledger import Ledger
+from planner.replay.last_day import LastDay
 from planner.scaling_schedule import ScalingSchedule
 
 logger = logging.getLogger(__name__)
@@ -47,7 +49,8 @@ def report(settings: Settings, schedule_id: str) -> Path:
     outcome = _outcome(config, settings, ledger, made)
     if outcome is not None:
         _record_violations(ledger, made, outcome, config.planning.max_lag_s)
-    path = write_schedule_report(config, settings, ledger, made, basis.forecasts, outcome=outcome)
+    last_day = day_before(settings, config, ledger, made, kept_profiles(config, settings))
+    path = write_schedule_report(config, settings, ledger, made, basis.forecasts, outcome=outcome, last_day=last_day)
     tracker = tracker_of(settings)
     try:
         for entry in basis.entries.values():
@@ -65,8 +68,11 @@ def write_schedule_report(
     forecasts: Mapping[str, Forecast],
     *,
     outcome: DecisionOutcome | None = None,
+    last_day: LastDay | None = None,
 ) -> Path:
-    """The page shows the last two days before the decision. outcome: what has come of it, once something has."""
+    """The page shows the last two days before the decision. outcome: what has come of it, once something has. last_day:
+    the day before the decision under others.
+    """
     topology, planning, schedule = config.as_topology(), config.planning, made.schedule
     max_utilisation = planning.max_utilisation or 1.0
     profiles = kept_profiles(config, settings)
@@ -95,6 +101,7 @@ def write_schedule_report(
         outcome=outcome,
         shadow_days=_shadow_days(ledger, made) if made.shadow else None,
         past=past_minutes(ledger, config.topology, schedule.made_at, shadow=made.shadow),
+        last_day=last_day,
     )
     written = write_whole(render_report(decision), settings.reports_dir / config.topology / f"{made.id}.html")
     ledger.record_report(made.id, str(written))

@@ -36,6 +36,22 @@ def topologies(params: Mapping[str, Any], triggering_asset_events: Mapping[Any, 
     return topologies_to_do(params["topology"], triggering_asset_events, Settings().topologies)
 
 
+@task(outlets=[FORECASTS], trigger_rule="one_failed", map_index_template="{{ task.op_kwargs['topology'] }}")
+def plan_anyway(topology: str, dag_run: Any, outlet_events: Any) -> None:
+    """What follows on the tasks of one topology, and runs where one of them failed: `plan` begins all the same, by what
+    there is (docs/decision.md, "What is planned by"). Where they succeed it is skipped, and nothing is planned twice.
+    """
+    outlet_events[FORECASTS].extra = {"topology": topology, "failed": f"{dag_run.dag_id} {dag_run.run_id}"}
+
+
+@task(trigger_rule="one_failed", retries=0)
+def fail_the_run() -> None:
+    """What follows on all tasks: Airflow judges a run by its last ones, and `plan_anyway` may have succeeded."""
+    from airflow.sdk.exceptions import AirflowFailException
+
+    raise AirflowFailException("a task of this run failed; its log says why, and planning went on by what there is")
+
+
 class _Event(Protocol):
     extra: Mapping[str, Any]
 

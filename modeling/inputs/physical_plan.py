@@ -12,6 +12,16 @@ from modeling.errors import ModelError
 from modeling.inputs.topology import Topology
 
 
+def adds_instances(before: Mapping[str, int], after: Mapping[str, int]) -> bool:
+    """Whether an operator has more instances after than before: a change that waits for them. That another operator
+    gives as many up helps nothing: the old plan runs until the new instances are there.
+
+    >>> adds_instances({"a": 3, "b": 1}, {"a": 1, "b": 2})
+    True
+    """
+    return any(count > before.get(name, 0) for name, count in after.items())
+
+
 @dataclass(frozen=True, order=True)
 class Instance:
     """One copy of an operator; index counts from 0 within the operator."""

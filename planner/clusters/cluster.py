@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from modeling.calibration.operator_sample import OperatorSample
 from modeling.inputs.physical_plan import PhysicalPlan
@@ -92,8 +92,28 @@ class Failed:
     reason: str
 
 
-class Cluster(Protocol):
-    """One running topology on one cluster. Every method raises ClusterError when the cluster cannot be reached."""
+class PlanSetter(Protocol):
+    """What takes a plan, compare-and-set. Every method raises ClusterError when the cluster cannot be reached."""
+
+    def apply(self, plan: PhysicalPlan, *, expected: PhysicalPlan) -> Accepted | Refusal:
+        """Ask for a plan, only if the present one has the parallelism of `expected` (compare-and-set).
+
+        Asking for the present plan is accepted and changes nothing. A plan with an operator that the cluster does not
+        know, or that needs more slots than are free, is refused.
+        """
+        ...
+
+    def progress(self, accepted: Accepted) -> Verified | Pending | Failed:
+        """How far an accepted plan is."""
+        ...
+
+    def undo(self, accepted: Accepted) -> Accepted | Refusal:
+        """Go back to what `accepted` replaced, whether or not the change came through."""
+        ...
+
+
+class Cluster(PlanSetter, Protocol):
+    """One running topology on one cluster; the plan that it takes is the one that runs."""
 
     def state(self) -> ClusterState: ...
 
@@ -109,18 +129,21 @@ class Cluster(Protocol):
         """What happened in the whole minutes within [start, end); None where the cluster keeps no such record."""
         ...
 
-    def apply(self, plan: PhysicalPlan, *, expected: PhysicalPlan) -> Accepted | Refusal:
-        """Ask for a plan, only if the running one has the parallelism of `expected` (compare-and-set).
 
-        Asking for the plan that already runs is accepted and changes nothing. A plan with an operator that the
-        cluster does not know, or that needs more slots than are free, is refused.
-        """
+class ScalerFloor(PlanSetter, Protocol):
+    """The lower bound of a scaler that the cluster runs itself, such as minReplicas of a Kubernetes HPA.
+
+    The plan that it takes is that bound; the scaler decides what runs above it. Verified: the bound is set, and every
+    operator has at least as many running instances; the downtime is not known. Undone: the former bound is set again.
+    """
+
+    def floor(self) -> PhysicalPlan:
+        """The bound that is set now."""
         ...
 
-    def progress(self, accepted: Accepted) -> Verified | Pending | Failed:
-        """How far an accepted plan is."""
-        ...
 
-    def undo(self, accepted: Accepted) -> Accepted | Refusal:
-        """Go back to what `accepted` replaced, whether or not the change came through."""
-        ...
+@runtime_checkable
+class TakesFloor(Protocol):
+    """A Cluster whose own scaler can be bounded from below."""
+
+    def scaler_floor(self) -> ScalerFloor: ...

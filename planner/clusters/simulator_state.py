@@ -6,6 +6,7 @@ from dataclasses import astuple, dataclass, field, replace
 from operator import add, sub
 from typing import Protocol
 
+from modeling.inputs.physical_plan import adds_instances
 from modeling.inputs.topology import Topology
 from planner.clusters.arrival_trace import ArrivalTrace
 from planner.clusters.engine_terms import EngineTerms
@@ -252,7 +253,7 @@ def asked(state: SimulatorState, world: World, parallelism: Mapping[str, int]) -
     """
     if dict(parallelism) == dict(state.parallelism):
         return replace(state, asked=None)
-    grows = sum(parallelism.values()) > sum(state.parallelism.values())
+    grows = adds_instances(state.parallelism, parallelism)
     # Before its first change, a job has nothing to cool down from.
     free_s = state.down_until_s if state.change else -math.inf
     stop_s = world.terms.stop_s(state.at_s, free_s, grows=grows)

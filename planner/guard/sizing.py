@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from planner.guard.terms import GuardTerms
 from planner.guard.window import Window
+from planner.limits import raised_within
 from planner.true_rates import target_rates_per_s
 
 _ROUNDING = 1e-9
@@ -43,13 +44,7 @@ def grown(window: Window, terms: GuardTerms) -> dict[str, int]:
     """The running plan with what the load lacks, no operator with fewer instances; as far as the limits allow."""
     running = window.newest.parallelism
     wanted = {name: max(running[name], _allowed(window, terms, name, n)) for name, n in _rounded(window, terms).items()}
-    plan = dict(running)
-    room = max(0, terms.limits.max_instances - sum(running.values()))
-    for _ in range(min(room, sum(wanted.values()) - sum(running.values()))):
-        # Whoever lacks most of what it needs comes first.
-        name = max((each for each in plan if plan[each] < wanted[each]), key=lambda each: wanted[each] / plan[each])
-        plan[name] += 1
-    return plan
+    return raised_within(running, wanted, terms.limits.max_instances)
 
 
 def shrunk(window: Window, terms: GuardTerms, operators: set[str], floor: Mapping[str, int]) -> dict[str, int]:

@@ -30,9 +30,9 @@ class Course:
     the plan that runs at the beginning; waiting: tuples then. free_s: seconds from the beginning until a change may be
     asked for. turn_h: price of a stop for a plan at the beginning of a step, beside that of the change, in
     instance-hours, shape (steps, plans); infinite where none may be, negative where one is wanted. counts: instances of
-    each operator, shape (plans, operators), by which changes are bounded; their sums where there are none. price_h: of
-    each plan for an hour, in instance-hours, shape (plans,); its instances where there is none. moved_gib: state that
-    changes its instance from each plan to each, shape (plans, plans); none moves where there is none.
+    each operator, shape (plans, operators), by which changes are bounded and wait; their sums where there are none.
+    price_h: of each plan for an hour, in instance-hours, shape (plans,); its instances where there is none. moved_gib:
+    state that changes its instance from each plan to each, shape (plans, plans); none moves where there is none.
     """
 
     edges_s: Floats
@@ -211,14 +211,13 @@ def followed_course(course: Course, turns: Sequence[Turn], terms: ChangeTerms, p
 
 
 def _between(course: Course, terms: ChangeTerms, prices: Prices) -> tuple[Floats, Floats]:
-    """Price of a change from each plan to each, and its lead time, shape (plans, plans)."""
+    """Price of a change from each plan to each, and its lead time as `ChangeTerms` says, shape (plans, plans)."""
     counts = course.instances[:, None] if course.counts is None else course.counts
     more = counts[None, :, :] - counts[:, None, :]
     apart = np.abs(more).sum(axis=2)
-    grows = course.instances[None, :] > course.instances[:, None]
     change_h = prices.rescale_h + prices.started_h * apart
     if course.moved_gib is not None:
         change_h = change_h + prices.moved_gib_h * course.moved_gib
     if terms.only_out:
         change_h = np.where((more < 0).any(axis=2), inf, change_h)
-    return np.where(apart > terms.max_step, inf, change_h), np.where(grows, terms.lead_s, 0.0)
+    return np.where(apart > terms.max_step, inf, change_h), np.where((more > 0).any(axis=2), terms.lead_s, 0.0)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from math import inf
 
-from modeling.inputs.physical_plan import PhysicalPlan
+from modeling.inputs.physical_plan import PhysicalPlan, adds_instances
 
 
 @dataclass(frozen=True)
@@ -45,5 +45,5 @@ class ChangeTerms:
     only_out: bool = False
 
     def stops_after_s(self, before: PhysicalPlan, plan: PhysicalPlan) -> float:
-        """Seconds from asking for a plan until the job stops for it: what shrinks waits for no instances."""
-        return self.lead_s if plan.instances > before.instances else 0.0
+        """Seconds from asking for a plan until the job stops for it: what only shrinks waits for no instances."""
+        return self.lead_s if adds_instances(before.parallelism, plan.parallelism) else 0.0

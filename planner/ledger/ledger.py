@@ -44,7 +44,7 @@ from planner.ledger.tables import (
     StepEventTable,
     StepTable,
 )
-from planner.ledger.transitions import add_step, begin_again, move_step, step_row, supersede_others
+from planner.ledger.transitions import add_step, assume, begin_again, move_step, step_row, supersede_others
 from planner.scaling_schedule import ScalingSchedule
 from planner.schedule_json import numbers_to_json
 
@@ -283,6 +283,30 @@ class Ledger:
         with self._database.session() as session:
             move_step(session, step_id, expected=expected, to=to, at=at, by=by, why=why)
             return step_entry(step_row(session, step_id))
+
+    def assume(
+        self,
+        step_id: str,
+        *,
+        expected: StepState,
+        plan: PhysicalPlan,
+        replaces: PhysicalPlan,
+        at: datetime,
+        by: str,
+        why: str,
+    ) -> StepEntry:
+        """Let a step replace another plan than it was made for, and perhaps deploy another one: what it was made for
+        stays in its schedule. Raises LedgerError unless it is in the state that is expected.
+        """
+        with self._database.session() as session:
+            assume(session, step_id, expected=expected, plan=plan, replaces=replaces, at=at, by=by, why=why)
+            return step_entry(step_row(session, step_id))
+
+    def planned(self, step: StepEntry) -> PhysicalPlan:
+        """What the step's schedule says, whatever was made of it; its own plan without a schedule."""
+        if step.schedule_id is None:
+            return step.plan
+        return self.schedule(step.schedule_id).schedule.steps[step.position - 1].plan
 
     def resume(self, step_id: str, *, at: datetime, by: str, why: str) -> StepEntry:
         """Count another attempt at a step that is deploying, whose deployment was cut short."""

@@ -52,7 +52,7 @@ def assume(
     by: str,
     why: str,
 ) -> None:
-    """Let a waiting step replace another plan than it was made for, and perhaps deploy another one. Raises LedgerError
+    """Let a step replace another plan than it was made for, and perhaps deploy another one. Raises LedgerError
     unless it is in the state that is expected.
     """
     changes: dict[str, object] = {"plan": plan_to_json(plan), "replaces": plan_to_json(replaces)}

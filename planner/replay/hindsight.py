@@ -45,14 +45,14 @@ class Hindsight:
     changes: tuple[tuple[float, Mapping[str, int]], ...]
 
 
-def plan_ladder(need: Need, load: Load) -> list[Mapping[str, int]]:
-    """The cheapest plans of all loads that come, ascending in instances, at most MOST_PLANS of them; the largest one
-    carries the peak twice.
+def plan_ladder(need: Need, load: Load, loads: int = 400) -> list[Mapping[str, int]]:
+    """The cheapest plans of so many loads of those that come, ascending in instances, at most MOST_PLANS of them; the
+    largest one carries the peak twice.
     """
     rates = np.column_stack([load.rate_per_s[source] for source in need.topology.sources])
     total = rates.sum(axis=1)
     order = np.argsort(total, kind="stable")
-    picked = order[np.unique(np.linspace(0, order.size - 1, 400).astype(int))]
+    picked = order[np.unique(np.linspace(0, order.size - 1, loads).astype(int))]
     some = [rates[at] for at in picked]
     some += [rates[order[-1]] * factor for factor in (1.1, 1.25, 1.5, 2.0)]
     plans = {}

@@ -24,7 +24,7 @@ WORDS = Topology(
 )
 
 
-def _simulator(folder: Path) -> tuple[SimulatedCluster, TraceClock]:
+def words_simulator(folder: Path) -> tuple[SimulatedCluster, TraceClock]:
     clock = TraceClock(folder / "clock")
     clock.start_at(START)
     profiles = {
@@ -42,12 +42,12 @@ class TestSimulatorContract(ClusterContract):
 
     @pytest.fixture
     def cluster(self, tmp_path: Path) -> Cluster:
-        simulator, self.clock = _simulator(tmp_path)
+        simulator, self.clock = words_simulator(tmp_path)
         return simulator
 
     @pytest.fixture
     def unreachable(self, tmp_path: Path) -> Callable[[], object]:
-        simulator, _ = _simulator(tmp_path)
+        simulator, _ = words_simulator(tmp_path)
         (tmp_path / "simulator").write_text("a file where its folder should be")
         return simulator.state
 

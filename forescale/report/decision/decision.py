@@ -14,6 +14,7 @@ from planner.fallback import Footing
 from planner.lag_record import LagRecord
 from planner.ledger.entries import Outcome, ShadowDay
 from planner.ledger.minute_records import MinuteCount
+from planner.replay.last_day import LastDay
 from planner.scaling_schedule import ScalingSchedule
 
 
@@ -54,7 +55,7 @@ class Decision:
     peak, None where there is no forecast of it, the latter also where nothing is scheduled. links: MLflow run URL per
     source. states: state of a step in the ledger, per index into the schedule's steps; without one it is proposed.
     shadow_days: of a schedule made in shadow mode, those accrued by then, None of any other. past: minutes of the
-    week before it, of the shadow in shadow mode.
+    week before it, of the shadow in shadow mode. last_day: the day before it under others, None where it is not known.
     Raises ReportError where parts belong to different topologies or a step index does not exist.
     """
 
@@ -74,6 +75,7 @@ class Decision:
     outcome: DecisionOutcome | None = None
     shadow_days: tuple[ShadowDay, ...] | None = None
     past: MinuteCount | None = None
+    last_day: LastDay | None = None
 
     def __post_init__(self) -> None:
         where = f"report of schedule {self.schedule_id!r} for topology {self.topology!r}"

@@ -9,6 +9,7 @@ from forescale.report.decision.evidence_tables import (
     rivals_table,
 )
 from forescale.report.decision.instances_figure import instances_figure
+from forescale.report.decision.last_day_words import last_day_sentences
 from forescale.report.decision.load_figure import load_figure
 from forescale.report.decision.outcome_table import outcome_sentences, outcome_table
 from forescale.report.decision.plan_tables import alternatives_table, excuses_table, operators_table, steps_table
@@ -43,6 +44,7 @@ def render_report(decision: Decision) -> str:
         else None,
         alternatives=alternatives_table(decision),
         excuses=excuses_table(decision),
+        last_day=last_day_sentences(decision.last_day) if decision.last_day else (),
         deployed=deployed_table(decision.forecasts),
         rivals=rivals_table(decision.forecasts),
         peaks=peaks_table(decision.forecasts, decision.quantile),

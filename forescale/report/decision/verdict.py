@@ -19,12 +19,16 @@ from forescale.report.kit.wording import (
 )
 from modeling.estimate import Estimate
 from planner.fallback import Rung
+from planner.floor import in_floor_mode
 from planner.horizon.budget import PACED
 from planner.ledger.entries import StepEntry
 from planner.ledger.minute_records import MinuteCount
 from planner.scaling_schedule import Alternative
 from planner.schedule import HOLD
 
+FLOOR_MODE = (
+    "Floor mode (planning.mode): each plan is a lower bound, and a reactive scaler or a person decides above it"
+)
 OPEN_STATES = frozenset({"proposed"})
 NEGLIGIBLE = 0.005
 """Minutes in violation that are not worth a word."""
@@ -46,6 +50,9 @@ def _change(decision: Decision) -> str:
     sizes = [schedule.current.instances, *(step.plan.instances for step in schedule.steps)]
     way = " → ".join(str(size) for size in sizes) if len(sizes) <= 6 else f"{min(sizes)} to {max(sizes)}"
     times = "once" if len(schedule.steps) == 1 else f"{len(schedule.steps)} times"
+    if in_floor_mode(schedule):
+        last = moment(schedule.steps[-1].deploy_at)
+        return f"Move the floor of {decision.topology} {times} by {last} UTC: {way} instances at least"
     rescale = "Would rescale" if would else "Rescale"
     return f"{rescale} {decision.topology} {times} by {moment(schedule.steps[-1].deploy_at)} UTC: {way} instances"
 
@@ -59,6 +66,7 @@ def sentences(decision: Decision) -> tuple[Sentence, ...]:
         *([Sentence("Peak", _peak(decision, decision.now_estimate))] if decision.now_estimate else []),
         Sentence("Risk", _risk(decision)),
         Sentence("Cost", _cost(decision)),
+        *([Sentence("Mode", _mode())] if in_floor_mode(decision.schedule) else []),
         Sentence("Asked of you", _asked(decision)),
     )
 
@@ -67,6 +75,10 @@ def schedule_summary(why: str, steps: Iterable[StepEntry]) -> str:
     """The decision in Markdown: why, and a line for each step."""
     lines = [f"- {step.deploy_at:%a %H:%M} UTC: {step.plan.brief()} ({step.reason})" for step in steps]
     return "\n".join([why, *lines])
+
+
+def _mode() -> str:
+    return f"{FLOOR_MODE}. Cost and risk are as if nobody else scaled: more above the floor costs more and misses less."
 
 
 def _first(decision: Decision) -> str:

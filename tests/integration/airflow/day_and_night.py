@@ -11,6 +11,7 @@ import pyarrow.parquet
 from forecasting.arrivals.rows import history_rows
 from forecasting.arrivals.store import write_history
 from forescale.settings import Settings
+from modeling.arrays import Ints
 from planner.clock import TraceClock
 
 NAME = "day-and-night"
@@ -48,17 +49,24 @@ def calls_per_minute(minute: int) -> int:
     return 30 if 12 <= hour < 14 else 6 if 8 <= hour < 20 else 2
 
 
+def write_truth(folder: Path, topology: str) -> Ints:
+    """What the simulator of a topology replays; calls by the minute."""
+    minutes = int((END - START).total_seconds()) // 60
+    counts = np.array([calls_per_minute(minute) for minute in range(minutes)], dtype=np.int64)
+    edges = np.array([[int(moment.timestamp()) * 1_000_000 for moment in (START, END)]], dtype=np.int64)
+    truth = history_rows(topology, "receive", counts, edges, start=START, window_s=60)
+    write_history(truth, folder, topology, START, END)
+    return counts
+
+
 def install(folder: Path) -> Installation:
     """Topology file, events (jobs look at those up to now only) and the truth; on a trace clock, with review."""
     (folder / "topologies").mkdir(parents=True)
     (folder / "topologies" / f"{NAME}.yaml").write_text(TOPOLOGY)
     home = folder / "home"
     home.mkdir()
-    minutes = int((END - START).total_seconds()) // 60
-    counts = np.array([calls_per_minute(minute) for minute in range(minutes)], dtype=np.int64)
-    edges = np.array([[int(moment.timestamp()) * 1_000_000 for moment in (START, END)]], dtype=np.int64)
-    truth = history_rows(NAME, "receive", counts, edges, start=START, window_s=60)
-    write_history(truth, home / "truth", NAME, START, END)
+    counts = write_truth(home / "truth", NAME)
+    minutes = counts.size
     at_s = np.concatenate(
         [
             START.timestamp() + 60 * minute + np.arange(counts[minute]) * (60 / counts[minute])

@@ -8,7 +8,7 @@ from datetime import timedelta
 
 import psutil
 import pytest
-from day_and_night import NAME
+from day_and_night import NAME, write_truth
 
 from forescale.local.airflow.client import AirflowClient
 from forescale.local.airflow.environment import passwords
@@ -211,7 +211,9 @@ def test_decision__goes_from_events_to_a_reviewed_and_deployed_plan(running, cli
 
     # One trigger by hand; assets carry the rest as far as the review.
     client.wait_for_success("aggregate", client.trigger("aggregate", {"topology": NAME}), 240)
-    client.wait_for_success("forecast", new_run("forecast"), 240)
+    forecast = new_run("forecast")
+    client.wait_for_success("forecast", forecast, 240)
+    assert states(client, "forecast", forecast)["each.plan_anyway"] == "skipped"
     vetoed = new_run("plan")
     review = review_of(client, vetoed)
     schedule = ledger.schedules(NAME, limit=1)[0]
@@ -254,6 +256,24 @@ def test_decision__goes_from_events_to_a_reviewed_and_deployed_plan(running, cli
         client.wait_for_success("deploy", run_id_of(step.id), 60)
         assert ledger.step(step.id).state == "verified"
         assert cluster.state().plan.same_parallelism(step.plan)
+
+
+def test_a_topology_whose_forecast_fails__is_planned_for_by_a_lower_rung(running, client, ledger):
+    folder = running.installation.settings.topologies
+    text = (folder / f"{NAME}.yaml").read_text()
+    (folder / "bare.yaml").write_text(text.replace(f"topology: {NAME}", "topology: bare"))
+    write_truth(running.installation.settings.home / "truth", "bare")
+    try:
+        done = {run["dag_run_id"] for run in client.runs("plan")}
+        run_id = client.trigger("forecast", {"topology": "bare"})
+        assert client.wait_for_end("forecast", run_id, 120) == "failed"
+        planned = until(lambda: [run["dag_run_id"] for run in client.runs("plan") if run["dag_run_id"] not in done])
+        client.wait_for_success("plan", planned[0], 120)
+        (made,) = ledger.schedules("bare")
+        assert made.schedule.steps == ()
+        assert made.schedule.derived_from["rung"].startswith("hold: there is no forecast of receive; no profile: ")
+    finally:
+        (folder / "bare.yaml").unlink()
 
 
 def test_demo__needs_one_trigger_and_a_clock_where_review_is_off(without_review, client, clock, ledger):

@@ -72,7 +72,18 @@ def test_dags__are_joined_by_assets(seen):
 
 
 def test_aggregate__takes_the_one_slot_for_spark(seen):
-    assert seen["pools"] == {"topologies": "default_pool", "aggregate": "spark"}
+    spark = {task_id for task_id, pool in seen["pools"].items() if pool == "spark"}
+    assert spark == {"each.aggregate"}
+
+
+@pytest.mark.parametrize("name", ["aggregate", "forecast"])
+def test_what_fails__is_planned_for_all_the_same_and_fails_its_run(seen, name):
+    assert seen["tasks"][name] == {
+        "topologies": [f"each.{name}", "each.plan_anyway"],
+        f"each.{name}": ["each.plan_anyway", "fail_the_run"],
+        "each.plan_anyway": [],
+        "fail_the_run": [],
+    }
 
 
 def test_guard_record_and_shadow__wait_to_be_turned_on(seen):

@@ -1,6 +1,7 @@
 """The planning job without what it usually plans by: a lower rung, with its cause in ledger, report and answer."""
 
 import shutil
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -15,9 +16,10 @@ from forecasting.forecast import QUANTILES, Forecast
 from forecasting.forecast_file import write_forecast
 from forescale.cli.expected import EXPECTED
 from forescale.jobs.plan import PlannedSchedule, plan
+from forescale.jobs.planning_case import announced_turns
 from forescale.jobs.report import report
 from forescale.settings import Settings
-from forescale.wiring.parts import ledger_of
+from forescale.wiring.parts import ledger_of, topology_config
 from planner.clock import TraceClock
 from planner.fallback import Rung
 from planner.ledger.entries import ForecastEntry
@@ -210,6 +212,26 @@ def test_what_was_approved_or_is_followed__stands_while_the_plan_is_held(tmp_pat
         step for step in ledger.steps(schedule_id=planned.schedule_id) if step.deploy_at > NOW + timedelta(hours=4)
     ]
     assert {str(step.state) for step in ahead} == {"approved" if mode == "act" else "shadow"}
+
+
+def test_what_was_announced__keeps_its_bonus_over_a_plan_that_was_held(tmp_path: Path) -> None:
+    made = install(tmp_path / "a")
+    for source in SOURCES:
+        forecast(made, source)
+    ledger, config = ledger_of(made), topology_config(NAME, made)
+    planned = plan(made, NAME)
+    ledger.approve_schedule(planned.schedule_id, at=NOW, by="anna", why="")
+    later = NOW + timedelta(minutes=1)
+    before = announced_turns(ledger, config, later)
+    assert before
+    held = replace(
+        ledger.schedule(planned.schedule_id).schedule,
+        made_at=later,
+        steps=(),
+        derived_from={"rung": "hold: there is no forecast"},
+    )
+    ledger.record_schedule(held, decides=False)
+    assert announced_turns(ledger, config, later) == before
 
 
 def test_a_history_below_its_bounds__makes_no_profile_and_is_told_beside_a_forecast(tmp_path: Path) -> None:

@@ -1,12 +1,15 @@
 """Spans in which nothing is deployed: by weekday or date, over midnight, by the clock of a place."""
 
 from datetime import UTC, date, datetime, time, timedelta
+from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
 
+from forescale.files.file_error import FileError
 from forescale.files.freeze_window import FreezeWindow
 from forescale.files.planning_section import Planning
+from forescale.files.topology import read_topology_file
 from forescale.wiring.parts import rules_of
 
 MONDAY = datetime(2026, 3, 2, tzinfo=UTC)
@@ -83,6 +86,32 @@ def test_a_window_that_cannot_be__is_refused_with_the_remedy(fields: dict[str, o
 def test_limits_that_contradict_each_other__are_refused(fields: dict[str, object], told: str) -> None:
     with pytest.raises(ValidationError, match=told):
         Planning.model_validate(fields)
+
+
+LEAST = """
+topology: pair
+operators: {{ read: {{ service_s: 0.001 }}, work: {{ service_s: 0.1, max_parallelism: 4 }} }}
+streams: [{stream}]
+planning: {{ min_parallelism: {{ work: {least} }} }}
+"""
+
+
+@pytest.mark.parametrize(
+    ("stream", "least", "told"),
+    [
+        ("{ from: read, to: work }", 5, "operators.work.max_parallelism .* 4; lower the one or raise the other"),
+        ("{ from: read, to: work, grouping: custom, shares: [0.5, 0.5] }", 3, "those of 2 instances; lower the one"),
+    ],
+)
+def test_least_instances_that_an_operator_cannot_have__are_refused(
+    stream: str, least: int, told: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "pair.yaml"
+    path.write_text(LEAST.format(stream=stream, least=least))
+    with pytest.raises(FileError, match=rf"planning.min_parallelism of work is {least}, and .*{told}"):
+        read_topology_file(path)
+    path.write_text(LEAST.format(stream=stream, least=2))
+    assert read_topology_file(path).planning.min_parallelism == {"work": 2}
 
 
 def test_rules__close_the_windows_of_the_horizon_in_epoch_seconds() -> None:

@@ -118,19 +118,6 @@ def test_a_section_that_cannot_be__is_refused_with_its_field(
         config(tmp_path, packing)
 
 
-def test_a_minimum_beyond_an_operators_own_maximum__is_refused(tmp_path: Path) -> None:
-    body = {
-        "topology": "one",
-        "operators": {"read": {"service_s": 0.01, "max_parallelism": 4}},
-        "streams": [],
-        "planning": {"min_parallelism": {"read": 5}},
-    }
-    path = tmp_path / "one.yaml"
-    path.write_text(yaml.safe_dump(body))
-    with pytest.raises(FileError, match="min_parallelism of read is 5 > its max_parallelism 4; lower one of them"):
-        read_topology_file(path)
-
-
 def test_a_site_that_does_not_exist__is_named(tmp_path: Path) -> None:
     of = config(tmp_path, {"packer": "round_robin", "site": "nowhere.yaml"})
     with pytest.raises(FileError, match=r"nowhere\.yaml does not exist"):

@@ -58,7 +58,7 @@ from planner.ledger.step_state import StepState
 from planner.pricing.instance_cost import InstanceCost
 from planner.replay.run import Taken
 from planner.replay.timeline import Timeline, Track, read_timeline, write_timeline
-from planner.scaling_schedule import Alternative, ScalingSchedule, ScheduledStep
+from planner.scaling_schedule import Alternative, Disruption, ScalingSchedule, ScheduledStep
 from planner.schedule_json import plan_from_json, plan_to_json, schedule_from_json, schedule_to_json
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
@@ -81,13 +81,14 @@ PACKED = PhysicalPlan(
 BEFORE = PhysicalPlan("words", {"lines": 1, "split": 1})
 STEP = ScheduledStep(
     NOON, NOON + timedelta(minutes=2), LATER, LATER + timedelta(hours=1), PACKED, BEFORE, {"lines": 12.5}, "split",
-    0.75, 1.25, 25.0, 40.0, 6.0, "the peak", 4.5,
+    0.75, 1.25, 25.0, 40.0, 6.0, "the peak", 4.5, Disruption(1, 2, 3, 16, 0.5, 2),
+    price_per_hour=1.5, more_per_hour=0.5,
 )  # fmt: skip
 SCHEDULE = ScalingSchedule(
     "words", NOON, NOON, NOON + timedelta(days=1), 0.95, BEFORE, (STEP,), 72.0, "the load comes", 3.5, 0.25, 7.2, 1.5,
-    (Alternative("hold", 48.0, 2, 60.0, "too late"),),
+    (Alternative("hold", 48.0, 2, 60.0, "too late", price=24.0),),
     (Excuse(BEFORE, "utilisation", "split", 1.07, 0.8, "beyond it", "raise it", {"split": 2}),),
-    {"forecast": "f1"},
+    {"forecast": "f1"}, price=36.0, instance_price_per_hour=0.5,
 )  # fmt: skip
 
 KEYS = KeyHistogram({"a": 0.5, "b": 0.125}, {"a": 97, "b": 98}, 40)

@@ -11,6 +11,7 @@ from modeling.inputs.key_histogram import KeyHistogram
 from modeling.inputs.physical_plan import PhysicalPlan
 from planner.clusters.cluster import Accepted, Refusal, SourceBacklog
 from planner.clusters.simulator import SimulatedCluster
+from planner.deployment import deploy_step
 from planner.errors import LedgerError
 from planner.guard.actions import Action, ActionKind
 from planner.guard.diagnoses import Diagnosis, DiagnosisKind
@@ -161,6 +162,32 @@ def test_a_planned_step__follows_on_what_the_guard_has_put_in_place(tmp_path: Pa
     peak = bench.ledger.step(up)
     assert (peak.state, peak.plan, peak.replaces) == (StepState.APPROVED, plan_of(9), plan_of(5))
     assert bench.ledger.step(night).replaces == plan_of(9)
+
+
+def test_a_floor_ahead__stays_as_it_was_planned_whatever_the_guard_puts_in_place(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, [30.0] * 120, work=2)
+    bench.guarded = replace(bench.guarded, floor=True)
+    down, up = schedule(bench, plan_of(2), (40, plan_of(1)), (60, plan_of(9)))
+    bench.until(6)
+    assert bench.work == 5
+    steps = [bench.ledger.step(step_id) for step_id in (down, up)]
+    assert [(step.state, step.plan) for step in steps] == [
+        (StepState.APPROVED, plan_of(1)),
+        (StepState.APPROVED, plan_of(9)),
+    ]
+
+
+@pytest.mark.slow
+def test_the_floor__lets_the_guard_take_back_what_somebody_else_has_above_it(tmp_path: Path) -> None:
+    # The step wants 3 and leaves the 8 that somebody else has. The guard may go down to these 3; 2 would do for 10/s.
+    bench = Bench(tmp_path, [10.0] * 120, work=8)
+    bench.guarded = replace(bench.guarded, floor=True)
+    (step_id,) = schedule(bench, plan_of(8), (1, plan_of(3)))
+    bench.clock.wait(60)
+    deploy_step(step_id, bench.ledger, bench.cluster, bench.clock, by="deploy", floor_within=32)
+    assert (bench.ledger.step(step_id).state, bench.work) == (StepState.VERIFIED, 8)
+    bench.until(32)
+    assert bench.work == 3
 
 
 def test_a_planned_step__keeps_what_the_guard_has_added_elsewhere(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from modeling.arrays import Floats
+from modeling.inputs.physical_plan import PhysicalPlan
 from planner.horizon.horizon_search import Course, Found, best_course, followed_course
 from planner.horizon.prices import ChangeTerms, Prices
 
@@ -150,6 +151,22 @@ def test_a_moment_that_is_closed__has_no_change_and_one_that_is_wanted_has_it() 
     early = best_course(replace(course, turn_h=wanted), TERMS, prices)
     assert [turn.stop_s for turn in early.turns] == [27 * 300.0]
     assert best_course(course, TERMS, prices).turns[0].stop_s > 27 * 300.0
+
+
+@pytest.mark.parametrize(("after", "lead_s"), [((1.0, 3.0), 300.0), ((1.0, 2.0), 300.0), ((3.0, 1.0), 0.0)])
+def test_a_change__waits_where_an_operator_grows_whatever_others_give_up(
+    after: tuple[float, float], lead_s: float
+) -> None:
+    # 4 and 1 instances run and carry 10/s; 20/s come from the hour on, which the other plan carries.
+    rate = np.array([[5.0]] * 12 + [[20.0]] * 12)
+    counts = np.array([(4.0, 1.0), after])
+    course = Course(
+        _edges_s(300, 24), rate, np.array([10.0, 30.0])[:, None, None], np.array([5.0, 5.0]), 0, counts=counts
+    )
+    (turn,) = best_course(course, TERMS, Prices(violation_h=10.0, rescale_h=0.1)).turns
+    assert turn.stop_s - turn.asked_s == lead_s
+    before, plan = (PhysicalPlan("pair", {"a": int(a), "b": int(b)}) for a, b in counts)
+    assert TERMS.stops_after_s(before, plan) == lead_s
 
 
 def test_changes__start_or_stop_no_more_than_they_may() -> None:

@@ -8,6 +8,7 @@ from modeling.errors import ModelError
 from modeling.rescaling.checkpoints import Checkpoints
 from planner.clusters.engine_terms import EngineTerms
 from planner.errors import PlanError
+from planner.replay.policies.at_moments import AtMoments
 from planner.replay.reality import Differences
 from planner.replay.run import replay
 
@@ -38,6 +39,16 @@ def test_a_change__waits_until_the_engine_has_cooled_down() -> None:
     done = replay(Scripted({120: 2, 180: 3}, first=1), load, reality(load, terms), {})
     # The first ends at 150 s; the second may begin 300 s later.
     assert [each.in_effect_s for each in done.decisions] == [START_S + 150, START_S + 150 + 300 + 30]
+
+
+def test_a_swap__waits_for_the_operator_that_grows() -> None:
+    # An instance from ingest to work: as many in all, and the new one of work is there after 600 s, up after 630.
+    load = load_of([5.0] * 20)
+    policy = AtMoments(
+        "swap", [(load.start_s, {"ingest": 2, "work": 2}), (load.start_s + 120, {"ingest": 1, "work": 3})], "a swap"
+    )
+    done = replay(policy, load, reality(load, EngineTerms(30.0, lead_s=600.0)), {})
+    assert done.decisions[0].in_effect_s == load.start_s + 120 + 630
 
 
 def test_a_plan_that_is_overtaken_in_its_lead__never_takes_effect() -> None:

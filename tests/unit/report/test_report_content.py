@@ -74,6 +74,17 @@ def test_report__tells_what_the_week_before_used_of_the_budget() -> None:
         assert "in 7 days" not in read(replace(decision, past=unknown))
 
 
+def test_report__says_that_plans_of_floor_mode_are_lower_bounds() -> None:
+    decision = sample_decision()
+    of = {**decision.schedule.derived_from, "mode": "floor"}
+    text = read(replace(decision, schedule=replace(decision.schedule, derived_from=of)))
+    assert (
+        "Move the floor of call-analytics 4 times by Fri 24 Oct 12:35 UTC: 16 → 8 → 18 → 27 → 16 instances at" in text
+    )
+    assert "each plan is a lower bound, and a reactive scaler or a person decides above it" in text
+    assert "lower bound" not in read(decision)
+
+
 def test_report__asks_only_for_what_is_still_proposed() -> None:
     assert "Approve, edit or veto 3 of 4 steps before Fri 24 Oct 06:44 UTC." in read(sample_decision())
     assert "Approve, edit or veto all 4 steps before Thu 23 Oct 21:40 UTC." in read(

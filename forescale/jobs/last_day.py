@@ -1,0 +1,97 @@
+"""The day before a decision, replayed: what the guard alone and hindsight would have cost, beside what ran."""
+
+import logging
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from itertools import pairwise
+
+from forecasting.arrivals.history import ArrivalHistory
+from forecasting.arrivals.store import read_history
+from forecasting.errors import HistoryError
+from forescale.files.topology import TopologyConfig
+from forescale.jobs.learned_rescale import learned_planning
+from forescale.settings import Settings
+from forescale.wiring.parts import guard_terms_of
+from modeling.errors import ModelError
+from modeling.inputs.operator_profile import Profiles
+from modeling.inputs.physical_plan import PhysicalPlan
+from planner.clusters.engine_terms import EngineTerms
+from planner.errors import PlanError
+from planner.ledger.entries import ScheduleEntry
+from planner.ledger.ledger import Ledger
+from planner.ledger.minute_records import MinuteCount
+from planner.ledger.step_state import StepState
+from planner.replay.last_day import DayCost, DayTerms, LastDay, last_day
+from planner.replay.load import minute_load
+
+logger = logging.getLogger(__name__)
+
+DAY = timedelta(days=1)
+MAX_CHANGES = 400
+"""Deployments among which those of the day, and the one before them, are looked for."""
+
+
+def day_before(
+    settings: Settings, config: TopologyConfig, ledger: Ledger, made: ScheduleEntry, profiles: Profiles
+) -> LastDay | None:
+    """Of the 24 hours before the decision. None, with the reason in the log, where their arrivals are not known."""
+    schedule, topology = made.schedule, config.as_topology()
+    end = schedule.made_at.replace(second=0, microsecond=0)
+    start = end - DAY
+    planning = learned_planning(ledger, config).planning
+    terms = DayTerms(
+        EngineTerms(planning.downtime_s, lead_s=planning.lead_s),
+        guard_terms_of(config),
+        planning.min_parallelism,
+        planning.allowed_share,
+        planning.price_per_violation_minute,
+    )
+    try:
+        history = read_history(settings.history_dir, config.topology, start=start, end=end)
+        _check_whole(history, topology.sources, start, end)
+        load = minute_load(history.series, may_be_silent=True)
+        plans, unknown = _plans(ledger, made, load.start)
+        known = ledger.minutes.count(config.topology, load.start, load.end)
+        ran = _cost(plans, load.end, known) if plans else None
+        first = plans[0][1] if plans else schedule.current
+        return last_day(load, topology, profiles, terms, first.parallelism, ran, unknown)
+    except (HistoryError, PlanError, ModelError) as error:
+        logger.warning("the day before the decision on %s is not replayed: %s", config.topology, error)
+        return None
+
+
+def _check_whole(history: ArrivalHistory, sources: Sequence[str], start: datetime, end: datetime) -> None:
+    """Raises HistoryError where a source is not known from the first hour of the day to its last one."""
+    for source in sources:
+        series = history.source(source)
+        if series.start > start + timedelta(hours=1) or series.end < end - timedelta(hours=1):
+            raise HistoryError(f"arrivals of {source} are known from {series.start} to {series.end} of that day alone")
+
+
+def _plans(ledger: Ledger, made: ScheduleEntry, start: datetime) -> tuple[list[tuple[datetime, PhysicalPlan]], str]:
+    """Plans by the moment from which each ran, from `start` to the decision; or none, and why not all are known."""
+    schedule = made.schedule
+    if made.shadow:
+        return [], f"in shadow mode `forescale shadow {schedule.topology}` tells it"
+    verified = ledger.outcomes(schedule.topology, states=(StepState.VERIFIED,), limit=MAX_CHANGES)
+    known = [(outcome.verified_at, step) for step, outcome in verified if outcome.verified_at is not None]
+    changes = sorted((change for change in known if change[0] <= schedule.made_at), key=lambda change: change[0])
+    earlier = [step.plan for at, step in changes if at <= start]
+    within = [(at, step) for at, step in changes if at > start]
+    if not earlier:
+        return [], "nothing was deployed before that day, so nobody knows what ran at its beginning"
+    plans = [(start, earlier[-1]), *((at, step.plan) for at, step in within)]
+    found = [*(step.replaces for _, step in within), schedule.current]
+    for (_, plan), runs in zip(plans, found, strict=True):
+        if not plan.same_parallelism(runs):
+            return [], f"somebody else put {runs.brief()} in place of {plan.brief()}, nobody knows when"
+    return plans, ""
+
+
+def _cost(plans: Sequence[tuple[datetime, PhysicalPlan]], end: datetime, known: MinuteCount) -> DayCost:
+    """Up to `end`."""
+    edges = [*(min(at, end) for at, _ in plans), end]
+    hours_each = [(until - at).total_seconds() / 3600 for at, until in pairwise(edges)]
+    hours = sum(plan.instances * hours for (_, plan), hours in zip(plans, hours_each, strict=True))
+    rescales = sum(at < end for at, _ in plans) - 1
+    return DayCost(hours, float(known.in_violation), rescales, known.known)

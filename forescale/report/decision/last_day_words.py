@@ -1,0 +1,42 @@
+"""The day before a decision in plain sentences: what ran, what the guard alone and hindsight would have cost."""
+
+from forescale.report.kit.wording import count_of, instance_hours, moment, number, percent
+from planner.replay.last_day import DayCost, LastDay
+
+
+def last_day_sentences(day: LastDay) -> tuple[str, ...]:
+    """Of the guard and hindsight over the arrivals that came, by the model; of what ran as far as it is known."""
+    span = f"{moment(day.start)} to {moment(day.end)} UTC"
+    return (
+        f"What ran from {span}: {_ran(day)}.",
+        f"The reactive guard alone, on what came then, would have cost {_cost(day.guard)}{_against(day.guard, day)}.",
+        f"Hindsight, the best plans for what came then, would have cost {_cost(day.hindsight)}"
+        f"{_against(day.hindsight, day)}.",
+        "Both are replayed by the model, with its service times, and the lead time and downtime of planning. Hindsight "
+        "knows all that comes and pays for a rescale with its downtime alone: a bound that nobody goes below.",
+        *(f"{note[0].upper()}{note[1:]}." for note in day.notes),
+    )
+
+
+def _ran(day: LastDay) -> str:
+    if day.ran is None:
+        return f"not known ({day.unknown})"
+    hours, rescales = instance_hours(day.ran.instance_hours), count_of(day.ran.rescales, "rescale")
+    if not day.ran.minutes_known:
+        return f"{hours} instance-hours with {rescales}; nobody looked whether minutes were in violation"
+    of = f"of {day.ran.minutes_known:,} minutes known"
+    return f"{hours} instance-hours with {rescales}; {number(day.ran.violation_minutes)} {of} were in violation"
+
+
+def _cost(cost: DayCost) -> str:
+    late = f"{number(cost.violation_minutes)} min in violation" if cost.violation_minutes else "no minute in violation"
+    return f"{instance_hours(cost.instance_hours)} instance-hours with {late} and {count_of(cost.rescales, 'rescale')}"
+
+
+def _against(cost: DayCost, day: LastDay) -> str:
+    if day.ran is None or day.ran.instance_hours <= 0:
+        return ""
+    share = cost.instance_hours / day.ran.instance_hours - 1
+    if abs(share) < 0.005:
+        return ", as much as what ran"
+    return f", {percent(abs(share))} {'more' if share > 0 else 'less'} than what ran"

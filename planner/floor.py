@@ -1,0 +1,76 @@
+"""A plan as a lower bound: what to run where somebody else, a reactive scaler or a person, decides what runs above it.
+
+What runs is raised to the plan, operator by operator. forescale takes back what it raised itself, while nobody has
+touched that since, and goes back no further than what ran before; what somebody else has set it never lowers.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from modeling.inputs.physical_plan import PhysicalPlan
+from planner.ledger.entries import StepEntry
+from planner.limits import raised_within
+from planner.scaling_schedule import ScalingSchedule
+
+MODE, FLOOR = "mode", "floor"
+"""How a schedule's `derived_from` says that its plans are lower bounds."""
+
+
+@dataclass(frozen=True)
+class OwnRaise:
+    """Of one operator: the count that forescale set last, and the one that somebody else had set before that."""
+
+    to: int
+    before: int
+
+
+@dataclass(frozen=True)
+class Floored:
+    """What is to run, and why that is not simply the floor; empty where it is."""
+
+    plan: PhysicalPlan
+    why: str
+
+
+def in_floor_mode(schedule: ScalingSchedule) -> bool:
+    return schedule.derived_from.get(MODE) == FLOOR
+
+
+def own_raises(verified: Iterable[StepEntry]) -> dict[str, OwnRaise]:
+    """By operator, for those whose count is forescale's as far as it knows. verified: steps of its schedules, oldest
+    first: each says what ran, and what ran after it.
+    """
+    own = dict[str, OwnRaise]()
+    for step in verified:
+        for name, after in step.plan.parallelism.items():
+            before, known = step.replaces.parallelism.get(name, after), own.get(name)
+            if known is not None and known.to != before:
+                known = None  # somebody else has changed it since
+                del own[name]
+            if after != before:
+                own[name] = OwnRaise(after, min(after, before if known is None else known.before))
+    return own
+
+
+def floored(running: PhysicalPlan, floor: PhysicalPlan, own: Mapping[str, OwnRaise], max_instances: int) -> Floored:
+    """What is to run over a floor. Where max_instances leave too little room, whoever lacks most comes first."""
+    counts = {
+        name: _lowered(count, floor.parallelism[name], own.get(name)) for name, count in running.parallelism.items()
+    }
+    wanted = {name: max(count, floor.parallelism[name]) for name, count in counts.items()}
+    plan = raised_within(counts, wanted, max_instances)
+    above = [f"{name} {count}" for name, count in plan.items() if count > floor.parallelism[name]]
+    short = [f"{name} {count} of {wanted[name]}" for name, count in plan.items() if count < wanted[name]]
+    why = [
+        *(
+            [f"{', '.join(above)} above the floor {'is' if len(above) == 1 else 'are'} not forescale's to lower"]
+            if above
+            else []
+        ),
+        *([f"planning.max_instances of {max_instances} leaves room for {', '.join(short)}"] if short else []),
+    ]
+    return Floored(PhysicalPlan(running.topology, plan), "; ".join(why))
+
+
+def _lowered(count: int, floor: int, own: OwnRaise | None) -> int:
+    return count if own is None or own.to != count else min(count, max(floor, own.before))

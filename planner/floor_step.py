@@ -1,0 +1,114 @@
+"""A step of a schedule in floor mode, where its plan is only a lower bound of what runs.
+
+Where the cluster's own scaler takes a lower bound, the plan becomes that bound, and the scaler decides above it.
+Elsewhere what runs is raised to it (planner/floor.py). Either way the ledger has what is asked for before the cluster
+is asked, so that compare-and-set, verification and undoing hold of that; the schedule keeps the floor itself.
+"""
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from modeling.inputs.physical_plan import PhysicalPlan
+from planner.clock import Clock
+from planner.clusters.cluster import (
+    Accepted,
+    Cluster,
+    ClusterState,
+    Failed,
+    PlanSetter,
+    Refusal,
+    ScalerFloor,
+    Status,
+    TakesFloor,
+    Verified,
+)
+from planner.floor import floored, own_raises
+from planner.ledger.entries import StepEntry
+from planner.ledger.ledger import Ledger
+from planner.ledger.step_state import StepState
+
+MAX_LOOKED_BACK = 200
+"""Verified steps among which forescale's own raises are looked for."""
+MAX_TRIES = 3
+"""How often the plan is worked out anew where somebody else changes it between the look and the request."""
+
+
+@dataclass(frozen=True)
+class FloorStep:
+    """max_instances: that may run. timeout_s, poll_s: how long somebody else's rescale is waited for, and how often it
+    is looked at. Every method raises ClusterError when the cluster cannot be reached.
+    """
+
+    step_id: str
+    ledger: Ledger
+    cluster: Cluster
+    clock: Clock
+    by: str
+    max_instances: int
+    timeout_s: float
+    poll_s: float
+
+    @property
+    def scaler(self) -> ScalerFloor | None:
+        return self.cluster.scaler_floor() if isinstance(self.cluster, TakesFloor) else None
+
+    @property
+    def setter(self) -> PlanSetter:
+        return self.scaler or self.cluster
+
+    def present(self) -> PhysicalPlan:
+        """What compare-and-set compares with."""
+        return self.cluster.state().plan if self.scaler is None else self.scaler.floor()
+
+    def resolved(self, expected: StepState) -> StepEntry:
+        """The step with what is to be asked for in place of what is there now, as the ledger has it from now on."""
+        step = self.ledger.step(self.step_id)
+        floor = self.ledger.planned(step)
+        if self.scaler is not None:
+            plan, replaces, why = (
+                floor,
+                self.scaler.floor(),
+                f"sets the floor of the cluster's scaler to {floor.brief()}",
+            )
+        else:
+            replaces = self._settled().plan
+            verified = self.ledger.outcomes(step.topology, states=(StepState.VERIFIED,), limit=MAX_LOOKED_BACK)
+            own = own_raises(each for each, _ in reversed(verified) if each.schedule_id is not None)
+            made = floored(replaces, floor, own, self.max_instances)
+            plan, why = made.plan, "; ".join([f"floor {floor.brief()} on what runs", *([made.why] if made.why else [])])
+        return self.ledger.assume(
+            step.id, expected=expected, plan=plan, replaces=replaces, at=self.clock.now(), by=self.by, why=why
+        )
+
+    def asked_again(self, step: StepEntry, answer: Accepted | Refusal) -> tuple[StepEntry, Accepted | Refusal]:
+        """A refusal because somebody else changed what is there is no end: the floor is laid on what runs now."""
+        for _ in range(MAX_TRIES):
+            if isinstance(answer, Accepted):
+                break
+            if self.scaler is None:
+                self._settled()
+            if self.present().same_parallelism(step.replaces):
+                break
+            step = self.resolved(StepState.DEPLOYING)
+            answer = self.setter.apply(step.plan, expected=step.replaces)
+        return step, answer
+
+    def kept(self, step: StepEntry, failed: Failed) -> Verified | Failed:
+        """Verified where somebody else has changed the plan meanwhile and every operator has its floor."""
+        if self.scaler is not None:
+            return failed
+        state, floor = self._settled(), self.ledger.planned(step).parallelism
+        enough = all(
+            state.plan.parallelism.get(name, 0) >= min(count, floor[name])
+            for name, count in step.plan.parallelism.items()
+        )
+        if state.status is Status.RUNNING and state.running_since is not None and enough:
+            return Verified(state.plan, state.running_since, None)
+        return failed
+
+    def _settled(self) -> ClusterState:
+        """What runs, once a rescale that is under way is over."""
+        deadline = self.clock.now() + timedelta(seconds=self.timeout_s)
+        while (state := self.cluster.state()).status is Status.RESCALING and self.clock.now() < deadline:
+            self.clock.wait(self.poll_s)
+        return state

@@ -1,0 +1,113 @@
+"""What the last day would have cost under others: the guard alone, and the best that hindsight could have planned.
+
+Both face the arrivals that really came, by the believed profiles, with the lead time and the downtime of planning. What
+really ran stands beside them as far as it is known; it faced the real cluster.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from modeling.inputs.operator_profile import Profiles
+from modeling.inputs.topology import Topology
+from planner.clusters.engine_terms import EngineTerms
+from planner.guard.terms import GuardTerms
+from planner.limits import FULL
+from planner.replay.hindsight import hindsight, hindsight_within, plan_ladder
+from planner.replay.load import MINUTE_S, Load
+from planner.replay.need import Need
+from planner.replay.policies.guard import Guard
+from planner.replay.reality import Differences, Reality
+from planner.replay.run import replay
+from planner.replay.timeline import track_of
+
+LOADS = 96
+"""Of the day, that hindsight has the cheapest plan for."""
+
+
+@dataclass(frozen=True)
+class DayCost:
+    """Of one way to run the day. minutes_known: in which it is known whether they were in violation."""
+
+    instance_hours: float
+    violation_minutes: float
+    rescales: int
+    minutes_known: int
+
+
+@dataclass(frozen=True)
+class LastDay:
+    """ran: what really ran, None where nobody knows all of it, as `unknown` says. notes: on the arrivals."""
+
+    start: datetime
+    end: datetime
+    guard: DayCost
+    hindsight: DayCost
+    ran: DayCost | None = None
+    unknown: str = ""
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class DayTerms:
+    """What all of them are held to. least: instances that operators are to have. allowed_share: of minutes in
+    violation; price_h: of one, in instance-hours, in place of it.
+    """
+
+    engine: EngineTerms
+    guard: GuardTerms
+    least: Mapping[str, int]
+    allowed_share: float
+    price_h: float | None = None
+
+
+def last_day(
+    load: Load,
+    topology: Topology,
+    profiles: Profiles,
+    terms: DayTerms,
+    first: Mapping[str, int],
+    ran: DayCost | None = None,
+    unknown: str = "",
+) -> LastDay:
+    """first: the plan that the guard begins with; hindsight begins with one of its own. Raises PlanError or ModelError
+    for what does not fit together.
+    """
+    limits, max_lag_s = terms.guard.limits, terms.guard.max_lag_s
+    world = Reality(topology, profiles, terms.engine, Differences(), load.start_s, load.end_s)
+    guarded = replay(
+        Guard(topology, terms.guard),
+        load,
+        world,
+        first,
+        most={name: limits.max_parallelism.get(name, most) for name, most in topology.max_parallelism.items()},
+        max_instances=limits.max_instances,
+    )
+    track = track_of(guarded, max_lag_s)
+    need = Need(topology, profiles, replace(limits, max_utilisation=FULL, max_latency_s=None))
+    ladder = _with_least(plan_ladder(need, load, LOADS), terms.least)
+    # Who knows all ahead orders in time.
+    ahead = Reality(topology, profiles, replace(terms.engine, lead_s=0.0), Differences(), load.start_s, load.end_s)
+    if terms.price_h is None:
+        best = hindsight_within(load, ahead, ladder, max_lag_s, terms.allowed_share)
+    else:
+        best = hindsight(load, ahead, ladder, max_lag_s, terms.price_h)
+    return LastDay(
+        load.start,
+        load.end,
+        DayCost(
+            float(track.instances.sum()) * MINUTE_S / 3600.0,
+            float(track.violation.sum()),
+            int(track.changes_s.size),
+            load.minutes,
+        ),
+        DayCost(best.instance_hours, best.violation_minutes, len(best.changes) - 1, load.minutes),
+        ran,
+        unknown,
+        load.notes,
+    )
+
+
+def _with_least(ladder: Sequence[Mapping[str, int]], least: Mapping[str, int]) -> list[Mapping[str, int]]:
+    plans = [{name: max(count, least.get(name, 1)) for name, count in plan.items()} for plan in ladder]
+    return list({tuple(plan.values()): plan for plan in plans}.values())

@@ -1,0 +1,227 @@
+"""Steps in floor mode on the simulator, with a real ledger, while somebody else scales the same job."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+
+import numpy as np
+import pytest
+from bounded_simulator import BoundedSimulator
+from ledger_decisions import NOON, after, plan_of, steps_at
+
+from forecasting.arrivals.history import ArrivalHistory, ArrivalSeries
+from modeling.inputs.operator_profile import OperatorProfile
+from modeling.inputs.physical_plan import PhysicalPlan
+from modeling.inputs.topology import Operator, Stream, Topology
+from planner.clock import TraceClock
+from planner.clusters.cluster import Accepted, Cluster, Failed, Pending, Refusal, Verified
+from planner.clusters.simulator import SimulatedCluster
+from planner.deployment import Deployment, Patience, deploy_step
+from planner.ledger.ledger import Ledger
+from planner.ledger.step_state import StepState
+
+CALLS = Topology("calls", (Operator("ingest"), Operator("transcribe")), (Stream("ingest", "transcribe"),))
+PROFILES = {
+    "ingest": OperatorProfile("ingest", 0.001, {"ingest->transcribe": 1.0}),
+    "transcribe": OperatorProfile("transcribe", 0.1),
+}
+
+
+class Bench:
+    """4 instances of transcribe run at noon; each rescale takes 25 s, and 16 instances have room."""
+
+    def __init__(self, folder: Path) -> None:
+        self.clock = TraceClock(folder / "clock")
+        self.clock.start_at(NOON)
+        truth = ArrivalHistory("calls", {"ingest": ArrivalSeries("calls", "ingest", NOON, 60, np.full(600, 60.0))})
+        self.cluster = SimulatedCluster(CALLS, PROFILES, plan_of(4), 16, 25, truth, self.clock, folder)
+        self.ledger = Ledger(f"sqlite:///{folder / 'ledger.db'}")
+        self.cluster.state()
+
+    def planned(self, *steps: tuple[float, int]) -> list[str]:
+        """Approved steps by the minute and the count of their plans. Their ids."""
+        made = self.ledger.record_schedule(steps_at(*steps, made_at=self.clock.now()))
+        self.ledger.approve_schedule(made, at=self.clock.now(), by="anna", why="as planned")
+        return [f"{made}-{number}" for number in range(1, len(steps) + 1)]
+
+    def deploy(self, step_id: str, cluster: Cluster | None = None, within: int = 16) -> Deployment:
+        due = self.ledger.step(step_id).deploy_at
+        if self.clock.now() < due:
+            self.clock.advance_to(due)
+        return deploy_step(
+            step_id,
+            self.ledger,
+            cluster or self.cluster,
+            self.clock,
+            by="test",
+            patience=Patience(120),
+            floor_within=within,
+        )
+
+    def somebody_scales(self, count: int) -> None:
+        running = self.cluster.state().plan
+        assert isinstance(self.cluster.apply(plan_of(count), expected=running), Accepted)
+        self.clock.wait(60)
+
+    @property
+    def runs(self) -> int:
+        return self.cluster.state().plan.parallelism["transcribe"]
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    return Bench(tmp_path)
+
+
+def test_a_step__raises_to_its_plan_whatever_runs_by_then(bench: Bench) -> None:
+    # It was planned from 2 instances (`steps_at`), and 4 run: `act` would refuse it.
+    (step_id,) = bench.planned((10, 8))
+    deployment = bench.deploy(step_id)
+    assert (deployment.state, bench.runs) == (StepState.VERIFIED, 8)
+    assert deployment.detail.endswith("the floor is ingest 1 · transcribe 8")
+    assert bench.ledger.step(step_id).replaces.same_parallelism(plan_of(4))
+    outcome = bench.ledger.outcome(step_id)
+    assert outcome is not None
+    assert (outcome.downtime_s, outcome.measured["instances_added"]) == (25, 4)
+
+
+def test_a_step__below_what_somebody_else_runs_changes_nothing_and_holds(bench: Bench) -> None:
+    (step_id,) = bench.planned((10, 3))
+    since = bench.cluster.state().running_since
+    assert bench.deploy(step_id).state is StepState.VERIFIED
+    assert bench.runs == 4
+    assert bench.cluster.state().running_since == since
+
+
+def test_steps__take_back_what_forescale_raised_and_go_no_further(bench: Bench) -> None:
+    up, down, out = bench.planned((10, 8), (60, 6), (120, 2))
+    seen = []
+    for step_id in (up, down, out):
+        assert bench.deploy(step_id).state is StepState.VERIFIED
+        seen.append(bench.runs)
+    assert seen == [8, 6, 4]
+
+
+def test_what_somebody_else_scaled_meanwhile__is_theirs(bench: Bench) -> None:
+    up, down = bench.planned((10, 8), (60, 2))
+    bench.deploy(up)
+    bench.somebody_scales(11)
+    assert bench.deploy(down).state is StepState.VERIFIED
+    assert bench.runs == 11
+    assert "transcribe 11" in bench.ledger.step(down).reason
+    assert any("above the floor is not forescale's to lower" in event.why for event in bench.ledger.events(down))
+
+
+def test_the_limit__leaves_what_has_no_room_out_and_says_so(bench: Bench) -> None:
+    (step_id,) = bench.planned((10, 12))
+    assert bench.deploy(step_id, within=10).state is StepState.VERIFIED
+    assert bench.runs == 9
+    assert any("leaves room for transcribe 9 of 12" in event.why for event in bench.ledger.events(step_id))
+
+
+class _Meddled:
+    """The simulator, and somebody who scales it to a plan right before or right after a request."""
+
+    def __init__(self, bench: Bench, *, before: int | None = None, after: int | None = None) -> None:
+        self._bench, self._before, self._after = bench, before, after
+        self.state, self.operator_samples = bench.cluster.state, bench.cluster.operator_samples
+        self.backlogs, self.undo = bench.cluster.backlogs, bench.cluster.undo
+        self.record = bench.cluster.record
+
+    def apply(self, plan: PhysicalPlan, *, expected: PhysicalPlan) -> Accepted | Refusal:
+        if self._before is not None:
+            self._bench.somebody_scales(self._before)
+            self._before = None
+        return self._bench.cluster.apply(plan, expected=expected)
+
+    def progress(self, accepted: Accepted) -> Verified | Pending | Failed:
+        told = self._bench.cluster.progress(accepted)
+        if self._after is not None and isinstance(told, Verified):
+            self._bench.somebody_scales(self._after)
+            self._after = None
+        return told
+
+
+def test_somebody_else_who_is_quicker__has_the_floor_laid_on_what_they_set(bench: Bench) -> None:
+    # 4 → 6 between the look and the request: compare-and-set refuses, and 8 is laid on the 6.
+    (step_id,) = bench.planned((10, 8))
+    assert bench.deploy(step_id, _Meddled(bench, before=6)).state is StepState.VERIFIED
+    assert bench.runs == 8
+    assert bench.ledger.step(step_id).replaces.same_parallelism(plan_of(6))
+
+
+@pytest.mark.parametrize(("count", "state"), [(10, StepState.VERIFIED), (7, StepState.ROLLED_BACK)])
+def test_somebody_else_within_the_hold__keeps_the_last_word(bench: Bench, count: int, state: StepState) -> None:
+    # Above the floor of 8 it holds; below it the step has failed, and what somebody else set is not undone.
+    (step_id,) = bench.planned((10, 8))
+    deployment = bench.deploy(step_id, _Meddled(bench, after=count))
+    assert (deployment.state, bench.runs) == (state, count)
+    if state is StepState.ROLLED_BACK:
+        assert "could not be undone" in deployment.detail
+
+
+def test_a_deployment_cut_short_after_the_request__is_taken_up_with_the_same_plan(bench: Bench) -> None:
+    (step_id,) = bench.planned((10, 8))
+
+    class Killed(_Meddled):
+        def apply(self, plan: PhysicalPlan, *, expected: PhysicalPlan) -> Accepted | Refusal:
+            super().apply(plan, expected=expected)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        bench.deploy(step_id, Killed(bench))
+    assert bench.ledger.step(step_id).state is StepState.DEPLOYING
+    bench.clock.wait(120)
+    assert bench.deploy(step_id).state is StepState.VERIFIED
+    assert bench.runs == 8
+    # What was taken up is known as forescale's own raise from 4.
+    (down,) = bench.planned((60, 2))
+    assert bench.deploy(down).state is StepState.VERIFIED
+    assert bench.runs == 4
+
+
+def test_a_scaler_that_takes_a_bound__gets_the_plan_as_its_bound(bench: Bench) -> None:
+    cluster = BoundedSimulator(bench.cluster, plan_of(1))
+    up, down = bench.planned((10, 8), (60, 2))
+    assert bench.deploy(up, cluster).state is StepState.VERIFIED
+    assert (cluster.bound.parallelism["transcribe"], bench.runs) == (8, 8)
+    cluster.scaled(plan_of(10))
+    bench.clock.wait(60)
+    assert bench.deploy(down, cluster).state is StepState.VERIFIED
+    # The bound is lowered at once; what runs is the scaler's business.
+    assert (cluster.bound.parallelism["transcribe"], bench.runs) == (2, 10)
+
+
+def test_a_bound_that_never_comes_through__is_undone(bench: Bench) -> None:
+    cluster = BoundedSimulator(bench.cluster, plan_of(1))
+
+    class Slow(type(cluster.scaler_floor())):  # type: ignore[misc]
+        def progress(self, accepted: Accepted) -> Verified | Pending | Failed:
+            if accepted.plan.parallelism["transcribe"] == 8:
+                return Pending("no node has room")
+            told: Verified | Pending | Failed = super().progress(accepted)
+            return told
+
+    bounded: Callable[[], object] = lambda: Slow(cluster)  # noqa: E731
+    cluster.scaler_floor = bounded  # type: ignore[method-assign,assignment]
+    (step_id,) = bench.planned((10, 8))
+    deployment = bench.deploy(step_id, cluster)
+    assert deployment.state is StepState.ROLLED_BACK
+    assert "no node has room; undone" in deployment.detail
+    assert cluster.bound.parallelism["transcribe"] == 1
+
+
+def test_a_plan_of_a_person__runs_exactly_in_floor_mode_as_well(bench: Bench) -> None:
+    bench.planned((10, 8))
+    step_id = bench.ledger.record_hand_made_step(
+        "by hand",
+        plan_of(2),
+        replaces=plan_of(4),
+        deploy_at=after(1),
+        expires_at=after(1) + timedelta(hours=1),
+        at=NOON,
+        by="anna",
+        why="asked for",
+    )
+    assert bench.deploy(step_id).state is StepState.VERIFIED
+    assert bench.runs == 2

@@ -1,0 +1,50 @@
+"""The last day under the guard alone and in hindsight, by hand."""
+
+from dataclasses import replace
+
+import pytest
+from replay_cases import PROFILES, TOPOLOGY, load_of, plan
+
+from planner.clusters.engine_terms import EngineTerms
+from planner.guard.terms import GuardTerms
+from planner.replay.last_day import DayTerms, LastDay, last_day
+
+TERMS = DayTerms(EngineTerms(30.0, lead_s=300.0), GuardTerms(), {}, 0.0)
+
+
+def day(rates_per_s: list[float], terms: DayTerms = TERMS, work: int = 3) -> LastDay:
+    return last_day(load_of(rates_per_s), TOPOLOGY, PROFILES, terms, plan(work))
+
+
+def test_a_steady_load__is_held_by_both() -> None:
+    # 19/s for two hours. 3 instances of 10/s each are 63 % busy: the guard has nothing to do. Hindsight does with 2.
+    # With the one of ingest: 3 instances × 2 h against 4 × 2 h.
+    found = day([19.0] * 120)
+    assert (found.guard.instance_hours, found.guard.violation_minutes, found.guard.rescales) == (8.0, 0.0, 0)
+    assert (found.hindsight.instance_hours, found.hindsight.violation_minutes) == (pytest.approx(6.0), 0.0)
+    assert found.guard.minutes_known == 120
+
+
+def test_a_sudden_peak__catches_the_guard_and_not_hindsight() -> None:
+    # 3 instances carry 30/s; of 90/s for an hour 60/s wait, beyond 180 s of lag after 4.5 minutes (180 · 90 / 60 s),
+    # before the lead time of 5 minutes is over.
+    found = day([20.0] * 60 + [90.0] * 60 + [20.0] * 60)
+    assert found.guard.violation_minutes > 0
+    assert found.guard.rescales >= 1
+    assert found.hindsight.violation_minutes == 0
+    assert found.hindsight.instance_hours < found.guard.instance_hours
+
+
+def test_least_instances__bind_hindsight_as_well() -> None:
+    found = day([20.0] * 120, replace(TERMS, least={"work": 5}))
+    assert found.hindsight.instance_hours == pytest.approx(6 * 2)
+
+
+def test_a_price_for_violations__is_what_hindsight_weighs() -> None:
+    # Held at 2 instances, 60 minutes of 60/s are late all the time, and so is the backlog after; at 1e-4
+    # instance-hours a minute nothing is worth more than that.
+    peak = [10.0] * 30 + [60.0] * 60 + [10.0] * 30
+    dear, cheap = (day(peak, replace(TERMS, price_h=price_h)).hindsight for price_h in (1e6, 1e-4))
+    assert dear.violation_minutes == 0
+    assert cheap.violation_minutes > 60
+    assert cheap.instance_hours < dear.instance_hours

@@ -4,12 +4,14 @@ Nothing waits in such a minute, no limit is full and nothing is asked of the job
 rates of that minute alone. Most minutes of a replay are like that.
 """
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
-from modeling.arrays import Flags, Floats
+from modeling.arrays import Floats
 from modeling.flow.linear import FULL
 from planner.clusters.fluid_queues import FluidNetwork
 from planner.clusters.simulator_state import MINUTE_S, SimulatorState
@@ -24,50 +26,60 @@ _KEPT = 512
 
 @dataclass(frozen=True)
 class CalmSpan:
-    """calm: whether a network takes in at once what comes in a minute, shape (minutes,). per_s: what comes to each
-    source, shape (minutes, sources). busiest: the busy share of the busiest instance of each operator, in topological
-    order, shape (minutes, operators).
+    """calm_until: of each minute, the next one in which a network does not take in at once what comes, itself where
+    it is that. per_s: what comes to each source, shape (minutes, sources). busiest: the busy share of the busiest
+    instance of each operator, in topological order, shape (minutes, operators).
     """
 
-    calm: Flags
+    calm_until: list[int]
     per_s: Floats
     busiest: Floats
+
+
+@dataclass(frozen=True)
+class _Under:
+    """The network of a plan from one moment until the next at which reality turns."""
+
+    parallelism: Mapping[str, int]
+    from_s: float
+    until_s: float
+    network: FluidNetwork
 
 
 class CalmMinutes:
     """Of one load in one reality."""
 
     def __init__(self, load: Load, reality: Reality) -> None:
-        self._start_s, self._minutes = load.start_s, load.minutes
+        self._start_s = load.start_s
         counts = np.column_stack([load.rate_per_s[name] for name in reality.topology.sources]) * MINUTE_S
         # As a trace tells it: a rate of the window, and what comes of it in a minute.
         self._per_s = (counts / MINUTE_S * MINUTE_S) / MINUTE_S
         self._reality = reality
         self._spans = lru_cache(_KEPT)(self._span)
+        self._under: _Under | None = None
 
     def until(self, state: SimulatorState, to_s: float) -> tuple[int, int, FluidNetwork] | None:
         """Numbers of the first minute and of that after the last of those from the state on, up to to_s, that are calm
         without a break, at most to the end of a span; None where there are none. And the network of all of them.
         """
-        terms, at_s = self._reality.terms, state.at_s
+        at_s = state.at_s
         # What a checkpoint covers is told by the simulator alone.
-        if at_s % MINUTE_S or state.at_s < state.down_until_s or any(state.content) or terms.checkpoints is not None:
+        if at_s % MINUTE_S or at_s < state.down_until_s or any(state.content) or self._reality.terms.checkpoints:
             return None
-        stop_s = state.asked.stop_s if state.asked is not None else np.inf
-        event_s = min(stop_s, self._reality.turn_s(at_s))
+        under = self._under
+        if under is None or under.parallelism is not state.parallelism or not under.from_s <= at_s < under.until_s:
+            network = self._reality.network(state.parallelism, at_s)
+            under = self._under = _Under(state.parallelism, at_s, self._reality.turn_s(at_s), network)
+        event_s = under.until_s if state.asked is None else min(under.until_s, state.asked.stop_s)
         first = int(at_s - self._start_s) // MINUTE_S
         # A minute at whose end something happens is the simulator's.
-        last = int(min(to_s, np.ceil(event_s / MINUTE_S - 1) * MINUTE_S) - self._start_s) // MINUTE_S
-        if last <= first:
-            return None
-        network = self._reality.network(state.parallelism, at_s)
-        if network.linear.windows:
+        end_s = min(to_s, at_s + (math.ceil((event_s - at_s) / MINUTE_S) - 1) * MINUTE_S) if event_s <= to_s else to_s
+        last = int(end_s - self._start_s) // MINUTE_S
+        if last <= first or under.network.linear.windows:
             return None
         number, begin = divmod(first, SPAN)
-        calm = self.span(network, number).calm[begin : begin + last - first]
-        if not calm[0]:
-            return None
-        return first, first + (calm.size if calm.all() else int(calm.argmin())), network
+        calm_until = number * SPAN + self.span(under.network, number).calm_until[begin]
+        return (first, min(last, calm_until), under.network) if calm_until > first else None
 
     def span(self, network: FluidNetwork, number: int) -> CalmSpan:
         """The minutes from number × SPAN on."""
@@ -79,7 +91,9 @@ class CalmMinutes:
         rows = _weighted(linear.rows[0], per_s)
         used = np.maximum.reduceat(rows, linear.first_row, axis=1)
         busiest = used[:, : linear.operators] * MINUTE_S / MINUTE_S
-        return CalmSpan(used.max(axis=1) <= 1 / FULL, per_s, np.minimum(1.0, busiest))
+        calm = used.max(axis=1) <= 1 / FULL
+        breaks = np.where(calm, len(calm), np.arange(len(calm)))
+        return CalmSpan(np.minimum.accumulate(breaks[::-1])[::-1].tolist(), per_s, np.minimum(1.0, busiest))
 
 
 @dataclass(frozen=True, eq=False)

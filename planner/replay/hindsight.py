@@ -201,6 +201,7 @@ def _decided(flow: _Flow, price_h: float) -> tuple[int, Flags, Ints]:
     least_h = np.zeros((depth, plans, lags))
     stays, chosen = np.zeros((flow.minutes, plans, lags), np.bool_), np.zeros((flow.minutes, lags), np.int64)
     stay_h, change_h = np.empty((plans, lags)), np.empty(lags)
+    stopped, stopped_late = np.empty(lags), np.empty(lags, np.int64)
     for at in range(flow.minutes - 1, -1, -1):
         change_h[:] = np.inf
         for plan in range(plans):
@@ -213,12 +214,15 @@ def _decided(flow: _Flow, price_h: float) -> tuple[int, Flags, Ints]:
                 above = _above(flow.grid[at + 1], waiting, above)
                 then_h = _between(flow.grid[at + 1], least_h[(at + 1) % depth, plan], waiting, above)
                 stay_h[plan, lag] = flow.cost_h[plan] + price_h * late + then_h
+        for lag in range(lags):
+            # Until a plan runs again, none differs from another.
+            stopped[lag], stopped_late[lag] = _stopped(flow, at, flow.grid[at, lag])
         for plan in range(plans):
             above = 1
             for lag in range(lags):
                 told_h = stay_h[plan, lag]
                 if flow.span:
-                    waiting, late = _changed(flow, at, plan, flow.grid[at, lag])
+                    waiting, late = _resumed(flow, at, plan, stopped[lag], stopped_late[lag])
                     above = _above(flow.grid[at + flow.span], waiting, above)
                     then_h = _between(flow.grid[at + flow.span], least_h[at % depth, plan], waiting, above)
                     told_h = min(flow.span, flow.minutes - at) * flow.cost_h[plan] + price_h * late + then_h
@@ -239,17 +243,23 @@ def _stayed(waiting: float, came: float, drained: float, allowed: float, allowed
 
 
 @compiled
-def _changed(flow: _Flow, at: int, plan: int, waiting: float) -> tuple[float, int]:
-    """What waits after the minutes that a stop at the beginning of one reaches into, and how many of them are late. A
-    plan runs again in the last of them, for a part of it.
-    """
+def _stopped(flow: _Flow, at: int, waiting: float) -> tuple[float, int]:
+    """What waits after the whole minutes of a downtime that begins with one, and how many of them are late."""
     waiting, late = waiting + flow.again[at], 0
-    for minute in range(at, at + flow.span):
-        resumes = flow.rest > 0 and minute == at + flow.span - 1
+    for minute in range(at, at + flow.span - int(flow.rest > 0)):
+        waiting = max(0.0, waiting + flow.came[minute])
+        late += int(waiting > flow.allowed[minute + 1])
+    return waiting, late
+
+
+@compiled
+def _resumed(flow: _Flow, at: int, plan: int, waiting: float, late: int) -> tuple[float, int]:
+    """The same after the last minute of the downtime that begins with a minute: a plan runs again for a part of it."""
+    if flow.rest > 0:
+        minute = at + flow.span - 1
         longest = waiting + flow.rest * flow.came[minute]
-        drained = (1 - flow.rest) * flow.drained[plan, minute] if resumes else 0.0
-        waiting = max(0.0, waiting + flow.came[minute] - drained)
-        late += int(waiting > flow.allowed[minute + 1] or (resumes and longest > flow.resumed[minute]))
+        waiting = max(0.0, waiting + flow.came[minute] - (1 - flow.rest) * flow.drained[plan, minute])
+        late += int(waiting > flow.allowed[minute + 1] or longest > flow.resumed[minute])
     return waiting, late
 
 
@@ -265,7 +275,11 @@ def _above(known: Floats, waiting: float, above: int) -> int:
 def _between(known: Floats, values: Floats, waiting: float, above: int) -> float:
     """The value between that at a number and that before it."""
     width = known[above] - known[above - 1]
-    part = min(1.0, max(0.0, (waiting - known[above - 1]) / width)) if width > 0 else 1.0
+    if width <= 0 or waiting >= known[above]:
+        return float(values[above])
+    if waiting <= known[above - 1]:
+        return float(values[above - 1])
+    part = (waiting - known[above - 1]) / width
     return float((1 - part) * values[above - 1] + part * values[above])
 
 
@@ -290,7 +304,7 @@ def _followed(flow: _Flow, plan: int, stays: Flags, chosen: Ints) -> tuple[float
             )
             until = at + 1
         else:
-            waiting, now_late = _changed(flow, at, plan, waiting)
+            waiting, now_late = _resumed(flow, at, plan, *_stopped(flow, at, waiting))
             until = at + flow.span
         cost_h += (min(until, flow.minutes) - at) * flow.cost_h[plan]
         at, late = until, late + now_late

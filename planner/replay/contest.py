@@ -230,9 +230,11 @@ def run_all(
 ) -> Iterator[tuple[str, int, Replayed | str]]:
     """Policies with their seeds, as they are done; or why one cannot be replayed.
 
-    Whoever stops asking stops those that have not begun.
+    Whoever stops asking stops those that have not begun. Those that take longest begin first, so that no process is
+    left alone with one of them at the end.
     """
-    waiting = {executor.submit(run_one, contest, name, seed): (name, seed) for name, seed in wanted}
+    order = sorted(wanted, key=lambda each: policy_of(each[0]) not in OURS)
+    waiting = {executor.submit(run_one, contest, name, seed): (name, seed) for name, seed in order}
     try:
         for future in as_completed(waiting):
             name, seed = waiting[future]

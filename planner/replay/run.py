@@ -86,8 +86,8 @@ def replay(
     state = started(reality.network(policy.first or first, load.start_s), dict(policy.first or first), load.start_s)
     asked_for: list[tuple[float, Mapping[str, int], str]] = []
     effects: list[float | None] = []
-    at_s = float(load.start_s)
-    while at_s < load.end_s:
+    at_s, end_s = float(load.start_s), float(load.end_s)
+    while at_s < end_s:
         decision = policy.decide(world.seen(state, at_s))
         if decision is not None:
             plan = _allowed(decision.plan, state.parallelism, most or {}, max_instances)
@@ -97,7 +97,7 @@ def replay(
                     asked_for.append((at_s, plan, decision.why))
                     effects.append(None)
                 state = asked(state, reality, plan)
-        next_s = min(float(load.end_s), (at_s // policy.every_s + 1) * policy.every_s)
+        next_s = min(end_s, (at_s // policy.every_s + 1) * policy.every_s)
         state = world.moved(state, next_s)
         at_s = next_s
         if effects and effects[-1] is None and dict(state.parallelism) == asked_for[-1][1] and not state.asked:

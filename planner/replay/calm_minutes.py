@@ -20,8 +20,8 @@ from planner.replay.reality import Reality
 
 SPAN = 360
 """Minutes that are worked out together."""
-_KEPT = 512
-"""Spans that are remembered, over all plans."""
+_KEPT = 8
+"""Spans that are remembered: time goes forward, so few are asked for again."""
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,8 @@ from planner.replay.load import Load
 from planner.replay.policy import Measured, Policy, Seen
 from planner.replay.reality import Reality
 
-CALM_KEPT = 512
-"""Spans of calm minutes that are remembered, over all plans."""
+CALM_KEPT = 8
+"""Spans of calm minutes that are remembered: time goes forward, so few are asked for again."""
 BUSY, BUSIEST = 5, 6
 """Places of these among the columns of a minute."""
 

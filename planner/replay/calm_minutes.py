@@ -58,11 +58,11 @@ class CalmMinutes:
         self._spans = lru_cache(_KEPT)(self._span)
         self._under: _Under | None = None
 
-    def until(self, state: SimulatorState, to_s: float) -> tuple[int, int, FluidNetwork] | None:
-        """Numbers of the first minute and of that after the last of those from the state on, up to to_s, that are calm
-        without a break, at most to the end of a span; None where there are none. And the network of all of them.
+    def until(self, state: SimulatorState, at_s: float, to_s: float) -> tuple[int, int, FluidNetwork] | None:
+        """Numbers of the first minute and of that after the last of those from at_s on, up to to_s, that are calm
+        without a break, at most to the end of a span; None where there are none. And the network of all of them. state:
+        as it is at at_s, but for the time.
         """
-        at_s = state.at_s
         # What a checkpoint covers is told by the simulator alone.
         if at_s % MINUTE_S or at_s < state.down_until_s or any(state.content) or self._reality.terms.checkpoints:
             return None

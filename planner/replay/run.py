@@ -90,6 +90,7 @@ def replay(
     while at_s < end_s:
         decision = policy.decide(world.seen(state, at_s))
         if decision is not None:
+            state = _at(state, at_s)
             plan = _allowed(decision.plan, state.parallelism, most or {}, max_instances)
             if plan != _target(state):
                 _check(policy, reality.topology, plan)
@@ -98,12 +99,17 @@ def replay(
                     effects.append(None)
                 state = asked(state, reality, plan)
         next_s = min(end_s, (at_s // policy.every_s + 1) * policy.every_s)
-        state = world.moved(state, next_s)
+        state = world.moved(state, at_s, next_s)
         at_s = next_s
         if effects and effects[-1] is None and dict(state.parallelism) == asked_for[-1][1] and not state.asked:
             effects[-1] = state.down_until_s
     taken = tuple(Taken(at, effect, plan, why) for (at, plan, why), effect in zip(asked_for, effects, strict=True))
     return world.replayed(taken)
+
+
+def _at(state: SimulatorState, at_s: float) -> SimulatorState:
+    """The state after calm minutes that it has not gone through: counters that no replay reads stay behind."""
+    return state if state.at_s == at_s else replace(state, at_s=at_s)
 
 
 def _target(state: SimulatorState) -> dict[str, int]:
@@ -177,21 +183,22 @@ class _Run:
         rows = slice(0, max(0, min(ended, self._filled)))
         up_s, *others = (column[rows] for column in self._columns[:-3])
         measured = Measured(self._reality.topology, self._start_s[rows], up_s[:, 0], *others)
-        changing = state.asked is not None or state.rescaling
+        changing = state.asked is not None or at_s < state.down_until_s
         return Seen(at_s, _target(state), state.down_until_s, changing, measured)
 
-    def moved(self, state: SimulatorState, to_s: float) -> SimulatorState:
-        """The state at a moment, with all minutes on the way taken in."""
-        while state.at_s < to_s:
-            calm = self._calm.until(state, to_s)
+    def moved(self, state: SimulatorState, at_s: float, to_s: float) -> SimulatorState:
+        """The state at to_s, with all minutes from at_s on taken in. It may stay behind by calm minutes, in which
+        nothing but the time changes.
+        """
+        while at_s < to_s:
+            calm = self._calm.until(state, at_s, to_s)
             if calm is not None:
                 self._take_calm(*calm, state.parallelism)
-                # Counters since the plan took over, which a replay never reads, stay behind.
-                state = replace(state, at_s=float(self._load.start_s + MINUTE_S * calm[1]))
+                at_s = float(self._load.start_s + MINUTE_S * calm[1])
             else:
                 # A minute at a time: the next one may be calm.
-                stop_s = min(to_s, (state.at_s // MINUTE_S + 1) * MINUTE_S)
-                state, minutes = advanced(state, self._reality, self.traces, stop_s, exactly=True)
+                at_s, before_s = min(to_s, (at_s // MINUTE_S + 1) * MINUTE_S), at_s
+                state, minutes = advanced(_at(state, before_s), self._reality, self.traces, at_s, exactly=True)
                 self._take(minutes)
         return state
 

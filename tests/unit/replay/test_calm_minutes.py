@@ -68,6 +68,6 @@ def test_a_calm_span__ends_where_the_plan_carries_no_more() -> None:
     world = reality(load)
     calm = CalmMinutes(load, world)
     state = started(world.network({"ingest": 1, "work": 2}, START_S), {"ingest": 1, "work": 2}, START_S)
-    found = calm.until(state, load.end_s)
+    found = calm.until(state, START_S, load.end_s)
     assert found is not None
     assert found[:2] == (0, 4)

@@ -12,7 +12,8 @@ minutes. Settings are lead/downtime in minutes; the diamond's state of 8 GiB add
 --work keeps all that was made: a run that is broken off goes on where it was, and --table shows what there is. Told
 per policy over all cases: instance-hours ÷ those of its rivals (median; worst), those ÷ Flink's autoscaler where it
 violates no more than that does, the share of minutes in violation (median; worst), and rescales a day (median); then
-the planner by setting, topology and trace.
+the planner by setting, topology and trace; then the planner with several budgets of violations against each rival: what
+it costs where it violates no more, and how much it violates where it costs no more.
 """
 
 import argparse
@@ -35,7 +36,7 @@ import yaml
 sys.path.pop(0)
 sys.path.insert(0, str(Path(__file__).with_name("replay_job")))
 
-from tables import by_group, by_policy
+from tables import at_equal_terms, by_group, by_policy
 
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.errors import HistoryError
@@ -47,12 +48,16 @@ from forescale.jobs.workers import worker_processes
 from forescale.local.demo.bank_calls import bank_calls
 from forescale.settings import Settings
 from planner.errors import PlanError
-from planner.replay.contest import POLICIES
+from planner.replay.contest import ALL_KNOWING, POLICIES
+from planner.replay.own_budget import policy_of
 
 LEAST_DAYS = 14
 INSTANCES, UTILISATION = 20, 0.85
 MAX_LAG_S = 90.0
 ERROR, ALLOW, RESTORE_S_PER_GIB = 0.1, 0.002, 5.0
+BUDGETS = (0.02, 0.1)
+"""Shares of violations like those that rivals use up, for the planner beside ALLOW."""
+ASKED = (*POLICIES, *(f"planner@{share:g}" for share in BUDGETS))
 TOPOLOGIES = ("one", "chain", "diamond")
 
 
@@ -232,7 +237,7 @@ def main() -> None:
     parser.add_argument("--topologies", default=",".join(TOPOLOGIES))
     parser.add_argument("--settings", default="2/1,5/2,10/3", help="lead/downtime in minutes")
     parser.add_argument("--names", help="of the traces, by default all that are long enough")
-    parser.add_argument("--policies", default=",".join(POLICIES))
+    parser.add_argument("--policies", default=",".join(ASKED))
     parser.add_argument("--processes", type=int, default=os.cpu_count())
     parser.add_argument("--table", action="store_true", help="show what there is, and replay nothing")
     given = parser.parse_args()
@@ -257,6 +262,9 @@ def main() -> None:
     print(by_policy(found, asked.policies))
     for what, group in GROUPS.items():
         print(by_group(found, f"`planner`, by {what}", group, "planner"))
+    variants = [name for name in asked.policies if policy_of(name) == "planner"]
+    rivals = [name for name in asked.policies if policy_of(name) not in ALL_KNOWING and name not in variants]
+    print(at_equal_terms(found, variants, rivals))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Tables of many replays, in Markdown: cost against rivals and violations, never one without the other."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -23,6 +23,55 @@ def by_group(found: Mapping[Key, Scores], what: str, group: Callable[[Key], str]
     for key, scores in found.items():
         groups.setdefault(group(key), []).append(scores)
     return _table(what, [(name, of, policy) for name, of in groups.items()])
+
+
+def at_equal_terms(found: Mapping[Key, Scores], variants: Sequence[str], rivals: Sequence[str]) -> str:
+    """Our planner with several budgets against each rival, in each replay by the variant that suits: the cheapest one
+    that violates no more, by its instance-hours; and of those that cost no more, the one with the fewest violations, by
+    these. Over the replays in which there is one.
+    """
+    head = [
+        "rival",
+        "its violations",
+        "cost at no more violations: median; worst",
+        "replays",
+        "dearer than",
+        "violations at no more cost: median; worst",
+        "replays",
+    ]
+    lines = [head, ["---"] * len(head)]
+    for rival in rivals:
+        both = [each for each in found.values() if rival in each and any(name in each for name in variants)]
+        if not both:
+            continue
+        late = _spread([each[rival]["violation_share"] for each in both], "{:.2%}")
+        costs = _best(both, variants, rival, "instance_hours", "violation_minutes")
+        # A rival without a violation cannot be undercut.
+        lates = _best(
+            [each for each in both if _late(each, rival) > 0], variants, rival, "violation_minutes", "instance_hours"
+        )
+        lines.append(
+            [
+                rival,
+                late,
+                _spread(costs, "{:.2f}"),
+                f"{len(costs)} of {len(both)}",
+                f"{sum(cost > 1 for cost in costs)}",
+                _spread(lates, "{:.2f}"),
+                f"{len(lates)} of {len(both)}",
+            ]
+        )
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines) + "\n"
+
+
+def _best(of: list[Scores], variants: Sequence[str], rival: str, what: str, bounded: str) -> list[float]:
+    """The least of one field among the variants that have no more of another one than the rival, over the rival's."""
+    ratios = []
+    for each in of:
+        able = [each[name][what] for name in variants if name in each and each[name][bounded] <= each[rival][bounded]]
+        if able:
+            ratios.append(min(able) / each[rival][what])
+    return ratios
 
 
 def _table(what: str, rows: list[tuple[str, list[Scores], str]]) -> str:

@@ -17,7 +17,7 @@ from forescale.jobs.replay_terms import Deviations
 from forescale.jobs.replay_tracking import tracked
 from forescale.report.replay.score_columns import DIFFERENCE_COLUMNS, difference_cells, further_columns
 from planner.errors import PlanError
-from planner.replay.contest import POLICIES
+from planner.replay.contest import BUDGETED, POLICIES
 from planner.replay.scores import Score
 from planner.replay.timeline import read_timeline
 
@@ -32,7 +32,11 @@ def replay(
         str | None, typer.Option(help="Of a trace: topology file, or its name in the folder of topology files.")
     ] = None,
     policies: Annotated[
-        str | None, typer.Option(help=f"Separated by commas; all if absent: {', '.join(POLICIES)}.")
+        str | None,
+        typer.Option(
+            help=f"Separated by commas; all if absent: {', '.join(POLICIES)}. {', '.join(sorted(BUDGETED))} take a "
+            "share of violations of their own: planner@0.02."
+        ),
     ] = None,
     lead: Annotated[
         float | None,

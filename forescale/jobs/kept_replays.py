@@ -12,13 +12,14 @@ from modeling.inputs.operator_profile import OperatorProfile
 from planner.errors import PlanError
 from planner.replay.contest import BUDGETED, FORECASTING, OURS, Contest
 from planner.replay.load import Load
+from planner.replay.own_budget import policy_of
 from planner.replay.pipeline_forecasts import PipelineForecasts
 from planner.replay.timeline import Timeline, Track, read_timeline, write_timeline
 from planner.replay.variation import Variation
 
 KEPT_VERSION = 2
 """Raised where the simulator does another thing with the same."""
-CHANGED: Mapping[str, int] = {"planner": 2, "planner-perfect": 2}
+CHANGED: Mapping[str, int] = {"planner": 3, "planner-perfect": 3}
 """Policies that decide otherwise with the same than they once did: raised where one does so again."""
 ASKING: Mapping[str, frozenset[str]] = {
     "forecasts": FORECASTING,
@@ -50,11 +51,12 @@ class KeptReplays:
         write_timeline(Timeline(self.contest.topology.name, self.contest.max_lag_s, (track,)), path)
 
     def _path(self, policy: str, seed: int) -> Path:
-        told = [version("forescale"), str(KEPT_VERSION), policy, str(CHANGED.get(policy, 0)), str(seed)]
-        for field in fields(self.contest):
+        base, contest = policy_of(policy), self.contest.within_budget_of(policy)
+        told = [version("forescale"), str(KEPT_VERSION), policy, str(CHANGED.get(base, 0)), str(seed)]
+        for field in fields(contest):
             asking = ASKING.get(field.name)
-            if asking is None or policy in asking:
-                told.append(f"{field.name}={_told(getattr(self.contest, field.name))}")
+            if asking is None or base in asking:
+                told.append(f"{field.name}={_told(getattr(contest, field.name))}")
         return self.folder / f"{hashlib.sha256('|'.join(told).encode()).hexdigest()[:24]}.parquet"
 
 

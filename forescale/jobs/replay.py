@@ -29,8 +29,9 @@ from forescale.jobs.workers import worker_processes
 from forescale.settings import Settings
 from forescale.wiring.parts import limits_of, planned_limits_of, topology_config
 from planner.errors import PlanError
-from planner.replay.contest import FORECASTING, POLICIES, Contest, run_all
+from planner.replay.contest import FORECASTING, POLICIES, Contest, check_policy, run_all
 from planner.replay.load import minute_load
+from planner.replay.own_budget import policy_of
 from planner.replay.pipeline_forecasts import PipelineForecasts
 from planner.replay.scores import Difference, Score, differences, scores
 from planner.replay.timeline import Timeline, Track, track_of, write_timeline
@@ -52,12 +53,13 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True)
 class ReplayRequest:
-    """What to replay. trace: a CSV file; None for the topology's own history. policies: names, in order; seeds: how
-    many realities. lead_s, downtime_s: of a rescale; max_lag_s: the target; the topology file's where None. site: file
-    that tells of checkpoints and of state that is read again; restore_s_per_gib: in place of what it tells of that.
-    deviations: of reality from what is believed. days: of a history, up to its end. scale: factor on all arrivals.
-    allow: share of the minutes that may be in violation; the topology file's where None. against: the policy that the
-    others are held against, seed by seed. workers: processes. anew: forget the forecasts and replays that are kept.
+    """What to replay. trace: a CSV file; None for the topology's own history. policies: names, in order, as
+    `planner.replay.own_budget` reads them; seeds: how many realities. lead_s, downtime_s: of a rescale; max_lag_s:
+    the target; the topology file's where None. site: file that tells of checkpoints and of state that is read again;
+    restore_s_per_gib: in place of what it tells of that. deviations: of reality from what is believed. days: of a
+    history, up to its end. scale: factor on all arrivals. allow: share of the minutes that may be in violation; the
+    topology file's where None. against: the policy that the others are held against, seed by seed. workers:
+    processes. anew: forget the forecasts and replays that are kept.
     """
 
     topology: str
@@ -153,7 +155,7 @@ def replay(settings: Settings, request: ReplayRequest, *, progress: Progress | N
     others = set(active_children())
     with worker_processes(workers) as executor:
         try:
-            if FORECASTING & set(request.policies):
+            if FORECASTING & set(map(policy_of, request.policies)):
                 forecasts = _forecasts(request, config, series, step_s, folder / "forecasts")
                 notes += forecasts.prepare(
                     load.start_s, load.end_s, executor, lambda made, of: tell(f"forecasts {made} of {of}")
@@ -215,8 +217,8 @@ def _terms(request: ReplayRequest, contest: Contest) -> ReplayTerms:
 
 
 def _check(request: ReplayRequest) -> None:
-    if unknown := [name for name in request.policies if name not in POLICIES]:
-        raise PlanError(f"--policies names {unknown[0]!r}; known are {', '.join(POLICIES)}")
+    for name in request.policies:
+        check_policy(name)
     if request.against is not None and request.against not in request.policies:
         raise PlanError(f"--against {request.against!r} is not replayed; name one of {', '.join(request.policies)}")
     if not request.policies or request.seeds < 1:

@@ -7,7 +7,7 @@ Thresholds are those of Heron's implementation of Dhalion where it has one.
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
-from statistics import mean, median
+from statistics import fmean, median
 
 from planner.guard.look import Look
 from planner.guard.terms import GuardTerms
@@ -75,7 +75,7 @@ def backpressure(window: Window) -> list[Symptom]:
     return [
         Symptom(kind, name, share, NOISE, f"{name} waits for room downstream {share:.0%} of the time")
         for name, share in window.backpressured.items()
-        if all(mean(look.operators[name].backpressured) > NOISE for look in window.looks)
+        if all(fmean(look.operators[name].backpressured) > NOISE for look in window.looks)
     ]
 
 

@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
+from modeling.arrays import Floats
 from modeling.inputs.topology import Topology
 from planner.guard.look import Look
 
@@ -143,8 +144,14 @@ class Window:
 
     def _mean(self, values: Sequence[tuple[float, ...]]) -> tuple[float, ...]:
         """Of each position over the looks, weighed by their spans."""
+        spans_s, all_s = self._spans_s
+        return tuple((spans_s @ np.array(values) / all_s).tolist())
+
+    @cached_property
+    def _spans_s(self) -> tuple[Floats, float]:
+        """Of each look, and of all."""
         spans_s = np.array([look.span_s for look in self.looks])
-        return tuple((spans_s @ np.array(values) / spans_s.sum()).tolist())
+        return spans_s, float(spans_s.sum())
 
 
 def _growth_per_s(queue: Sequence[tuple[datetime, float]]) -> float | None:

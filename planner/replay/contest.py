@@ -19,6 +19,7 @@ from planner.replay.forecasts import Forecasts, PerfectForecasts
 from planner.replay.hindsight import hindsight_within, plan_ladder
 from planner.replay.load import Load
 from planner.replay.need import Need
+from planner.replay.own_budget import own_budget, policy_of
 from planner.replay.policies.at_moments import AtMoments
 from planner.replay.policies.cron import CronByLastWeek
 from planner.replay.policies.daedalus import Daedalus
@@ -71,6 +72,11 @@ class Contest:
     metrics_delay_s: float = 60.0
     allowed_share: float = 0.0
     variation: Variation = POISSON
+
+    def within_budget_of(self, name: str) -> "Contest":
+        """The same with the share of violations that the name of a policy tells, if it tells one."""
+        own = own_budget(name)
+        return self if own is None else replace(self, allowed_share=own)
 
     def reality(self, seed: int, *, ahead: bool = False) -> Reality:
         """ahead: of one who orders instances in time, whatever they take to come."""
@@ -192,19 +198,31 @@ FORECASTING = frozenset({"daedalus", "forecast-only", "planner"})
 """Policies that ask for the pipeline's forecasts."""
 
 
+def check_policy(name: str) -> None:
+    """Raises PlanError for a name that is no policy's, or a budget that it cannot have."""
+    if (base := policy_of(name)) not in POLICIES:
+        raise PlanError(f"--policies names {base!r}; known are {', '.join(POLICIES)}")
+    if own_budget(name) is not None and base not in BUDGETED:
+        raise PlanError(
+            f"--policies names {name!r}, but {base} uses no budget of violations; those that do are "
+            f"{', '.join(sorted(BUDGETED))}"
+        )
+
+
 def run_one(contest: Contest, name: str, seed: int) -> Replayed:
     """One policy under one seed. Raises PlanError or ModelError, naming the policy."""
-    policy = POLICIES[name](contest, seed)
-    return replay(
-        policy,
+    base, contest = policy_of(name), contest.within_budget_of(name)
+    replayed = replay(
+        POLICIES[base](contest, seed),
         contest.load,
-        contest.reality(seed, ahead=name == "hindsight"),
+        contest.reality(seed, ahead=base == "hindsight"),
         contest.first(),
         past=contest.past,
         metrics_delay_s=contest.metrics_delay_s,
         most=contest.most,
         max_instances=contest.limits.max_instances,
     )
+    return replace(replayed, policy=name)
 
 
 def run_all(
@@ -212,9 +230,11 @@ def run_all(
 ) -> Iterator[tuple[str, int, Replayed | str]]:
     """Policies with their seeds, as they are done; or why one cannot be replayed.
 
-    Whoever stops asking stops those that have not begun.
+    Whoever stops asking stops those that have not begun. Those that take longest begin first, so that no process is
+    left alone with one of them at the end.
     """
-    waiting = {executor.submit(run_one, contest, name, seed): (name, seed) for name, seed in wanted}
+    order = sorted(wanted, key=lambda each: policy_of(each[0]) not in OURS)
+    waiting = {executor.submit(run_one, contest, name, seed): (name, seed) for name, seed in order}
     try:
         for future in as_completed(waiting):
             name, seed = waiting[future]

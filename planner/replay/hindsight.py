@@ -201,29 +201,46 @@ def _decided(flow: _Flow, price_h: float) -> tuple[int, Flags, Ints]:
     least_h = np.zeros((depth, plans, lags))
     stays, chosen = np.zeros((flow.minutes, plans, lags), np.bool_), np.zeros((flow.minutes, lags), np.int64)
     stay_h, change_h = np.empty((plans, lags)), np.empty(lags)
+    stopped, stopped_late = np.empty(lags), np.empty(lags, np.int64)
     for at in range(flow.minutes - 1, -1, -1):
+        # Views that are made once cost nothing in the loops.
+        here, after = flow.grid[at], flow.grid[at + 1]
+        came, allowed, allowed_after = flow.came[at], flow.allowed[at], flow.allowed[at + 1]
+        for plan in range(plans):
+            drained, cost_h, later_h, above = (
+                flow.drained[plan, at],
+                flow.cost_h[plan],
+                least_h[(at + 1) % depth, plan],
+                1,
+            )
+            for lag in range(lags):
+                waiting, late = _stayed(here[lag], came, drained, allowed, allowed_after)
+                above = _above(after, waiting, above)
+                stay_h[plan, lag] = cost_h + price_h * late + _between(after, later_h, waiting, above)
         change_h[:] = np.inf
-        for plan in range(plans):
-            above = 1
+        if flow.span:
+            last, running = at + flow.span - 1, min(flow.span, flow.minutes - at)
+            ended, came_last = flow.grid[last + 1], flow.came[last]
+            allowed_after, resumed = flow.allowed[last + 1], flow.resumed[last]
             for lag in range(lags):
-                waits = flow.grid[at, lag]
-                waiting, late = _stayed(
-                    waits, flow.came[at], flow.drained[plan, at], flow.allowed[at], flow.allowed[at + 1]
-                )
-                above = _above(flow.grid[at + 1], waiting, above)
-                then_h = _between(flow.grid[at + 1], least_h[(at + 1) % depth, plan], waiting, above)
-                stay_h[plan, lag] = flow.cost_h[plan] + price_h * late + then_h
-        for plan in range(plans):
-            above = 1
-            for lag in range(lags):
-                told_h = stay_h[plan, lag]
-                if flow.span:
-                    waiting, late = _changed(flow, at, plan, flow.grid[at, lag])
-                    above = _above(flow.grid[at + flow.span], waiting, above)
-                    then_h = _between(flow.grid[at + flow.span], least_h[at % depth, plan], waiting, above)
-                    told_h = min(flow.span, flow.minutes - at) * flow.cost_h[plan] + price_h * late + then_h
-                if told_h < change_h[lag]:
-                    change_h[lag], chosen[at, lag] = told_h, plan
+                # Until a plan runs again, none differs from another.
+                stopped[lag], stopped_late[lag] = _stopped(flow, at, here[lag])
+            for plan in range(plans):
+                drained, cost_h = flow.drained[plan, last], running * flow.cost_h[plan]
+                later_h, above = least_h[at % depth, plan], 1
+                for lag in range(lags):
+                    waiting, late = stopped[lag], stopped_late[lag]
+                    if flow.rest > 0:
+                        waiting, late = _resumed(waiting, late, flow.rest, came_last, drained, allowed_after, resumed)
+                    above = _above(ended, waiting, above)
+                    told_h = cost_h + price_h * late + _between(ended, later_h, waiting, above)
+                    if told_h < change_h[lag]:
+                        change_h[lag], chosen[at, lag] = told_h, plan
+        else:
+            for plan in range(plans):
+                for lag in range(lags):
+                    if stay_h[plan, lag] < change_h[lag]:
+                        change_h[lag], chosen[at, lag] = stay_h[plan, lag], plan
         for plan in range(plans):
             for lag in range(lags):
                 stays[at, plan, lag] = stay_h[plan, lag] <= change_h[lag] * (1 + 1e-12)
@@ -239,18 +256,23 @@ def _stayed(waiting: float, came: float, drained: float, allowed: float, allowed
 
 
 @compiled
-def _changed(flow: _Flow, at: int, plan: int, waiting: float) -> tuple[float, int]:
-    """What waits after the minutes that a stop at the beginning of one reaches into, and how many of them are late. A
-    plan runs again in the last of them, for a part of it.
-    """
+def _stopped(flow: _Flow, at: int, waiting: float) -> tuple[float, int]:
+    """What waits after the whole minutes of a downtime that begins with one, and how many of them are late."""
     waiting, late = waiting + flow.again[at], 0
-    for minute in range(at, at + flow.span):
-        resumes = flow.rest > 0 and minute == at + flow.span - 1
-        longest = waiting + flow.rest * flow.came[minute]
-        drained = (1 - flow.rest) * flow.drained[plan, minute] if resumes else 0.0
-        waiting = max(0.0, waiting + flow.came[minute] - drained)
-        late += int(waiting > flow.allowed[minute + 1] or (resumes and longest > flow.resumed[minute]))
+    for minute in range(at, at + flow.span - int(flow.rest > 0)):
+        waiting = max(0.0, waiting + flow.came[minute])
+        late += int(waiting > flow.allowed[minute + 1])
     return waiting, late
+
+
+@compiled
+def _resumed(
+    waiting: float, late: int, rest: float, came: float, drained: float, allowed_after: float, resumed: float
+) -> tuple[float, int]:
+    """The same after the last minute of a downtime that takes a part of it, rest; then a plan runs again."""
+    longest = waiting + rest * came
+    waiting = max(0.0, waiting + came - (1 - rest) * drained)
+    return waiting, late + int(waiting > allowed_after or longest > resumed)
 
 
 @compiled
@@ -265,7 +287,11 @@ def _above(known: Floats, waiting: float, above: int) -> int:
 def _between(known: Floats, values: Floats, waiting: float, above: int) -> float:
     """The value between that at a number and that before it."""
     width = known[above] - known[above - 1]
-    part = min(1.0, max(0.0, (waiting - known[above - 1]) / width)) if width > 0 else 1.0
+    if width <= 0 or waiting >= known[above]:
+        return float(values[above])
+    if waiting <= known[above - 1]:
+        return float(values[above - 1])
+    part = (waiting - known[above - 1]) / width
     return float((1 - part) * values[above - 1] + part * values[above])
 
 
@@ -290,7 +316,18 @@ def _followed(flow: _Flow, plan: int, stays: Flags, chosen: Ints) -> tuple[float
             )
             until = at + 1
         else:
-            waiting, now_late = _changed(flow, at, plan, waiting)
+            waiting, now_late = _stopped(flow, at, waiting)
+            if flow.rest > 0:
+                last = at + flow.span - 1
+                waiting, now_late = _resumed(
+                    waiting,
+                    now_late,
+                    flow.rest,
+                    flow.came[last],
+                    flow.drained[plan, last],
+                    flow.allowed[last + 1],
+                    flow.resumed[last],
+                )
             until = at + flow.span
         cost_h += (min(until, flow.minutes) - at) * flow.cost_h[plan]
         at, late = until, late + now_late

@@ -1,8 +1,8 @@
 """replay(): one policy over one load, minute by minute, prequentially: it sees what was over, and nothing else."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -13,10 +13,16 @@ from modeling.inputs.topology import Topology
 from planner.clusters.fluid_queues import FluidNetwork
 from planner.clusters.simulator_state import MINUTE_S, Minute, SimulatorState, advanced, asked, started
 from planner.errors import PlanError
+from planner.replay.calm_minutes import SPAN, CalmMinutes
 from planner.replay.capacity import capacity_per_s
 from planner.replay.load import Load
 from planner.replay.policy import Measured, Policy, Seen
 from planner.replay.reality import Reality
+
+CALM_KEPT = 8
+"""Spans of calm minutes that are remembered: time goes forward, so few are asked for again."""
+BUSY, BUSIEST = 5, 6
+"""Places of these among the columns of a minute."""
 
 
 @dataclass(frozen=True)
@@ -80,10 +86,11 @@ def replay(
     state = started(reality.network(policy.first or first, load.start_s), dict(policy.first or first), load.start_s)
     asked_for: list[tuple[float, Mapping[str, int], str]] = []
     effects: list[float | None] = []
-    at_s = float(load.start_s)
-    while at_s < load.end_s:
+    at_s, end_s = float(load.start_s), float(load.end_s)
+    while at_s < end_s:
         decision = policy.decide(world.seen(state, at_s))
         if decision is not None:
+            state = _at(state, at_s)
             plan = _allowed(decision.plan, state.parallelism, most or {}, max_instances)
             if plan != _target(state):
                 _check(policy, reality.topology, plan)
@@ -91,14 +98,18 @@ def replay(
                     asked_for.append((at_s, plan, decision.why))
                     effects.append(None)
                 state = asked(state, reality, plan)
-        next_s = min(float(load.end_s), (at_s // policy.every_s + 1) * policy.every_s)
-        state, minutes = advanced(state, reality, world.traces, next_s, exactly=True)
-        world.take(minutes)
+        next_s = min(end_s, (at_s // policy.every_s + 1) * policy.every_s)
+        state = world.moved(state, at_s, next_s)
         at_s = next_s
         if effects and effects[-1] is None and dict(state.parallelism) == asked_for[-1][1] and not state.asked:
             effects[-1] = state.down_until_s
     taken = tuple(Taken(at, effect, plan, why) for (at, plan, why), effect in zip(asked_for, effects, strict=True))
     return world.replayed(taken)
+
+
+def _at(state: SimulatorState, at_s: float) -> SimulatorState:
+    """The state after calm minutes that it has not gone through: counters that no replay reads stay behind."""
+    return state if state.at_s == at_s else replace(state, at_s=at_s)
 
 
 def _target(state: SimulatorState) -> dict[str, int]:
@@ -159,20 +170,75 @@ class _Run:
             self._columns[1][: self._before] = np.column_stack([past.rate_per_s[name] for name in topology.sources])
         self._filled = self._before
         noise = reality.differences.metric_noise
+        self._noisy = noise > 0
         rng = np.random.default_rng([reality.differences.seed, 9])
         self._noise = np.exp(noise * rng.standard_normal((size, operators))) if noise else np.ones((size, operators))
         self._known: dict[int, _Rates] = {}
-        self._networks: list[int] = []
+        self._networks: Ints = np.zeros(size, dtype=np.int64)
+        self._calm = CalmMinutes(load, reality)
+        self._calm_rows = lru_cache(CALM_KEPT)(self._rows_of_calm)
 
     def seen(self, state: SimulatorState, at_s: float) -> Seen:
         ended = int((at_s - self._delay_s - self._start_s[0]) // MINUTE_S)
         rows = slice(0, max(0, min(ended, self._filled)))
         up_s, *others = (column[rows] for column in self._columns[:-3])
         measured = Measured(self._reality.topology, self._start_s[rows], up_s[:, 0], *others)
-        changing = state.asked is not None or state.rescaling
+        changing = state.asked is not None or at_s < state.down_until_s
         return Seen(at_s, _target(state), state.down_until_s, changing, measured)
 
-    def take(self, minutes: list[Minute]) -> None:
+    def moved(self, state: SimulatorState, at_s: float, to_s: float) -> SimulatorState:
+        """The state at to_s, with all minutes from at_s on taken in. It may stay behind by calm minutes, in which
+        nothing but the time changes.
+        """
+        while at_s < to_s:
+            calm = self._calm.until(state, at_s, to_s)
+            if calm is not None:
+                self._take_calm(*calm, state.parallelism)
+                at_s = float(self._load.start_s + MINUTE_S * calm[1])
+            else:
+                # A minute at a time: the next one may be calm.
+                at_s, before_s = min(to_s, (at_s // MINUTE_S + 1) * MINUTE_S), at_s
+                state, minutes = advanced(_at(state, before_s), self._reality, self.traces, at_s, exactly=True)
+                self._take(minutes)
+        return state
+
+    def _take_calm(self, first: int, last: int, network: FluidNetwork, parallelism: Mapping[str, int]) -> None:
+        """Minutes of the load from the first one to that before the last one, which lie in one span."""
+        rates = self._rates(network)
+        number, begin = divmod(first, SPAN)
+        rows = slice(self._before + first, self._before + last)
+        self._rows[rows] = self._calm_rows(id(network), number)[begin : begin + last - first]
+        if self._noisy:
+            busy, busiest = self._columns[BUSY][rows], self._columns[BUSIEST][rows]
+            busy[:] = np.minimum(1.0, busy * self._noise[rows])
+            busiest[:] = np.minimum(1.0, busiest * self._noise[rows])
+        self._networks[rows] = id(rates.network)
+        self._parallelism[rows] = [parallelism[name] for name in self._reality.topology.order]
+        self._filled = rows.stop
+
+    def _rows_of_calm(self, network: int, number: int) -> Floats:
+        """What is told of the minutes of a span, as if all of them were calm, without noise."""
+        rates = self._known[network]
+        span = self._calm.span(rates.network, number)
+        into, worked, streams = rates.flows_of(span.per_s)
+        some, no = len(span.per_s), np.zeros_like
+        return np.column_stack(
+            [
+                np.full(some, float(MINUTE_S)),
+                span.per_s,
+                span.per_s,
+                no(span.per_s),
+                into,
+                np.minimum(1.0, worked),
+                span.busiest,
+                no(span.busiest),
+                streams,
+                np.zeros((some, 2)),
+                span.busiest.max(axis=1),
+            ]
+        )
+
+    def _take(self, minutes: list[Minute]) -> None:
         order = self._reality.topology.order
         for minute in minutes:
             row = self._filled
@@ -197,7 +263,7 @@ class _Run:
                 minute.down_s,
                 max(busiest),
             ]
-            self._networks.append(id(network))
+            self._networks[row] = id(network)
             self._parallelism[row] = [minute.parallelism[name] for name in order]
             self._filled += 1
 
@@ -210,7 +276,7 @@ class _Run:
     def replayed(self, decisions: tuple[Taken, ...]) -> Replayed:
         rows = slice(self._before, self._filled)
         arrivals, backlog = self._columns[1][rows], self._columns[3][rows]
-        networks, capacity = np.array(self._networks), np.zeros(self._filled - self._before)
+        networks, capacity = self._networks[rows], np.zeros(self._filled - self._before)
         for number, rates in self._known.items():
             of = networks == number
             capacity[of] = capacity_per_s(rates.network, arrivals)[of]
@@ -247,3 +313,10 @@ class _Rates:
         """Tuples into each operator, the busy share of its instances (above 1 too), tuples on each stream."""
         told = (self._per_input @ np.array(self.network.linear.inputs_per_s(taken_per_s))).tolist()
         return told[: self._operators], told[self._operators : 2 * self._operators], told[2 * self._operators :]
+
+    def flows_of(self, taken_per_s: Floats) -> tuple[Floats, Floats, Floats]:
+        """The same of many minutes, where there are no windows; taken in: shape (minutes, sources)."""
+        into, worked, streams = np.split(
+            taken_per_s @ self._per_input.T, (self._operators, 2 * self._operators), axis=1
+        )
+        return into, worked, streams

@@ -8,6 +8,7 @@ from scipy.special import stdtrit
 
 from modeling.arrays import Floats
 from planner.pricing.instance_cost import HourlyCost, InstanceCost, hourly_cost
+from planner.replay.own_budget import own_budget
 from planner.replay.timeline import Timeline, Track
 
 LAGS_S = (2.0, 10.0, 90.0)
@@ -125,7 +126,8 @@ def _score(policy: str, timeline: Timeline) -> Score:
     lag = np.concatenate([track.lag_s for track in tracks])
     recovered = [each for track in tracks for each in recoveries_s(track)]
     days = float(np.mean([track.days for track in tracks]))
-    used, asked = np.array([track.violation.mean() for track in tracks]), timeline.allowed_share
+    used, own = np.array([track.violation.mean() for track in tracks]), own_budget(policy)
+    asked = timeline.allowed_share if own is None else own
     p50, p95, p99 = np.quantile(lag, (0.5, 0.95, 0.99)).tolist()
     return Score(
         policy=policy,

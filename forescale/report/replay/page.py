@@ -8,6 +8,7 @@ from forescale.report.kit.wording import count_of, duration
 from forescale.report.replay.figures import pareto_figure, timeline_figure
 from forescale.report.replay.score_columns import DIFFERENCE_COLUMNS, difference_cells, further_columns
 from planner.replay.contest import ALL_KNOWING
+from planner.replay.own_budget import own_budget, policy_of
 from planner.replay.scores import Score, differences, scores
 from planner.replay.timeline import Timeline
 
@@ -18,6 +19,7 @@ AT_FIRST = ("planner", "flink-autoscaler", "static-peak", "hindsight")
 def render_replay_page(timeline: Timeline, against: str | None = None) -> str:
     """The whole page. The same timeline gives the same text. against: the policy that the others are held against."""
     found = scores(timeline)
+    alike = [one for one in found if own_budget(one.policy) is None] or found
     shown = [name for name in AT_FIRST if name in timeline.policies] or list(timeline.policies[:3])
     over_time, pareto = timeline_figure(timeline, shown), pareto_figure(found, timeline.policies)
     return rendered(
@@ -25,7 +27,7 @@ def render_replay_page(timeline: Timeline, against: str | None = None) -> str:
         "report.js",
         [pareto, over_time],
         topology=timeline.topology,
-        headline=_headline(found),
+        headline=_headline(alike),
         sentences=_sentences(timeline, found),
         pareto=pareto,
         over_time=over_time,
@@ -36,7 +38,7 @@ def render_replay_page(timeline: Timeline, against: str | None = None) -> str:
 
 
 def _headline(found: Sequence[Score]) -> str:
-    able = [one for one in found if one.policy not in ALL_KNOWING] or list(found)
+    able = [one for one in found if policy_of(one.policy) not in ALL_KNOWING] or list(found)
     if able[0].budget.asked and (within := [one for one in able if not one.budget.overdrawn]):
         cheapest = min(within, key=lambda one: one.instance_hours)
         return (

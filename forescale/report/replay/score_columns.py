@@ -27,10 +27,15 @@ def _cost_columns(scores: Sequence[Score]) -> list[tuple[str, list[str]]]:
 
 
 def _budget_columns(scores: Sequence[Score]) -> list[tuple[str, list[str]]]:
-    """Where violations are allowed: by how much more of them there were. Else they are all too many."""
+    """Where violations are allowed: in what share of the minutes, if not all have the same, and by how much more of
+    them there were. Else they are all too many.
+    """
     if not any(score.budget.asked for score in scores):
         return []
-    return [("overdrawn", [f"{score.budget.overdrawn:.2%}" if score.budget.overdrawn else "–" for score in scores])]
+    over = ("overdrawn", [f"{score.budget.overdrawn:.2%}" if score.budget.overdrawn else "–" for score in scores])
+    if len({score.budget.asked for score in scores}) == 1:
+        return [over]
+    return [("allowed", [f"{score.budget.asked:.2%}" for score in scores]), over]
 
 
 DIFFERENCE_COLUMNS = ("policy", "instance-hours", "with 95 %", "violation minutes", "of them, with 95 %")

@@ -73,9 +73,9 @@ class Planned:
 
     def _grows_late(self, seen: Seen) -> bool:
         newest = seen.measured.last(LOOKED_S, seen.running_since_s)
-        came, taken = newest.arrivals_per_s.sum(axis=1), newest.taken_per_s.sum(axis=1)
         if not newest.minutes:
             return False
+        came, taken = newest.arrivals_per_s.sum(axis=1), newest.taken_per_s.sum(axis=1)
         waits = float(newest.backlog[-1].sum()) + self._terms.react_s * float((came - taken).mean())
         return waits > self._terms.max_lag_s * float(came.mean())
 

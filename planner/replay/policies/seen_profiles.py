@@ -22,26 +22,32 @@ class SeenProfiles:
     def __init__(self, topology: Topology, believed: Profiles) -> None:
         self._topology, self._believed = topology, believed
         self._factors: Floats = np.ones(len(topology.order))
-        # Seconds busy, and those that were believed, of each operator in a minute.
-        self._busy_s: deque[tuple[Floats, Floats]] = deque(maxlen=KEPT_MINUTES)
-        self._seen = 0
+        # Which minutes tell, and the plan that ran in each.
+        self._told: deque[tuple[int, tuple[int, ...]]] = deque(maxlen=KEPT_MINUTES)
+        self._measured: Measured | None = None
         self.profiles = believed
 
     def take(self, seen: Seen) -> None:
         """What is new in the metrics, of minutes in which the plan of now ran wholly."""
         measured = seen.measured
-        instances = np.array([seen.plan[name] for name in self._topology.order])
-        for row in range(self._seen, measured.minutes):
-            whole = measured.up_s[row] == MINUTE_S and measured.start_s[row] >= seen.running_since_s
-            if whole and not seen.changing:
-                self._busy_s.append((measured.busy[row] * instances, self._believed_busy(measured, row)))
-        self._seen = measured.minutes
+        known = 0 if self._measured is None else self._measured.minutes
+        if not seen.changing:
+            counts = tuple(seen.plan[name] for name in self._topology.order)
+            for row in range(known, measured.minutes):
+                if measured.up_s[row] == MINUTE_S and measured.start_s[row] >= seen.running_since_s:
+                    self._told.append((row, counts))
+        self._measured = measured
 
     def refresh(self) -> bool:
         """Bring the profiles to what was seen; whether they are others now."""
-        if len(self._busy_s) < FEWEST_MINUTES:
+        measured = self._measured
+        if measured is None or len(self._told) < FEWEST_MINUTES:
             return False
-        busy, believed = (np.sum(each, axis=0) for each in zip(*self._busy_s, strict=True))
+        told, counts = zip(*self._told, strict=True)
+        rows = list(told)
+        # Instances of each operator that were busy all the time, and those that were believed.
+        busy = (measured.busy[rows] * np.array(counts)).sum(axis=0)
+        believed = self._believed_busy(measured, rows).sum(axis=0)
         factors = np.where((busy > 0) & (believed > 0), busy / np.where(believed > 0, believed, 1.0), self._factors)
         if np.abs(factors / self._factors - 1).max() < MATTERS:
             return False
@@ -50,14 +56,19 @@ class SeenProfiles:
         self.profiles = {name: slower(self._believed[name], factor) for name, factor in names}
         return True
 
-    def _believed_busy(self, measured: Measured, row: int) -> Floats:
-        """Instances of each operator that were busy all the time, by what is believed of what came in."""
-        streams = {s.name: float(measured.streams_per_s[row, at]) for at, s in enumerate(self._topology.streams)}
-        into = measured.records_in_per_s[row].tolist()
+    def _believed_busy(self, measured: Measured, rows: list[int]) -> Floats:
+        """Instances of each operator that were busy all the time, by what is believed of what came in, shape (minutes,
+        operators).
+        """
+        per_s = measured.streams_per_s[rows]
+        streams = {stream.name: per_s[:, at] for at, stream in enumerate(self._topology.streams)}
+        into = measured.records_in_per_s[rows].T
         of = zip(self._topology.order, into, strict=True)
-        return np.array([self._worked(self._believed[name], rate, streams) for name, rate in of])
+        return np.column_stack([_worked(self._believed[name], per_s, streams) for name, per_s in of])
 
-    def _worked(self, profile: OperatorProfile, rate_per_s: float, streams: dict[str, float]) -> float:
-        own = {name: rate for name, rate in streams.items() if name in profile.stream_service_s}
-        rest = max(0.0, rate_per_s - sum(own.values()))
-        return rest * profile.service_s + sum(rate * profile.stream_service_s[name] for name, rate in own.items())
+
+def _worked(profile: OperatorProfile, per_s: Floats, streams: dict[str, Floats]) -> Floats:
+    """Busy seconds a second, minute by minute."""
+    own = {name: rate for name, rate in streams.items() if name in profile.stream_service_s}
+    rest = np.maximum(0.0, per_s - sum(own.values()))
+    return np.asarray(rest * profile.service_s + sum(rate * profile.stream_service_s[n] for n, rate in own.items()))

@@ -86,3 +86,12 @@ def test_page__shows_hostile_text_as_text(text: str) -> None:
     assert "<img" not in main
     assert "onerror=alert" not in main.replace("onerror=alert(1)&gt;", "")
     assert page.count("<script") == render_replay_page(timeline()).count("<script")
+
+
+def test_headline__leaves_out_who_has_a_budget_of_its_own() -> None:
+    own = tuple(replace(one, policy="planner@0.3") if one.policy == "wasteful" else one for one in timeline().tracks)
+    words = _words(render_replay_page(replace(timeline(), tracks=own, allowed_share=0.01)))
+    assert "static-peak is the cheapest within the violations that are allowed" in words
+    # What each was asked for stands in the table then.
+    assert "allowed overdrawn" in words
+    assert "30.00%" in words

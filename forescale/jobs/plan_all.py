@@ -34,7 +34,7 @@ from planner.errors import PlanError
 from planner.fleet.grants import granted
 from planner.fleet.holding import Holding
 from planner.fleet.shortage import QUOTA, excuse, shortages
-from planner.fleet.stagger import staggered
+from planner.fleet.stagger import ChangeBounds, staggered
 from planner.fleet.terms import FleetTerms, Quota
 from planner.ledger.entries import ScheduleEntry
 from planner.ledger.ledger import Ledger
@@ -232,7 +232,8 @@ def _under(
     wishes = [*(_holding(asked[name], schedule) for name, schedule in own.items()), *fixed.values()]
     grants = granted(wishes, terms.quotas, replanned)
     short = shortages(wishes, grants, terms.quotas)
-    apart = staggered(grants.holdings, terms, {name: case.terms.apart_s for name, (case, _) in planned.items()})
+    bounds = {name: ChangeBounds(case.terms, case.rules) for name, (case, _) in planned.items()}
+    apart = staggered(grants.holdings, terms, bounds)
     excused = {wish.name: excuse(wish, grants, short) for wish in wishes}
     schedules = {
         each.name: _explained(each, excused[each.name], apart.stuck.get(each.name, ()))

@@ -6,8 +6,9 @@ Topologies are made up: two to four operators, one source, a daily wave of its o
 history in minutes, a forecast of 400 paths over a day in steps of 5 minutes, the simulator as the cluster. All lies in
 a temporary folder, ledger and tracking database too. Planned are all of them with nothing shared, then anew under a
 quota that is the given share of what their schedules hold at the highest moment (never less than runs), with large
-rescales apart. Processor time is that of all processes. --spark: over
-local[WORKERS] instead, the JVM and its Python workers counted too. Needs psutil.
+rescales apart. Processor time is that of all processes;
+with --spark (over local[WORKERS] instead) the times of Python workers that are gone are lost, so that it is told for
+processes alone. Needs psutil.
 """
 
 import argparse
@@ -210,7 +211,7 @@ def main() -> None:
     for row in rows:
         print(
             f"| {row.what} | {row.topologies} | {row.failed} | {row.short} | {row.moved} | {row.most} | "
-            f"{row.wall_s:.0f} | {row.cpu_s:.0f} |"
+            f"{row.wall_s:.0f} | {'not known' if given.spark else f'{row.cpu_s:.0f}'} |"
         )
 
 

@@ -34,8 +34,9 @@ from forecasting.arrivals.spark_session import spark_session
 from forecasting.errors import ForecastError, HistoryError
 from forecasting.events.calendar import EventCalendar
 from forecasting.fleet import Order, Outcome
-from forecasting.fleet_spark import ONE_THREAD, forecast_over_spark
+from forecasting.fleet_spark import forecast_over_spark
 from forecasting.one_thread import one_thread
+from forecasting.spark_tasks import ONE_THREAD
 from forecasting.terms import ForecastTerms
 from forecasting.trace_file import read_trace
 

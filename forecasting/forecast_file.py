@@ -99,15 +99,6 @@ def forecast_json(forecast: Forecast) -> str:
     return _Body.model_construct(paths=forecast.paths_per_s.shape[0], **fields).model_dump_json(indent=1)
 
 
-def forecast_of_json(text: str) -> Forecast:
-    """The forecast of forecast_json, with no paths. Raises ForecastError where it is not one."""
-    try:
-        body = _Body.model_validate_json(text)
-    except ValidationError as error:
-        raise ForecastError(f"a forecast cannot be read: {error.errors()[0]['msg']}; make it again") from None
-    return _forecast(body, np.empty((0, len(body.rate_per_s))))
-
-
 def forecast_digest(forecast: Forecast) -> str:
     """SHA-256 over every number that is forecast: two forecasts with the same digest say the same, bit for bit."""
     hashed = hashlib.sha256(f"{forecast.start.timestamp():.0f}|{forecast.step_s}|".encode())

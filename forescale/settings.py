@@ -56,6 +56,10 @@ class Settings(BaseSettings):
         return f"sqlite:///{self.home.resolve() / 'ledger.db'}"
 
     @property
+    def ledger_is_a_file(self) -> bool:
+        return self.ledger_sqlalchemy_url.startswith("sqlite")
+
+    @property
     def tracking_uri(self) -> str:
         return self.mlflow_uri or f"sqlite:///{self.mlruns.resolve() / 'mlflow.db'}"
 
@@ -67,6 +71,11 @@ class Settings(BaseSettings):
     def below_home(self, path: str) -> str:
         """A relative path below home; an absolute one, or one with a scheme (s3://…), as it is."""
         return path if "://" in path else str(self.home / path)
+
+    def anywhere(self) -> "Settings":
+        """The same for processes of another working folder: without relative paths."""
+        folders = {name: getattr(self, name).resolve() for name in ("home", "topologies", "mlruns")}
+        return self.model_copy(update=folders)
 
     def shown(self) -> dict[str, str]:
         """Every setting as people may see it: without passwords."""

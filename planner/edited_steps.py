@@ -115,12 +115,11 @@ def _check_order(
 def _check_closed(step: Change, before: PhysicalPlan, terms: ChangeTerms, rules: Rules) -> None:
     """Neither is it asked for in a closed span, nor is the job down for it then."""
     back_s = step.at_s + terms.stops_after_s(before, step.plan) + terms.downtime_s
-    for start_s, end_s in rules.closed:
-        if step.at_s < end_s and back_s > start_s:
-            raise PlanError(
-                f"{_told(step.at_s)} is within planning.freeze, from {_told(start_s)} to {_told(end_s)}; give a time "
-                "outside it, or change the freeze"
-            )
+    if (span := rules.closed_for(step.at_s, back_s)) is not None:
+        raise PlanError(
+            f"{_told(step.at_s)} is within planning.freeze, from {_told(span[0])} to {_told(span[1])}; give a time "
+            "outside it, or change the freeze"
+        )
 
 
 def _told(at_s: float) -> str:

@@ -1,7 +1,8 @@
 """A second opinion on the search over a horizon: every sequence of changes, followed by a fluid queue of its own.
 
-It shares no code with planner/horizon. Sequences that can no longer become the cheapest are cut off by a lower bound,
-in which no tuple waits and no change takes time; so its answer is exact.
+It shares no code with planner/horizon, on purpose: where the two look alike, one is to catch the other's mistakes.
+Sequences that can no longer become the cheapest are cut off by a lower bound, in which no tuple waits and no change
+takes time; so its answer is exact.
 """
 
 import numpy as np

@@ -7,7 +7,10 @@ from datetime import UTC, datetime, timedelta
 from modeling.inputs.physical_plan import PhysicalPlan
 from planner.fleet.grants import Replanned
 from planner.fleet.holding import Holding
+from planner.fleet.stagger import ChangeBounds
 from planner.fleet.terms import Quota
+from planner.horizon.horizon_plan import Rules
+from planner.horizon.prices import ChangeTerms
 from planner.scaling_schedule import Alternative, ScalingSchedule, ScheduledStep
 from planner.schedule import HOLD
 
@@ -34,6 +37,15 @@ def wish(name: str, running: int, changes: Mapping[float, int], held_minutes: fl
     current, hold = PhysicalPlan(name, {"work": running}), Alternative(HOLD, 0.0, 0, held_minutes, "")
     made = ScalingSchedule(name, MONDAY, MONDAY, END, 0.95, current, tuple(steps), 100.0, "why", alternatives=(hold,))
     return Holding(made)
+
+
+def bounds(
+    wishes: Sequence[Holding], dwell_s: float = 0.0, closed: Sequence[tuple[datetime, datetime]] = ()
+) -> dict[str, ChangeBounds]:
+    """The same of all: 300 s until more instances are there, 30 s of downtime. closed: planning.freeze."""
+    spans = [(begin.timestamp(), end.timestamp()) for begin, end in closed]
+    each = ChangeBounds(ChangeTerms(lead_s=300, downtime_s=30, apart_s=dwell_s, max_lag_s=60), Rules(spans))
+    return {wish.name: each for wish in wishes}
 
 
 def fleet(instances: int, wishes: Sequence[Holding]) -> tuple[Quota, ...]:

@@ -5,16 +5,13 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import numpy as np
+from certain_forecast import record_certain_forecast
 
 from forecasting.arrivals.arrival_source import Arrivals, Measures, SourceArrivals
 from forecasting.arrivals.store import write_history
-from forecasting.forecast import Forecast
-from forecasting.forecast_file import write_forecast
 from forescale.jobs.plan import PlannedSchedule, plan
 from forescale.settings import Settings
-from forescale.wiring.parts import ledger_of
 from planner.clock import TraceClock
-from planner.ledger.entries import ForecastEntry
 
 NAME = "pair"
 MONDAY = datetime(2026, 3, 2, tzinfo=UTC)
@@ -72,26 +69,9 @@ def plan_now(settings: Settings) -> PlannedSchedule:
     now = TraceClock(settings.clock_file).now()
     steps = [now + timedelta(minutes=15 * number) for number in range(96)]
     mean = np.array([rate_per_s(at) for at in steps])
-    made = Forecast(
-        issued_at=now,
-        topology=NAME,
-        source="read",
-        start=now,
-        step_s=900,
-        quantiles=(0.5, 0.9, 0.95, 0.99),
-        rate_per_s=np.repeat(mean[:, None], 4, axis=1),
-        peak_per_s={3600: np.full(4, mean[:4].max())},
-        paths_per_s=np.repeat(mean[None], 10, axis=0),
-        forecaster={3600: "truth"},
-        trained_from=MONDAY - BEFORE,
-        trained_to=now,
-        history_digest="",
-        seed=7,
+    record_certain_forecast(
+        settings, NAME, mean, step_s=900, horizon_s=3600, issued_at=now, trained_from=MONDAY - BEFORE
     )
-    folder = settings.forecasts_dir / f"{now:%d%H%M}"
-    write_forecast(made, folder)
-    entry = ForecastEntry(f"f{now:%d%H%M}", NAME, "read", now, made.end, "run", "", str(folder), "", "")
-    ledger_of(settings).record_forecast(entry)
     return plan(settings, NAME)
 
 

@@ -91,7 +91,7 @@ def spark_session(
     # Workers must be this very interpreter, else a UDF meets other packages; or, on a cluster, what was told to be
     # one like it. This and the address of the driver are read before the JVM starts.
     os.environ.setdefault("PYSPARK_PYTHON", wanted.get("spark.pyspark.python", sys.executable))
-    if master.startswith("local") or {host for host, _ in _standalone(master)} & set(_LOOPBACK):
+    if on_this_machine(master):
         os.environ.setdefault("SPARK_LOCAL_IP", _LOOPBACK[0])
     _ask(master)
     builder = SparkSession.builder
@@ -105,6 +105,12 @@ def spark_session(
         raise HistoryError(
             f"Spark does not start on master {master!r} with {java}: {one_line(error)}; {remedy}"
         ) from error
+
+
+def on_this_machine(master: str) -> bool:
+    """Whether all workers of a master are: it is a local one, or answers on loopback alone."""
+    hosts = {host for host, _ in _standalone(master)}
+    return master.startswith("local") or bool(hosts & set(_LOOPBACK))
 
 
 def _java() -> str | None:

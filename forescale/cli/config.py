@@ -42,7 +42,7 @@ def check(
         raise typer.Exit(1)
 
 
-Kind = Literal["topology", "plan", "profile", "samples", "site"]
+Kind = Literal["topology", "fleet", "plan", "profile", "samples", "site"]
 
 
 @app.command()

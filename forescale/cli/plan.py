@@ -27,6 +27,9 @@ def plan(
     workers: Annotated[
         int | None, typer.Option(min=1, help="With --all: processes; as many as cores if absent.")
     ] = None,
+    spark: Annotated[
+        bool, typer.Option("--spark", help="With --all: over the workers of FORESCALE_SPARK_MASTER, not processes.")
+    ] = False,
     candidates: Annotated[
         Path | None,
         typer.Option(help="Plan file, or folder of them, that may be chosen as well; each is answered for."),
@@ -39,12 +42,14 @@ def plan(
             raise typer.BadParameter(f"{topology} and --all are both given; leave one of them out")
         if candidates is not None:
             raise typer.BadParameter("--candidates are of one topology; give it in the place of --all")
-        _plan_all(settings_of(context), fleet, workers, as_json)
+        if spark and workers is not None:
+            raise typer.BadParameter("--workers and --spark are both given; the number of Spark's is its master's")
+        _plan_all(settings_of(context), fleet, workers, spark, as_json)
         return
     if topology is None:
         raise typer.BadParameter("give a topology, or --all for every one of them")
-    if fleet is not None or workers is not None:
-        raise typer.BadParameter("--fleet and --workers go with --all; give it in the place of the topology")
+    if fleet is not None or workers is not None or spark:
+        raise typer.BadParameter("--fleet, --workers and --spark go with --all; give it in the place of the topology")
     from forescale.jobs.plan import plan as planned
 
     settings = settings_of(context)
@@ -103,7 +108,7 @@ def _change(step: "PlannedStep") -> str:
     return "; ".join(told)
 
 
-def _plan_all(settings: "Settings", fleet: Path | None, workers: int | None, as_json: bool) -> None:
+def _plan_all(settings: "Settings", fleet: Path | None, workers: int | None, spark: bool, as_json: bool) -> None:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
     from forescale.jobs.plan_all import plan_all
@@ -117,7 +122,7 @@ def _plan_all(settings: "Settings", fleet: Path | None, workers: int | None, as_
                 bars[what] = progress.add_task(what, total=of)
             progress.update(bars[what], completed=done, total=of)
 
-        made = plan_all(settings, fleet, workers=workers, told=told)
+        made = plan_all(settings, fleet, workers=workers, spark=spark, told=told)
     if as_json:
         say_json(made)
     else:

@@ -1,9 +1,10 @@
-"""JSON schemas of the files that others write and read: topology, plan, profile, samples and site."""
+"""JSON schemas of the files that others write and read: topology, fleet, plan, profile, samples and site."""
 
 from typing import Any
 
 from pydantic import BaseModel
 
+from forescale.files.fleet import FleetEntry
 from forescale.files.plan import PlanEntry
 from forescale.files.profile import ProfilesEntry
 from forescale.files.samples import SamplesEntry
@@ -12,6 +13,7 @@ from forescale.files.topology import TopologyConfig
 
 KINDS: dict[str, type[BaseModel]] = {
     "topology": TopologyConfig,
+    "fleet": FleetEntry,
     "plan": PlanEntry,
     "profile": ProfilesEntry,
     "samples": SamplesEntry,

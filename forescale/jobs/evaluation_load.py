@@ -51,8 +51,9 @@ class ForecastPeak:
 @dataclass(frozen=True)
 class EvaluatedLoad:
     """rate_per_s: per source. peak: where rates are of forecasts. paths_per_s: of these, per source, shape (paths,
-    steps) of step_s seconds; empty where rates were given. peak_per_s: of a forecast, per quantile that tells of its
-    spread, the peaks of all sources added up. notes: on arrival_cv2, how arrivals vary, and on how paths are paired.
+    steps) of step_s seconds; empty where rates were given. peak_per_s: of forecasts, per quantile that tells of their
+    spread, the peak of all sources together on these paths. notes: on arrival_cv2, how arrivals vary, and on how
+    paths are paired.
     """
 
     rate_per_s: Mapping[str, float]
@@ -96,15 +97,13 @@ def evaluated_load(settings: Settings, config: TopologyConfig, asked: AskedLoad)
         for source, forecast in forecasts.items()
     }
     known = [each for each in SPREAD if all(each in forecast.quantiles for forecast in forecasts.values())]
-    spread = {
-        each: sum(rates.values())
-        + sum(one.peak_quantile_per_s(_within_s(one, within_s), each) for one in forecasts.values())
-        for each in known
-    }
     joint = joint_forecasts(settings, config, forecasts, within_s)
     paths = demand_paths(joint.forecasts, within_s)
     shape = next(iter(paths.values())).shape
     one = next(iter(forecasts.values()))
+    # Of what comes together: peaks of sources that fall apart are not added up.
+    together = np.sum(list(paths.values()), axis=0).max(axis=1) + sum(rates.values())
+    spread = dict(zip(known, np.quantile(together, known).tolist(), strict=True))
     return EvaluatedLoad(
         {**peaks, **rates},
         ForecastPeak(asked.quantile, _within_s(one, within_s), one.issued_at),

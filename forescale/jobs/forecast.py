@@ -37,6 +37,7 @@ from forescale.jobs.forecast_request import ForecastRequest
 from forescale.jobs.past_forecasts import drifts_by_source
 from forescale.settings import Settings
 from forescale.wiring.parts import clock_of, ledger_of, topology_config, tracker_of
+from forescale.wiring.spark import task_session
 from planner.ledger.entries import ForecastEntry
 
 log = logging.getLogger(__name__)
@@ -303,18 +304,11 @@ def _outcomes(settings: Settings, orders: Sequence[Order], progress: Progress | 
     if len(orders) < settings.fan_out_from:
         yield from forecast_each(orders, progress)
         return
-    from forecasting.arrivals.spark_session import spark_session
-    from forecasting.fleet_spark import ONE_THREAD, forecast_over_spark
+    from forecasting.fleet_spark import forecast_over_spark
 
     if progress is not None:
         progress(f"{len(orders)} sources over Spark")
-    session = spark_session(
-        settings.spark_master,
-        "forescale forecast",
-        driver_memory=settings.spark_memory,
-        settings=ONE_THREAD | settings.spark_settings,
-    )
-    with session:
+    with task_session(settings, "forescale forecast") as session:
         yield from forecast_over_spark(session, orders)
 
 

@@ -17,6 +17,7 @@ from forescale.jobs.approvals import asks, settle
 from forescale.jobs.joint_forecasts import joint_forecasts
 from forescale.jobs.known_profiles import kept_profiles
 from forescale.jobs.last_day import day_before
+from forescale.jobs.learned_rescale import learned_planning
 from forescale.jobs.observe import record_observation
 from forescale.jobs.planning_case import PlanningCase, Start, derivation, planning_case, running_start
 from forescale.jobs.report import write_schedule_report
@@ -258,7 +259,7 @@ def _shadow_start(config: TopologyConfig, ledger: Ledger, now: datetime) -> Star
     if not (followed := span.followed(now)):
         return Start(span.first, None)
     last = followed[-1]
-    terms = change_terms_of(config.planning)
+    terms = change_terms_of(learned_planning(ledger, config).planning)
     ahead_s = terms.stops_after_s(last.replaces, last.plan) + terms.downtime_s
     return Start(last.plan, last.deploy_at + timedelta(seconds=ahead_s))
 

@@ -1,4 +1,6 @@
-"""Forecasts → scaling schedules of all topologies: planned over processes, then brought under what they share."""
+"""Forecasts → scaling schedules of all topologies: planned over processes or Spark, then brought, in one place, under
+what they share.
+"""
 
 import hashlib
 import json
@@ -24,7 +26,7 @@ from forescale.jobs.plan import (
     request_schedule,
 )
 from forescale.jobs.planning_case import PlanningCase
-from forescale.jobs.topology_workers import EXPECTED, Told, TopologyWorkers
+from forescale.jobs.topology_workers import EXPECTED, Told, TopologyWorkers, WorkerProcesses, spark_workers
 from forescale.settings import Settings
 from forescale.wiring.parts import ledger_of
 from modeling.excuse import Excuse
@@ -32,7 +34,7 @@ from planner.errors import PlanError
 from planner.fleet.grants import granted
 from planner.fleet.holding import Holding
 from planner.fleet.shortage import QUOTA, excuse, shortages
-from planner.fleet.stagger import staggered
+from planner.fleet.stagger import ChangeBounds, staggered
 from planner.fleet.terms import FleetTerms, Quota
 from planner.ledger.entries import ScheduleEntry
 from planner.ledger.ledger import Ledger
@@ -69,19 +71,26 @@ class _Shared:
 
 
 def plan_all(
-    settings: Settings, fleet: Path | None = None, *, workers: int | None = None, told: Told | None = None
+    settings: Settings,
+    fleet: Path | None = None,
+    *,
+    workers: int | None = None,
+    spark: bool = False,
+    told: Told | None = None,
 ) -> PlannedFleet:
     """Plan every topology of the folder of topology files as `plan` does, and record what goes together under the terms
     of a fleet file. The same forecasts, running plans and terms are planned for once.
 
-    What fails is one topology; what it holds counts all the same. workers: processes, as many as cores if None. Raises
-    FileError without topologies, and for a fleet file that cannot be used; PlanError where a quota is below what runs.
+    What fails is one topology; what it holds counts all the same. workers: processes, as many as cores if None. spark:
+    over the workers of the Spark master instead. Raises FileError without topologies, and for a fleet file that cannot
+    be used; PlanError where a quota is below what runs, and as spark_workers.
     """
+    settings = settings.anywhere()
     configs, failures = _configs(settings, fleet)
     terms = FleetTerms() if fleet is None else read_fleet_file(fleet, [*configs, *failures])
     count = workers or min(os.cpu_count() or 1, len(configs) or 1)
     ledger = ledger_of(settings)
-    with TopologyWorkers(count, told) as pool:
+    with spark_workers(settings, told) if spark else WorkerProcesses(count, told) as pool:
         asked, failed = pool.each("read", partial(_asked, settings), configs)
         failures |= failed
         fixed = {name: _standing(settings, configs[name], ledger) for name in failures if name in configs}
@@ -223,7 +232,8 @@ def _under(
     wishes = [*(_holding(asked[name], schedule) for name, schedule in own.items()), *fixed.values()]
     grants = granted(wishes, terms.quotas, replanned)
     short = shortages(wishes, grants, terms.quotas)
-    apart = staggered(grants.holdings, terms, {name: case.terms.apart_s for name, (case, _) in planned.items()})
+    bounds = {name: ChangeBounds(case.terms, case.rules) for name, (case, _) in planned.items()}
+    apart = staggered(grants.holdings, terms, bounds)
     excused = {wish.name: excuse(wish, grants, short) for wish in wishes}
     schedules = {
         each.name: _explained(each, excused[each.name], apart.stuck.get(each.name, ()))

@@ -24,6 +24,7 @@ from forescale.report.decision.page import render_report
 from forescale.settings import Settings
 from forescale.wiring.engines.registry import cluster_kind
 from forescale.wiring.parts import clock_of, cluster_of, ledger_of, topology_config, tracker_of
+from modeling.estimate import Estimate
 from modeling.evaluate import evaluate
 from modeling.inputs.physical_plan import PhysicalPlan
 from planner.errors import PlanError
@@ -79,8 +80,16 @@ def write_schedule_report(
     peak = _planned_peak_per_s(config, schedule, forecasts) if Footing.of(schedule.derived_from).rung.plans else None
     largest = max((schedule.current, *(step.plan for step in schedule.steps)), key=lambda plan: plan.instances)
 
+    estimates = dict[str, Estimate]()
+
+    def estimated(plan: PhysicalPlan, peak: Mapping[str, float]) -> Estimate:
+        # A schedule comes back to the same few plans.
+        if plan.plan_id not in estimates:
+            estimates[plan.plan_id] = evaluate(topology, profiles, plan, peak)
+        return estimates[plan.plan_id]
+
     def capacity(plan: PhysicalPlan, start: datetime, end: datetime, peak: Mapping[str, float]) -> CapacityStep:
-        mst = evaluate(topology, profiles, plan, peak).mst_per_s
+        mst = estimated(plan, peak).mst_per_s
         usable = {source: rate * max_utilisation for source, rate in mst.items()}
         return CapacityStep(start, end, plan, mst, usable)
 
@@ -93,8 +102,8 @@ def write_schedule_report(
         profiles=profiles,
         max_utilisation=max_utilisation,
         max_lag_s=planning.max_lag_s,
-        now_estimate=evaluate(topology, profiles, schedule.current, peak) if peak else None,
-        then_estimate=evaluate(topology, profiles, largest, peak) if peak and schedule.steps else None,
+        now_estimate=estimated(schedule.current, peak) if peak else None,
+        then_estimate=estimated(largest, peak) if peak and schedule.steps else None,
         declared=config.declared_profiles(),
         links=_run_links(settings, forecasts),
         states={number: str(step.state) for number, step in enumerate(ledger.steps(schedule_id=made.id))},

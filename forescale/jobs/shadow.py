@@ -9,6 +9,7 @@ from forecasting.arrivals.store import read_history
 from forescale.codec import Moment
 from forescale.files.topology import TopologyConfig
 from forescale.jobs.known_profiles import kept_profiles, unmeasured_notes
+from forescale.jobs.learned_rescale import learned_planning
 from forescale.jobs.observe import in_shadow_mode
 from forescale.settings import Settings
 from forescale.wiring.parts import clock_of, ledger_of, topology_config
@@ -95,7 +96,7 @@ def accrue(settings: Settings, config: TopologyConfig, ledger: Ledger) -> dict[d
     if not due:
         return {}
     series = _series(settings, config)
-    world = _world(settings, config)
+    world = _world(settings, config, ledger)
     around, pending = timedelta(seconds=MOST_APART_S), {}
     for day in due:
         start = midnight(day)
@@ -115,8 +116,9 @@ def _series(settings: Settings, config: TopologyConfig) -> dict[str, ArrivalSeri
     return {source: history.source(source) for source in config.as_topology().sources}
 
 
-def _world(settings: Settings, config: TopologyConfig) -> ShadowWorld:
-    planning = config.planning
+def _world(settings: Settings, config: TopologyConfig, ledger: Ledger) -> ShadowWorld:
+    """With the downtime and the lead time that the schedules of the shadow are made for."""
+    planning = learned_planning(ledger, config).planning
     engine = EngineTerms(planning.downtime_s, lead_s=planning.lead_s)
     return ShadowWorld(config.as_topology(), kept_profiles(config, settings), engine, planning.max_lag_s)
 

@@ -1,19 +1,30 @@
-"""The same work for many topologies over processes: what fails is one topology, named, with its cause."""
+"""The same work for many topologies at once, over processes or Spark: what fails is one topology, named, with its
+cause.
+"""
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor, Future, as_completed
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from types import TracebackType
-from typing import TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
+from forecasting.arrivals.spark_session import on_this_machine
 from forecasting.errors import ForecastError, HistoryError, TrackingError
 from forecasting.one_thread import one_thread
+from forecasting.spark_tasks import Lost, over_spark
 from forescale.files.file_error import FileError
 from forescale.jobs.workers import worker_processes
+from forescale.settings import Settings
+from forescale.wiring.spark import task_session
 from modeling.errors import ModelError
 from planner.errors import ClusterError, LedgerError, PlanError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 log = logging.getLogger(__name__)
 
@@ -33,14 +44,23 @@ class Failure:
     cause: str
 
 
-class TopologyWorkers:
-    """Processes that live from one kind of work to the next. Work is a function of a module, tasks can be pickled."""
+class TopologyWorkers(Protocol):
+    """Whoever does one kind of work after another. Work is a function of a module, tasks and results can be pickled."""
+
+    def each(
+        self, what: str, work: Callable[[Task], Result], tasks: Mapping[str, Task]
+    ) -> tuple[dict[str, Result], dict[str, str]]:
+        """What came of the task of each topology, and why nothing came of others."""
+
+
+class WorkerProcesses:
+    """Processes of this machine that live from one kind of work to the next."""
 
     def __init__(self, count: int, told: Told | None = None) -> None:
         self._count, self._told = count, told
         self._pool: Executor = worker_processes(count)
 
-    def __enter__(self) -> "TopologyWorkers":
+    def __enter__(self) -> "WorkerProcesses":
         return self
 
     def __exit__(
@@ -51,19 +71,14 @@ class TopologyWorkers:
     def each(
         self, what: str, work: Callable[[Task], Result], tasks: Mapping[str, Task]
     ) -> tuple[dict[str, Result], dict[str, str]]:
-        """What came of the task of each topology, and why nothing came of others."""
         found: dict[str, Result | Failure] = {}
         self._all(what, work, tasks, found)
         for name, task in tasks.items():
             if name not in found:
                 # A process died, and took with it what others were at: one after another, it shows who kills it.
                 found[name] = self._alone(work, task)
-                self._tell(what, len(found), len(tasks))
-        made = {name: found[name] for name in tasks}
-        return (
-            {name: each for name, each in made.items() if not isinstance(each, Failure)},
-            {name: each.cause for name, each in made.items() if isinstance(each, Failure)},
-        )
+                _tell(self._told, what, len(found), len(tasks))
+        return _sorted_out({name: found[name] for name in tasks})
 
     def _all(
         self,
@@ -72,14 +87,14 @@ class TopologyWorkers:
         tasks: Mapping[str, Task],
         found: dict[str, Result | Failure],
     ) -> None:
-        self._tell(what, 0, len(tasks))
+        _tell(self._told, what, 0, len(tasks))
         try:
             waiting: dict[Future[Result | Failure], str] = {
                 self._pool.submit(_guarded, work, task): name for name, task in tasks.items()
             }
             for future in as_completed(waiting):
                 found[waiting[future]] = future.result()
-                self._tell(what, len(found), len(tasks))
+                _tell(self._told, what, len(found), len(tasks))
         except BrokenProcessPool:
             self._renew()
 
@@ -94,9 +109,52 @@ class TopologyWorkers:
         self._pool.shutdown()
         self._pool = worker_processes(self._count)
 
-    def _tell(self, what: str, done: int, of: int) -> None:
-        if self._told is not None:
-            self._told(what, done, of)
+
+@dataclass(frozen=True)
+class SparkWorkers:
+    """The workers of a Spark session. They reach the ledger, the clusters and FORESCALE_HOME as this process does."""
+
+    session: "SparkSession"
+    told: Told | None = None
+
+    def each(
+        self, what: str, work: Callable[[Task], Result], tasks: Mapping[str, Task]
+    ) -> tuple[dict[str, Result], dict[str, str]]:
+        _tell(self.told, what, 0, len(tasks))
+        made = over_spark(self.session, partial(_guarded, work), list(tasks.values()))
+        _tell(self.told, what, len(tasks), len(tasks))
+        return _sorted_out(
+            {
+                name: Failure(each.cause) if isinstance(each, Lost) else each
+                for name, each in zip(tasks, made, strict=True)
+            }
+        )
+
+
+@contextmanager
+def spark_workers(settings: Settings, told: Told | None = None) -> Iterator[SparkWorkers]:
+    """Raises PlanError for a ledger that workers of other machines cannot reach, HistoryError where Spark does not
+    start.
+    """
+    if settings.ledger_is_a_file and not on_this_machine(settings.spark_master):
+        raise PlanError(
+            f"the workers of {settings.spark_master} may be on other machines, and the ledger is a file of this one; "
+            "set FORESCALE_LEDGER_URL to a PostgreSQL that all of them reach, or FORESCALE_SPARK_MASTER to local[*]"
+        )
+    with task_session(settings, "forescale plan") as session:
+        yield SparkWorkers(session, told)
+
+
+def _sorted_out(made: Mapping[str, Result | Failure]) -> tuple[dict[str, Result], dict[str, str]]:
+    return (
+        {name: each for name, each in made.items() if not isinstance(each, Failure)},
+        {name: each.cause for name, each in made.items() if isinstance(each, Failure)},
+    )
+
+
+def _tell(told: Told | None, what: str, done: int, of: int) -> None:
+    if told is not None:
+        told(what, done, of)
 
 
 def _guarded(work: Callable[[Task], Result], task: Task) -> Result | Failure:

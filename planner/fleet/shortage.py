@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 
 import numpy as np
 
@@ -47,19 +48,33 @@ def shortages(wishes: Sequence[Holding], grants: Grants, quotas: Sequence[Quota]
     """Spans in which a topology holds less than it wished for, and that would have passed a quota; those of each
     topology in their order.
     """
-    by_name = {each.name: each for each in grants.holdings}
     short = [each for each in wishes if each.name in grants.at_most]
     if not short:
         return []
     at_s = moments_s([*wishes, *grants.holdings])
     held = totals(grants.holdings, quotas, at_s)
+    each_holds = {each.name: each.held(at_s) for each in grants.holdings}
+
+    @cache
+    def largest_first(quota: Quota, moment: int) -> list[tuple[str, int]]:
+        """Who has how many. Many topologies are short at the same moment."""
+        holding = [(name, int(each_holds[name][moment])) for name in quota.topologies if name in each_holds]
+        return sorted(holding, key=lambda each: (-each[1], each[0]))
+
     found = []
     for wish in short:
-        lacking = wish.held(at_s) - by_name[wish.name].held(at_s)
+        wished = wish.held(at_s)
+        lacking = wished - each_holds[wish.name]
         for number, quota in enumerate(quotas):
             if wish.name in quota.topologies:
                 beyond = (lacking > 0) & (held[number] + lacking > quota.instances)
-                found += [_of(wish, quota, by_name, at_s, lacking, span) for span in _spans(beyond)]
+                for first, last in _spans(beyond):
+                    worst = first + int(lacking[first:last].argmax())
+                    others = tuple(each for each in largest_first(quota, worst) if each[0] != wish.name)
+                    start = datetime.fromtimestamp(float(at_s[first]), UTC)
+                    end = wish.schedule.end if last == at_s.size else datetime.fromtimestamp(float(at_s[last]), UTC)
+                    counts = int(lacking[worst]), int(wished[worst])
+                    found.append(Shortage(wish.name, quota, start, end, *counts, others))
     return sorted(found, key=lambda each: (each.topology, each.start, each.quota.name))
 
 
@@ -74,24 +89,6 @@ def excuse(wish: Holding, grants: Grants, short: Sequence[Shortage]) -> Excuse |
     enough = worst.quota.instances + worst.instances
     remedy = f"raise {worst.quota.name} from {worst.quota.instances} to {enough} instances"
     return Excuse(plan, QUOTA, "", plan.instances, granted, reason, remedy)
-
-
-def _of(
-    wish: Holding,
-    quota: Quota,
-    by_name: dict[str, Holding],
-    at_s: np.ndarray[tuple[int], np.dtype[np.float64]],
-    lacking: np.ndarray[tuple[int], np.dtype[np.int64]],
-    span: tuple[int, int],
-) -> Shortage:
-    first, last = span
-    worst = first + int(lacking[first:last].argmax())
-    moment = at_s[worst : worst + 1]
-    others = [(name, int(by_name[name].held(moment)[0])) for name in quota.topologies if name in by_name]
-    ordered = sorted((each for each in others if each[0] != wish.name), key=lambda each: (-each[1], each[0]))
-    end = wish.schedule.end if last == at_s.size else datetime.fromtimestamp(float(at_s[last]), UTC)
-    start = datetime.fromtimestamp(float(at_s[first]), UTC)
-    return Shortage(wish.name, quota, start, end, int(lacking[worst]), int(wish.held(moment)[0]), tuple(ordered))
 
 
 def _spans(which: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> list[tuple[int, int]]:

@@ -6,12 +6,22 @@ topologies for more than they give at that moment.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 from planner.fleet.grants import totals
 from planner.fleet.holding import Holding, moments_s
 from planner.fleet.terms import FleetTerms, Stagger
+from planner.horizon.horizon_plan import Rules
+from planner.horizon.prices import ChangeTerms
 from planner.scaling_schedule import ScalingSchedule, ScheduledStep
+
+
+@dataclass(frozen=True)
+class ChangeBounds:
+    """What the changes of one topology keep to, whoever asks for them."""
+
+    terms: ChangeTerms
+    rules: Rules
 
 
 @dataclass(frozen=True)
@@ -41,11 +51,11 @@ def started(step: ScheduledStep) -> int:
     return sum(max(0, count - before.get(name, 0)) for name, count in step.plan.parallelism.items())
 
 
-def staggered(holdings: Sequence[Holding], terms: FleetTerms, dwell_s: Mapping[str, float]) -> Staggered:
+def staggered(holdings: Sequence[Holding], terms: FleetTerms, bounds: Mapping[str, ChangeBounds]) -> Staggered:
     """From the last rescale back: each stays where it is or comes earlier, so that those after it need not wait.
 
-    dwell_s: of each topology, from the end of one of its changes until the next. A step that would come before the
-    schedule begins or before its topology has dwelt, or would pass a quota, stays.
+    bounds: of each topology that may be planned again. A step stays that would come before the schedule begins, before
+    its topology has dwelt or within a closed span, or would pass a quota.
     """
     if terms.stagger is None:
         return Staggered(tuple(holdings), (), {})
@@ -62,7 +72,9 @@ def staggered(holdings: Sequence[Holding], terms: FleetTerms, dwell_s: Mapping[s
         step = holding.schedule.steps[rescale.number]
         what = f"{rescale.topology} starts {rescale.started} instances at {step.deploy_at:%a %H:%M:%S}"
         near = f"{abs(rescale.at_s - other.at_s):.0f} s from {other.started} of {other.topology}"
-        if why := _unmovable(holding, rescale, at_s, dwell_s) or _passed(now, changed, terms):
+        if why := _unmovable(holding, rescale, at_s, bounds[holding.name]) or _passed(
+            now, changed, terms, (at_s, rescale.at_s)
+        ):
             stuck[holding.name] = (*stuck.get(holding.name, ()), f"{what}, {near}: {why}")
             placed.append(rescale)
             continue
@@ -94,25 +106,32 @@ def _free(rescale: _Rescale, placed: Sequence[_Rescale], apart_s: float) -> tupl
     return at_s, first
 
 
-def _unmovable(holding: Holding, rescale: _Rescale, at_s: float, dwell_s: Mapping[str, float]) -> str:
+def _unmovable(holding: Holding, rescale: _Rescale, at_s: float, bounds: ChangeBounds) -> str:
     """Why a step cannot be asked for at a moment; empty where it can."""
     if at_s < holding.schedule.start.timestamp():
         return "it cannot be asked for earlier than now"
     if rescale.number:
         before = holding.schedule.steps[rescale.number - 1]
-        if at_s < before.in_place_at.timestamp() + dwell_s.get(holding.name, 0.0):
+        if at_s < before.in_place_at.timestamp() + bounds.terms.apart_s:
             return f"the step before it, of {before.deploy_at:%a %H:%M}, has not dwelt by then"
+    step = holding.schedule.steps[rescale.number]
+    back_s = at_s + bounds.terms.stops_after_s(step.replaces, step.plan) + bounds.terms.downtime_s
+    if (span := bounds.rules.closed_for(at_s, back_s)) is not None:
+        begins, ends = (f"{datetime.fromtimestamp(edge_s, UTC):%a %H:%M}" for edge_s in span)
+        return f"earlier it would be within planning.freeze, from {begins} to {ends}"
     return ""
 
 
-def _passed(now: Mapping[str, Holding], changed: Holding, terms: FleetTerms) -> str:
-    """Why a changed holding does not go with the others; empty where it does."""
-    quotas = terms.of(changed.name)
-    together = {**now, changed.name: changed}
-    at_s = moments_s([*together.values(), *now.values()])
-    before, after = (totals(list(each.values()), quotas, at_s) for each in (now, together))
+def _passed(now: Mapping[str, Holding], changed: Holding, terms: FleetTerms, between_s: tuple[float, float]) -> str:
+    """Why a holding that is changed between two moments does not go with the others; empty where it does."""
+    begin_s, end_s = between_s
+    quotas, before = terms.of(changed.name), now[changed.name]
+    at_s = moments_s([*now.values(), changed])
+    at_s = at_s[(at_s >= begin_s) & (at_s < end_s)]
+    more = changed.held(at_s) - before.held(at_s)
+    held = totals(list(now.values()), quotas, at_s) + more
     for number, quota in enumerate(quotas):
-        if ((after[number] > before[number]) & (after[number] > quota.instances)).any():
+        if ((more > 0) & (held[number] > quota.instances)).any():
             return f"earlier it would pass {quota.name} of {quota.instances} instances"
     return ""
 

@@ -67,6 +67,10 @@ class Rules:
     closed: Sequence[tuple[float, float]] = ()
     most_a_day: int | None = None
 
+    def closed_for(self, asked_s: float, back_s: float) -> tuple[float, float] | None:
+        """The first closed span that a change meets which is asked for, and whose job is back, at epoch seconds."""
+        return next(((begin, end) for begin, end in self.closed if asked_s < end and back_s > begin), None)
+
 
 @dataclass(frozen=True)
 class Change:

@@ -45,7 +45,9 @@ class Ladder:
         if several[0].windows:
             most = np.array([of.first_crossing(np.zeros_like(mix.T), mix.T)[0] for of in several])
         else:
-            most = np.array([1.0 / (of.rows[0] @ mix).max(axis=0) for of in several])
+            used = np.array([(of.rows[0] @ mix).max(axis=0) for of in several])
+            # What takes no time carries any load.
+            most = np.divide(1.0, used, out=np.full_like(used, np.inf), where=used > 0)
         return most * self.usable[:, None]
 
     def number(self, parallelism: Mapping[str, int]) -> int | None:

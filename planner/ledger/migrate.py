@@ -1,5 +1,7 @@
 """Bring a ledger's tables to the newest revision, whatever they are at, with nothing half done."""
 
+from functools import lru_cache
+
 from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
@@ -16,12 +18,11 @@ def upgrade_database(database: Database) -> None:
 
     Raises LedgerError for a database that cannot be reached, or that a newer version has written.
     """
-    config = _config()
-    newest = ScriptDirectory.from_config(config).get_current_head()
     with database.connection() as connection:
         database.lock(connection, "upgrade")
-        if _revision(connection) == newest:
+        if _revision(connection) == _newest():
             return
+        config = _config()
         config.attributes["connection"] = connection
         try:
             command.upgrade(config, "head")
@@ -36,6 +37,12 @@ def _config() -> Config:
     config = Config()
     config.set_main_option("script_location", "planner.ledger:migrations")
     return config
+
+
+@lru_cache(maxsize=1)
+def _newest() -> str | None:
+    """Whoever plans many topologies opens the ledger some times for each; the revisions are in the code."""
+    return ScriptDirectory.from_config(_config()).get_current_head()
 
 
 def _revision(connection: Connection) -> str | None:

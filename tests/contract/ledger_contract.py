@@ -31,6 +31,19 @@ def brought_to(ledger: Ledger, step_id: str, state: StepState) -> StepEntry:
     return ledger.step(step_id)
 
 
+def asked_by_hand(ledger: Ledger) -> str:
+    return ledger.record_hand_made_step(
+        "r1",
+        plan_of(9),
+        replaces=plan_of(2),
+        deploy_at=after(5),
+        expires_at=after(9),
+        at=NOON,
+        by="anna",
+        why="fair",
+    )
+
+
 class LedgerContract:
     """Subclass it as `Test…` with the fixture `url` of an empty database."""
 
@@ -96,16 +109,7 @@ class LedgerContract:
         brought_to(ledger, f"{first}-2", DEPLOYING)
         brought_to(ledger, f"{first}-3", DUE)
         elsewhere = ledger.record_schedule(schedule_of(3, topology="mails"))
-        by_hand = ledger.record_hand_made_step(
-            "r1",
-            plan_of(9),
-            replaces=plan_of(2),
-            deploy_at=after(5),
-            expires_at=after(9),
-            at=NOON,
-            by="anna",
-            why="fair",
-        )
+        by_hand = asked_by_hand(ledger)
         second = ledger.record_schedule(schedule_of(7, made_at=after(30)))
         ledger.approve_schedule(second, at=after(31), by="anna", why="fair")
         states = {step.id: step.state for step in ledger.steps()}
@@ -228,16 +232,7 @@ class LedgerContract:
     ) -> None:
         act = ledger.record_schedule(schedule_of(3, 4))
         brought_to(ledger, f"{act}-1", APPROVED)
-        by_hand = ledger.record_hand_made_step(
-            "r1",
-            plan_of(9),
-            replaces=plan_of(2),
-            deploy_at=after(5),
-            expires_at=after(9),
-            at=NOON,
-            by="anna",
-            why="fair",
-        )
+        by_hand = asked_by_hand(ledger)
         ledger.record_schedule(schedule_of(5, made_at=after(30)), shadow=True)
         assert {step.state for step in ledger.steps(schedule_id=act)} == {StepState.SUPERSEDED}
         assert ledger.step(by_hand).state is APPROVED

@@ -1,8 +1,10 @@
 """Properties of what topologies are granted under shared quotas."""
 
+from datetime import timedelta
+
 import numpy as np
 import pytest
-from fleet_cases import capped, wish
+from fleet_cases import at, bounds, capped, wish
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -37,10 +39,24 @@ def fleets(draw: st.DrawFn) -> tuple[list[Holding], tuple[Quota, ...]]:
 def test_the_sum__never_exceeds_a_quota_that_what_runs_is_within(made: tuple[list[Holding], tuple[Quota, ...]]) -> None:
     wishes, quotas = made
     grants = granted(wishes, quotas, capped(wishes))
-    apart = staggered(grants.holdings, FleetTerms(quotas, Stagger(3, 300)), {})
+    apart = staggered(grants.holdings, FleetTerms(quotas, Stagger(3, 300)), bounds(wishes))
     for holdings in (grants.holdings, apart.holdings):
         held = totals(holdings, quotas, moments_s(holdings))
         assert (held.max(axis=1) <= [quota.instances for quota in quotas]).all()
+
+
+@settings(max_examples=30)
+@given(fleets(), st.integers(0, 23), st.integers(1, 120), st.integers(1, 60))
+def test_what_is_brought_apart__never_comes_into_a_freeze(
+    made: tuple[list[Holding], tuple[Quota, ...]], hour: int, minutes: int, before_minutes: int
+) -> None:
+    wishes, _ = made
+    closed = at(hour) - timedelta(minutes=before_minutes), at(hour) - timedelta(minutes=before_minutes - minutes)
+    apart = staggered(wishes, FleetTerms((), Stagger(3, 300)), bounds(wishes, closed=[closed]))
+    for own, holding in zip(wishes, apart.holdings, strict=True):
+        for was, step in zip(own.schedule.steps, holding.schedule.steps, strict=True):
+            back = step.deploy_at + timedelta(seconds=330 if step.plan.instances > step.replaces.instances else 30)
+            assert step == was or step.deploy_at >= closed[1] or back <= closed[0]
 
 
 @pytest.mark.slow

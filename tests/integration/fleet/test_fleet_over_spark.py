@@ -10,7 +10,8 @@ from sample_orders import order_of, poisoned, short_requests
 
 from forecasting.arrivals.spark_session import spark_session
 from forecasting.fleet import forecast_each
-from forecasting.fleet_spark import ONE_THREAD, forecast_over_spark
+from forecasting.fleet_spark import forecast_over_spark
+from forecasting.spark_tasks import ONE_THREAD
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

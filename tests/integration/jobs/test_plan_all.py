@@ -4,88 +4,24 @@ import json
 import os
 import subprocess
 import sys
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 
-import numpy as np
 import pytest
+from three_topologies import RATES, TOPOLOGY, environment, fleet_file, install
 
-from forecasting.arrivals.arrival_source import Arrivals, Measures, SourceArrivals
-from forecasting.arrivals.store import write_history
-from forecasting.forecast import Forecast
-from forecasting.forecast_file import write_forecast
 from forescale.cli.main import main
 from forescale.jobs.plan import plan
 from forescale.jobs.plan_all import PlannedFleet, plan_all
 from forescale.settings import Settings
 from forescale.wiring.parts import ledger_of
 from modeling.inputs.physical_plan import PhysicalPlan
-from planner.clock import TraceClock
 from planner.errors import PlanError
 from planner.fleet.grants import totals
 from planner.fleet.holding import Holding, moments_s
 from planner.fleet.terms import Quota
-from planner.ledger.entries import ForecastEntry
 
 pytestmark = [pytest.mark.mlflow, pytest.mark.slow]
-
-NOW = datetime(2026, 3, 2, 6, tzinfo=UTC)
-TOPOLOGY = """
-topology: NAME
-operators:
-  read: {service_s: 0.0001}
-  count: {service_s: 0.1}
-streams:
-  - {from: read, to: count}
-arrivals: {kind: events, path: events, columns: {time: at}, source: read, lateness_s: 0}
-planning: {downtime_s: 30, lead_s: 300, max_lag_s: 120, rescale_cost_instance_hours: 0.5, arrival_cv2: 1}
-cluster: {kind: simulator, truth: history, slots: 32, downtime_s: 30, parallelism: {read: 1, count: 3}}
-"""
-"""Each instance of count carries 10 tuples a second. 1 + 3 run."""
-RATES = {"clicks": 55.0, "mails": 25.0, "orders": 105.0}
-"""From the third hour on for two hours; 18 a second before and after."""
-
-
-def install(folder: Path, mlruns: Path) -> Settings:
-    settings = Settings(home=folder / "home", topologies=folder / "files", mlruns=mlruns, clock="trace")
-    settings.topologies.mkdir(parents=True)
-    TraceClock(settings.clock_file).start_at(NOW)
-    for name, rate in RATES.items():
-        (settings.topologies / f"{name}.yaml").write_text(TOPOLOGY.replace("NAME", name))
-        start = NOW - timedelta(days=1)
-        source = SourceArrivals(np.full(1440, 1200, dtype=np.int64), np.array([[0, 2**62]]))
-        write_history(
-            Arrivals(start, NOW, 60, Measures.OFFERED, {"read": source}), settings.history_dir, name, start, NOW
-        )
-        mean = np.repeat([18.0, rate, 18.0], 12)
-        forecast = Forecast(
-            issued_at=NOW,
-            topology=name,
-            source="read",
-            start=NOW,
-            step_s=600,
-            quantiles=(0.5, 0.9, 0.95, 0.99),
-            rate_per_s=np.repeat(mean[:, None], 4, axis=1),
-            peak_per_s={21600: np.full(4, mean.max())},
-            paths_per_s=np.repeat(mean[None], 4, axis=0),
-            forecaster={21600: "by hand"},
-            trained_from=start,
-            trained_to=NOW,
-            history_digest="",
-            seed=7,
-        )
-        write_forecast(forecast, settings.forecasts_dir / name)
-        entry = ForecastEntry(
-            name, name, "read", NOW, forecast.end, "run", "", str(settings.forecasts_dir / name), "", ""
-        )
-        ledger_of(settings).record_forecast(entry)
-    return settings
-
-
-def fleet_file(settings: Settings, text: str) -> Path:
-    path = settings.topologies.parent / "fleet.yaml"
-    path.write_text(text)
-    return path
 
 
 def most_held(settings: Settings, made: PlannedFleet) -> int:
@@ -112,10 +48,9 @@ def test_over_processes__schedules_are_those_of_each_topology_alone(tmp_path: Pa
     settings = install(tmp_path / "together", mlruns)
     (settings.topologies / "lost.yaml").write_text(TOPOLOGY.replace("NAME", "lost"))
     (settings.topologies / "broken.yaml").write_text("topology: [")
-    given = {"HOME": settings.home, "TOPOLOGIES": settings.topologies, "MLRUNS": settings.mlruns, "CLOCK": "trace"}
     done = subprocess.run(
         [Path(sys.executable).with_name("forescale"), "plan", "--all", "--workers", "2", "--json"],
-        env=os.environ | {f"FORESCALE_{name}": str(value) for name, value in given.items()},
+        env=os.environ | environment(settings),
         capture_output=True,
         text=True,
         check=False,
@@ -157,6 +92,42 @@ def test_under_a_quota__the_sum_is_within_it_and_whoever_lacks_some_is_told_who_
     )
 
 
+@pytest.mark.spark
+def test_over_spark__the_fleet_is_granted_and_brought_apart_as_over_processes(tmp_path: Path, mlruns: Path) -> None:
+    """Settings with relative paths, which workers of another working folder would take for others."""
+    terms = "quota: {instances: 20}\nstagger: {large_instances: 3, apart_s: 300}\n"
+    here = install(tmp_path / "here", mlruns)
+    expected = plan_all(here, fleet_file(here, terms), workers=1)
+    assert expected.moved or expected.stuck
+    there = install(tmp_path / "there", mlruns)
+    (there.topologies / "lost.yaml").write_text(TOPOLOGY.replace("NAME", "lost"))
+    fleet = fleet_file(there, terms)
+    relative = there.model_copy(update={"home": Path("home"), "topologies": Path("files")})
+    done = subprocess.run(
+        [Path(sys.executable).with_name("forescale"), "plan", "--all", "--spark", "--fleet", fleet, "--json"],
+        env=os.environ | environment(relative) | {"FORESCALE_SPARK_MASTER": "local[2]"},
+        cwd=there.home.parent,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1, done.stderr
+    made = json.loads(done.stdout)
+    assert "topology 'lost' has no arrival history" in made["failures"]["lost"]
+    assert (made["short"], made["moved"]) == (dict(expected.short), list(expected.moved))
+    for one, each in zip(expected.schedules, made["schedules"], strict=True):
+        assert [each["topology"], each["why"]] == [one.topology, one.why]
+        steps = [(datetime.fromisoformat(step["deploy_at"]), step["plan"]) for step in each["steps"]]
+        assert steps == [(step.deploy_at, step.plan) for step in one.steps]
+        assert ledger_of(there).schedule(each["schedule_id"]).schedule.topology == one.topology
+
+
+def test_over_spark_on_other_machines__a_ledger_that_is_a_file_is_refused(settings: Settings) -> None:
+    elsewhere = settings.model_copy(update={"spark_master": "spark://far.example:7077"})
+    with pytest.raises(PlanError, match=r"the ledger is a file of this one; set FORESCALE_LEDGER_URL to a PostgreSQL"):
+        plan_all(elsewhere, spark=True)
+
+
 def test_a_quota_below_what_runs__says_what_runs_and_records_nothing(settings: Settings) -> None:
     before = len(ledger_of(settings).schedules("orders"))
     with pytest.raises(PlanError) as error:
@@ -168,9 +139,8 @@ def test_a_quota_below_what_runs__says_what_runs_and_records_nothing(settings: S
 def test_the_command__answers_for_people_and_machines(
     settings: Settings, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    values = {"HOME": settings.home, "TOPOLOGIES": settings.topologies, "MLRUNS": settings.mlruns, "CLOCK": "trace"}
-    for name, value in values.items():
-        monkeypatch.setenv(f"FORESCALE_{name}", str(value))
+    for name, value in environment(settings).items():
+        monkeypatch.setenv(name, value)
     terms = "quota: {instances: 20}\nstagger: {large_instances: 4, apart_s: 300}\n"
     given = ["plan", "--all", "--workers", "1", "--fleet", str(fleet_file(settings, terms))]
     with pytest.raises(SystemExit) as ended:

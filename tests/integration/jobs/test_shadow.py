@@ -115,6 +115,24 @@ def test_what_the_shadow_says__is_what_happens_where_it_acts(found: Shadow, tmp_
         assert day.violation_minutes == record.violations(120).size
 
 
+def test_a_shadow_day__has_the_downtime_that_deployments_taught(tmp_path: Path) -> None:
+    """The file says 600 s, five times the allowed lag; three deployments of 30 s and the file's two teach 30 s."""
+    settings = install(tmp_path, "act")
+    file = tmp_path / f"{NAME}.yaml"
+    file.write_text(file.read_text().replace("downtime_s: 30, lead_s", "downtime_s: 600, lead_s"))
+    for number, count in enumerate((7, 6, 8)):
+        clock_of(settings).wait(600)
+        asked = request_deployment(
+            settings, NAME, parallelism={"count": count}, deploy_at=None, by="anna", request_id=f"r{number}"
+        )
+        assert deploy(settings, asked.step_id).state is StepState.VERIFIED
+    file.write_text(file.read_text().replace("mode: act", "mode: shadow"))
+    plan_until(settings, MONDAY + timedelta(days=2), look_on)
+    plan_now(settings)
+    (day,) = shadow(settings, NAME).days
+    assert (day.rescales > 0, day.violation_minutes) == (True, 0)
+
+
 def test_accruing_again__changes_nothing(settings: Settings, found: Shadow) -> None:
     before = ledger_of(settings).shadow.days(NAME)
     assert shadow(settings, NAME) == found

@@ -1,9 +1,10 @@
 """Large rescales of different topologies are brought apart: earlier where they can be, said where not."""
 
+from collections.abc import Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
-from fleet_cases import MONDAY, at, fleet, wish
+from fleet_cases import MONDAY, at, bounds, fleet, wish
 
 from planner.fleet.holding import Holding
 from planner.fleet.stagger import Staggered, staggered, started
@@ -12,8 +13,13 @@ from planner.fleet.terms import FleetTerms, Quota, Stagger
 APART = Stagger(large_instances=8, apart_s=300)
 
 
-def apart(wishes: list[Holding], quotas: tuple[Quota, ...] = (), dwell_s: float = 0.0) -> Staggered:
-    return staggered(wishes, FleetTerms(quotas, APART), {each.name: dwell_s for each in wishes})
+def apart(
+    wishes: list[Holding],
+    quotas: tuple[Quota, ...] = (),
+    dwell_s: float = 0.0,
+    closed: Sequence[tuple[datetime, datetime]] = (),
+) -> Staggered:
+    return staggered(wishes, FleetTerms(quotas, APART), bounds(wishes, dwell_s, closed))
 
 
 def asked(staggering: Staggered) -> list[list[float]]:
@@ -72,6 +78,21 @@ def test_a_rescale_that_would_pass_a_quota_earlier__stays() -> None:
     wishes = [wish("orders", 4, {9: 20}), wish("clicks", 4, {9: 12}), wish("mails", 24, {9: 4})]
     made = apart(wishes, fleet(36, wishes))
     assert made.stuck["clicks"][0].endswith("earlier it would pass the quota of 36 instances")
+
+
+def test_a_rescale_that_would_come_within_a_freeze__stays_and_the_freeze_is_named() -> None:
+    """Asked for at 08:55:00 it would be back 330 s later, at 09:00:30. So it meets a freeze until 08:56, not one until
+    08:55; and one from 09:00, but not one from 09:01, though both would then hold what is asked for at 09:00.
+    """
+    wishes = [wish("orders", 4, {9: 20}), wish("clicks", 4, {9: 12})]
+    closed = (at(8), at(8 + 56 / 60))
+    assert apart(wishes, closed=[closed]).stuck["clicks"] == (
+        "clicks starts 8 instances at Mon 09:00:00, 0 s from 16 of orders: "
+        "earlier it would be within planning.freeze, from Mon 08:00 to Mon 08:56",
+    )
+    assert asked(apart(wishes, closed=[(at(8), at(8 + 55 / 60))])) == [[32400], [32100]]
+    assert "clicks" in apart(wishes, closed=[(at(9), at(10))]).stuck
+    assert asked(apart(wishes, closed=[(at(9 + 1 / 60), at(10))])) == [[32400], [32100]]
 
 
 def test_what_is_fixed__is_not_moved() -> None:

@@ -39,3 +39,10 @@ def test_capacity__is_where_the_model_says_that_a_plan_has_no_more_than_its_head
             load = dict(zip("ab", (10.0 * mix[:, moment]).tolist(), strict=True))
             told = 0.8 * evaluate(TOPOLOGY, PROFILES, plan, load).saturation_scale
             assert found[number, moment] == pytest.approx(10.0 * told)
+
+
+def test_operators_that_take_no_time__carry_any_load() -> None:
+    profiles = {name: OperatorProfile(name, 0.0) for name in "abj"}
+    cheapest = RememberedPlans(TOPOLOGY, profiles, Limits(max_utilisation=0.8))
+    ladder = capacity_ladder(cheapest, [{"a": 100.0, "b": 100.0}], [PhysicalPlan("join", {"a": 1, "b": 1, "j": 1})])
+    assert ladder.capacity_per_s(np.array([[0.5, 1.0], [0.5, 0.0]])).tolist() == [[np.inf, np.inf]]

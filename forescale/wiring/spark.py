@@ -1,0 +1,21 @@
+"""From settings to the Spark session that spreads tasks over workers."""
+
+from typing import TYPE_CHECKING
+
+from forescale.settings import Settings
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def task_session(settings: Settings, app: str) -> "SparkSession":
+    """With one thread for each worker; `with` stops it at the end. Raises HistoryError where it does not start."""
+    from forecasting.arrivals.spark_session import spark_session
+    from forecasting.spark_tasks import ONE_THREAD
+
+    return spark_session(
+        settings.spark_master,
+        app,
+        driver_memory=settings.spark_memory,
+        settings=ONE_THREAD | settings.spark_settings,
+    )

@@ -262,7 +262,7 @@ class HorizonPlanner:
         closed: Sequence[tuple[float, float]],
     ) -> Floats:
         """What a stop costs beside its change: less where it was announced, and never where it must not be."""
-        turn_h = np.zeros((ahead.steps, len(ladder.plans)))
+        turn_h = np.where(ahead.changes[:, None], np.zeros(len(ladder.plans)), inf)
         for turn in announced:
             # To a millisecond: moments are kept by the microsecond.
             step, plan = ahead.step_at(turn.stop_s - ahead.start_s + 1e-3), ladder.number(turn.plan)

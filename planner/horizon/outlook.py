@@ -84,9 +84,15 @@ class Outlook:
 
 
 def outlook(
-    forecasts: Mapping[str, Forecast], sources: Sequence[str], at_s: float, lead_s: float = 0.0
+    forecasts: Mapping[str, Forecast],
+    sources: Sequence[str],
+    at_s: float,
+    lead_s: float = 0.0,
+    *,
+    unseen: bool = False,
 ) -> Outlook | None:
-    """From a moment on; None where the forecasts are over by then. A step begins where the lead time is over.
+    """From a moment on; None where the forecasts are over by then. A step begins where the lead time is over. unseen:
+    of the paths that are left out otherwise, to judge what was chosen by the others; None where these are too few.
 
     Paths of sources go together by their number, as forecasting.joined_paths has ordered them. Few are taken several
     times, so that errors of the capacity are told apart from those of the forecast. A step that joins several of the
@@ -98,9 +104,10 @@ def outlook(
     of = [forecasts[source] for source in sources]
     step_s = float(of[0].step_s)
     over = max(0, int((at_s - of[0].start.timestamp()) // step_s))
-    count = min(PATHS, *(each.paths_per_s.shape[0] for each in of))
-    paths = np.array([each.paths_per_s[_spread(each.paths_per_s.shape[0], count), over:].T for each in of])
-    if not paths.shape[1]:
+    numbers = _numbers([each.paths_per_s.shape[0] for each in of], unseen=unseen)
+    count = numbers[0].size
+    paths = np.array([each.paths_per_s[of_source, over:].T for each, of_source in zip(of, numbers, strict=True)])
+    if not paths.shape[1] or not count:
         return None
     edges_s = _edges_s(step_s, paths.shape[1])
     if step_s > FINE_STEP_S:
@@ -130,6 +137,20 @@ def _changes(begin_s: Floats, passed_s: float, width_s: float) -> Flags:
     """
     from_whole_s = np.abs((begin_s + passed_s + width_s / 2) % width_s - width_s / 2)
     return np.asarray((begin_s < CHANGES_FINE_S) | (from_whole_s < _ROUNDING_S))
+
+
+def _numbers(sizes: Sequence[int], *, unseen: bool) -> list[Ints]:
+    """Of the paths of each source that are taken, or of those that are not: none where they are too few to judge by, or
+    do not go together.
+    """
+    count = min(PATHS, *sizes)
+    taken = [_spread(size, count) for size in sizes]
+    if not unseen:
+        return taken
+    left = [np.setdiff1d(np.arange(size), numbers) for size, numbers in zip(sizes, taken, strict=True)]
+    if len(set(sizes)) > 1 or left[0].size < LEAST_PATHS:
+        return [each[:0] for each in left]
+    return [each[_spread(each.size, min(PATHS, each.size))] for each in left]
 
 
 def _spread(size: int, count: int) -> Ints:

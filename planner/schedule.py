@@ -194,6 +194,9 @@ class _Told:
         allowed = planned.allowed_minutes
         if allowed is None:
             return f"{told}; {late}, at a price of {planned.prices.violation_h:.3g} instance-hours each"
+        if planned.within_budget and found.violation_minutes > allowed:
+            kept = f"{planned.searched_minutes:.2g} were on the paths that it was searched by"
+            return f"{told}; {late}, {allowed:.2g} are allowed, and {kept}"
         if planned.within_budget:
             return f"{told}; {late}, {allowed:.2g} are allowed"
         return f"{told}; {late}, more than the {allowed:.2g} that are allowed: that cannot be kept within the limits"

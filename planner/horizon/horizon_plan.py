@@ -82,9 +82,11 @@ class Change:
 
 @dataclass(frozen=True)
 class HorizonPlan:
-    """The turns that were found, and all that they were found under. cheapest: what the ladder was made of.
-    allowed_minutes: of violation, that were aimed at; None where each has a fixed price. pricing: None where instances
-    are all that is weighed. unpacked: by number, why plans of the ladder cannot be packed, and are not turned to.
+    """The turns that were found, and all that they were found under. cheapest: what the ladder was made of. course,
+    found: on paths that the search has not seen, where the forecast has enough of them: it fits its turns to those that
+    it has. searched_minutes: of violation, expected on these. allowed_minutes: that were aimed at; None where each has
+    a fixed price. pricing: None where instances are all that is weighed. unpacked: by number, why plans of the ladder
+    cannot be packed, and are not turned to.
     """
 
     cheapest: RememberedPlans
@@ -94,6 +96,7 @@ class HorizonPlan:
     terms: ChangeTerms
     prices: Prices
     found: Found
+    searched_minutes: float
     allowed_minutes: float | None
     pricing: PlanPricing | None = None
     unpacked: Mapping[int, PlanError] = field(default_factory=dict)
@@ -103,7 +106,7 @@ class HorizonPlan:
 
     @property
     def within_budget(self) -> bool:
-        return self.allowed_minutes is None or self.found.violation_minutes <= self.allowed_minutes
+        return self.allowed_minutes is None or self.searched_minutes <= self.allowed_minutes
 
 
 NO_RULES = Rules()
@@ -188,8 +191,23 @@ class HorizonPlanner:
                     break
                 prices = replace(prices, rescale_h=max(LEAST_RESCALE_H, 2 * prices.rescale_h))
                 found = best_course(course, self.terms, prices)
+        searched_minutes = found.violation_minutes
+        unseen = outlook(forecasts, self.topology.sources, present.at_s, self.terms.lead_s, unseen=True)
+        if unseen is not None:
+            course = self._course(unseen, ladder, present, turn_h, price_h)
+            found = followed_course(course, found.turns, self.terms, prices)
         return HorizonPlan(
-            self.cheapest, ahead, ladder, course, self.terms, prices, found, allowed, self._pricing, unpacked
+            self.cheapest,
+            ahead,
+            ladder,
+            course,
+            self.terms,
+            prices,
+            found,
+            searched_minutes,
+            allowed,
+            self._pricing,
+            unpacked,
         )
 
     def followed(
@@ -204,7 +222,8 @@ class HorizonPlanner:
         violation minute, in instance-hours. None where the forecasts are over. Raises PlanError for a change that would
         stop the job beyond their end.
         """
-        ahead = outlook(forecasts, self.topology.sources, present.at_s, self.terms.lead_s)
+        of = forecasts, self.topology.sources, present.at_s, self.terms.lead_s
+        ahead = outlook(*of, unseen=True) or outlook(*of)
         if ahead is None:
             return None
         running = PhysicalPlan(self.topology.name, dict(present.running))
@@ -218,6 +237,7 @@ class HorizonPlanner:
         course = self._course(ahead, ladder, present, np.zeros((ahead.steps, len(ladder.plans))), price_h)
         prices = replace(self._prices, violation_h=violation_h)
         allowed = budget.minutes(60 * ahead.hours)
+        several_found = [followed_course(course, each, self.terms, prices) for each in turns]
         return [
             HorizonPlan(
                 self.cheapest,
@@ -226,11 +246,12 @@ class HorizonPlanner:
                 course,
                 self.terms,
                 prices,
-                followed_course(course, each, self.terms, prices),
+                found,
+                found.violation_minutes,
                 allowed,
                 self._pricing,
             )
-            for each in turns
+            for found in several_found
         ]
 
     def _turns(
@@ -316,7 +337,7 @@ class HorizonPlanner:
         closed: Sequence[tuple[float, float]],
     ) -> Floats:
         """What a stop costs beside its change: less where it was announced, and never where it must not be."""
-        turn_h = np.zeros((ahead.steps, len(ladder.plans)))
+        turn_h = np.where(ahead.changes[:, None], np.zeros(len(ladder.plans)), inf)
         for turn in announced:
             # To a millisecond: moments are kept by the microsecond.
             step, plan = ahead.step_at(turn.stop_s - ahead.start_s + 1e-3), ladder.number(turn.plan)

@@ -8,15 +8,18 @@ import numpy as np
 from scipy.special import ndtri
 
 from forecasting.forecast import Forecast
-from modeling.arrays import Floats, Ints
+from modeling.arrays import Flags, Floats, Ints
 from planner.errors import PlanError
 from planner.horizon.ladder import Ladder
 
 PATHS, LEAST_PATHS = 100, 20
-FINE_STEP_S, FINE_S = 300.0, 4 * 3600.0
-"""Steps are cut or joined to these for the first hours, so that changes need not wait for a forecast's steps."""
+FINE_STEP_S, FINE_S = 300.0, 24 * 3600.0
+"""Steps are cut or joined to these for the first day: in a longer one, a spike would last as long as the step."""
 COARSE_STEP_S = 900.0
 """And to these from then on."""
+CHANGES_FINE_S = 4 * 3600.0
+"""For so long changes may begin with any step, and from then on with coarse ones: that is time enough to plan anew."""
+_ROUNDING_S = 1e-3
 CAPACITY_ERROR = 0.02
 """Standard deviation of the logarithm of true over believed capacity."""
 
@@ -24,12 +27,14 @@ CAPACITY_ERROR = 0.02
 @dataclass(frozen=True)
 class Outlook:
     """start_s: epoch seconds. edges_s: where steps begin, in seconds from there, and where the last one ends, shape
-    (steps + 1,). rate_per_s: of each source on each path, shape (sources, steps, paths).
+    (steps + 1,). rate_per_s: of each source on each path, shape (sources, steps, paths). changes: whether the job may
+    stop for another plan where a step begins, shape (steps,).
     """
 
     start_s: float
     edges_s: Floats
     rate_per_s: Floats
+    changes: Flags
 
     @property
     def total_per_s(self) -> Floats:
@@ -58,7 +63,8 @@ class Outlook:
         inside = [at_s for at_s in moments_s if 0 < at_s < self.edges_s[-1]]
         edges_s = np.unique(np.concatenate([self.edges_s, inside]))
         parts = np.searchsorted(self.edges_s, edges_s[:-1], side="right") - 1
-        return Outlook(self.start_s, edges_s, self.rate_per_s[:, parts])
+        changes = self.changes[parts] | np.isin(edges_s[:-1], inside)
+        return Outlook(self.start_s, edges_s, self.rate_per_s[:, parts], changes)
 
     def step_at(self, at_s: float) -> int:
         """The step that a moment falls into, in seconds from the start."""
@@ -78,9 +84,15 @@ class Outlook:
 
 
 def outlook(
-    forecasts: Mapping[str, Forecast], sources: Sequence[str], at_s: float, lead_s: float = 0.0
+    forecasts: Mapping[str, Forecast],
+    sources: Sequence[str],
+    at_s: float,
+    lead_s: float = 0.0,
+    *,
+    unseen: bool = False,
 ) -> Outlook | None:
-    """From a moment on; None where the forecasts are over by then. A step begins where the lead time is over.
+    """From a moment on; None where the forecasts are over by then. A step begins where the lead time is over. unseen:
+    of the paths that are left out otherwise, to judge what was chosen by the others; None where these are too few.
 
     Paths of sources go together by their number, as forecasting.joined_paths has ordered them. Few are taken several
     times, so that errors of the capacity are told apart from those of the forecast. A step that joins several of the
@@ -92,9 +104,10 @@ def outlook(
     of = [forecasts[source] for source in sources]
     step_s = float(of[0].step_s)
     over = max(0, int((at_s - of[0].start.timestamp()) // step_s))
-    count = min(PATHS, *(each.paths_per_s.shape[0] for each in of))
-    paths = np.array([each.paths_per_s[_spread(each.paths_per_s.shape[0], count), over:].T for each in of])
-    if not paths.shape[1]:
+    numbers = _numbers([each.paths_per_s.shape[0] for each in of], unseen=unseen)
+    count = numbers[0].size
+    paths = np.array([each.paths_per_s[of_source, over:].T for each, of_source in zip(of, numbers, strict=True)])
+    if not paths.shape[1] or not count:
         return None
     edges_s = _edges_s(step_s, paths.shape[1])
     if step_s > FINE_STEP_S:
@@ -104,7 +117,8 @@ def outlook(
     started_s = of[0].start.timestamp() + over * step_s
     start_s = max(at_s, started_s)
     now_s, at_steps = _from(edges_s, start_s - started_s, lead_s)
-    return Outlook(start_s, now_s, np.repeat(paths[:, at_steps], max(1, LEAST_PATHS // count), axis=2))
+    changes = _changes(now_s[:-1], start_s - of[0].start.timestamp(), _width_s(step_s, COARSE_STEP_S))
+    return Outlook(start_s, now_s, np.repeat(paths[:, at_steps], max(1, LEAST_PATHS // count), axis=2), changes)
 
 
 def _from(edges_s: Floats, passed_s: float, lead_s: float) -> tuple[Floats, Ints]:
@@ -115,6 +129,28 @@ def _from(edges_s: Floats, passed_s: float, lead_s: float) -> tuple[Floats, Ints
     left_s = left_s[left_s > 0]
     now_s = np.unique(np.concatenate([[0.0], left_s, [lead_s] if lead_s < left_s[-1] else []]))
     return now_s, np.searchsorted(edges_s, now_s[:-1] + passed_s, side="right") - 1
+
+
+def _changes(begin_s: Floats, passed_s: float, width_s: float) -> Flags:
+    """Whether a change may begin at moments: at any of the first hours, and of the later ones each width_s from the
+    forecast's start on, which is passed_s before them, so that planning anew finds the same moments.
+    """
+    from_whole_s = np.abs((begin_s + passed_s + width_s / 2) % width_s - width_s / 2)
+    return np.asarray((begin_s < CHANGES_FINE_S) | (from_whole_s < _ROUNDING_S))
+
+
+def _numbers(sizes: Sequence[int], *, unseen: bool) -> list[Ints]:
+    """Of the paths of each source that are taken, or of those that are not: none where they are too few to judge by, or
+    do not go together.
+    """
+    count = min(PATHS, *sizes)
+    taken = [_spread(size, count) for size in sizes]
+    if not unseen:
+        return taken
+    left = [np.setdiff1d(np.arange(size), numbers) for size, numbers in zip(sizes, taken, strict=True)]
+    if len(set(sizes)) > 1 or left[0].size < LEAST_PATHS:
+        return [each[:0] for each in left]
+    return [each[_spread(each.size, min(PATHS, each.size))] for each in left]
 
 
 def _spread(size: int, count: int) -> Ints:

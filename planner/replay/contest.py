@@ -135,7 +135,7 @@ class Contest:
             limits=self.limits,
         )
 
-    def planned(self, name: str, forecasts: Forecasts) -> Policy:
+    def planned(self, name: str, forecasts: Forecasts, kind: type[Planned] = Planned) -> Policy:
         # Until the guard has seen enough of what is too much, and what it asks for has come.
         react_s = self.guard_terms().window_s + self.metrics_delay_s + self.engine.lead_s
         engine = self.engine
@@ -149,7 +149,7 @@ class Contest:
             settle_s=GUARD_SETTLE_S,
             blacklist_after=NEVER,
         )
-        return Planned(name, planner, forecasts, self.allowed_share, Guard(self.topology, guard), self.variation)
+        return kind(name, planner, forecasts, self.allowed_share, Guard(self.topology, guard), self.variation)
 
 
 def _hindsight(contest: Contest, seed: int) -> Policy:

@@ -43,25 +43,38 @@ def _forecast(paths: Floats, step_s: int, source: str = "a") -> Forecast:
     )
 
 
-def test_steps__are_as_fine_as_the_forecasts_at_first_and_joined_to_quarters_of_an_hour_later() -> None:
-    """Of 24 h in 5 minutes: 4 h as they are, then the largest of three each."""
-    rates = np.arange(288.0)
+def test_steps__are_as_fine_as_the_forecasts_for_a_day_and_joined_to_quarters_of_an_hour_later() -> None:
+    """Of 26 h in 5 minutes: 24 h as they are, then the largest of three each."""
+    rates = np.arange(312.0)
     ahead = outlook({"a": _forecast(np.tile(rates, (30, 1)), 300)}, ("a",), START.timestamp())
     assert ahead is not None
-    assert ahead.edges_s.size == 48 + 80 + 1
-    assert ahead.edges_s[[0, 1, 48, 49, -1]].tolist() == [0.0, 300.0, 4 * 3600.0, 4 * 3600.0 + 900.0, 86400.0]
-    assert ahead.total_per_s[:, 0].tolist() == [*rates[:48], *rates[50::3]]
-    assert (ahead.hours, ahead.step_at(4 * 3600.0), ahead.step_at(299.0)) == (24.0, 48, 0)
+    assert ahead.edges_s.size == 288 + 8 + 1
+    assert ahead.edges_s[[0, 1, 288, 289, -1]].tolist() == [0.0, 300.0, 86400.0, 87300.0, 26 * 3600.0]
+    assert ahead.total_per_s[:, 0].tolist() == [*rates[:288], *rates[290::3]]
+    assert (ahead.hours, ahead.step_at(86400.0), ahead.step_at(299.0)) == (26.0, 288, 0)
+
+
+def test_changes__begin_with_any_step_for_four_hours_and_then_each_quarter_of_an_hour_of_the_forecast() -> None:
+    """From 200 s after the forecast's start, steps begin 200, 300, 600 … s after it: 49 until 14,600 s. Then come
+    the quarters of an hour from 15,300 s, the 17th, to 42,300 s, the last of 12 h.
+    """
+    forecast = {"a": _forecast(np.ones((30, 144)), 300)}
+    ahead = outlook(forecast, ("a",), START.timestamp() + 200.0)
+    assert ahead is not None
+    begin_s = 200.0 + ahead.edges_s[:-1]
+    near = begin_s <= 200.0 + 4 * 3600.0
+    assert (ahead.changes[near].all(), near.sum()) == (True, 49)
+    assert begin_s[ahead.changes & ~near].tolist() == [900.0 * n for n in range(17, 48)]
 
 
 @pytest.mark.parametrize("step_s", [128, 135, 216, 270])
-def test_steps_that_divide_no_four_hours__are_joined_by_whole_ones(step_s: int) -> None:
-    rates = np.tile(np.arange(400.0), (30, 1))
+def test_steps_that_divide_no_day__are_joined_by_whole_ones(step_s: int) -> None:
+    rates = np.tile(np.arange(800.0), (30, 1))
     for over in range(8):
         ahead = outlook({"a": _forecast(rates, step_s)}, ("a",), START.timestamp() + over * step_s)
         assert ahead is not None
         assert np.diff(ahead.edges_s).min() >= step_s
-        assert ahead.total_per_s[-1, 0] == 399.0
+        assert ahead.total_per_s[-1, 0] == 799.0
 
 
 def test_what_is_over__is_left_out() -> None:

@@ -1,0 +1,148 @@
+"""Schedules over loads that are drawn at random, and what the simulator shows of them: claims against what came."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+
+from forecasting.forecast import Forecast
+from modeling.arrays import Floats
+from modeling.inputs.operator_profile import OperatorProfile
+from modeling.inputs.topology import Operator, Stream, Topology
+from planner.clusters.engine_terms import EngineTerms
+from planner.horizon.budget import Budget
+from planner.horizon.horizon_plan import HorizonPlan, HorizonPlanner, Present
+from planner.horizon.outlook import CAPACITY_ERROR, PATHS
+from planner.horizon.prices import ChangeTerms
+from planner.limits import FULL, Limits
+from planner.replay.load import Load
+from planner.replay.policies.at_moments import AtMoments
+from planner.replay.reality import Differences, Reality, slower
+from planner.replay.run import replay
+
+START = datetime(2026, 3, 2, tzinfo=UTC)
+STEP_S, STEPS = 300, 48
+FORECAST_PATHS, DRAWN = 4 * PATHS, 5 * PATHS
+"""Of the paths that are drawn alike, those that the forecast has, and all; what comes is one of the others."""
+
+
+@dataclass(frozen=True)
+class ClaimedCase:
+    """paths_per_s: shape (DRAWN, STEPS). running: the plan at the beginning."""
+
+    topology: Topology
+    profiles: dict[str, OperatorProfile]
+    paths_per_s: Floats
+    terms: ChangeTerms
+    planned: HorizonPlan
+    running: dict[str, int]
+
+    def simulated_minutes(self, path: int, capacity_factor: float) -> int:
+        """Minutes beyond the target's lag where this path comes and each operator carries so many times what is
+        believed of it.
+        """
+        minutes = np.repeat(self.paths_per_s[path], STEP_S // 60)
+        load = Load(int(START.timestamp()), {self.topology.sources[0]: minutes})
+        true = {name: slower(profile, 1.0 / capacity_factor) for name, profile in self.profiles.items()}
+        terms = EngineTerms(self.terms.downtime_s, lead_s=self.terms.lead_s)
+        reality = Reality(self.topology, true, terms, Differences(), load.start_s, load.end_s)
+        plans = [(turn.asked_s + load.start_s, self.planned.plan_of(turn)) for turn in self.planned.found.turns]
+        changes = [(load.start_s, self.running), *((at_s, dict(plan.parallelism)) for at_s, plan in plans)]
+        done = replay(AtMoments("schedule", changes, "as planned"), load, reality, self.running)
+        return int(np.count_nonzero(done.lag_s > self.terms.max_lag_s))
+
+
+def claimed_case(seed: int) -> ClaimedCase:
+    """A chain or a fork of one to three operators behind a source, a load with a level, a walk and spikes, and terms,
+    target and budget, all drawn by seed. Nobody but the schedule acts.
+    """
+    rng = np.random.default_rng(seed)
+    topology, profiles = _job(rng)
+    paths = _paths(rng)
+    terms = ChangeTerms(
+        lead_s=float(rng.choice([60, 120, 300, 600])),
+        downtime_s=float(rng.choice([30, 60, 120, 180])),
+        apart_s=0.0,
+        max_lag_s=float(rng.choice([60, 90, 180])),
+    )
+    planner = HorizonPlanner(
+        topology,
+        profiles,
+        Limits(max_utilisation=FULL, max_instances=200),
+        terms,
+        float(rng.choice([0.1, 0.5, 1.0])),
+    )
+    first = float(np.median(paths[:, 0]) * rng.uniform(0.8, 1.5))
+    running = dict(planner.cheapest.plan({topology.sources[0]: first}).parallelism)
+    budget = Budget(float(rng.choice([0.002, 0.005, 0.02, 0.05])))
+    planned = planner.planned({topology.sources[0]: _forecast(topology, paths[:FORECAST_PATHS])}, _now(running), budget)
+    assert planned is not None
+    return ClaimedCase(topology, profiles, paths, terms, planned, running)
+
+
+def capacity_factor(rng: np.random.Generator) -> float:
+    """True over believed capacity, as the planner takes it to be distributed."""
+    return float(np.exp(CAPACITY_ERROR * rng.standard_normal()))
+
+
+def spike_minutes(rates_per_s: Floats, carried_per_s: float) -> tuple[float, int]:
+    """Claimed and simulated minutes beyond 90 s of lag under one plan, whose load is known."""
+    topology = Topology("claims", (Operator("source"), Operator("work0")), (Stream("source", "work0"),))
+    profiles = {"source": OperatorProfile("source", 1e-6), "work0": OperatorProfile("work0", 1.0 / carried_per_s)}
+    terms, running = ChangeTerms(0.0, 60.0, 0.0, 90.0), {"source": 1, "work0": 1}
+    planner = HorizonPlanner(topology, profiles, Limits(max_utilisation=FULL), terms, 1.0)
+    forecasts = {"source": _forecast(topology, rates_per_s[None])}
+    planned = planner.followed(forecasts, _now(running), [[]], Budget(0.0), 1.0)
+    assert planned is not None
+    case = ClaimedCase(topology, profiles, rates_per_s[None], terms, planned[0], running)
+    return planned[0].found.violation_minutes, case.simulated_minutes(0, 1.0)
+
+
+def _now(running: dict[str, int]) -> Present:
+    return Present(START.timestamp(), running)
+
+
+def _job(rng: np.random.Generator) -> tuple[Topology, dict[str, OperatorProfile]]:
+    count = int(rng.integers(1, 4))
+    names = [f"work{number}" for number in range(count)]
+    fork = count == 3 and rng.random() < 0.5
+    ways = [("source", names[0]), *((names[0 if fork else at - 1], names[at]) for at in range(1, count))]
+    topology = Topology("claims", tuple(map(Operator, ["source", *names])), tuple(Stream(*way) for way in ways))
+    profiles = {"source": OperatorProfile("source", 1e-6)}
+    # At 10/s, the middle of what comes, each operator needs two to six instances.
+    profiles |= {name: OperatorProfile(name, float(rng.uniform(0.2, 0.6))) for name in names}
+    return topology, profiles
+
+
+def _paths(rng: np.random.Generator) -> Floats:
+    hours = np.arange(STEPS) * STEP_S / 3600.0
+    wave = 1.0 + rng.uniform(0.0, 0.7) * np.sin(hours * rng.uniform(0.4, 2.0) + rng.uniform(0, 6))
+    shape = (DRAWN, STEPS)
+    level = rng.uniform(0.0, 0.1) * rng.standard_normal((DRAWN, 1))
+    walk = rng.uniform(0.0, 0.03) * rng.standard_normal(shape).cumsum(axis=1)
+    noise = rng.uniform(0.0, 0.1) * rng.standard_normal(shape)
+    begins = rng.random(shape) < rng.choice([0.0, 0.003, 0.01])
+    spikes = np.where(begins, rng.uniform(1.2, 3.0, shape), 1.0)
+    longer = rng.random(shape) < 0.5
+    spikes[:, 1:] = np.where(longer[:, 1:] & begins[:, :-1], spikes[:, :-1], spikes[:, 1:])
+    return np.asarray(10.0 * wave * np.exp(level + walk + noise) * spikes)
+
+
+def _forecast(topology: Topology, paths: Floats) -> Forecast:
+    horizon_s = STEP_S * paths.shape[1]
+    return Forecast(
+        issued_at=START,
+        topology=topology.name,
+        source=topology.sources[0],
+        start=START,
+        step_s=STEP_S,
+        quantiles=(0.5,),
+        rate_per_s=np.median(paths, axis=0)[:, None],
+        peak_per_s={horizon_s: np.array([float(paths.max())])},
+        paths_per_s=paths,
+        forecaster={horizon_s: "drawn"},
+        trained_from=START - timedelta(days=7),
+        trained_to=START,
+        history_digest="",
+        seed=0,
+    )

@@ -30,7 +30,7 @@ unit: setup ## unit tests, properties, contracts and doctests, without the slow 
 	@.venv/bin/pytest -q -n 2 --dist loadfile -m "not slow" --hypothesis-profile same-examples $(UNIT)
 
 test: setup ## every check and every test
-	@bash scripts/tools.sh jdk chromium kafka prometheus storm flink_autoscaler || [ "$$CI" != true ] # tests without their tool are skipped; in CI they fail
+	@bash scripts/tools.sh kubernetes jdk chromium kafka prometheus storm flink_autoscaler || [ "$$CI" != true ] # tests without their tool are skipped; in CI they fail
 	@$(MAKE) --no-print-directory check
 	@.venv/bin/pytest -q -n 2 --dist loadgroup --no-loadscope-reorder # groups and order are tests/conftest.py's
 

@@ -2,10 +2,8 @@
 
 import atexit
 import contextlib
-import os
 import re
 import shutil
-import signal
 import socket
 import subprocess
 import time
@@ -14,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
+from server_process import free_ports, killed, started
 
 from forescale.settings import PROJECT
 
@@ -43,11 +42,7 @@ class StormCluster:
     process: subprocess.Popen[bytes]
 
     def stop(self, within_s: float = 10.0) -> None:
-        """End it. Nothing of its data is wanted, so it is not asked to tidy up."""
-        if self.process.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(self.process.pid, signal.SIGKILL)
-            self.process.wait(within_s)
+        killed(self.process, within_s)
 
 
 def storm_jars() -> str:
@@ -66,7 +61,7 @@ def storm_jars() -> str:
 def storm_cluster(folder: Path, within_s: float = 120.0) -> Iterator[StormCluster]:
     """Start a Storm that runs the topology `words`. Raises StormError when it does not within_s seconds."""
     jars = storm_jars()
-    zookeeper_port, nimbus_port, ui_port = _free_ports(3)
+    zookeeper_port, nimbus_port, ui_port = free_ports(3)
     settings = {
         "nimbus.seeds": '["localhost"]',
         "nimbus.thrift.port": nimbus_port,
@@ -85,7 +80,7 @@ def storm_cluster(folder: Path, within_s: float = 120.0) -> Iterator[StormCluste
     java = ["java", *_JVM, f"-Djdk.net.hosts.file={hosts}", f"-Djava.io.tmpdir={folder}", f"-Dstorm.home={folder}"]
     command = [*java, "-cp", f"{folder}:{jars}", "clojure.main", str(SCRIPT), str(zookeeper_port), str(nimbus_port)]
     log = folder / "storm.log"
-    storm = StormCluster(f"http://127.0.0.1:{ui_port}", _started([*command, str(folder)], log, folder))
+    storm = StormCluster(f"http://127.0.0.1:{ui_port}", started([*command, str(folder)], log, folder))
     atexit.register(storm.stop)
     try:
         _wait_until_up(storm, log, within_s)
@@ -93,20 +88,6 @@ def storm_cluster(folder: Path, within_s: float = 120.0) -> Iterator[StormCluste
     finally:
         storm.stop()
         atexit.unregister(storm.stop)
-
-
-def _started(command: list[str], log: Path, folder: Path) -> subprocess.Popen[bytes]:
-    """In a process group of its own, and killed with us even where we are killed and can stop nothing."""
-    with_us = ["setpriv", "--pdeathsig", "KILL"] if shutil.which("setpriv") else []
-    with log.open("wb") as output:
-        return subprocess.Popen(
-            [*with_us, *command],
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            process_group=0,
-            cwd=folder,
-        )
 
 
 def _wait_until_up(storm: StormCluster, log: Path, within_s: float) -> None:
@@ -126,11 +107,3 @@ def _wait_until_up(storm: StormCluster, log: Path, within_s: float) -> None:
             time.sleep(0.5)
     text = log.read_text(encoding="utf-8", errors="replace")
     raise StormError(f"Storm at {storm.url} did not come up ({told}); the end of {log}:\n{text[-1500:]}")
-
-
-def _free_ports(number: int) -> list[int]:
-    with contextlib.ExitStack() as held:  # held together, so that they differ
-        probes = [held.enter_context(socket.socket()) for _ in range(number)]
-        for probe in probes:
-            probe.bind(("127.0.0.1", 0))
-        return [int(probe.getsockname()[1]) for probe in probes]

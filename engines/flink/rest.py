@@ -1,6 +1,7 @@
 """Flink's REST interface: one call a method."""
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import TypeVar, Unpack
 from urllib.parse import urlencode
 
@@ -20,6 +21,7 @@ from engines.flink.answers import (
     TaskManager,
     TaskManagers,
     VertexDetails,
+    moment,
 )
 from engines.http import Connection, Failure, JsonServer
 
@@ -57,6 +59,11 @@ class FlinkRest(JsonServer):
 
     def vertex(self, jid: str, vertex_id: str) -> VertexDetails:
         return self._valid(f"/jobs/{jid}/vertices/{vertex_id}", VertexDetails)
+
+    def running_since(self, job: Job) -> datetime:
+        """When the last subtask began to run: state is restored before that, and the job does no work."""
+        subtasks = [subtask for vertex in job.vertices for subtask in self.vertex(job.jid, vertex.id).subtasks]
+        return moment(max([job.timestamps.get("RUNNING", 0), *(subtask.running_since_ms for subtask in subtasks)]))
 
     def requirements(self, jid: str) -> Mapping[str, Requirement]:
         """What was asked for, per vertex id: the scheduler may not have got there yet."""

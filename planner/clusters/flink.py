@@ -81,7 +81,7 @@ class FlinkCluster:
             plan=self._plan(seen.running),
             status=status,
             observed_at=moment(job.now),
-            running_since=self._running_since(job) if job.runs else None,
+            running_since=self._rest.running_since(job) if job.runs else None,
             free_slots=free,
         )
 
@@ -165,12 +165,12 @@ class FlinkCluster:
         if not job.runs:
             tasks = [f"{n}: {_counted(v.tasks)}" for n, v in seen.vertices.items() if not v.runs]
             return Pending(f"{self._where} is {job.state}; {'; '.join(tasks)}")
-        since = self._running_since(job)
+        since = self._rest.running_since(job)
         state_gib = self._state_gib(job, seen.vertices)
         return Verified(
             accepted.plan,
             since,
-            self._downtime_s(accepted, job, since),
+            downtime_s(self._rest, accepted, job.jid, since),
             sum(state_gib.values()) if state_gib else None,
         )
 
@@ -260,17 +260,6 @@ class FlinkCluster:
         ours = {seen.vertices[name].id: count for name, count in plan.parallelism.items()}
         return {vertex.id: ours.get(vertex.id, seen.asked_by_vertex[vertex.id]) for vertex in seen.job.vertices}
 
-    def _running_since(self, job: Job) -> datetime:
-        """When the last subtask began to run: state is restored before that, and the job does no work."""
-        subtasks = [s for vertex in job.vertices for s in self._rest.vertex(job.jid, vertex.id).subtasks]
-        return moment(max([job.timestamps.get("RUNNING", 0), *(s.running_since_ms for s in subtasks)]))
-
-    def _downtime_s(self, accepted: Accepted, job: Job, since: datetime) -> float | None:
-        if accepted.replaced.same_parallelism(accepted.plan):
-            return 0.0
-        stopped_ms = self._rest.stopped_ms(job.jid, int(accepted.at.timestamp() * 1000))
-        return None if stopped_ms is None else max(0.0, (since - moment(stopped_ms)).total_seconds())
-
     def _wait_until_warm(self) -> None:
         waited_s = 0.0
         while waited_s < self._warm_s + _START_LATE_S:
@@ -305,6 +294,14 @@ class FlinkCluster:
     def _read(self) -> Read | None:
         """Counters of all instances; None while Flink has not collected those of the present execution."""
         return read_counters(self._rest, *self._found())
+
+
+def downtime_s(rest: FlinkRest, accepted: Accepted, jid: str, since: datetime) -> float | None:
+    """From when a job's tasks stopped for a change until it ran; None where Flink does not tell."""
+    if accepted.replaced.same_parallelism(accepted.plan):
+        return 0.0
+    stopped_ms = rest.stopped_ms(jid, int(accepted.at.timestamp() * 1000))
+    return None if stopped_ms is None else max(0.0, (since - moment(stopped_ms)).total_seconds())
 
 
 def _brief(parallelism: Mapping[str, int]) -> str:

@@ -1,0 +1,76 @@
+"""As whom the API server is spoken to: a kubeconfig, or the identity of the pod that we run in."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from engines.rest import Failure
+
+if TYPE_CHECKING:
+    from kubernetes.client import ApiClient
+
+
+@dataclass(frozen=True)
+class Identity:
+    """kubeconfig: where None, what kubectl reads ($KUBECONFIG, ~/.kube/config) and, where there is no such file, the
+    service account of the pod. context: of the kubeconfig, its current one where None.
+    """
+
+    kubeconfig: Path | None = None
+    context: str | None = None
+
+
+def api_client(identity: Identity, failure: Failure) -> "ApiClient":
+    """A client that renews its own tokens. Raises a failure, which never repeats what a kubeconfig holds."""
+    try:
+        from kubernetes import config
+        from kubernetes.client import ApiClient, Configuration
+    except ImportError:
+        raise failure(
+            "the client of Kubernetes is not installed; install forescale with its extra `kubernetes`"
+        ) from None
+    import urllib3
+    import yaml
+
+    settings = Configuration()
+    if settings.retries is None:
+        # Reads alone: whether a change that broke off came through is for the caller to look up.
+        settings.retries = urllib3.Retry(
+            connect=1,
+            read=1,
+            status=2,
+            backoff_factor=0.2,
+            backoff_jitter=0.2,
+            status_forcelist=(429, 503),
+            allowed_methods=("GET",),
+            raise_on_status=False,
+        )
+    named = identity.kubeconfig is not None or identity.context is not None
+    default = Path(config.KUBE_CONFIG_DEFAULT_LOCATION.split(":")[0]).expanduser()
+    try:
+        if named or default.exists():
+            file = None if identity.kubeconfig is None else str(identity.kubeconfig)
+            config.load_kube_config(file, identity.context, client_configuration=settings, persist_config=False)
+        else:
+            config.load_incluster_config(client_configuration=settings)
+    except config.ConfigException as error:
+        raise failure(_unusable(identity, default, str(error), named=named)) from None
+    except (yaml.YAMLError, OSError, ValueError, TypeError, KeyError):
+        raise failure(
+            f"kubeconfig {identity.kubeconfig or default} cannot be read; see whether `kubectl` can use it"
+        ) from None
+    return ApiClient(settings)
+
+
+def _unusable(identity: Identity, default: Path, reason: str, *, named: bool) -> str:
+    if not named and not default.exists():
+        return (
+            f"there is no kubeconfig {default}, and this is no pod of Kubernetes ({reason}); "
+            "name a file in cluster.kubeconfig"
+        )
+    if identity.context is not None and identity.context in reason:
+        return (
+            f"kubeconfig {identity.kubeconfig or default} has no context {identity.context!r}; "
+            "`kubectl config get-contexts` lists them"
+        )
+    return f"kubeconfig {identity.kubeconfig or default} cannot be used; see whether `kubectl` can use it"

@@ -1,0 +1,229 @@
+"""The API server of one namespace: reads and server-side apply; every failure names place, value and remedy."""
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from engines.kubernetes.identity import Identity, api_client
+from engines.kubernetes.resources import SCALE, Resource
+from engines.rest import Failure
+
+if TYPE_CHECKING:
+    from kubernetes.client import ApiClient
+
+FIELD_MANAGER = "forescale"
+"""Under this name the API server keeps which fields are ours."""
+
+_LACKING_RIGHT = re.compile(r'cannot (\w+) resource "([^"]+)" in API group "([^"]*)"')
+_OTHER_MANAGER = re.compile(r'conflict with "([^"]+)"')
+
+
+class RequestRefusedError(Exception):
+    """The API server understood the request and said no; nothing has changed.
+
+    stale: somebody changed the object since it was read. managers: of fields that we would take from them.
+    """
+
+    def __init__(self, reason: str, *, stale: bool = False, managers: tuple[str, ...] = ()) -> None:
+        super().__init__(reason)
+        self.stale = stale
+        self.managers = managers
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An object as the API server has it. at: on its clock, to the second."""
+
+    body: Mapping[str, Any]
+    at: datetime
+
+    @property
+    def version(self) -> str:
+        return str(self.body["metadata"]["resourceVersion"])
+
+
+class KubernetesServer:
+    """One namespace. identity: the usual one where left out. timeout_s: of one request. client: replaces the one of the
+    identity in tests of rare answers.
+    """
+
+    def __init__(
+        self,
+        namespace: str,
+        failure: Failure,
+        identity: Identity | None = None,
+        *,
+        timeout_s: float = 10.0,
+        client: "ApiClient | None" = None,
+    ) -> None:
+        self._client = client or api_client(identity or Identity(), failure)
+        self._timeout_s = timeout_s
+        self.namespace = namespace
+        self.failure = failure
+        parts = urlsplit(self._client.configuration.host)
+        shown = parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()
+        self.place = f"Kubernetes at {shown}, namespace {namespace}"
+
+    def get(self, resource: Resource, name: str) -> Answer:
+        """Raises RequestRefusedError where it does not exist or may not be read."""
+        from kubernetes.client import CustomObjectsApi
+
+        call = CustomObjectsApi(self._client).get_namespaced_custom_object_with_http_info
+        where = f"{resource.short}/{name}"
+        return self._answer(
+            where,
+            lambda: call(
+                resource.group,
+                resource.version,
+                self.namespace,
+                resource.plural,
+                name,
+                _request_timeout=(self._timeout_s, self._timeout_s),
+            ),
+        )
+
+    def apply(
+        self,
+        resource: Resource,
+        name: str,
+        fields: Mapping[str, Any],
+        *,
+        version: str,
+        scale: bool = False,
+        take_over: bool = False,
+        dry_run: bool = False,
+        manager: str = FIELD_MANAGER,
+    ) -> Answer:
+        """Own and set these fields of an object that is still at a version. Raises RequestRefusedError.
+
+        scale: they are of its subresource `scale`. take_over: also where another manager owns them. manager: fields
+        that it owned before and that are left out now are taken out of the object.
+        """
+        from kubernetes.client import CustomObjectsApi
+
+        objects = CustomObjectsApi(self._client)
+        of = SCALE if scale else resource
+        body = {
+            "apiVersion": of.api_version,
+            "kind": of.kind,
+            "metadata": {"name": name, "namespace": self.namespace, "resourceVersion": version},
+            **fields,
+        }
+        if scale:
+            call = objects.patch_namespaced_custom_object_scale_with_http_info
+        else:
+            call = objects.patch_namespaced_custom_object_with_http_info
+        return self._answer(
+            f"{resource.short}/{name}",
+            lambda: call(
+                resource.group,
+                resource.version,
+                self.namespace,
+                resource.plural,
+                name,
+                body,
+                field_manager=manager,
+                force=take_over,
+                dry_run="All" if dry_run else None,
+                _content_type="application/apply-patch+yaml",
+                _request_timeout=(self._timeout_s, self._timeout_s),
+            ),
+        )
+
+    def quotas(self) -> Sequence[Mapping[str, Any]]:
+        """The resource quotas of the namespace. Raises RequestRefusedError."""
+        from kubernetes.client import CoreV1Api
+
+        core = CoreV1Api(self._client)
+        answer = self._answer(
+            "resourcequotas",
+            lambda: core.list_namespaced_resource_quota_with_http_info(
+                self.namespace, _request_timeout=(self._timeout_s, self._timeout_s)
+            ),
+        )
+        items: Sequence[Mapping[str, Any]] = answer.body.get("items") or ()
+        return items
+
+    def _answer(self, where: str, call: Callable[[], Any]) -> Answer:
+        import urllib3
+        from kubernetes.client import ApiException
+
+        try:
+            data, _, headers = call()
+        except ApiException as error:
+            if not error.status:  # what it makes of failures of TLS
+                raise self.failure(
+                    f"{self.place} cannot be reached: {_one_line(error.reason)}; check its certificate"
+                ) from None
+            raise self._error(where, int(error.status), _status(error.body), str(error.body or "")) from None
+        except (urllib3.exceptions.TimeoutError, urllib3.exceptions.MaxRetryError) as error:
+            reason = getattr(error, "reason", None) or error
+            if isinstance(reason, urllib3.exceptions.ReadTimeoutError):
+                raise self.failure(
+                    f"{self.place} did not answer on {where} within {self._timeout_s:g} s; see whether it is overloaded"
+                ) from None
+            raise self.failure(
+                f"{self.place} cannot be reached: {_one_line(reason)}; check the address and the network"
+            ) from None
+        except (urllib3.exceptions.HTTPError, OSError, ValueError) as error:
+            raise self.failure(
+                f"{self.place} broke off or garbled its answer on {where}: {_one_line(error)}; ask again"
+            ) from None
+        body = self._client.sanitize_for_serialization(data)
+        if not isinstance(body, dict):
+            raise self.failure(
+                f"{self.place} answers on {where} with {type(data).__name__}, not an object; check that the address "
+                "is an API server"
+            )
+        return Answer(body, _date(headers))
+
+    def _error(self, where: str, status: int, told: Mapping[str, Any], text: str) -> Exception:
+        message = _one_line(told.get("message") or text[:200] or f"HTTP {status}")
+        if status == 401:
+            return self.failure(f"{self.place} does not know who asks (HTTP 401); renew the login of the kubeconfig")
+        if status == 403 and (right := _LACKING_RIGHT.search(message)):
+            verb, resource, group = right.groups()
+            return RequestRefusedError(
+                f"{self.place} does not let us {verb} {where}: {message}; grant the verb {verb} on {resource} of API "
+                f"group {group!r}, as in examples/kubernetes"
+            )
+        if status == 404:
+            return RequestRefusedError(
+                f"{self.place} has no {where} ({message}); correct its name in cluster.operators, or create it"
+            )
+        if status == 409:
+            causes = (told.get("details") or {}).get("causes") or ()
+            matches = (_OTHER_MANAGER.search(str(cause.get("message"))) for cause in causes if isinstance(cause, dict))
+            managers = tuple(dict.fromkeys(match[1] for match in matches if match))
+            return RequestRefusedError(
+                f"{self.place} refuses the change of {where}: {message}", stale=not managers, managers=managers
+            )
+        if status in (400, 403, 422):
+            return RequestRefusedError(f"{self.place} refuses the change of {where}: {message}; correct it there")
+        return self.failure(f"{self.place} fails on {where} with HTTP {status}: {message}; ask again, or see its log")
+
+
+def _status(body: object) -> Mapping[str, Any]:
+    """The object of kind Status that errors come as; empty where it is something else."""
+    try:
+        told = json.loads(body) if isinstance(body, str | bytes) else body
+    except ValueError:
+        return {}
+    return told if isinstance(told, dict) else {}
+
+
+def _date(headers: Mapping[str, str]) -> datetime:
+    """The server's clock; ours where a proxy left it out."""
+    try:
+        return parsedate_to_datetime(headers["Date"]).astimezone(UTC)
+    except (KeyError, TypeError, ValueError):
+        return datetime.now(UTC)
+
+
+def _one_line(told: object) -> str:
+    return " ".join(str(told).split())[:400]

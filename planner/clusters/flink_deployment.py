@@ -1,0 +1,120 @@
+"""What a FlinkDeployment of the Flink Kubernetes operator asks for, and how far the operator is with it."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from engines.kubernetes.server import Answer
+from planner.clusters.flink_answers import Job
+from planner.clusters.flink_vertices import slots_needed
+from planner.clusters.kubernetes_quota import PodsWanted
+
+OVERRIDES = "pipeline.jobvertex-parallelism-overrides"
+VERTEX_FLOOR, VERTEX_CEILING = "job.autoscaler.vertex.min-parallelism", "job.autoscaler.vertex.max-parallelism"
+_AUTOSCALER = ("job.autoscaler.enabled", "kubernetes.operator.job.autoscaler.enabled")
+_SCALING = ("job.autoscaler.scaling.enabled", "kubernetes.operator.job.autoscaler.scaling.enabled")
+_SETTLED = ("STABLE", "DEPLOYED")
+_LOST = ("FAILED", "SUSPENDED", "ROLLED_BACK")
+
+
+@dataclass(frozen=True)
+class FlinkDeployment:
+    """One reading of the object."""
+
+    answer: Answer
+
+    @property
+    def spec(self) -> Mapping[str, Any]:
+        return self.answer.body.get("spec") or {}
+
+    @property
+    def configuration(self) -> Mapping[str, Any]:
+        return self.spec.get("flinkConfiguration") or {}
+
+    @property
+    def status(self) -> Mapping[str, Any]:
+        return self.answer.body.get("status") or {}
+
+    @property
+    def job_id(self) -> str | None:
+        return (self.status.get("jobStatus") or {}).get("jobId")
+
+    @property
+    def job_name(self) -> str:
+        return str((self.status.get("jobStatus") or {}).get("jobName", ""))
+
+    @property
+    def lifecycle(self) -> str:
+        return str(self.status.get("lifecycleState", "CREATED"))
+
+    @property
+    def lost(self) -> bool:
+        """Whether the operator has given up what it was asked for."""
+        return self.lifecycle in _LOST
+
+    @property
+    def unsettled(self) -> str:
+        """Why the operator is not done, empty where it is."""
+        generation = int(self.answer.body["metadata"].get("generation", 0))
+        seen = int(self.status.get("observedGeneration", generation))
+        state = (self.status.get("jobStatus") or {}).get("state", "unknown")
+        if seen >= generation and self.lifecycle in _SETTLED and state == "RUNNING":
+            return ""
+        error = f" ({' '.join(str(self.status['error']).split())[:200]})" if self.status.get("error") else ""
+        return f"its operator is at {self.lifecycle}, the job {state}{error}"
+
+    @property
+    def autoscaled(self) -> bool:
+        """Whether the autoscaler of the operator changes parallelisms."""
+        return self._flag(_AUTOSCALER, "false") and self._flag(_SCALING, "true")
+
+    @property
+    def floor(self) -> int:
+        return int(self.configuration.get(VERTEX_FLOOR, 1))
+
+    @property
+    def ceiling(self) -> int:
+        return int(self.configuration.get(VERTEX_CEILING, 200))
+
+    def asked(self, job: Job) -> Mapping[str, int]:
+        """Parallelism per vertex id that the object asks for; of a vertex that it does not name, what runs."""
+        pairs = (pair.rpartition(":") for pair in str(self.configuration.get(OVERRIDES, "")).split(",") if ":" in pair)
+        named = {vertex.strip(): int(count) for vertex, _, count in pairs}
+        return {vertex.id: named.get(vertex.id, vertex.parallelism) for vertex in job.vertices}
+
+    def fields(self, parallelism: Mapping[str, int]) -> Mapping[str, Any]:
+        """What of the spec asks for a parallelism per vertex id.
+
+        A native cluster is scaled in place by the overrides alone; a change of `job.parallelism` would redeploy it. A
+        standalone one gets its task managers by `job.parallelism`.
+        """
+        overrides = ",".join(f"{vertex}:{count}" for vertex, count in sorted(parallelism.items()))
+        fields: dict[str, Any] = {"flinkConfiguration": {OVERRIDES: overrides}}
+        if str(self.spec.get("mode", "native")).lower() == "standalone":
+            fields["job"] = {"parallelism": max(parallelism.values())}
+        return fields
+
+    def pods_wanted(self, job: Job, before: Mapping[str, int], after: Mapping[str, int]) -> PodsWanted:
+        """Task managers to add: each holds as many slots as its configuration says."""
+        slots = int(self.configuration.get("taskmanager.numberOfTaskSlots", 1))
+        added = math.ceil(slots_needed(job, after) / slots) - math.ceil(slots_needed(job, before) / slots)
+        resource = (self.spec.get("taskManager") or {}).get("resource") or {}
+        requests = {"cpu": str(resource.get("cpu", 1)), "memory": _bytes(str(resource.get("memory", "0")))}
+        resources = {"requests": requests, "limits": requests}
+        return PodsWanted(added, {"spec": {"containers": [{"resources": resources}]}})
+
+    def _flag(self, names: tuple[str, ...], default: str) -> bool:
+        told = next((self.configuration[name] for name in names if name in self.configuration), default)
+        return str(told).lower() == "true"
+
+
+def _bytes(text: str) -> str:
+    """A memory size in Flink's words, where 2048m is 2 GiB, as plain bytes; 0 where it cannot be read."""
+    number = text.strip().lower().rstrip("bytesi ")
+    unit = {"k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}.get(number[-1:], 1)
+    try:
+        return f"{Decimal(number.rstrip('kmgt ')) * unit:f}"
+    except InvalidOperation:
+        return "0"

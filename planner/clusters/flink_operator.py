@@ -1,0 +1,247 @@
+"""A Flink job that the Flink Kubernetes operator runs: changed through its FlinkDeployment, read over Flink's REST."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import httpx
+
+from engines.kubernetes.resources import FLINK_DEPLOYMENT
+from engines.kubernetes.server import KubernetesServer, RequestRefusedError
+from modeling.calibration.operator_sample import OperatorSample
+from modeling.errors import ModelError
+from modeling.inputs.physical_plan import PhysicalPlan
+from modeling.inputs.topology import Topology
+from planner.clock import Clock
+from planner.clusters.cluster import Accepted, ClusterState, Failed, Pending, Refusal, SourceBacklog, Status, Verified
+from planner.clusters.flink import FlinkCluster, downtime_s
+from planner.clusters.flink_answers import ENDED, Job, Vertex, moment
+from planner.clusters.flink_deployment import FlinkDeployment
+from planner.clusters.flink_operator_floor import FlinkOperatorFloor
+from planner.clusters.flink_rest import FlinkRest
+from planner.clusters.flink_vertices import bounded_topology, operator_vertices
+from planner.clusters.kubernetes_fields import applied
+from planner.clusters.kubernetes_quota import beyond_quota
+from planner.clusters.kubernetes_workloads import reading
+from planner.errors import ClusterError
+
+_ATTEMPTS = 5
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """One look at object and job. running, asked: parallelism per operator, as it is and as the object asks for."""
+
+    deployment: FlinkDeployment
+    job: Job
+    vertices: Mapping[str, Vertex]
+
+    @property
+    def running(self) -> dict[str, int]:
+        return {name: vertex.parallelism for name, vertex in self.vertices.items()}
+
+    @property
+    def asked(self) -> dict[str, int]:
+        by_vertex = self.deployment.asked(self.job)
+        return {name: by_vertex[vertex.id] for name, vertex in self.vertices.items()}
+
+    @property
+    def unsettled(self) -> str:
+        if reason := self.deployment.unsettled:
+            return reason
+        return "" if self.job.runs else f"the job is {self.job.state}, not all of its tasks run"
+
+
+class FlinkOperatorCluster:
+    """The `Cluster` of one FlinkDeployment. url: of the REST interface of its job; operators: operator → vertex name
+    where they differ; take_over: field managers whose fields may become ours. warm_s, clock: as of FlinkCluster.
+    transport: replaces the network to Flink in tests of rare answers.
+    """
+
+    def __init__(
+        self,
+        server: KubernetesServer,
+        name: str,
+        url: str,
+        topology: Topology,
+        operators: Mapping[str, str] | None = None,
+        take_over: frozenset[str] = frozenset(),
+        *,
+        timeout_s: float = 10.0,
+        warm_s: float = 20.0,
+        clock: Clock | None = None,
+        transport: httpx.BaseTransport | None = None,
+    ) -> None:
+        self._server, self._name, self._url = server, name, url
+        self._declared, self._vertex_names, self._take_over = topology, dict(operators or {}), take_over
+        self._timeout_s, self._warm_s, self._clock, self._transport = timeout_s, warm_s, clock, transport
+        self._rest = FlinkRest(url, timeout_s, transport)
+
+    def state(self) -> ClusterState:
+        """What runs. free_slots is not known: the operator's Flink asks for task managers as it needs them."""
+        seen = self._look()
+        ended = seen.deployment.lost or seen.job.state in ENDED
+        settled = not seen.unsettled and seen.running == seen.asked
+        return ClusterState(
+            topology=self._declared.name,
+            plan=self._plan(seen.running),
+            status=Status.DOWN if ended else Status.RUNNING if settled else Status.RESCALING,
+            observed_at=moment(seen.job.now),
+            running_since=self._rest.running_since(seen.job) if seen.job.runs else None,
+            free_slots=None,
+        )
+
+    def operator_samples(self, span_s: float) -> Sequence[OperatorSample]:
+        return self._flink().operator_samples(span_s)
+
+    def backlogs(self) -> Mapping[str, SourceBacklog]:
+        return self._flink().backlogs()
+
+    def apply(self, plan: PhysicalPlan, *, expected: PhysicalPlan) -> Accepted | Refusal:
+        return self._changed(plan, expected, undoing=False)
+
+    def undo(self, accepted: Accepted) -> Accepted | Refusal:
+        return self._changed(accepted.replaced, accepted.plan, undoing=True)
+
+    def progress(self, accepted: Accepted) -> Verified | Pending | Failed:
+        deployment = self._read()
+        if deployment.lost:
+            return Failed(f"{self._where}: {deployment.unsettled}; see the events of the object")
+        if deployment.unsettled:  # while it is redeployed, Flink does not answer
+            return Pending(f"{self._where}: {deployment.unsettled}")
+        seen = self._look()
+        wanted = dict(accepted.plan.parallelism)
+        if seen.asked != wanted:
+            return Failed(
+                f"{self._where} was asked for {_brief(seen.asked)} meanwhile, by somebody else; "
+                "see who changes it, and let one do it"
+            )
+        if seen.unsettled or seen.running != wanted:
+            return Pending(f"{self._where} runs {_brief(seen.running)}; {seen.unsettled or 'the rescale is to come'}")
+        since = self._rest.running_since(seen.job)
+        state_bytes = self._rest.state_bytes(seen.job.jid)
+        return Verified(
+            accepted.plan,
+            since,
+            downtime_s(self._rest, accepted, seen.job.jid, since),
+            sum(state_bytes.values()) / 2**30 if state_bytes else None,
+        )
+
+    def scaler_floor(self) -> FlinkOperatorFloor:
+        """The lower bound of the operator's own autoscaler."""
+        return FlinkOperatorFloor(self._server, self._name, self._declared, self._running, self._take_over)
+
+    @property
+    def _where(self) -> str:
+        return f"flinkdeployment/{self._name} of {self._server.place}"
+
+    def _read(self) -> FlinkDeployment:
+        with reading(self._server):
+            return FlinkDeployment(self._server.get(FLINK_DEPLOYMENT, self._name))
+
+    def _look(self) -> _Seen:
+        deployment = self._read()
+        if deployment.job_id is None:
+            raise ClusterError(f"{self._where} has no job yet: {deployment.unsettled}; ask again once it runs")
+        job = self._rest.job(deployment.job_id)
+        return _Seen(deployment, job, operator_vertices(job, self._declared, self._vertex_names))
+
+    def _running(self) -> tuple[Mapping[str, Vertex], bool]:
+        """The vertex of each operator, and whether all of the job runs."""
+        seen = self._look()
+        return seen.vertices, seen.job.runs
+
+    def _changed(self, plan: PhysicalPlan, expected: PhysicalPlan, *, undoing: bool) -> Accepted | Refusal:
+        try:
+            for _ in range(_ATTEMPTS):
+                seen = self._look()
+                if reason := self._unfit(plan, seen):
+                    return Refusal(plan, reason)
+                if dict(plan.parallelism) == seen.asked:
+                    return Accepted(plan, expected, seen.deployment.answer.at)
+                if reason := self._overtaken(expected, seen, undoing=undoing):
+                    return Refusal(plan, reason)
+                try:
+                    answer = applied(
+                        self._server,
+                        FLINK_DEPLOYMENT,
+                        self._name,
+                        seen.deployment.fields(_by_vertex(plan, seen)),
+                        version=seen.deployment.answer.version,
+                        take_over=self._take_over,
+                    )
+                except RequestRefusedError as refused:
+                    if not refused.stale:  # the operator writes its status at all times: look again
+                        raise
+                else:
+                    return Accepted(plan, expected, answer.at)
+        except RequestRefusedError as refused:
+            return Refusal(plan, str(refused))
+        return Refusal(plan, f"{self._where} changes more often than it can be read; try again")
+
+    def _overtaken(self, expected: PhysicalPlan, seen: _Seen, *, undoing: bool) -> str | None:
+        """Why the change would overwrite what somebody else did, or None."""
+        if undoing:
+            if seen.asked == dict(expected.parallelism):
+                return None
+            return (
+                f"{self._where} was asked for {_brief(seen.asked)} after {expected.brief()}; "
+                "decide anew instead of undoing what somebody else changed"
+            )
+        if seen.running != dict(expected.parallelism):
+            return (
+                f"{self._where} runs {_brief(seen.running)}, not {expected.brief()} as was assumed; "
+                "make the decision again from what runs"
+            )
+        if seen.unsettled or seen.asked != seen.running:
+            return (
+                f"{self._where} is on its way from {expected.brief()} to {_brief(seen.asked)} ({seen.unsettled}); "
+                "wait until it is there, and decide from what runs then"
+            )
+        return None
+
+    def _unfit(self, plan: PhysicalPlan, seen: _Seen) -> str | None:
+        """Why the job cannot run the plan, or None."""
+        if seen.deployment.lost or seen.job.state in ENDED:
+            return f"{self._where}: {seen.deployment.unsettled}; start it again, then decide from what runs"
+        try:
+            plan.check(bounded_topology(self._declared, seen.vertices))
+        except ModelError as error:
+            return str(error)
+        if dict(plan.parallelism) == seen.asked:
+            return None
+        if seen.deployment.autoscaled:
+            return (
+                f"{self._where} is scaled by the autoscaler of its operator (job.autoscaler.enabled), which would undo "
+                "the plan; set planning.mode: floor, or switch that autoscaler off"
+            )
+        wanted = seen.deployment.pods_wanted(seen.job, seen.deployment.asked(seen.job), _by_vertex(plan, seen))
+        return beyond_quota([wanted], self._server.quotas()) if wanted.pods > 0 else None
+
+    def _plan(self, parallelism: Mapping[str, int]) -> PhysicalPlan:
+        try:
+            return PhysicalPlan(self._declared.name, parallelism)
+        except ModelError as error:  # before its first slots come, a job has a parallelism of -1
+            raise ClusterError(f"{self._where} has no plan yet: {error}; ask again once it runs") from None
+
+    def _flink(self) -> FlinkCluster:
+        """The same job, as its REST interface alone shows it."""
+        return FlinkCluster(
+            self._url,
+            self._read().job_name,
+            self._declared,
+            self._vertex_names,
+            timeout_s=self._timeout_s,
+            warm_s=self._warm_s,
+            clock=self._clock,
+            transport=self._transport,
+        )
+
+
+def _by_vertex(plan: PhysicalPlan, seen: _Seen) -> Mapping[str, int]:
+    """Parallelism of all vertices; those that are no operator of ours keep theirs."""
+    ours = {seen.vertices[name].id: count for name, count in plan.parallelism.items()}
+    return {**seen.deployment.asked(seen.job), **ours}
+
+
+def _brief(parallelism: Mapping[str, int]) -> str:
+    return " · ".join(f"{operator} {count}" for operator, count in parallelism.items())

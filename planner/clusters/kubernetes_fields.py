@@ -1,0 +1,188 @@
+"""The numbers that a plan sets in objects of Kubernetes, one per operator, changed together and compare-and-set.
+
+Every object is applied at the version that was read, under a field manager of our own. Several objects cannot change in
+one transaction: all changes are tried as a dry run first, and those that came through are put back where one is refused
+after all. What a killed process left half-way is gone on with: numbers that are ours already count as asked for.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+from engines.kubernetes.ownership import field_managers
+from engines.kubernetes.resources import Resource
+from engines.kubernetes.server import FIELD_MANAGER, Answer, KubernetesServer, RequestRefusedError
+
+_ATTEMPTS = 5
+"""Status updates change an object's version, too: it is read again, and the number compared again."""
+
+
+@dataclass(frozen=True)
+class PlannedField:
+    """The number at spec.NAME of an object. absent: what holds where the object does not give it. least: what a lower
+    number counts as. scale: it is changed through the subresource `scale`: no right to change anything else is needed.
+    """
+
+    resource: Resource
+    object_name: str
+    name: str
+    absent: int
+    least: int = 0
+    scale: bool = False
+
+    @property
+    def where(self) -> str:
+        return f"{self.resource.short}/{self.object_name}"
+
+
+@dataclass(frozen=True)
+class SeenField:
+    """A field as it was read. count: its number. managers: who wrote it, the last one first."""
+
+    field: PlannedField
+    answer: Answer
+    count: int
+    managers: tuple[str, ...]
+
+    @property
+    def said(self) -> str:
+        by = f", set by {self.managers[0]}" if self.managers else ""
+        return f"{self.field.where} has {self.field.name} {self.count}{by}"
+
+
+def seen_field(field: PlannedField, answer: Answer) -> SeenField:
+    told = (answer.body.get("spec") or {}).get(field.name)
+    count = max(field.least, field.absent if told is None else int(told))
+    return SeenField(field, answer, count, field_managers(answer.body, ("spec", field.name)))
+
+
+def applied(
+    server: KubernetesServer,
+    resource: Resource,
+    name: str,
+    spec: Mapping[str, Any],
+    *,
+    version: str,
+    take_over: frozenset[str],
+    scale: bool = False,
+    dry_run: bool = False,
+    manager: str = FIELD_MANAGER,
+) -> Answer:
+    """Own and set fields of the spec. Raises RequestRefusedError, naming the managers that own them already.
+
+    take_over: managers whose fields may become ours.
+    """
+    apply = partial(
+        server.apply, resource, name, {"spec": spec}, version=version, scale=scale, dry_run=dry_run, manager=manager
+    )
+    try:
+        return apply()
+    except RequestRefusedError as refused:
+        if not refused.managers:
+            raise
+        others = sorted(set(refused.managers) - take_over)
+        if others:
+            raise RequestRefusedError(
+                f"{resource.short}/{name}: {' and '.join(map(repr, others))} set{'s' * (len(others) == 1)} what the "
+                f"plan would ({refused}); leave the field out of what {others[0]!r} applies, or name it in "
+                "cluster.take_over. An autoscaler keeps its say with planning.mode: floor",
+                managers=refused.managers,
+            ) from None
+    return apply(take_over=True)
+
+
+class PlannedFields:
+    """fields: per operator. take_over: managers whose fields may become ours."""
+
+    def __init__(
+        self, server: KubernetesServer, fields: Mapping[str, PlannedField], take_over: frozenset[str] = frozenset()
+    ) -> None:
+        self._server, self._fields, self._take_over = server, dict(fields), take_over
+
+    def look(self) -> Mapping[str, SeenField]:
+        """Raises RequestRefusedError where an object is lacking or may not be read."""
+        return {
+            name: seen_field(field, self._server.get(field.resource, field.object_name))
+            for name, field in self._fields.items()
+        }
+
+    def change(self, wanted: Mapping[str, int], expected: Mapping[str, int], *, undoing: bool = False) -> datetime:
+        """Set the numbers, only where they are those expected or, half-way, those wanted. Returns when that was.
+
+        undoing: numbers that are as wanted may be of anybody: the change to undo may not have reached them.
+        Raises RequestRefusedError where nothing has changed or all is as it was, and the server's failure where it
+        cannot be reached, perhaps half-way: the same call goes on from there.
+        """
+        before: dict[str, int] = {}
+        try:
+            for _ in range(_ATTEMPTS):
+                seen = self.look()
+                self._check(seen, wanted, expected, undoing=undoing)
+                if (at := self._written(seen, wanted, before)) is not None:
+                    return at
+            raise RequestRefusedError("the objects change more often than they can be read; try again")
+        except RequestRefusedError as refused:
+            self._put_back(before, refused)
+            raise
+
+    def _written(
+        self, seen: Mapping[str, SeenField], wanted: Mapping[str, int], before: dict[str, int]
+    ) -> datetime | None:
+        """When all is as wanted; None where somebody was quicker, and it has to be read again."""
+        at = max(one.answer.at for one in seen.values())
+        try:
+            for _, one, count in self._differing(seen, wanted):
+                self._write(one, count, dry_run=True)
+            for name, one, count in self._differing(seen, wanted):
+                at = self._write(one, count).at
+                before.setdefault(name, one.count)
+        except RequestRefusedError as refused:
+            if refused.stale:
+                return None
+            raise
+        return at
+
+    @staticmethod
+    def _differing(seen: Mapping[str, SeenField], wanted: Mapping[str, int]) -> Iterator[tuple[str, SeenField, int]]:
+        return ((name, one, wanted[name]) for name, one in seen.items() if one.count != wanted[name])
+
+    def _write(self, one: SeenField, count: int, *, dry_run: bool = False) -> Answer:
+        field = one.field
+        return applied(
+            self._server,
+            field.resource,
+            field.object_name,
+            {field.name: count},
+            version=one.answer.version,
+            take_over=self._take_over,
+            scale=field.scale,
+            dry_run=dry_run,
+        )
+
+    @staticmethod
+    def _check(
+        seen: Mapping[str, SeenField], wanted: Mapping[str, int], expected: Mapping[str, int], *, undoing: bool
+    ) -> None:
+        if all(one.count == wanted[name] for name, one in seen.items()):
+            return
+        for name, one in seen.items():
+            ours = undoing or FIELD_MANAGER in one.managers
+            if one.count != expected[name] and not (one.count == wanted[name] and ours):
+                raise RequestRefusedError(
+                    f"{one.said}, not {expected[name]} as was assumed; make the decision again from what runs"
+                )
+
+    def _put_back(self, before: Mapping[str, int], refused: RequestRefusedError) -> None:
+        """What came through of a change that was refused half-way."""
+        for name, count in before.items():
+            field = self._fields[name]
+            try:
+                seen = seen_field(field, self._server.get(field.resource, field.object_name))
+                self._write(seen, count)
+            except RequestRefusedError as again:
+                raise self._server.failure(
+                    f"{self._server.place}: {refused}; and {field.where}, which had {field.name} {count}, could not be "
+                    f"put back: {again}; set it by hand"
+                ) from None

@@ -1,0 +1,114 @@
+"""The lower bounds of autoscalers: what runs may not fall below a plan, and they keep the last word above it.
+
+`minReplicas` of a HorizontalPodAutoscaler, `minReplicaCount` of KEDA's ScaledObject, which owns the autoscaler that it
+makes. A bound of 0, which only KEDA knows, counts as 1 here: a plan has no operator without instances.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from engines.kubernetes.resources import AUTOSCALER, SCALED_OBJECT
+from engines.kubernetes.server import KubernetesServer, RequestRefusedError
+from modeling.errors import ModelError
+from modeling.inputs.physical_plan import PhysicalPlan
+from modeling.inputs.topology import Topology
+from planner.clusters.cluster import Accepted, Failed, Pending, Refusal, Verified
+from planner.clusters.kubernetes_fields import PlannedField, PlannedFields, SeenField
+from planner.clusters.kubernetes_workloads import SCALERS, ObjectName, read_workloads, reading
+from planner.errors import ClusterError
+
+_LOWER = {AUTOSCALER: "minReplicas", SCALED_OBJECT: "minReplicaCount"}
+_UPPER = {AUTOSCALER: ("maxReplicas", 1), SCALED_OBJECT: ("maxReplicaCount", 100)}
+"""With what holds where the object does not say."""
+_PAUSED = ("autoscaling.keda.sh/paused", "autoscaling.keda.sh/paused-replicas")
+
+
+class KubernetesFloor:
+    """The `ScalerFloor` of a topology whose operators are scaled by one scaler each.
+
+    objects: per operator its scaler. take_over: field managers whose bounds may become ours. Raises ClusterError where
+    an operator has no scaler.
+    """
+
+    def __init__(
+        self,
+        server: KubernetesServer,
+        topology: Topology,
+        objects: Mapping[str, ObjectName],
+        take_over: frozenset[str] = frozenset(),
+    ) -> None:
+        if bare := [name for name, one in objects.items() if one.resource not in SCALERS]:
+            raise ClusterError(
+                f"operator {bare[0]!r} is {objects[bare[0]]}, which no autoscaler scales; name its hpa or scaledobject "
+                "in cluster.operators, or leave planning.mode: floor"
+            )
+        self._server, self._topology, self._objects = server, topology, objects
+        lower = {
+            name: PlannedField(one.resource, one.name, _LOWER[one.resource], 1, least=1)
+            for name, one in objects.items()
+        }
+        self._fields = PlannedFields(server, lower, take_over)
+        self._reached: tuple[PhysicalPlan, datetime] | None = None
+
+    def floor(self) -> PhysicalPlan:
+        with reading(self._server):
+            return self._plan(self._fields.look())
+
+    def apply(self, plan: PhysicalPlan, *, expected: PhysicalPlan) -> Accepted | Refusal:
+        return self._changed(plan, expected, undoing=False)
+
+    def undo(self, accepted: Accepted) -> Accepted | Refusal:
+        return self._changed(accepted.replaced, accepted.plan, undoing=True)
+
+    def progress(self, accepted: Accepted) -> Verified | Pending | Failed:
+        """Verified from when as many replicas were first seen ready; what the scaler adds to them later is its own."""
+        with reading(self._server):
+            bounds = self._plan(self._fields.look())
+            states = read_workloads(self._server, self._objects)
+        if not bounds.same_parallelism(accepted.plan):
+            return Failed(
+                f"{self._server.place}: the lower bounds are {bounds.brief()}, set by somebody else meanwhile; "
+                "see who sets them, and let one do it"
+            )
+        behind = {
+            name: f"{state.workload} has {state.ready} replicas ready < {accepted.plan.parallelism[name]}"
+            for name, state in states.items()
+            if state.ready < accepted.plan.parallelism[name]
+        }
+        if behind:
+            self._reached = None
+            return Pending("; ".join(behind.values()))
+        if self._reached is None or not self._reached[0].same_parallelism(accepted.plan):
+            self._reached = accepted.plan, max(state.since for state in states.values())
+        return Verified(accepted.plan, self._reached[1], None)
+
+    def _changed(self, plan: PhysicalPlan, expected: PhysicalPlan, *, undoing: bool) -> Accepted | Refusal:
+        try:
+            plan.check(self._topology)
+            for name, one in self._fields.look().items():
+                if reason := _unfit(one, plan.parallelism[name]):
+                    return Refusal(plan, reason)
+            at = self._fields.change(plan.parallelism, expected.parallelism, undoing=undoing)
+        except (ModelError, RequestRefusedError) as refused:
+            return Refusal(plan, str(refused))
+        return Accepted(plan, expected, at)
+
+    def _plan(self, seen: Mapping[str, SeenField]) -> PhysicalPlan:
+        return PhysicalPlan(self._topology.name, {name: one.count for name, one in seen.items()})
+
+
+def _unfit(seen: SeenField, count: int) -> str | None:
+    """Why a scaler cannot keep to a lower bound, or None."""
+    body, resource = seen.answer.body, seen.field.resource
+    name, default = _UPPER[resource]
+    upper = int((body.get("spec") or {}).get(name, default))
+    if count > upper:
+        return (
+            f"{seen.field.where}: a {seen.field.name} of {count} > its {name} {upper}; raise {name}, or lower the plan"
+        )
+    annotations = body["metadata"].get("annotations") or {}
+    if paused := [each for each in _PAUSED if annotations.get(each, "false") != "false"]:
+        return (
+            f"{seen.field.where} is paused by {paused[0]}: {annotations[paused[0]]!r}; take the annotation away first"
+        )
+    return None

@@ -1,0 +1,112 @@
+"""Deployments and StatefulSets: which of them is an operator, and how far its replicas are."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from engines.kubernetes.ownership import status_changed_at
+from engines.kubernetes.resources import AUTOSCALER, DEPLOYMENT, SCALED_OBJECT, STATEFUL_SET, Resource
+from engines.kubernetes.server import Answer, KubernetesServer, RequestRefusedError
+from planner.errors import ClusterError
+
+WORKLOADS = (DEPLOYMENT, STATEFUL_SET)
+SCALERS = (AUTOSCALER, SCALED_OBJECT)
+
+
+@dataclass(frozen=True)
+class ObjectName:
+    """An object as people write it: `deployment/orders`."""
+
+    resource: Resource
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.resource.short}/{self.name}"
+
+
+def object_name(text: str) -> ObjectName:
+    """Raises ValueError unless it is a workload or a scaler of one."""
+    short, _, name = text.partition("/")
+    known = {resource.short: resource for resource in (*WORKLOADS, *SCALERS)}
+    if short not in known or not name:
+        raise ValueError(
+            f"{text!r} is no object that can be scaled; write {', '.join(f'{each}/NAME' for each in known)}"
+        )
+    return ObjectName(known[short], name)
+
+
+@dataclass(frozen=True)
+class WorkloadState:
+    """ready: replicas that serve. unsettled: why it does not run as asked, empty where it does. since: its status is
+    unchanged, so that a replica that failed and came back makes it later. observed_at: on the server's clock.
+    """
+
+    workload: ObjectName
+    asked: int
+    ready: int
+    unsettled: str
+    since: datetime
+    observed_at: datetime
+    template: Mapping[str, Any]
+
+
+def read_workloads(server: KubernetesServer, objects: Mapping[str, ObjectName]) -> Mapping[str, WorkloadState]:
+    """Per operator the workload, or the one that its scaler scales. Raises RequestRefusedError."""
+    states = {}
+    for name, one in objects.items():
+        answer = server.get(one.resource, one.name)
+        if one.resource in SCALERS:
+            one = _scale_target(one, answer)
+            answer = server.get(one.resource, one.name)
+        states[name] = _state(one, answer)
+    return states
+
+
+@contextmanager
+def reading(server: KubernetesServer) -> Iterator[None]:
+    """What may not be read, or is not there, is a ClusterError."""
+    try:
+        yield
+    except RequestRefusedError as refused:
+        raise server.failure(str(refused)) from None
+
+
+def _state(workload: ObjectName, answer: Answer) -> WorkloadState:
+    body = answer.body
+    spec, status = body.get("spec") or {}, body.get("status") or {}
+    asked = int(spec.get("replicas", 1))
+    there, ready = int(status.get("replicas", 0)), int(status.get("readyReplicas", 0))
+    # A Deployment that rolls out a new template has replicas of the old one among those that are ready.
+    of_today = int(status.get("updatedReplicas", 0)) if workload.resource == DEPLOYMENT else ready
+    settled = (
+        int(status.get("observedGeneration", 0)) >= int(body["metadata"].get("generation", 0))
+        and there == ready == asked == of_today
+    )
+    unsettled = "" if settled else f"{workload} has {ready} of {asked} replicas ready{_failure(status)}"
+    try:
+        since = status_changed_at(body)
+    except ValueError:
+        raise ClusterError(f"{workload} tells neither when it was made nor when its status changed") from None
+    return WorkloadState(workload, asked, ready, unsettled, since, answer.at, spec.get("template") or {})
+
+
+def _scale_target(scaler: ObjectName, answer: Answer) -> ObjectName:
+    """What an autoscaler scales. Raises ClusterError for what is neither Deployment nor StatefulSet."""
+    target = (answer.body.get("spec") or {}).get("scaleTargetRef") or {}
+    kind = target.get("kind", DEPLOYMENT.kind)
+    found = [resource for resource in WORKLOADS if resource.kind == kind]
+    if not found or "name" not in target:
+        raise ClusterError(f"{scaler} scales {kind}/{target.get('name')}; Deployments and StatefulSets are understood")
+    return ObjectName(found[0], str(target["name"]))
+
+
+def _failure(status: Mapping[str, Any]) -> str:
+    """What its controller says of it."""
+    said = [
+        str(condition.get("message"))
+        for condition in status.get("conditions") or ()
+        if (condition.get("type"), condition.get("status")) in (("ReplicaFailure", "True"), ("Progressing", "False"))
+    ]
+    return f" ({said[0][:200]})" if said else ""

@@ -1,0 +1,143 @@
+"""A real API server of Kubernetes on loopback for tests, with etcd behind it and the rights of RBAC.
+
+There are no nodes and no controllers: `kubernetes_controllers` plays those that a test needs.
+"""
+
+import contextlib
+import re
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+from server_process import free_ports, killed, started
+
+from engines.kubernetes.identity import Identity, api_client
+from engines.kubernetes.server import KubernetesServer
+from forescale.settings import PROJECT
+from planner.errors import ClusterError
+
+if TYPE_CHECKING:
+    from kubernetes.client import ApiClient
+
+SOURCE = PROJECT / "tests" / "kubernetes"
+CACHE = PROJECT / ".cache" / "kubernetes"
+ADMIN, CONTROLLER, SOMEBODY = "admin", "controller", "somebody"
+"""Users: two may do everything, the last one nothing."""
+
+
+class KubernetesError(RuntimeError):
+    """There is no API server to start here, or it did not come up."""
+
+
+@dataclass(frozen=True)
+class LocalKubernetes:
+    """A running API server. folder: with a kubeconfig per user."""
+
+    url: str
+    folder: Path
+
+    @property
+    def authority(self) -> Path:
+        return self.folder / "certificates" / "apiserver.crt"
+
+    def kubeconfig(self, user: str, token: str | None = None) -> Path:
+        """A kubeconfig of one of the users, or of whoever has a token."""
+        path = self.folder / f"{user}.kubeconfig"
+        body = {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [
+                {"name": "local", "cluster": {"server": self.url, "certificate-authority": str(self.authority)}}
+            ],
+            "users": [{"name": user, "user": {"token": token or f"token-of-{user}"}}],
+            "contexts": [{"name": "local", "context": {"cluster": "local", "user": user}}],
+            "current-context": "local",
+        }
+        path.write_text(yaml.safe_dump(body))
+        return path
+
+    def client(self, user: str = ADMIN) -> "ApiClient":
+        return api_client(Identity(self.kubeconfig(user)), ClusterError)
+
+    def server(self, namespace: str, user: str = ADMIN, token: str | None = None) -> KubernetesServer:
+        """As forescale speaks to it."""
+        return KubernetesServer(namespace, ClusterError, Identity(self.kubeconfig(user, token)))
+
+    def create(self, *manifests: Mapping[str, Any], namespace: str | None = None) -> None:
+        """Objects of any kind. Custom resources are waited for until they are served."""
+        from kubernetes.utils import create_from_dict
+
+        client = self.client()
+        for manifest in manifests:
+            metadata = {**manifest["metadata"], **({"namespace": namespace} if namespace else {})}
+            create_from_dict(client, {**manifest, "metadata": metadata}, namespace=namespace or "default")
+
+
+def kubernetes_programs() -> tuple[Path, str]:
+    """kube-apiserver and etcd. Raises KubernetesError where one is lacking."""
+    version = re.search(r"k8s\.io/kubernetes (v\S+)", (SOURCE / "go.mod").read_text(encoding="utf-8"))
+    assert version is not None, f"{SOURCE}/go.mod names no version of k8s.io/kubernetes"
+    api_server = CACHE / version[1] / "kube-apiserver"
+    etcd = shutil.which("etcd")
+    if not api_server.is_file() or etcd is None:
+        lacking = "etcd on PATH" if api_server.is_file() else str(api_server)
+        raise KubernetesError(f"no {lacking}; run: bash scripts/tools.sh kubernetes")
+    return api_server, etcd
+
+
+@contextlib.contextmanager
+def local_kubernetes(folder: Path, within_s: float = 120.0) -> Iterator[LocalKubernetes]:
+    """Raises KubernetesError where it does not come up in time."""
+    api_server, etcd = kubernetes_programs()
+    client_port, peer_port, port = free_ports(3)
+    store, url = f"http://127.0.0.1:{client_port}", f"https://127.0.0.1:{port}"
+    members = '"system:masters"'
+    tokens = [f"token-of-{user},{user},{user},{members}" for user in (ADMIN, CONTROLLER)]
+    (folder / "tokens.csv").write_text("\n".join([*tokens, f"token-of-{SOMEBODY},{SOMEBODY},{SOMEBODY}"]) + "\n")
+    key = folder / "service-accounts.key"
+    subprocess.run(["openssl", "genrsa", "-out", str(key), "2048"], check=True, capture_output=True)
+    peer = f"http://127.0.0.1:{peer_port}"
+    commands = {
+        "etcd": [etcd, "--data-dir", str(folder / "etcd"), "--unsafe-no-fsync", "--log-level", "error"]
+        + ["--listen-client-urls", store, "--advertise-client-urls", store]
+        + ["--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer, "--initial-cluster", f"default={peer}"],
+        "kube-apiserver": [str(api_server), f"--etcd-servers={store}", f"--cert-dir={folder / 'certificates'}"]
+        + [f"--secure-port={port}", "--bind-address=127.0.0.1", "--advertise-address=127.0.0.1"]
+        + [f"--service-account-issuer={url}", f"--service-account-key-file={key}"]
+        + [f"--service-account-signing-key-file={key}", f"--token-auth-file={folder / 'tokens.csv'}"]
+        + ["--authorization-mode=RBAC", "--service-cluster-ip-range=10.0.0.0/24", "--endpoint-reconciler-type=none"]
+        # Requests are few: neither fair queues nor a watch cache are worth their time.
+        + ["--enable-priority-and-fairness=false", "--profiling=false"],
+    }
+    processes: list[subprocess.Popen[bytes]] = []
+    try:
+        for name, command in commands.items():
+            processes.append(started(command, folder / f"{name}.log", folder))
+        kubernetes = LocalKubernetes(url, folder)
+        _wait_until_ready(kubernetes, processes, folder / "kube-apiserver.log", within_s)
+        yield kubernetes
+    finally:
+        for process in processes:
+            killed(process)
+
+
+def _wait_until_ready(
+    kubernetes: LocalKubernetes, processes: list[subprocess.Popen[bytes]], log: Path, within_s: float
+) -> None:
+    import httpx
+
+    deadline = time.monotonic() + within_s
+    while time.monotonic() < deadline and all(process.poll() is None for process in processes):
+        with contextlib.suppress(httpx.HTTPError):
+            headers = {"Authorization": f"Bearer token-of-{ADMIN}"}
+            # Whether it is the right one is for the tests to see; until now it may have no certificate yet.
+            if httpx.get(f"{kubernetes.url}/readyz", headers=headers, verify=False, trust_env=False).is_success:
+                return
+        time.sleep(0.1)
+    text = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
+    raise KubernetesError(f"the API server at {kubernetes.url} did not come up; the end of {log}:\n{text[-1500:]}")

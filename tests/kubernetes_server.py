@@ -103,20 +103,37 @@ def local_kubernetes(folder: Path, within_s: float = 120.0) -> Iterator[LocalKub
     subprocess.run(["openssl", "genrsa", "-out", str(key), "2048"], check=True, capture_output=True)
     peer = f"http://127.0.0.1:{peer_port}"
     commands = {
-        "etcd": [etcd, "--data-dir", str(folder / "etcd"), "--unsafe-no-fsync", "--log-level", "error"]
-        + ["--listen-client-urls", store, "--advertise-client-urls", store]
-        + ["--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer, "--initial-cluster", f"default={peer}"],
-        "kube-apiserver": [str(api_server), f"--etcd-servers={store}", f"--cert-dir={folder / 'certificates'}"]
-        + [f"--secure-port={port}", "--bind-address=127.0.0.1", "--advertise-address=127.0.0.1"]
-        + [f"--service-account-issuer={url}", f"--service-account-key-file={key}"]
-        + [f"--service-account-signing-key-file={key}", f"--token-auth-file={folder / 'tokens.csv'}"]
-        + ["--authorization-mode=RBAC", "--service-cluster-ip-range=10.0.0.0/24", "--endpoint-reconciler-type=none"]
-        # Requests are few: neither fair queues nor a watch cache are worth their time.
-        + ["--enable-priority-and-fairness=false", "--profiling=false"],
+        "etcd": {
+            "data-dir": folder / "etcd",
+            "unsafe-no-fsync": "true",
+            "log-level": "error",
+            "listen-client-urls": store,
+            "advertise-client-urls": store,
+            "listen-peer-urls": peer,
+            "initial-advertise-peer-urls": peer,
+            "initial-cluster": f"default={peer}",
+        },
+        "kube-apiserver": {
+            "etcd-servers": store,
+            "cert-dir": folder / "certificates",
+            "secure-port": port,
+            "bind-address": "127.0.0.1",
+            "advertise-address": "127.0.0.1",
+            "service-account-issuer": url,
+            "service-account-key-file": key,
+            "service-account-signing-key-file": key,
+            "token-auth-file": folder / "tokens.csv",
+            "authorization-mode": "RBAC",
+            "service-cluster-ip-range": "10.0.0.0/24",
+            "endpoint-reconciler-type": "none",
+            "profiling": "false",
+        },
     }
+    programs = {"etcd": etcd, "kube-apiserver": str(api_server)}
     processes: list[subprocess.Popen[bytes]] = []
     try:
-        for name, command in commands.items():
+        for name, options in commands.items():
+            command = [programs[name], *(f"--{option}={value}" for option, value in options.items())]
             processes.append(started(command, folder / f"{name}.log", folder))
         kubernetes = LocalKubernetes(url, folder)
         _wait_until_ready(kubernetes, processes, folder / "kube-apiserver.log", within_s)

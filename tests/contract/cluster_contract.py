@@ -20,7 +20,7 @@ class ClusterContract:
 
     patience_s: how long an accepted plan may take until it is verified. poll_s: how often it is asked for.
     measured_s: how long a plan runs before its counters are read. topology: what it runs, with the largest parallelism
-    that the cluster allows.
+    that the cluster allows. counts_tuples: whether the cluster counts what instances do; else it says that it does not.
     """
 
     topology: Topology
@@ -28,6 +28,7 @@ class ClusterContract:
     patience_s: float = 120.0
     poll_s: float = 5.0
     measured_s: float = 120.0
+    counts_tuples: bool = True
 
     @pytest.fixture
     def cluster(self) -> Cluster:
@@ -143,6 +144,10 @@ class ClusterContract:
     def test_operator_samples__cover_every_instance_with_finite_numbers(self, cluster: Cluster) -> None:
         assert cluster.state().status is Status.RUNNING
         self.let_time_pass(self.measured_s)
+        if not self.counts_tuples:
+            with pytest.raises(ClusterError, match="counts no tuples; "):
+                cluster.operator_samples(self.measured_s / 2)
+            return
         samples = cluster.operator_samples(self.measured_s / 2)
         plan = cluster.state().plan
         wanted = {(name, index) for name, count in plan.parallelism.items() for index in range(count)}

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engines.rest import Failure
+from engines.http import Failure
 
 if TYPE_CHECKING:
     from kubernetes.client import ApiClient

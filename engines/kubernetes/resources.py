@@ -1,6 +1,10 @@
 """The kinds of objects that are read and changed, as the API server and rights name them."""
 
+import re
 from dataclasses import dataclass
+
+_NAME = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?")
+"""Of objects: a subdomain of DNS."""
 
 
 @dataclass(frozen=True)
@@ -25,3 +29,32 @@ SCALED_OBJECT = Resource("ScaledObject", "keda.sh", "v1alpha1", "scaledobjects",
 FLINK_DEPLOYMENT = Resource("FlinkDeployment", "flink.apache.org", "v1beta1", "flinkdeployments", "flinkdeployment")
 SCALE = Resource("Scale", "autoscaling", "v1", "scale", "scale")
 """The subresource of workloads; its object is of a kind of its own."""
+
+WORKLOADS = (DEPLOYMENT, STATEFUL_SET)
+SCALERS = (AUTOSCALER, SCALED_OBJECT)
+"""What scales a workload by itself, between two bounds."""
+
+
+@dataclass(frozen=True)
+class ObjectName:
+    """An object as people write it: `deployment/orders`."""
+
+    resource: Resource
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.resource.short}/{self.name}"
+
+
+def object_name(text: str) -> ObjectName:
+    """Raises ValueError unless it is a workload or a scaler of one.
+
+    >>> object_name("hpa/orders").resource.kind
+    'HorizontalPodAutoscaler'
+    """
+    short, _, name = text.partition("/")
+    known = {resource.short: resource for resource in (*WORKLOADS, *SCALERS)}
+    if short not in known or not _NAME.fullmatch(name):
+        examples = ", ".join(f"{each}/NAME" for each in known)
+        raise ValueError(f"{text!r} is no object of Kubernetes that can be scaled; write one of {examples}")
+    return ObjectName(known[short], name)

@@ -11,7 +11,8 @@ from urllib.parse import urlsplit
 
 from engines.kubernetes.identity import Identity, api_client
 from engines.kubernetes.resources import SCALE, Resource
-from engines.rest import Failure
+from engines.http import Failure
+from engines.redaction import without_secrets
 
 if TYPE_CHECKING:
     from kubernetes.client import ApiClient
@@ -63,11 +64,16 @@ class KubernetesServer:
     ) -> None:
         self._client = client or api_client(identity or Identity(), failure)
         self._timeout_s = timeout_s
+        self._failure = failure
         self.namespace = namespace
-        self.failure = failure
-        parts = urlsplit(self._client.configuration.host)
+        settings = self._client.configuration
+        parts = urlsplit(settings.host)
         shown = parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()
         self.place = f"Kubernetes at {shown}, namespace {namespace}"
+
+    def failure(self, message: str) -> Exception:
+        """The error of a message, of which nothing secret is left."""
+        return self._failure(self._shown(message))
 
     def get(self, resource: Resource, name: str) -> Answer:
         """Raises RequestRefusedError where it does not exist or may not be read."""
@@ -188,24 +194,32 @@ class KubernetesServer:
             return self.failure(f"{self.place} does not know who asks (HTTP 401); renew the login of the kubeconfig")
         if status == 403 and (right := _LACKING_RIGHT.search(message)):
             verb, resource, group = right.groups()
-            return RequestRefusedError(
+            return self._refusal(
                 f"{self.place} does not let us {verb} {where}: {message}; grant the verb {verb} on {resource} of API "
                 f"group {group!r}, as in examples/kubernetes"
             )
         if status == 404:
-            return RequestRefusedError(
+            return self._refusal(
                 f"{self.place} has no {where} ({message}); correct its name in cluster.operators, or create it"
             )
         if status == 409:
             causes = (told.get("details") or {}).get("causes") or ()
             matches = (_OTHER_MANAGER.search(str(cause.get("message"))) for cause in causes if isinstance(cause, dict))
             managers = tuple(dict.fromkeys(match[1] for match in matches if match))
-            return RequestRefusedError(
+            return self._refusal(
                 f"{self.place} refuses the change of {where}: {message}", stale=not managers, managers=managers
             )
         if status in (400, 403, 422):
-            return RequestRefusedError(f"{self.place} refuses the change of {where}: {message}; correct it there")
+            return self._refusal(f"{self.place} refuses the change of {where}: {message}; correct it there")
         return self.failure(f"{self.place} fails on {where} with HTTP {status}: {message}; ask again, or see its log")
+
+    def _refusal(self, reason: str, *, stale: bool = False, managers: tuple[str, ...] = ()) -> RequestRefusedError:
+        return RequestRefusedError(self._shown(reason), stale=stale, managers=managers)
+
+    def _shown(self, message: str) -> str:
+        settings = self._client.configuration  # whose token is renewed now and then
+        keys = [word for key in (settings.api_key or {}).values() for word in str(key).split() if word != "Bearer"]
+        return without_secrets(message, [*keys, settings.password or ""])
 
 
 def _status(body: object) -> Mapping[str, Any]:

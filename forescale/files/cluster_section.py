@@ -5,7 +5,11 @@ from typing import Annotated
 from pydantic import Field
 
 from forescale.files.clusters.flink import FlinkEntry
+from forescale.files.clusters.flink_operator import FlinkOperatorEntry
+from forescale.files.clusters.kubernetes import KubernetesEntry
 from forescale.files.clusters.simulator import SimulatorEntry
 
-ClusterSection = Annotated[SimulatorEntry | FlinkEntry, Field(discriminator="kind")]
+ClusterSection = Annotated[
+    SimulatorEntry | FlinkEntry | FlinkOperatorEntry | KubernetesEntry, Field(discriminator="kind")
+]
 """A new kind is a file of `forescale/files/clusters` and a name here."""

@@ -7,7 +7,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from engines.kubernetes.server import Answer
-from planner.clusters.flink_answers import Job
+from engines.flink.answers import Job
 from planner.clusters.flink_vertices import slots_needed
 from planner.clusters.kubernetes_quota import PodsWanted
 

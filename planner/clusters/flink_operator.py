@@ -14,10 +14,10 @@ from modeling.inputs.topology import Topology
 from planner.clock import Clock
 from planner.clusters.cluster import Accepted, ClusterState, Failed, Pending, Refusal, SourceBacklog, Status, Verified
 from planner.clusters.flink import FlinkCluster, downtime_s
-from planner.clusters.flink_answers import ENDED, Job, Vertex, moment
+from engines.flink.answers import ENDED, Job, Vertex, moment
 from planner.clusters.flink_deployment import FlinkDeployment
 from planner.clusters.flink_operator_floor import FlinkOperatorFloor
-from planner.clusters.flink_rest import FlinkRest
+from engines.flink.rest import FlinkRest
 from planner.clusters.flink_vertices import bounded_topology, operator_vertices
 from planner.clusters.kubernetes_fields import applied
 from planner.clusters.kubernetes_quota import beyond_quota
@@ -74,7 +74,7 @@ class FlinkOperatorCluster:
         self._server, self._name, self._url = server, name, url
         self._declared, self._vertex_names, self._take_over = topology, dict(operators or {}), take_over
         self._timeout_s, self._warm_s, self._clock, self._transport = timeout_s, warm_s, clock, transport
-        self._rest = FlinkRest(url, timeout_s, transport)
+        self._rest = FlinkRest(url, ClusterError, timeout_s=timeout_s, transport=transport)
 
     def state(self) -> ClusterState:
         """What runs. free_slots is not known: the operator's Flink asks for task managers as it needs them."""
@@ -125,10 +125,6 @@ class FlinkOperatorCluster:
             downtime_s(self._rest, accepted, seen.job.jid, since),
             sum(state_bytes.values()) / 2**30 if state_bytes else None,
         )
-
-    def scaler_floor(self) -> FlinkOperatorFloor:
-        """The lower bound of the operator's own autoscaler."""
-        return FlinkOperatorFloor(self._server, self._name, self._declared, self._running, self._take_over)
 
     @property
     def _where(self) -> str:
@@ -235,6 +231,13 @@ class FlinkOperatorCluster:
             clock=self._clock,
             transport=self._transport,
         )
+
+
+class AutoscaledFlinkOperatorCluster(FlinkOperatorCluster):
+    """The same of a job that the operator's autoscaler scales: plans are a lower bound for it."""
+
+    def scaler_floor(self) -> FlinkOperatorFloor:
+        return FlinkOperatorFloor(self._server, self._name, self._declared, self._running, self._take_over)
 
 
 def _by_vertex(plan: PhysicalPlan, seen: _Seen) -> Mapping[str, int]:

@@ -14,7 +14,7 @@ from modeling.errors import ModelError
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Topology
 from planner.clusters.cluster import Accepted, Failed, Pending, Refusal, Verified
-from planner.clusters.flink_answers import Vertex
+from engines.flink.answers import Vertex
 from planner.clusters.flink_deployment import VERTEX_FLOOR, FlinkDeployment
 from planner.clusters.kubernetes_fields import applied
 from planner.clusters.kubernetes_workloads import reading

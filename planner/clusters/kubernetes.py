@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from engines.kubernetes.resources import SCALERS, WORKLOADS, object_name
 from engines.kubernetes.server import KubernetesServer, RequestRefusedError
 from modeling.calibration.operator_sample import OperatorSample
 from modeling.errors import ModelError
@@ -11,22 +12,15 @@ from planner.clusters.cluster import Accepted, ClusterState, Failed, Pending, Re
 from planner.clusters.kubernetes_fields import PlannedField, PlannedFields
 from planner.clusters.kubernetes_floor import KubernetesFloor
 from planner.clusters.kubernetes_quota import PodsWanted, beyond_quota, pods_left
-from planner.clusters.kubernetes_workloads import (
-    SCALERS,
-    WORKLOADS,
-    WorkloadState,
-    object_name,
-    read_workloads,
-    reading,
-)
+from planner.clusters.kubernetes_workloads import WorkloadState, read_workloads, reading
 from planner.errors import ClusterError
 
 
 class KubernetesCluster:
     """The `Cluster` of workloads. The plan is what their specs ask for; whether that runs is the state's status.
 
-    operators: per operator the workload that it is (`deployment/orders`), or the scaler of it (`hpa/orders`): such an
-    operator is scaled through `scaler_floor` alone. take_over: field managers whose replicas may become ours.
+    operators: per operator the workload that it is (`deployment/orders`), or the scaler of it (`hpa/orders`), which no
+    plan may contradict. take_over: field managers whose replicas may become ours.
     """
 
     def __init__(
@@ -87,10 +81,6 @@ class KubernetesCluster:
         downtime_s = 0.0 if accepted.replaced.same_parallelism(accepted.plan) else None
         return Verified(accepted.plan, max(state.since for state in states.values()), downtime_s)
 
-    def scaler_floor(self) -> KubernetesFloor:
-        """The lower bounds of the scalers. Raises ClusterError where an operator has none."""
-        return KubernetesFloor(self._server, self._topology, self._objects, self._take_over)
-
     def _changed(self, plan: PhysicalPlan, expected: PhysicalPlan, *, undoing: bool) -> Accepted | Refusal:
         try:
             plan.check(self._topology)
@@ -126,3 +116,10 @@ class KubernetesCluster:
             return PhysicalPlan(self._topology.name, {name: state.asked for name, state in states.items()})
         except ModelError as error:
             raise ClusterError(f"{self._server.place} has no plan: {error}; scale what is at 0 up first") from None
+
+
+class AutoscaledKubernetesCluster(KubernetesCluster):
+    """The same where every operator has a scaler: plans are lower bounds for them."""
+
+    def scaler_floor(self) -> KubernetesFloor:
+        return KubernetesFloor(self._server, self._topology, self._objects, self._take_over)

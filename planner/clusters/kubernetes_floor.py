@@ -7,14 +7,14 @@ makes. A bound of 0, which only KEDA knows, counts as 1 here: a plan has no oper
 from collections.abc import Mapping
 from datetime import datetime
 
-from engines.kubernetes.resources import AUTOSCALER, SCALED_OBJECT
+from engines.kubernetes.resources import AUTOSCALER, SCALED_OBJECT, SCALERS, ObjectName
 from engines.kubernetes.server import KubernetesServer, RequestRefusedError
 from modeling.errors import ModelError
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Topology
 from planner.clusters.cluster import Accepted, Failed, Pending, Refusal, Verified
 from planner.clusters.kubernetes_fields import PlannedField, PlannedFields, SeenField
-from planner.clusters.kubernetes_workloads import SCALERS, ObjectName, read_workloads, reading
+from planner.clusters.kubernetes_workloads import read_workloads, reading
 from planner.errors import ClusterError
 
 _LOWER = {AUTOSCALER: "minReplicas", SCALED_OBJECT: "minReplicaCount"}

@@ -7,34 +7,9 @@ from datetime import datetime
 from typing import Any
 
 from engines.kubernetes.ownership import status_changed_at
-from engines.kubernetes.resources import AUTOSCALER, DEPLOYMENT, SCALED_OBJECT, STATEFUL_SET, Resource
+from engines.kubernetes.resources import DEPLOYMENT, SCALERS, WORKLOADS, ObjectName
 from engines.kubernetes.server import Answer, KubernetesServer, RequestRefusedError
 from planner.errors import ClusterError
-
-WORKLOADS = (DEPLOYMENT, STATEFUL_SET)
-SCALERS = (AUTOSCALER, SCALED_OBJECT)
-
-
-@dataclass(frozen=True)
-class ObjectName:
-    """An object as people write it: `deployment/orders`."""
-
-    resource: Resource
-    name: str
-
-    def __str__(self) -> str:
-        return f"{self.resource.short}/{self.name}"
-
-
-def object_name(text: str) -> ObjectName:
-    """Raises ValueError unless it is a workload or a scaler of one."""
-    short, _, name = text.partition("/")
-    known = {resource.short: resource for resource in (*WORKLOADS, *SCALERS)}
-    if short not in known or not name:
-        raise ValueError(
-            f"{text!r} is no object that can be scaled; write {', '.join(f'{each}/NAME' for each in known)}"
-        )
-    return ObjectName(known[short], name)
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,12 @@ from forescale.wiring.engines.events import EVENTS
 from forescale.wiring.engines.flink import FLINK
 from forescale.wiring.engines.heron import HERON
 from forescale.wiring.engines.kafka import KAFKA
+from forescale.wiring.engines.kubernetes import FLINK_OPERATOR, KUBERNETES
 from forescale.wiring.engines.prometheus import PROMETHEUS
 from forescale.wiring.engines.simulator import SIMULATOR
 from forescale.wiring.engines.storm import STORM
 
-ENGINES: tuple[Engine, ...] = (EVENTS, FLINK, HERON, KAFKA, PROMETHEUS, SIMULATOR, STORM)
+ENGINES: tuple[Engine, ...] = (EVENTS, FLINK, FLINK_OPERATOR, HERON, KAFKA, KUBERNETES, PROMETHEUS, SIMULATOR, STORM)
 _BY_KIND = {engine.kind: engine for engine in ENGINES}
 
 SAMPLED: dict[str, SamplesKind] = {engine.kind: engine.samples for engine in ENGINES if engine.samples is not None}

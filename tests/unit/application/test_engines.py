@@ -44,4 +44,10 @@ def test_the_registry__loads_no_client_of_an_engine() -> None:
     """Airflow parses DAGs every half minute: what an engine needs is loaded when the engine is used."""
     script = "import sys, forescale.wiring.engines.registry; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
-    assert not {"confluent_kafka", "pyspark", "planner.clusters.flink", "planner.clusters.simulator"} & set(loaded)
+    assert not {
+        "confluent_kafka",
+        "kubernetes",
+        "pyspark",
+        "planner.clusters.flink",
+        "planner.clusters.simulator",
+    } & set(loaded)

@@ -1,0 +1,37 @@
+"""A FlinkDeployment of the Flink Kubernetes operator in a topology file."""
+
+from collections.abc import Collection, Mapping
+from typing import Literal
+
+from pydantic import Field, field_validator
+
+from forescale.files.arrivals_section import Positive
+from forescale.files.clusters.cluster_entry import http_address
+from forescale.files.clusters.kubernetes_access import KubernetesAccess, Name
+
+
+class FlinkOperatorEntry(KubernetesAccess):
+    """deployment: name of the FlinkDeployment. url: of its job's REST interface; where left out, that of the service
+    which the operator makes, as pods see it. operators: topology operator → vertex name. autoscaler: whether the
+    operator's autoscaler scales the job, so that plans are its lower bound (planning.mode: floor). sample_s: over how
+    many seconds metrics are read for calibration.
+    """
+
+    kind: Literal["flink-operator"]
+    deployment: Name
+    given_url: str | None = Field(default=None, alias="url")
+    operators: dict[str, str] = {}
+    autoscaler: bool = False
+    sample_s: Positive = 30
+
+    @field_validator("given_url")
+    @classmethod
+    def _is_an_address(cls, url: str | None) -> str | None:
+        return None if url is None else http_address(url, "a job manager", "http://word-count-rest.streams:8081")
+
+    @property
+    def url(self) -> str:
+        return self.given_url or f"http://{self.deployment}-rest.{self.namespace}:8081"
+
+    def operators_named(self) -> Mapping[str, Collection[str]]:
+        return {"operators": self.operators}

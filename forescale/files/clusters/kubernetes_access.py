@@ -1,0 +1,23 @@
+"""How a section `cluster` says where the API server of Kubernetes is, and as whom it is asked."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from forescale.files.arrivals_section import Positive
+from forescale.files.clusters.cluster_entry import ClusterEntry
+
+Name = Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$")]
+"""Of an object: a subdomain of DNS."""
+
+
+class KubernetesAccess(ClusterEntry):
+    """kubeconfig, context: where left out what kubectl uses or, in a pod, the pod's service account. take_over: field
+    managers whose fields forescale may make its own. timeout_s: of one request.
+    """
+
+    namespace: Name
+    kubeconfig: str | None = None
+    context: str | None = None
+    take_over: list[str] = []
+    timeout_s: Positive = 10

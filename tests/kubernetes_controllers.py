@@ -115,13 +115,8 @@ class Controllers:
         lower, upper, manager = _BOUNDS[resource]
         spec = body["spec"]
         wanted = max(spec.get(lower, 1), 1, min(spec.get(upper, 100), self.demand.get(body["metadata"]["name"], 0)))
-        target = (
-            DEPLOYMENT.group,
-            DEPLOYMENT.version,
-            self._namespace,
-            DEPLOYMENT.plural,
-            spec["scaleTargetRef"]["name"],
-        )
+        of = STATEFUL_SET if spec["scaleTargetRef"].get("kind") == STATEFUL_SET.kind else DEPLOYMENT
+        target = (of.group, of.version, self._namespace, of.plural, spec["scaleTargetRef"]["name"])
         if self._objects.get_namespaced_custom_object_scale(*target)["spec"].get("replicas") != wanted:
             self._objects.patch_namespaced_custom_object_scale(
                 *target, {"spec": {"replicas": wanted}}, field_manager=manager, _content_type=_MERGE

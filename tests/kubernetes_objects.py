@@ -28,17 +28,18 @@ def stateful_set(name: str, replicas: int = 1) -> dict[str, Any]:
     return body
 
 
-def autoscaler(name: str, lower: int, upper: int) -> dict[str, Any]:
-    """Of the Deployment of the same name."""
+def autoscaler(name: str, lower: int, upper: int, of: Resource = DEPLOYMENT) -> dict[str, Any]:
+    """Of the workload of the same name."""
     cpu = {"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 70}}}
-    target = {"apiVersion": DEPLOYMENT.api_version, "kind": DEPLOYMENT.kind, "name": name}
+    target = {"apiVersion": of.api_version, "kind": of.kind, "name": name}
     spec = {"scaleTargetRef": target, "minReplicas": lower, "maxReplicas": upper, "metrics": [cpu]}
     return {"apiVersion": AUTOSCALER.api_version, "kind": AUTOSCALER.kind, "metadata": {"name": name}, "spec": spec}
 
 
-def scaled_object(name: str, upper: int) -> dict[str, Any]:
-    """Of the Deployment of the same name, without a lower bound."""
-    spec = {"scaleTargetRef": {"name": name}, "maxReplicaCount": upper, "triggers": []}
+def scaled_object(name: str, upper: int, of: Resource = DEPLOYMENT) -> dict[str, Any]:
+    """Of the workload of the same name, without a lower bound."""
+    target = {"name": name} if of == DEPLOYMENT else {"name": name, "kind": of.kind}
+    spec = {"scaleTargetRef": target, "maxReplicaCount": upper, "triggers": []}
     return {
         "apiVersion": SCALED_OBJECT.api_version,
         "kind": SCALED_OBJECT.kind,

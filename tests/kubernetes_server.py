@@ -17,6 +17,7 @@ import yaml
 from server_process import free_ports, killed, started
 
 from engines.kubernetes.identity import Identity, api_client
+from engines.kubernetes.resources import FLINK_DEPLOYMENT, SCALED_OBJECT, Resource
 from engines.kubernetes.server import KubernetesServer
 from forescale.settings import PROJECT
 from planner.errors import ClusterError
@@ -28,6 +29,8 @@ SOURCE = PROJECT / "tests" / "kubernetes"
 CACHE = PROJECT / ".cache" / "kubernetes"
 ADMIN, CONTROLLER, SOMEBODY = "admin", "controller", "somebody"
 """Users: two may do everything, the last one nothing."""
+
+_CUSTOM = {resource.kind: resource for resource in (SCALED_OBJECT, FLINK_DEPLOYMENT)}
 
 
 class KubernetesError(RuntimeError):
@@ -69,13 +72,35 @@ class LocalKubernetes:
         return KubernetesServer(namespace, ClusterError, Identity(self.kubeconfig(user, token)))
 
     def create(self, *manifests: Mapping[str, Any], namespace: str | None = None) -> None:
-        """Objects of any kind. Custom resources are waited for until they are served."""
+        """Objects of any kind; where they are custom resources, as soon as these are served."""
         from kubernetes.utils import create_from_dict
 
         client = self.client()
         for manifest in manifests:
+            if manifest["kind"] in _CUSTOM:
+                _create_custom(client, _CUSTOM[manifest["kind"]], manifest, str(namespace))
+                continue
             metadata = {**manifest["metadata"], **({"namespace": namespace} if namespace else {})}
             create_from_dict(client, {**manifest, "metadata": metadata}, namespace=namespace or "default")
+
+
+def _create_custom(
+    client: "ApiClient", resource: Resource, manifest: Mapping[str, Any], namespace: str, within_s: float = 20.0
+) -> None:
+    from kubernetes.client import ApiException, CustomObjectsApi
+
+    deadline = time.monotonic() + within_s
+    while True:
+        try:
+            CustomObjectsApi(client).create_namespaced_custom_object(
+                resource.group, resource.version, namespace, resource.plural, manifest
+            )
+        except ApiException as error:
+            if error.status != 404 or time.monotonic() > deadline:
+                raise
+            time.sleep(0.1)
+        else:
+            return
 
 
 def kubernetes_programs() -> tuple[Path, str]:

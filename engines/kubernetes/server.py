@@ -9,9 +9,9 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from engines.http import Failure
 from engines.kubernetes.identity import Identity, api_client
 from engines.kubernetes.resources import SCALE, Resource
-from engines.http import Failure
 from engines.redaction import without_secrets
 
 if TYPE_CHECKING:

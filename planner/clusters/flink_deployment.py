@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from engines.kubernetes.server import Answer
 from engines.flink.answers import Job
+from engines.kubernetes.server import Answer
 from planner.clusters.flink_vertices import slots_needed
 from planner.clusters.kubernetes_quota import PodsWanted
 

@@ -2,9 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 import httpx
 
+from engines.flink.answers import ENDED, Job, Vertex, moment
+from engines.flink.rest import FlinkRest
 from engines.kubernetes.resources import FLINK_DEPLOYMENT
 from engines.kubernetes.server import KubernetesServer, RequestRefusedError
 from modeling.calibration.operator_sample import OperatorSample
@@ -14,10 +17,8 @@ from modeling.inputs.topology import Topology
 from planner.clock import Clock
 from planner.clusters.cluster import Accepted, ClusterState, Failed, Pending, Refusal, SourceBacklog, Status, Verified
 from planner.clusters.flink import FlinkCluster, downtime_s
-from engines.flink.answers import ENDED, Job, Vertex, moment
 from planner.clusters.flink_deployment import FlinkDeployment
 from planner.clusters.flink_operator_floor import FlinkOperatorFloor
-from engines.flink.rest import FlinkRest
 from planner.clusters.flink_vertices import bounded_topology, operator_vertices
 from planner.clusters.kubernetes_fields import applied
 from planner.clusters.kubernetes_quota import beyond_quota
@@ -95,6 +96,9 @@ class FlinkOperatorCluster:
 
     def backlogs(self) -> Mapping[str, SourceBacklog]:
         return self._flink().backlogs()
+
+    def record(self, start: datetime, end: datetime) -> None:
+        """Flink tells of now alone."""
 
     def apply(self, plan: PhysicalPlan, *, expected: PhysicalPlan) -> Accepted | Refusal:
         return self._changed(plan, expected, undoing=False)

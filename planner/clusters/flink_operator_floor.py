@@ -8,13 +8,13 @@ it at its next change: while all vertices are within its utilisation band, it ch
 from collections.abc import Callable, Mapping
 from datetime import datetime
 
+from engines.flink.answers import Vertex
 from engines.kubernetes.resources import FLINK_DEPLOYMENT
 from engines.kubernetes.server import FIELD_MANAGER, KubernetesServer, RequestRefusedError
 from modeling.errors import ModelError
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Topology
 from planner.clusters.cluster import Accepted, Failed, Pending, Refusal, Verified
-from engines.flink.answers import Vertex
 from planner.clusters.flink_deployment import VERTEX_FLOOR, FlinkDeployment
 from planner.clusters.kubernetes_fields import applied
 from planner.clusters.kubernetes_workloads import reading

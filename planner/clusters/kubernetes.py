@@ -1,6 +1,7 @@
 """A topology whose operators are Deployments or StatefulSets of one namespace, one each, scaled by their replicas."""
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 
 from engines.kubernetes.resources import SCALERS, WORKLOADS, object_name
 from engines.kubernetes.server import KubernetesServer, RequestRefusedError
@@ -59,6 +60,9 @@ class KubernetesCluster:
     def backlogs(self) -> Mapping[str, SourceBacklog]:
         unknown = SourceBacklog(None, None, f"{self._server.place} does not tell what waits")
         return dict.fromkeys(self._topology.sources, unknown)
+
+    def record(self, start: datetime, end: datetime) -> None:
+        """Kubernetes tells of now alone."""
 
     def apply(self, plan: PhysicalPlan, *, expected: PhysicalPlan) -> Accepted | Refusal:
         return self._changed(plan, expected, undoing=False)

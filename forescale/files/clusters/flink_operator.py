@@ -20,7 +20,7 @@ class FlinkOperatorEntry(KubernetesAccess):
     kind: Literal["flink-operator"]
     deployment: Name
     given_url: str | None = Field(default=None, alias="url")
-    operators: dict[str, str] = {}
+    operators: dict[str, str] = Field(default_factory=dict)
     autoscaler: bool = False
     sample_s: Positive = 30
 

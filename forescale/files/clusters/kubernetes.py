@@ -23,8 +23,8 @@ class KubernetesEntry(KubernetesAccess):
         scaled = {name for name, text in operators.items() if object_name(text).resource in SCALERS}
         if scaled and (bare := sorted(set(operators) - scaled)):
             raise ValueError(
-                f"{bare[0]!r} is {operators[bare[0]]}, but {min(scaled)!r} {operators[min(scaled)]}; name workloads for "
-                "all operators, or scalers for all"
+                f"{bare[0]!r} is {operators[bare[0]]}, but {min(scaled)!r} is {operators[min(scaled)]}; "
+                "name workloads for all operators, or scalers for all"
             )
         return operators
 

@@ -19,5 +19,5 @@ class KubernetesAccess(ClusterEntry):
     namespace: Name
     kubeconfig: str | None = None
     context: str | None = None
-    take_over: list[str] = []
+    take_over: list[str] = Field(default_factory=list)
     timeout_s: Positive = 10

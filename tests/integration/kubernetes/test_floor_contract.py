@@ -1,0 +1,92 @@
+"""The lower bounds of autoscalers behind a real API server take plans as a cluster does, while the load is low."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import ClassVar
+
+import pytest
+from contract.cluster_contract import ClusterContract
+from kubernetes_controllers import Controllers
+from kubernetes_objects import autoscaler, deployment, namespace, scaled_object
+from kubernetes_server import LocalKubernetes
+from server_process import free_ports
+
+from engines.kubernetes.resources import AUTOSCALER, DEPLOYMENT, SCALED_OBJECT
+from modeling.inputs.physical_plan import PhysicalPlan
+from modeling.inputs.topology import Operator, Stream, Topology
+from planner.clusters.cluster import Accepted, Cluster, Failed, Pending, Refusal, TakesFloor, Verified
+from planner.clusters.kubernetes import AutoscaledKubernetesCluster
+
+pytestmark = [pytest.mark.kubernetes, pytest.mark.slow]
+
+TOPOLOGY = Topology("shop", (Operator("orders", 20), Operator("bills", 20)), (Stream("orders", "bills"),))
+MOST = 6
+
+
+@pytest.fixture(scope="module")
+def controllers(kubernetes: LocalKubernetes) -> Iterator[None]:
+    scalers = {
+        "floor-hpa": (autoscaler("orders", 2, MOST), autoscaler("bills", 1, MOST)),
+        "floor-keda": (scaled_object("orders", MOST), scaled_object("bills", MOST)),
+    }
+    for name, objects in scalers.items():
+        kubernetes.create(namespace(name))
+        kubernetes.create(deployment("orders", None), deployment("bills", None), *objects, namespace=name)
+    hpa = Controllers(kubernetes, "floor-hpa", (DEPLOYMENT, AUTOSCALER))
+    keda = Controllers(kubernetes, "floor-keda", (DEPLOYMENT, SCALED_OBJECT))
+    with hpa.running(), keda.running():
+        time.sleep(1.0)
+        yield
+    assert hpa.errors + keda.errors == []
+
+
+class OnItsFloor(AutoscaledKubernetesCluster):
+    """A cluster whose scalers hold it at their lower bounds: there, to set a bound is to set what runs."""
+
+    def apply(self, plan: PhysicalPlan, *, expected: PhysicalPlan) -> Accepted | Refusal:
+        return self.scaler_floor().apply(plan, expected=expected)
+
+    def progress(self, accepted: Accepted) -> Verified | Pending | Failed:
+        floor = self.scaler_floor().progress(accepted)
+        runs = self.state().plan.same_parallelism(accepted.plan)
+        return floor if runs or not isinstance(floor, Verified) else Pending("replicas are yet to go")
+
+    def undo(self, accepted: Accepted) -> Accepted | Refusal:
+        return self.scaler_floor().undo(accepted)
+
+
+class FloorContract(ClusterContract):
+    patience_s = 20.0
+    poll_s = 0.1
+    measured_s = 0.2
+    counts_tuples = False
+    topology = TOPOLOGY
+    operators: ClassVar[Mapping[str, str]]
+    namespace: str
+
+    @pytest.fixture
+    def cluster(self, kubernetes: LocalKubernetes, controllers: None) -> Cluster:
+        server = kubernetes.server(self.namespace)
+        return OnItsFloor(server, TOPOLOGY, self.operators, frozenset({"OpenAPI-Generator"}))
+
+    @pytest.fixture
+    def unreachable(self, kubernetes: LocalKubernetes) -> Callable[[], object]:
+        nobody = LocalKubernetes(f"https://127.0.0.1:{free_ports(1)[0]}", kubernetes.folder)
+        return OnItsFloor(nobody.server(self.namespace, "nobody"), TOPOLOGY, self.operators).scaler_floor().floor
+
+    def let_time_pass(self, seconds: float) -> None:
+        time.sleep(seconds)
+
+    def test_cluster__is_one_whose_scaler_takes_a_floor(self, cluster: Cluster) -> None:
+        assert isinstance(cluster, TakesFloor)
+        assert cluster.scaler_floor().floor().same_parallelism(cluster.state().plan)
+
+
+class TestHorizontalPodAutoscalerContract(FloorContract):
+    namespace = "floor-hpa"
+    operators: ClassVar = {"orders": "hpa/orders", "bills": "hpa/bills"}
+
+
+class TestScaledObjectContract(FloorContract):
+    namespace = "floor-keda"
+    operators: ClassVar = {"orders": "scaledobject/orders", "bills": "scaledobject/bills"}

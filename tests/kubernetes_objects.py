@@ -77,3 +77,19 @@ def custom_resource(resource: Resource) -> dict[str, Any]:
 
 
 CUSTOM_RESOURCES = (custom_resource(SCALED_OBJECT), custom_resource(FLINK_DEPLOYMENT))
+
+
+def flink_deployment(name: str, slots: int, **configuration: str) -> dict[str, Any]:
+    """A native cluster whose task managers have so many slots."""
+    spec = {
+        "flinkVersion": "v2_0",
+        "flinkConfiguration": {"taskmanager.numberOfTaskSlots": str(slots), **configuration},
+        "taskManager": {"resource": {"cpu": 2, "memory": "2048m"}},
+        "job": {"jarURI": "local:///job.jar", "parallelism": 1},
+    }
+    return {
+        "apiVersion": FLINK_DEPLOYMENT.api_version,
+        "kind": FLINK_DEPLOYMENT.kind,
+        "metadata": {"name": name},
+        "spec": spec,
+    }

@@ -1,7 +1,7 @@
 """What the Flink Kubernetes operator does of a native cluster, played on a real API server and a real Flink.
 
 It sees that the overrides of a FlinkDeployment changed, asks Flink's adaptive scheduler for them, and tells by the
-status how far it is. Nothing else of the operator is here: no redeployment, no autoscaler.
+status how far it is. Of its autoscaler there is only that it keeps to its lower bound; of redeployments nothing.
 """
 
 import threading
@@ -15,7 +15,7 @@ from kubernetes_server import CONTROLLER, LocalKubernetes
 from engines.flink.answers import Job
 from engines.flink.rest import FlinkRest
 from engines.kubernetes.resources import FLINK_DEPLOYMENT
-from planner.clusters.flink_deployment import OVERRIDES
+from planner.clusters.flink_deployment import OVERRIDES, VERTEX_FLOOR
 from planner.errors import ClusterError
 
 MANAGER = "flink-kubernetes-operator"
@@ -78,6 +78,7 @@ class FlinkOperator:
 
 
 def _wanted(spec: Mapping[str, Any], job: Job) -> dict[str, int]:
-    overrides = spec["flinkConfiguration"].get(OVERRIDES, "")
-    named = dict(pair.split(":") for pair in overrides.split(",") if pair)
-    return {vertex.id: int(named.get(vertex.id, vertex.parallelism)) for vertex in job.vertices}
+    configuration = spec["flinkConfiguration"]
+    named = dict(pair.split(":") for pair in configuration.get(OVERRIDES, "").split(",") if pair)
+    floor = int(configuration.get(VERTEX_FLOOR, 1)) if configuration.get("job.autoscaler.enabled") == "true" else 1
+    return {vertex.id: max(floor, int(named.get(vertex.id, vertex.parallelism))) for vertex in job.vertices}

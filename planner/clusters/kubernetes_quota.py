@@ -35,7 +35,7 @@ def beyond_quota(wanted: Sequence[PodsWanted], quotas: Sequence[Mapping[str, Any
             needed = sum((one.pods * _of_one_pod(one.template, key) for one in wanted), Decimal(0))
             if left is not None and needed > max(left, Decimal(0)):
                 return (
-                    f"the plan needs {needed:f} more of {key} > {left:f} left by resourcequota/"
+                    f"the plan needs {needed.normalize():f} more of {key} > {left.normalize():f} left by resourcequota/"
                     f"{quota['metadata']['name']}; raise the quota, or lower a parallelism"
                 )
     return None

@@ -4,6 +4,8 @@ import os
 from collections.abc import Iterator
 
 import pytest
+from kubernetes_objects import CUSTOM_RESOURCES
+from kubernetes_server import LocalKubernetes, local_kubernetes, require_kubernetes
 
 from forescale.local.demo.word_count import RunningWordCount, WordCount
 from forescale.local.errors import LocalFlinkError
@@ -42,3 +44,12 @@ def word_count(flink: LocalFlink) -> RunningWordCount:
 @pytest.fixture
 def cluster(flink: LocalFlink, word_count: RunningWordCount) -> FlinkCluster:
     return FlinkCluster(flink.url, JOB.name, JOB.topology, warm_s=3.0)
+
+
+@pytest.fixture(scope="package")
+def kubernetes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalKubernetes]:
+    """For the FlinkDeployment whose job runs on this Flink."""
+    require_kubernetes()
+    with local_kubernetes(tmp_path_factory.mktemp("kubernetes")) as running:
+        running.create(*CUSTOM_RESOURCES)
+        yield running

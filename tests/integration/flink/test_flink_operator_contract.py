@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from contract.cluster_contract import ClusterContract
 from flink_operator import FlinkOperator
-from kubernetes_objects import CUSTOM_RESOURCES
-from kubernetes_server import LocalKubernetes, local_kubernetes, require_kubernetes
+from kubernetes_server import LocalKubernetes
 from server_process import free_ports
 
 from forescale.local.demo.word_count import RunningWordCount, WordCount
@@ -20,14 +19,6 @@ NAMESPACE = "streams"
 SLOTS, PODS = 16, 4
 
 pytestmark = [pytest.mark.flink, pytest.mark.kubernetes, pytest.mark.slow]
-
-
-@pytest.fixture(scope="module")
-def kubernetes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalKubernetes]:
-    require_kubernetes()
-    with local_kubernetes(tmp_path_factory.mktemp("kubernetes")) as running:
-        running.create(*CUSTOM_RESOURCES)
-        yield running
 
 
 @pytest.fixture(scope="module")

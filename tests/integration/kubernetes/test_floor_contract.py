@@ -14,7 +14,7 @@ from server_process import free_ports
 from engines.kubernetes.resources import AUTOSCALER, DEPLOYMENT, SCALED_OBJECT
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Operator, Stream, Topology
-from planner.clusters.cluster import Accepted, Cluster, Failed, Pending, Refusal, TakesFloor, Verified
+from planner.clusters.cluster import Accepted, Cluster, Failed, Pending, Refusal, Verified
 from planner.clusters.kubernetes import AutoscaledKubernetesCluster
 
 pytestmark = [pytest.mark.kubernetes, pytest.mark.slow]
@@ -77,8 +77,7 @@ class FloorContract(ClusterContract):
     def let_time_pass(self, seconds: float) -> None:
         time.sleep(seconds)
 
-    def test_cluster__is_one_whose_scaler_takes_a_floor(self, cluster: Cluster) -> None:
-        assert isinstance(cluster, TakesFloor)
+    def test_floor__is_what_runs_while_the_load_is_low(self, cluster: OnItsFloor) -> None:
         assert cluster.scaler_floor().floor().same_parallelism(cluster.state().plan)
 
 

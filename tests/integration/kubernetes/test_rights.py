@@ -11,8 +11,9 @@ from kubernetes_server import LocalKubernetes
 
 from engines.kubernetes.resources import AUTOSCALER, DEPLOYMENT, SCALED_OBJECT, STATEFUL_SET
 from modeling.inputs.topology import Operator, Stream, Topology
-from planner.clusters.cluster import Accepted, PlanSetter, Refusal, Verified
+from planner.clusters.cluster import Accepted, Refusal, Verified
 from planner.clusters.kubernetes import AutoscaledKubernetesCluster, KubernetesCluster
+from planner.clusters.kubernetes_floor import KubernetesFloor
 from planner.errors import ClusterError
 
 pytestmark = [pytest.mark.kubernetes, pytest.mark.slow]
@@ -75,7 +76,7 @@ def _deployed_and_undone(cluster: KubernetesCluster) -> str:
     try:
         before = cluster.state().plan
         floor = cluster.scaler_floor() if isinstance(cluster, AutoscaledKubernetesCluster) else None
-        setter: PlanSetter = cluster if floor is None else floor
+        setter: KubernetesCluster | KubernetesFloor = cluster if floor is None else floor
         before = before if floor is None else floor.floor()
         more = {name: count + 1 for name, count in before.parallelism.items()}
         accepted = setter.apply(type(before)(before.topology, more), expected=before)
@@ -90,7 +91,7 @@ def _deployed_and_undone(cluster: KubernetesCluster) -> str:
     return ""
 
 
-def _verify(setter: PlanSetter, accepted: Accepted) -> None:
+def _verify(setter: KubernetesCluster | KubernetesFloor, accepted: Accepted) -> None:
     deadline = time.monotonic() + 20
     while not isinstance(progress := setter.progress(accepted), Verified):
         assert time.monotonic() < deadline, progress

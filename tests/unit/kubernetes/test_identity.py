@@ -1,0 +1,60 @@
+"""As whom the API server is asked, and what is said where that is not known."""
+
+from pathlib import Path
+
+import pytest
+
+from engines.kubernetes.identity import Identity, api_client
+from planner.errors import ClusterError
+
+SECRET = "token-that-nobody-reads"
+KUBECONFIG = f"""
+apiVersion: v1
+kind: Config
+clusters: [{{name: local, cluster: {{server: "https://127.0.0.1:6443"}}}}]
+users: [{{name: anna, user: {{token: {SECRET}}}}}]
+contexts: [{{name: production, context: {{cluster: local, user: anna}}}}]
+current-context: production
+"""
+
+pytestmark = pytest.mark.slow  # the client takes a second to load
+
+
+def _written(folder: Path, text: str) -> Path:
+    path = folder / "kubeconfig"
+    path.write_text(text)
+    return path
+
+
+def test_identity__is_that_of_the_kubeconfig(tmp_path: Path) -> None:
+    client = api_client(Identity(_written(tmp_path, KUBECONFIG)), ClusterError)
+    assert client.configuration.host == "https://127.0.0.1:6443"
+    assert client.configuration.api_key == {"BearerToken": f"Bearer {SECRET}"}
+
+
+@pytest.mark.parametrize(
+    ("text", "context", "said"),
+    [
+        (KUBECONFIG, "staging", "has no context 'staging'; `kubectl config get-contexts` lists them"),
+        (KUBECONFIG.replace("current-context", "context-of-today"), None, "see whether `kubectl` can use it"),
+        (f"users: [{SECRET}", None, "cannot be read; see whether `kubectl` can use it"),
+        (f"users: {SECRET}", None, "see whether `kubectl` can use it"),
+        ("", None, "see whether `kubectl` can use it"),
+    ],
+)
+def test_identity__that_cannot_be_used_is_told_without_its_secrets(
+    tmp_path: Path, text: str, context: str | None, said: str
+) -> None:
+    path = _written(tmp_path, text)
+    with pytest.raises(ClusterError) as told:
+        api_client(Identity(path, context), ClusterError)
+    assert said in str(told.value)
+    assert str(path) in str(told.value)
+    assert SECRET not in str(told.value)
+
+
+def test_identity__of_nobody_says_what_to_give(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kubernetes.config.KUBE_CONFIG_DEFAULT_LOCATION", str(tmp_path / "none"))
+    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
+    with pytest.raises(ClusterError, match=r"no kubeconfig .*none, and this is no pod .* name a file in cluster.kube"):
+        api_client(Identity(), ClusterError)

@@ -28,7 +28,8 @@ class Controllers:
     """Those of one namespace, in a thread of their own.
 
     stuck: workloads whose replicas never become ready. demand: replicas that the load would need, per scaler, 0 where
-    left out. kinds: of objects that are looked after.
+    left out; scales_down: whether replicas beyond it go at once (a real one waits for minutes). kinds: of objects that
+    are looked after.
     """
 
     def __init__(
@@ -37,6 +38,7 @@ class Controllers:
         namespace: str,
         kinds: tuple[Resource, ...] = (DEPLOYMENT, STATEFUL_SET, AUTOSCALER),
         every_s: float = 0.1,
+        scales_down: bool = True,
     ) -> None:
         from kubernetes.client import CoreV1Api, CustomObjectsApi
 
@@ -47,10 +49,14 @@ class Controllers:
         self._objects: CustomObjectsApi = CustomObjectsApi(client)
         self._core = CoreV1Api(client)
         self._namespace, self._kinds, self._every_s = namespace, kinds, every_s
+        self._scales_down = scales_down
         self._ended = threading.Event()
 
     @contextmanager
     def running(self) -> Iterator["Controllers"]:
+        """From when all that is there has settled."""
+        for _ in range(2):  # bounds first move replicas, which then become ready
+            self.turn()
         thread = threading.Thread(target=self._loop, daemon=True)
         thread.start()
         try:
@@ -64,13 +70,13 @@ class Controllers:
 
         while not self._ended.wait(self._every_s):
             try:
-                self._turn()
+                self.turn()
             except ApiException as error:
                 # Somebody was quicker, or the object is gone: the next turn sees what is there.
                 if error.status not in (404, 409):
                     self.errors.append(f"{error.status} {error.body}")
 
-    def _turn(self) -> None:
+    def turn(self) -> None:
         for resource in self._kinds:
             for body in self._listed(resource):
                 if resource in _BOUNDS:
@@ -117,7 +123,8 @@ class Controllers:
         wanted = max(spec.get(lower, 1), 1, min(spec.get(upper, 100), self.demand.get(body["metadata"]["name"], 0)))
         of = STATEFUL_SET if spec["scaleTargetRef"].get("kind") == STATEFUL_SET.kind else DEPLOYMENT
         target = (of.group, of.version, self._namespace, of.plural, spec["scaleTargetRef"]["name"])
-        if self._objects.get_namespaced_custom_object_scale(*target)["spec"].get("replicas") != wanted:
+        runs = self._objects.get_namespaced_custom_object_scale(*target)["spec"].get("replicas", 1)
+        if runs < wanted or (runs > wanted and self._scales_down):
             self._objects.patch_namespaced_custom_object_scale(
                 *target, {"spec": {"replicas": wanted}}, field_manager=manager, _content_type=_MERGE
             )

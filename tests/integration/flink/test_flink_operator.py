@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from contract.scaler_floor_contract import Bounded, ScalerFloorContract
 from flink_operator import FlinkOperator
 from kubernetes_rights import Right, give, manifest, rights_of, service_token
 from kubernetes_server import SOMEBODY, LocalKubernetes
@@ -88,6 +89,21 @@ def _until(holds: Any, within_s: float = 60.0) -> None:
     while not holds():
         assert time.monotonic() < deadline
         time.sleep(0.2)
+
+
+class TestFlinkOperatorFloorContract(ScalerFloorContract):
+    """All operators run the same number of instances, so that one bound for all of them is any of these plans."""
+
+    patience_s = 60.0
+    poll_s = 0.5
+
+    @pytest.fixture
+    def cluster(self, autoscaled: AutoscaledFlinkOperatorCluster) -> Bounded:
+        _settled(autoscaled)
+        return autoscaled
+
+    def let_time_pass(self, seconds: float) -> None:
+        time.sleep(seconds)
 
 
 def test_apply__refuses_where_the_operators_autoscaler_would_undo_it(autoscaled: FlinkOperatorCluster) -> None:

@@ -1,11 +1,13 @@
 """The lower bounds of autoscalers behind a real API server take plans as a cluster does, while the load is low."""
 
+import contextlib
 import time
 from collections.abc import Callable, Iterator, Mapping
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 from contract.cluster_contract import ClusterContract
+from contract.scaler_floor_contract import Bounded, ScalerFloorContract
 from kubernetes_controllers import Controllers
 from kubernetes_objects import autoscaler, deployment, namespace, scaled_object
 from kubernetes_server import LocalKubernetes
@@ -20,24 +22,27 @@ from planner.clusters.kubernetes import AutoscaledKubernetesCluster
 pytestmark = [pytest.mark.kubernetes, pytest.mark.slow]
 
 TOPOLOGY = Topology("shop", (Operator("orders", 20), Operator("bills", 20)), (Stream("orders", "bills"),))
-MOST = 6
+MOST, MANY = 6, 18
 
 
 @pytest.fixture(scope="module")
 def controllers(kubernetes: LocalKubernetes) -> Iterator[None]:
-    scalers = {
-        "floor-hpa": (autoscaler("orders", 2, MOST), autoscaler("bills", 1, MOST)),
-        "floor-keda": (scaled_object("orders", MOST), scaled_object("bills", MOST)),
-    }
-    for name, objects in scalers.items():
+    """Four namespaces: in two of them scalers follow the load down to their bounds at once, in two they never do."""
+    most = {"floor-hpa": MOST, "floor-keda": MOST, "bound-hpa": MANY, "bound-keda": MANY}
+    played = []
+    for name, upper in most.items():
+        scalers: tuple[dict[str, Any], ...] = (scaled_object("orders", upper), scaled_object("bills", upper))
+        if name.endswith("hpa"):
+            scalers = autoscaler("orders", 2, upper), autoscaler("bills", 1, upper)
         kubernetes.create(namespace(name))
-        kubernetes.create(deployment("orders", None), deployment("bills", None), *objects, namespace=name)
-    hpa = Controllers(kubernetes, "floor-hpa", (DEPLOYMENT, AUTOSCALER))
-    keda = Controllers(kubernetes, "floor-keda", (DEPLOYMENT, SCALED_OBJECT))
-    with hpa.running(), keda.running():
-        time.sleep(1.0)
+        kubernetes.create(deployment("orders", None), deployment("bills", None), *scalers, namespace=name)
+        kinds = (DEPLOYMENT, AUTOSCALER if name.endswith("hpa") else SCALED_OBJECT)
+        played.append(Controllers(kubernetes, name, kinds, scales_down=name.startswith("floor")))
+    with contextlib.ExitStack() as running:
+        for each in played:
+            running.enter_context(each.running())
         yield
-    assert hpa.errors + keda.errors == []
+    assert [error for each in played for error in each.errors] == []
 
 
 class OnItsFloor(AutoscaledKubernetesCluster):
@@ -88,4 +93,29 @@ class TestHorizontalPodAutoscalerContract(FloorContract):
 
 class TestScaledObjectContract(FloorContract):
     namespace = "floor-keda"
+    operators: ClassVar = {"orders": "scaledobject/orders", "bills": "scaledobject/bills"}
+
+
+class BoundContract(ScalerFloorContract):
+    patience_s = 20.0
+    poll_s = 0.1
+    operators: ClassVar[Mapping[str, str]]
+    namespace: str
+
+    @pytest.fixture
+    def cluster(self, kubernetes: LocalKubernetes, controllers: None) -> Bounded:
+        server = kubernetes.server(self.namespace)
+        return AutoscaledKubernetesCluster(server, TOPOLOGY, self.operators, frozenset({"OpenAPI-Generator"}))
+
+    def let_time_pass(self, seconds: float) -> None:
+        time.sleep(seconds)
+
+
+class TestHorizontalPodAutoscalerBoundContract(BoundContract):
+    namespace = "bound-hpa"
+    operators: ClassVar = {"orders": "hpa/orders", "bills": "hpa/bills"}
+
+
+class TestScaledObjectBoundContract(BoundContract):
+    namespace = "bound-keda"
     operators: ClassVar = {"orders": "scaledobject/orders", "bills": "scaledobject/bills"}

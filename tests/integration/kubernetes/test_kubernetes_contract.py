@@ -28,7 +28,6 @@ def controllers(kubernetes: LocalKubernetes) -> Iterator[Controllers]:
         deployment("orders", 2), stateful_set("prices"), deployment("bills", 1), quota("few", PODS), namespace=NAMESPACE
     )
     with Controllers(kubernetes, NAMESPACE).running() as running:
-        time.sleep(1.0)
         yield running
         assert running.errors == []
 

@@ -160,7 +160,7 @@ def test_progress__waits_for_replicas_that_are_not_ready(kubernetes: LocalKubern
     accepted = cluster.apply(AFTER, expected=BEFORE)
     assert isinstance(accepted, Accepted)
     controllers.stuck.add("orders")
-    controllers._turn()
+    controllers.turn()
     progress = cluster.progress(accepted)
     assert isinstance(progress, Pending)
     assert progress.reason == "deployment/orders has 0 of 5 replicas ready"
@@ -170,7 +170,7 @@ def test_progress__waits_for_replicas_that_are_not_ready(kubernetes: LocalKubern
 def test_apply__refuses_more_pods_than_a_quota_leaves(kubernetes: LocalKubernetes, place: str) -> None:
     """Of 6 pods 3 run: 3 are left, and the plan adds 5."""
     kubernetes.create(quota("few", 6), namespace=place)
-    Controllers(kubernetes, place, (DEPLOYMENT,))._turn()
+    Controllers(kubernetes, place, (DEPLOYMENT,)).turn()
     refusal = _cluster(kubernetes.server(place)).apply(AFTER, expected=BEFORE)
     assert isinstance(refusal, Refusal)
     assert refusal.reason == (
@@ -199,10 +199,10 @@ def test_floor__holds_while_the_autoscaler_goes_above_it(kubernetes: LocalKubern
     accepted = floor.apply(AFTER, expected=BEFORE)
     assert isinstance(accepted, Accepted)
     assert isinstance(floor.progress(accepted), Pending)
-    controllers._turn()
+    controllers.turn()
     reached = floor.progress(accepted)
     controllers.demand["orders"] = 8
-    controllers._turn()
+    controllers.turn()
     assert floor.progress(accepted) == reached
     assert cluster.state().plan.parallelism == {"orders": 8, "bills": 3}
     assert floor.floor().same_parallelism(AFTER)

@@ -79,7 +79,12 @@ class FlinkDeployment:
         return int(self.configuration.get(VERTEX_CEILING, 200))
 
     def asked(self, job: Job) -> Mapping[str, int]:
-        """Parallelism per vertex id that the object asks for; of a vertex that it does not name, what runs."""
+        """Parallelism per vertex id that the object asks for; of a vertex that it does not name, what runs.
+
+        An autoscaler puts overrides of its own in the place of those of the object, and keeps them elsewhere.
+        """
+        if self.autoscaled:
+            return {vertex.id: vertex.parallelism for vertex in job.vertices}
         pairs = (pair.rpartition(":") for pair in str(self.configuration.get(OVERRIDES, "")).split(",") if ":" in pair)
         named = {vertex.strip(): int(count) for vertex, _, count in pairs}
         return {vertex.id: named.get(vertex.id, vertex.parallelism) for vertex in job.vertices}

@@ -20,6 +20,9 @@ class ClusterEntry(BaseModel):
     def check_operators(self, operators: Collection[str]) -> None:
         """Raises ValueError where the section lacks something of an operator of the topology."""
 
+    def check_mode(self, mode: str) -> None:
+        """Raises ValueError where plans of that planning.mode can never be deployed."""
+
 
 def http_address(url: str, of: str, example: str) -> str:
     """The same address. Raises ValueError where it is none, without repeating it: it may hold a password.

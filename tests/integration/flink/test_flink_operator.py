@@ -2,12 +2,14 @@
 
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 import pytest
 from contract.scaler_floor_contract import Bounded, ScalerFloorContract
 from flink_operator import FlinkOperator
+from kubernetes_faults import faulty
 from kubernetes_rights import Right, give, manifest, rights_of, service_token
 from kubernetes_server import SOMEBODY, LocalKubernetes
 
@@ -16,13 +18,14 @@ from forescale.local.demo.word_count import RunningWordCount, WordCount
 from forescale.local.flink.local_cluster import LocalFlink
 from modeling.inputs.physical_plan import PhysicalPlan
 from planner.clusters.cluster import Accepted, Pending, Refusal, Verified
-from planner.clusters.flink_deployment import OVERRIDES
+from planner.clusters.flink_deployment import OVERRIDES, VERTEX_FLOOR
 from planner.clusters.flink_operator import AutoscaledFlinkOperatorCluster, FlinkOperatorCluster
 from planner.clusters.flink_operator_floor import FlinkOperatorFloor
 from planner.errors import ClusterError
 
 JOB = WordCount(name="word-count-autoscaled")
 NAMESPACE = "autoscaled"
+NOTHING_ASKED: dict[str, str | None] = {OVERRIDES: None, VERTEX_FLOOR: None}
 
 pytestmark = [pytest.mark.flink, pytest.mark.kubernetes, pytest.mark.slow]
 
@@ -43,7 +46,7 @@ def operated(flink: LocalFlink, kubernetes: LocalKubernetes) -> Iterator[Running
 @pytest.fixture
 def cluster(kubernetes: LocalKubernetes, flink: LocalFlink, operated: RunningWordCount) -> FlinkOperatorCluster:
     """Without an autoscaler."""
-    _configure(kubernetes, {"job.autoscaler.enabled": None})
+    _configure(kubernetes, {**NOTHING_ASKED, "job.autoscaler.enabled": None})
     return FlinkOperatorCluster(kubernetes.server(NAMESPACE), JOB.name, flink.url, JOB.topology)
 
 
@@ -51,7 +54,7 @@ def cluster(kubernetes: LocalKubernetes, flink: LocalFlink, operated: RunningWor
 def autoscaled(
     kubernetes: LocalKubernetes, flink: LocalFlink, operated: RunningWordCount
 ) -> AutoscaledFlinkOperatorCluster:
-    _configure(kubernetes, {"job.autoscaler.enabled": "true"})
+    _configure(kubernetes, {**NOTHING_ASKED, "job.autoscaler.enabled": "true"})
     return AutoscaledFlinkOperatorCluster(kubernetes.server(NAMESPACE), JOB.name, flink.url, JOB.topology)
 
 
@@ -156,6 +159,26 @@ def test_apply__names_who_set_the_overrides(kubernetes: LocalKubernetes, cluster
     assert f"flinkdeployment/{JOB.name}: 'argocd' sets what the plan would" in refusal.reason
 
 
+@pytest.mark.parametrize(
+    "kind", ["effect, then silence", "no effect, then silence", "effect, then half an answer", "no effect, then 409"]
+)
+def test_apply__ends_in_the_plan_when_asked_again_after_a_fault(
+    kubernetes: LocalKubernetes, flink: LocalFlink, cluster: FlinkOperatorCluster, kind: str
+) -> None:
+    before = _settled(cluster)
+    count = before.parallelism["count"]
+    plan = _more(before, count=-1 if count > 1 else 1)
+    server = faulty(kubernetes, NAMESPACE, kind, 1)
+    with suppress(ClusterError):
+        FlinkOperatorCluster(server, JOB.name, flink.url, JOB.topology).apply(plan, expected=before)
+    again = cluster.apply(plan, expected=before)
+    assert isinstance(again, Accepted), again
+    assert again.replaced.same_parallelism(before)
+    _verified(cluster, again)
+    _verified(cluster, cluster.undo(again))
+    assert cluster.state().plan.same_parallelism(before)
+
+
 def test_rights__are_enough_to_deploy_verify_and_undo(
     kubernetes: LocalKubernetes, flink: LocalFlink, cluster: FlinkOperatorCluster
 ) -> None:
@@ -188,7 +211,7 @@ def _account(kubernetes: LocalKubernetes, flink: LocalFlink, without: Right | No
 
 
 def _deployed_and_undone(cluster: FlinkOperatorCluster) -> str:
-    """17 instances of one operator, for which 16 slots do not do, and back; what was said against it, if anything."""
+    """Beyond the 16 slots of one task manager, and back; what was said against it, if anything."""
     try:
         before = cluster.state().plan
         accepted = cluster.apply(_more(before, count=16), expected=before)

@@ -1,11 +1,10 @@
 """Whatever a request meets, asking again for the same plan ends in that plan, and undoing in the one before."""
 
 import itertools
-from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
 
 import pytest
+from kubernetes_faults import faulty
 from kubernetes_objects import deployment, namespace
 from kubernetes_server import LocalKubernetes
 
@@ -27,35 +26,6 @@ PATCHES = 4
 _places = (f"faults-{number}" for number in itertools.count())
 
 
-class Fault:
-    """What the patch of that number meets, counted from 1."""
-
-    def __init__(self, kind: str, number: int, answer: Callable[..., Any]) -> None:
-        self.kind, self.number, self._answer, self._patches = kind, number, answer, 0
-
-    def request(self, method: str, *positional: Any, **named: Any) -> Any:
-        import urllib3
-        from kubernetes.client.rest import RESTResponse
-
-        def answer(status: int, body: bytes) -> RESTResponse:
-            return RESTResponse(urllib3.HTTPResponse(body, {"Content-Type": "application/json"}, status=status))
-
-        self._patches += method == "PATCH"
-        if method != "PATCH" or self._patches != self.number:
-            return self._answer(method, *positional, **named)
-        happens, _, what = self.kind.partition(", then ")
-        if happens == "effect":
-            self._answer(method, *positional, **named).read()
-        if what == "silence":
-            raise urllib3.exceptions.ReadTimeoutError(None, "/", "Read timed out.")  # type: ignore[arg-type]
-        if what == "a broken connection":
-            raise urllib3.exceptions.ProtocolError("Connection aborted.")
-        if what == "half an answer":
-            return answer(200, b'{"kind": "Scale", "metadata": {"na')
-        status = int(what)
-        return answer(status, b'{"kind": "Status", "message": "too bad", "code": %d}' % status)
-
-
 @pytest.fixture
 def place(kubernetes: LocalKubernetes) -> str:
     """A namespace of its own, in which the plan before runs."""
@@ -66,12 +36,6 @@ def place(kubernetes: LocalKubernetes) -> str:
     cluster = KubernetesCluster(kubernetes.server(name), TOPOLOGY, OPERATORS, frozenset({"OpenAPI-Generator"}))
     assert isinstance(cluster.apply(BEFORE, expected=PhysicalPlan("shop", {"orders": 7, "bills": 7})), Accepted)
     return name
-
-
-def _faulty(kubernetes: LocalKubernetes, place: str, kind: str, number: int) -> KubernetesServer:
-    client = kubernetes.client()
-    client.rest_client.request = Fault(kind, number, client.rest_client.request).request
-    return KubernetesServer(place, ClusterError, client=client)
 
 
 def _cluster(server: KubernetesServer) -> KubernetesCluster:
@@ -98,7 +62,7 @@ def test_apply__ends_in_the_plan_when_asked_again_after_a_fault(
     kubernetes: LocalKubernetes, place: str, kind: str, number: int
 ) -> None:
     with suppress(ClusterError):
-        answer = _cluster(_faulty(kubernetes, place, kind, number)).apply(AFTER, expected=BEFORE)
+        answer = _cluster(faulty(kubernetes, place, kind, number)).apply(AFTER, expected=BEFORE)
         left = BEFORE if isinstance(answer, Refusal) else AFTER
         assert _cluster(kubernetes.server(place)).state().plan.same_parallelism(left)
     cluster = _cluster(kubernetes.server(place))
@@ -116,7 +80,7 @@ def test_undo__ends_in_the_plan_before_when_asked_again_after_a_fault(
     accepted = _cluster(kubernetes.server(place)).apply(AFTER, expected=BEFORE)
     assert isinstance(accepted, Accepted), accepted
     with pytest.raises(ClusterError):
-        _cluster(_faulty(kubernetes, place, kind, number)).undo(accepted)
+        _cluster(faulty(kubernetes, place, kind, number)).undo(accepted)
     cluster = _cluster(kubernetes.server(place))
     assert isinstance(cluster.undo(accepted), Accepted)
     assert cluster.state().plan.same_parallelism(BEFORE)
@@ -124,7 +88,7 @@ def test_undo__ends_in_the_plan_before_when_asked_again_after_a_fault(
 
 def test_undo__takes_back_a_change_that_was_cut_short(kubernetes: LocalKubernetes, place: str) -> None:
     with pytest.raises(ClusterError):
-        _cluster(_faulty(kubernetes, place, "effect, then silence", 3)).apply(AFTER, expected=BEFORE)
+        _cluster(faulty(kubernetes, place, "effect, then silence", 3)).apply(AFTER, expected=BEFORE)
     cluster = _cluster(kubernetes.server(place))
     assert cluster.state().plan.parallelism == {"orders": 5, "bills": 1}
     back = cluster.undo(Accepted(AFTER, BEFORE, cluster.state().observed_at))

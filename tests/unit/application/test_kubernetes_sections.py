@@ -41,6 +41,37 @@ def test_example__is_a_topology_file(file: str) -> None:
     assert read_topology_file(EXAMPLES / file).cluster.kind in ENTRIES
 
 
+@pytest.mark.parametrize(
+    ("file", "cluster", "said"),
+    [
+        (
+            "shop-floor.yaml",
+            {},
+            "cluster.operators names autoscalers, which would undo plans; set planning.mode: floor",
+        ),
+        (
+            "word-count.yaml",
+            {"autoscaler": True},
+            "the operator's autoscaler would undo plans; set planning.mode: floor",
+        ),
+    ],
+)
+def test_autoscalers__are_only_for_plans_that_leave_them_the_last_word(
+    tmp_path: Path, file: str, cluster: dict[str, bool], said: str
+) -> None:
+    body = yaml.safe_load((EXAMPLES / file).read_text(encoding="utf-8"))
+    body["cluster"] |= cluster
+    path = tmp_path / file
+    for mode in ("floor", "shadow"):
+        body["planning"]["mode"] = mode
+        path.write_text(yaml.safe_dump(body), encoding="utf-8")
+        assert read_topology_file(path).cluster.kind in ENTRIES
+    del body["planning"]["mode"]
+    path.write_text(yaml.safe_dump(body), encoding="utf-8")
+    with pytest.raises(FileError, match=re.escape(said)):
+        read_topology_file(path)
+
+
 def test_url__of_a_flink_deployment_is_that_of_its_service() -> None:
     entry = FlinkOperatorEntry(kind="flink-operator", namespace="streams", deployment="words")
     assert entry.url == "http://words-rest.streams:8081"

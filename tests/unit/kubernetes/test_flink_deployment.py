@@ -36,6 +36,10 @@ def test_asked__is_what_the_overrides_name_and_what_runs_of_the_rest() -> None:
     assert _deployment({OVERRIDES: "b:5, c:9"}).asked(JOB) == {"a": 1, "b": 5}
 
 
+def test_asked__is_what_runs_where_an_autoscaler_says_so() -> None:
+    assert _deployment({OVERRIDES: "b:5", "job.autoscaler.enabled": "true"}).asked(JOB) == {"a": 1, "b": 3}
+
+
 def test_fields__leave_job_parallelism_alone_on_a_native_cluster() -> None:
     """The operator redeploys a native cluster for a change of job.parallelism, and scales it in place for overrides."""
     overrides = {"flinkConfiguration": {OVERRIDES: "a:2,b:6"}}

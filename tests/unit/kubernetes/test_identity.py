@@ -1,10 +1,12 @@
 """As whom the API server is asked, and what is said where that is not known."""
 
+import sys
 from pathlib import Path
 
 import pytest
 
 from engines.kubernetes.identity import Identity, api_client
+from engines.kubernetes.server import KubernetesServer
 from planner.errors import ClusterError
 
 SECRET = "token-that-nobody-reads"
@@ -51,6 +53,19 @@ def test_identity__that_cannot_be_used_is_told_without_its_secrets(
     assert said in str(told.value)
     assert str(path) in str(told.value)
     assert SECRET not in str(told.value)
+
+
+def test_client__that_is_not_installed_is_told_with_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "kubernetes", None)
+    with pytest.raises(ClusterError, match="install forescale with its extra `kubernetes`"):
+        api_client(Identity(), ClusterError)
+
+
+def test_messages__never_repeat_the_token(tmp_path: Path) -> None:
+    server = KubernetesServer("shop", ClusterError, Identity(_written(tmp_path, KUBECONFIG)))
+    told = server._error("deployment/orders", 422, {"message": f"header Bearer {SECRET} is odd"}, "")
+    assert "header Bearer … is odd" in str(told)
+    assert SECRET not in str(server._error("deployment/orders", 500, {}, f"Bearer {SECRET}"))
 
 
 def test_identity__of_nobody_says_what_to_give(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

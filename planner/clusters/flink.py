@@ -139,13 +139,13 @@ class FlinkCluster:
         if dict(expected.parallelism) != seen.running:
             return Refusal(
                 plan,
-                f"{self._where} runs {_brief(seen.running)}, not {expected.brief()} as was assumed; "
+                f"{self._where} runs {brief(seen.running)}, not {expected.brief()} as was assumed; "
                 "make the decision again from what runs",
             )
         if seen.asked != seen.running and self._under_way(seen, sum(self._rest.slots(seen.job.jid))):
             return Refusal(
                 plan,
-                f"{self._where} is on its way from {expected.brief()} to {_brief(seen.asked)}; "
+                f"{self._where} is on its way from {expected.brief()} to {brief(seen.asked)}; "
                 "wait until it is there, and decide from what runs then",
             )
         return self._ask(plan, expected, seen)
@@ -157,11 +157,11 @@ class FlinkCluster:
             return Failed(f"{self._where} is {job.state}; see its exceptions in Flink, and start it again")
         if seen.asked != wanted:
             return Failed(
-                f"{self._where} was asked for {_brief(seen.asked)} meanwhile, by somebody else or by a restart of the "
+                f"{self._where} was asked for {brief(seen.asked)} meanwhile, by somebody else or by a restart of the "
                 "job; see who rescales it, and let one do it"
             )
         if job.runs and seen.running != wanted:
-            return Pending(f"{self._where} still runs {_brief(seen.running)}")
+            return Pending(f"{self._where} still runs {brief(seen.running)}")
         if not job.runs:
             tasks = [f"{n}: {_counted(v.tasks)}" for n, v in seen.vertices.items() if not v.runs]
             return Pending(f"{self._where} is {job.state}; {'; '.join(tasks)}")
@@ -184,7 +184,7 @@ class FlinkCluster:
         if dict(away.parallelism) != seen.asked:
             return Refusal(
                 back,
-                f"{self._where} was asked for {_brief(seen.asked)} after {away.brief()}; "
+                f"{self._where} was asked for {brief(seen.asked)} after {away.brief()}; "
                 "decide anew instead of undoing what somebody else changed",
             )
         return self._ask(back, away, seen)
@@ -304,7 +304,7 @@ def downtime_s(rest: FlinkRest, accepted: Accepted, jid: str, since: datetime) -
     return None if stopped_ms is None else max(0.0, (since - moment(stopped_ms)).total_seconds())
 
 
-def _brief(parallelism: Mapping[str, int]) -> str:
+def brief(parallelism: Mapping[str, int]) -> str:
     return " · ".join(f"{operator} {count}" for operator, count in parallelism.items())
 
 

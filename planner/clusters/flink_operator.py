@@ -16,16 +16,14 @@ from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Topology
 from planner.clock import Clock
 from planner.clusters.cluster import Accepted, ClusterState, Failed, Pending, Refusal, SourceBacklog, Status, Verified
-from planner.clusters.flink import FlinkCluster, downtime_s
+from planner.clusters.flink import FlinkCluster, brief, downtime_s
 from planner.clusters.flink_deployment import FlinkDeployment
 from planner.clusters.flink_operator_floor import FlinkOperatorFloor
 from planner.clusters.flink_vertices import bounded_topology, operator_vertices
-from planner.clusters.kubernetes_fields import applied
+from planner.clusters.kubernetes_fields import ATTEMPTS, applied
 from planner.clusters.kubernetes_quota import beyond_quota
 from planner.clusters.kubernetes_workloads import reading
 from planner.errors import ClusterError
-
-_ATTEMPTS = 5
 
 
 @dataclass(frozen=True)
@@ -116,11 +114,11 @@ class FlinkOperatorCluster:
         wanted = dict(accepted.plan.parallelism)
         if seen.asked != wanted:
             return Failed(
-                f"{self._where} was asked for {_brief(seen.asked)} meanwhile, by somebody else; "
+                f"{self._where} was asked for {brief(seen.asked)} meanwhile, by somebody else; "
                 "see who changes it, and let one do it"
             )
         if seen.unsettled or seen.running != wanted:
-            return Pending(f"{self._where} runs {_brief(seen.running)}; {seen.unsettled or 'the rescale is to come'}")
+            return Pending(f"{self._where} runs {brief(seen.running)}; {seen.unsettled or 'the rescale is to come'}")
         since = self._rest.running_since(seen.job)
         state_bytes = self._rest.state_bytes(seen.job.jid)
         return Verified(
@@ -152,7 +150,7 @@ class FlinkOperatorCluster:
 
     def _changed(self, plan: PhysicalPlan, expected: PhysicalPlan, *, undoing: bool) -> Accepted | Refusal:
         try:
-            for _ in range(_ATTEMPTS):
+            for _ in range(ATTEMPTS):
                 seen = self._look()
                 if reason := self._unfit(plan, seen):
                     return Refusal(plan, reason)
@@ -184,17 +182,17 @@ class FlinkOperatorCluster:
             if seen.asked == dict(expected.parallelism):
                 return None
             return (
-                f"{self._where} was asked for {_brief(seen.asked)} after {expected.brief()}; "
+                f"{self._where} was asked for {brief(seen.asked)} after {expected.brief()}; "
                 "decide anew instead of undoing what somebody else changed"
             )
         if seen.running != dict(expected.parallelism):
             return (
-                f"{self._where} runs {_brief(seen.running)}, not {expected.brief()} as was assumed; "
+                f"{self._where} runs {brief(seen.running)}, not {expected.brief()} as was assumed; "
                 "make the decision again from what runs"
             )
         if seen.unsettled or seen.asked != seen.running:
             return (
-                f"{self._where} is on its way from {expected.brief()} to {_brief(seen.asked)} ({seen.unsettled}); "
+                f"{self._where} is on its way from {expected.brief()} to {brief(seen.asked)} ({seen.unsettled}); "
                 "wait until it is there, and decide from what runs then"
             )
         return None
@@ -248,7 +246,3 @@ def _by_vertex(plan: PhysicalPlan, seen: _Seen) -> Mapping[str, int]:
     """Parallelism of all vertices; those that are no operator of ours keep theirs."""
     ours = {seen.vertices[name].id: count for name, count in plan.parallelism.items()}
     return {**seen.deployment.asked(seen.job), **ours}
-
-
-def _brief(parallelism: Mapping[str, int]) -> str:
-    return " · ".join(f"{operator} {count}" for operator, count in parallelism.items())

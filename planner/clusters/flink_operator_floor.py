@@ -16,10 +16,9 @@ from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Topology
 from planner.clusters.cluster import Accepted, Failed, Pending, Refusal, Verified
 from planner.clusters.flink_deployment import VERTEX_FLOOR, FlinkDeployment
-from planner.clusters.kubernetes_fields import applied
+from planner.clusters.kubernetes_fields import ATTEMPTS, applied
 from planner.clusters.kubernetes_workloads import reading
 
-_ATTEMPTS = 5
 _MANAGER = f"{FIELD_MANAGER}-floor"
 """Of its own: what `forescale` owns besides would be taken out of the object with each change of the bound."""
 
@@ -90,7 +89,7 @@ class FlinkOperatorFloor:
     def _changed(self, plan: PhysicalPlan, expected: PhysicalPlan) -> Accepted | Refusal:
         try:
             plan.check(self._topology)
-            for _ in range(_ATTEMPTS):
+            for _ in range(ATTEMPTS):
                 deployment = self._read()
                 if max(1, deployment.floor) == _highest(plan):
                     return Accepted(plan, expected, deployment.answer.at)

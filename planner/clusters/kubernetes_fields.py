@@ -15,7 +15,7 @@ from engines.kubernetes.ownership import field_managers
 from engines.kubernetes.resources import Resource
 from engines.kubernetes.server import FIELD_MANAGER, Answer, KubernetesServer, RequestRefusedError
 
-_ATTEMPTS = 5
+ATTEMPTS = 5
 """Status updates change an object's version, too: it is read again, and the number compared again."""
 
 
@@ -117,7 +117,7 @@ class PlannedFields:
         """
         before: dict[str, int] = {}
         try:
-            for _ in range(_ATTEMPTS):
+            for _ in range(ATTEMPTS):
                 seen = self.look()
                 self._check(seen, wanted, expected, undoing=undoing)
                 if (at := self._written(seen, wanted, before)) is not None:

@@ -35,8 +35,29 @@ class JobsOverview(_Answer):
     jobs: list[JobSummary]
 
 
+class Counters(_Answer):
+    """What a subtask, or all of a vertex, have done since they were started. Times in milliseconds; busy is NaN for sources of the old kind."""
+
+    records_read: Annotated[float, Field(alias="read-records")]
+    records_written: Annotated[float, Field(alias="write-records")]
+    read_complete: Annotated[bool, Field(alias="read-records-complete")] = True
+    written_complete: Annotated[bool, Field(alias="write-records-complete")] = True
+    busy_ms: Annotated[float, Field(alias="accumulated-busy-time")]
+    idle_ms: Annotated[float, Field(alias="accumulated-idle-time")]
+    backpressured_ms: Annotated[float, Field(alias="accumulated-backpressured-time")]
+
+    @property
+    def elapsed_ms(self) -> float:
+        """Age of these counters: Flink takes for busy what is neither idle nor backpressured."""
+        return self.busy_ms + self.idle_ms + self.backpressured_ms
+
+    @property
+    def complete(self) -> bool:
+        return self.read_complete and self.written_complete
+
+
 class Vertex(_Answer):
-    """An operator, or a chain of them, and how many of its subtasks are in which state."""
+    """An operator, or a chain of them, and how many of its subtasks are in which state. counters: of all subtasks."""
 
     id: str
     name: str
@@ -44,6 +65,7 @@ class Vertex(_Answer):
     max_parallelism: Annotated[int, Field(alias="maxParallelism")]
     tasks: dict[str, int]
     slot_group: Annotated[str, Field(alias="slotSharingGroupId")] = ""
+    counters: Annotated[Counters | None, Field(alias="metrics")] = None
 
     @property
     def runs(self) -> bool:
@@ -66,27 +88,6 @@ class Job(_Answer):
         return self.state == "RUNNING" and bool(self.vertices) and all(vertex.runs for vertex in self.vertices)
 
 
-class Counters(_Answer):
-    """What a subtask has done since it was started. Times in milliseconds; busy is NaN for sources of the old kind."""
-
-    records_read: Annotated[float, Field(alias="read-records")]
-    records_written: Annotated[float, Field(alias="write-records")]
-    read_complete: Annotated[bool, Field(alias="read-records-complete")] = True
-    written_complete: Annotated[bool, Field(alias="write-records-complete")] = True
-    busy_ms: Annotated[float, Field(alias="accumulated-busy-time")]
-    idle_ms: Annotated[float, Field(alias="accumulated-idle-time")]
-    backpressured_ms: Annotated[float, Field(alias="accumulated-backpressured-time")]
-
-    @property
-    def elapsed_ms(self) -> float:
-        """Age of these counters: Flink takes for busy what is neither idle nor backpressured."""
-        return self.busy_ms + self.idle_ms + self.backpressured_ms
-
-    @property
-    def complete(self) -> bool:
-        return self.read_complete and self.written_complete
-
-
 class Subtask(_Answer):
     index: Annotated[int, Field(alias="subtask")]
     status: str
@@ -98,6 +99,28 @@ class Subtask(_Answer):
     def running_since_ms(self) -> int:
         """start-time is when it was deployed; it runs once its state is restored."""
         return self.start_ms + sum(max(0, self.durations_ms.get(state, 0)) for state in ("DEPLOYING", "INITIALIZING"))
+
+
+class PlanInput(_Answer):
+    """What enters a vertex. id: of the vertex that it comes from."""
+
+    id: str
+    ship_strategy: str = ""
+
+
+class PlanNode(_Answer):
+    id: str
+    inputs: list[PlanInput] = []
+
+
+class DataFlow(_Answer):
+    nodes: list[PlanNode]
+
+
+class JobPlan(_Answer):
+    """GET /jobs/:id/plan: which vertex feeds which, and how."""
+
+    plan: DataFlow
 
 
 class VertexDetails(_Answer):

@@ -12,10 +12,12 @@ from engines.flink.answers import (
     CheckpointDetails,
     Checkpoints,
     Job,
+    JobPlan,
     JobsOverview,
     JobSummary,
     Metric,
     MetricSum,
+    PlanNode,
     Requirement,
     Rescale,
     TaskManager,
@@ -41,9 +43,13 @@ class FlinkRest(JsonServer):
     def __init__(self, url: str, failure: Failure, **connection: Unpack[Connection]) -> None:
         super().__init__("Flink", url, failure, example="http://host:8081", **connection)
 
+    def jobs(self) -> Sequence[JobSummary]:
+        """Those that run, and those that ended not long ago."""
+        return self._valid("/jobs/overview", JobsOverview).jobs
+
     def find_job(self, name: str) -> JobSummary:
         """The one job of that name that has not ended or, where all have, the last of them."""
-        jobs = self._valid("/jobs/overview", JobsOverview).jobs
+        jobs = self.jobs()
         named = [job for job in jobs if job.name == name]
         if not named:
             known = ", ".join(sorted({job.name for job in jobs})) or "none"
@@ -56,6 +62,10 @@ class FlinkRest(JsonServer):
 
     def job(self, jid: str) -> Job:
         return self._valid(f"/jobs/{jid}", Job)
+
+    def plan(self, jid: str) -> Sequence[PlanNode]:
+        """What feeds each vertex."""
+        return self._valid(f"/jobs/{jid}/plan", JobPlan).plan.nodes
 
     def vertex(self, jid: str, vertex_id: str) -> VertexDetails:
         return self._valid(f"/jobs/{jid}/vertices/{vertex_id}", VertexDetails)
@@ -76,6 +86,17 @@ class FlinkRest(JsonServer):
             for vertex, (lower, upper) in bounds.items()
         }
         self._answer("PUT", f"/jobs/{jid}/resource-requirements", body)
+
+    def check_may_ask(self, jid: str) -> str:
+        """Asks for no vertex at all, which Flink turns down after it has let the caller in: nothing changes.
+
+        Says what it answered. Raises a failure where the caller may not, or the answer is another.
+        """
+        try:
+            self.ask(jid, {})
+        except RequestRefusedError as refused:
+            return f"it takes requests of resources (and turned an empty one down: {str(refused)[:80]})"
+        raise self.failure(f"{self.place} took a request for no vertex; forescale knows Flink 1.18 to 2.3")
 
     def slots(self, jid: str) -> tuple[int, int]:
         """Slots that are free, and slots that the job holds."""

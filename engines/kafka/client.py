@@ -104,6 +104,19 @@ class KafkaClient:
         }
         return {name: _topic(name, partitions[name], settings[name]) for name in names}
 
+    def topic_names(self) -> list[str]:
+        """Of all topics that this user may see, in alphabetical order, without Kafka's own."""
+        try:
+            known = self._admin.list_topics(timeout=self._timeout_s).topics
+        except self._kafka.KafkaException as error:
+            raise self._failure("the list of topics", error.args[0].name(), self._reason(error)) from None
+        return sorted(name for name in known if not name.startswith("__"))
+
+    def groups(self) -> list[str]:
+        """Ids of all consumer groups that this user may see, in alphabetical order."""
+        future = self._admin.list_consumer_groups(request_timeout=self._timeout_s)
+        return sorted(each.group_id for each in self._answer(future, "the list of consumer groups").valid)
+
     def end_offsets(self, partitions: Sequence[Partition]) -> Int64s:
         """Offset after the last message that every replica has (the high watermark), shape (partitions,)."""
         return self._one(partitions, self._admin_of.OffsetSpec.latest())

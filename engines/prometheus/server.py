@@ -36,12 +36,19 @@ class PrometheusServer(JsonServer):
 
     def has_series(self, selectors: Iterable[str], until_ms: int) -> bool:
         """Whether any of the selectors has a series with samples up to that moment."""
-        asked: dict[str, str | list[str]]
-        asked = {"match[]": list(selectors), "start": "0", "end": f"{until_ms / 1000:.3f}", "limit": "1"}
+        return bool(self.series(selectors, 0, until_ms, limit=1))
+
+    def series(self, selectors: Iterable[str], begin_ms: int, end_ms: int, *, limit: int) -> list[dict[str, str]]:
+        """Labels of at most so many series that any of the selectors has, with samples between the two moments."""
+        asked: dict[str, str | list[str]] = {"match[]": list(selectors), "limit": str(limit)}
+        asked |= {"start": f"{begin_ms / 1000:.3f}", "end": f"{end_ms / 1000:.3f}"}
         series = self._data("/api/v1/series", asked)
-        if not isinstance(series, list):
-            raise self.surprise("/api/v1/series", series)
-        return bool(series)
+        try:
+            if not isinstance(series, list):
+                raise self.surprise("/api/v1/series", series)
+            return [{str(name): str(value) for name, value in dict(labels).items()} for labels in series]
+        except (TypeError, ValueError):
+            raise self.surprise("/api/v1/series", series) from None
 
     def _matrix(self, path: str, asked: Mapping[str, str]) -> list[tuple[Labels, Points]]:
         """Labels and points of each series."""

@@ -17,17 +17,24 @@ class StormPages(JsonServer):
         super().__init__("Storm UI", url, failure, part=part, **connection)
         self._window = window
 
+    def topology_names(self) -> list[str]:
+        """Of all that run, in alphabetical order."""
+        return sorted(self._ids())
+
     def topology_id(self, name: str) -> str:
         """Of the topology that runs under that name: it changes with every submission."""
-        summary = self.page(_SUMMARY)
-        try:
-            ids = {str(one["name"]): str(one["id"]) for one in summary["topologies"]}
-        except (KeyError, TypeError):
-            raise self.surprise(_SUMMARY, summary) from None
+        ids = self._ids()
         if name not in ids:
             known = ", ".join(sorted(ids)) or "none"
             raise self.failure(f"{self.place} does not run; known are: {known}. Submit it, or correct its name")
         return ids[name]
+
+    def _ids(self) -> dict[str, str]:
+        summary = self.page(_SUMMARY)
+        try:
+            return {str(one["name"]): str(one["id"]) for one in summary["topologies"]}
+        except (KeyError, TypeError):
+            raise self.surprise(_SUMMARY, summary) from None
 
     def page(self, path: str) -> dict[str, Any]:
         status, body = self.get(path, {"window": self._window})

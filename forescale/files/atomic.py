@@ -5,8 +5,11 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 
 
-def write_whole(text: str, path: Path) -> Path:
-    """Written beside it under a name of its own, so that writers do not meet; the last one stands. Raises OSError."""
+def write_whole(text: str, path: Path, *, anew: bool = False) -> Path:
+    """Written beside it under a name of its own, so that writers do not meet; the last one stands.
+
+    anew: only where there is no such file yet, else FileExistsError. Raises OSError.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     with NamedTemporaryFile("w", encoding="utf-8", newline="\n", dir=path.parent, suffix=".part", delete=False) as part:
         try:
@@ -14,7 +17,11 @@ def write_whole(text: str, path: Path) -> Path:
             part.flush()
             os.fsync(part.fileno())
             Path(part.name).chmod(0o644)
-            Path(part.name).replace(path)
+            if anew:
+                path.hardlink_to(part.name)
+                Path(part.name).unlink()
+            else:
+                Path(part.name).replace(path)
         except BaseException:
             Path(part.name).unlink(missing_ok=True)
             raise

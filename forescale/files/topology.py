@@ -198,6 +198,12 @@ def read_topology_file(path: Path) -> TopologyConfig:
         return TopologyConfig.model_validate(body)
 
 
+def topology_of_text(text: str, path: Path) -> TopologyConfig:
+    """The same of a text that is to become that file."""
+    with field_errors(path):
+        return TopologyConfig.model_validate(yaml.load(text, _UniqueKeysLoader))  # noqa: S506 - a safe loader
+
+
 def yaml_fields(path: Path, what: str, example: str, *, may_be_empty: bool = False) -> dict[str, Any]:
     """The fields of a YAML file, not validated. Raises FileError where there are none, or one is given twice.
 

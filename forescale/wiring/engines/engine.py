@@ -15,6 +15,7 @@ from typing import Any, Generic, TypeVar
 from forecasting.arrivals.arrival_source import ArrivalSource
 from forecasting.arrivals.sources.kafka_group import KafkaGroup
 from forecasting.arrivals.sources.steady import SteadySource
+from forescale.files.arrivals_section import ArrivalsSection
 from forescale.files.clusters.cluster_entry import ClusterEntry
 from forescale.files.topology import TopologyConfig
 from forescale.settings import Settings
@@ -22,6 +23,7 @@ from modeling.calibration.operator_sample import OperatorSample
 from modeling.inputs.topology import Topology
 from planner.clock import Clock
 from planner.clusters.cluster import Cluster
+from planner.clusters.job_description import JobDescription
 
 ArrivalsSectionT = TypeVar("ArrivalsSectionT")
 """A kind of the section `arrivals`."""
@@ -56,7 +58,8 @@ class ClusterKind(Generic[ClusterSectionT]):
     another. watched: whether it counts while one waits, so that several spans are measured one after the other; else it
     has counted already. look_s: the span of one look of the guard. reads_arrivals: whether what runs there takes in
     what the section `arrivals` names, so that its consumer group tells what waits. truth: folder of the arrivals that
-    reached it, where these are not in the history.
+    reached it, where these are not in the history. may_rescale: asks whether the plan may be changed, and changes
+    nothing; how that was found, or ClusterError. None where that cannot be asked.
     """
 
     section: type[ClusterSectionT]
@@ -66,6 +69,7 @@ class ClusterKind(Generic[ClusterSectionT]):
     look_s: SpanS[ClusterSectionT] = lambda _: LOOK_S
     reads_arrivals: bool = True
     truth: Callable[[ClusterSectionT, Settings], Path] | None = None
+    may_rescale: Callable[[ClusterSectionT], str] | None = None
 
 
 @dataclass(frozen=True)
@@ -106,6 +110,45 @@ class SamplesKind:
     whole_span: str = ""
 
 
+@dataclass(frozen=True)
+class JobRequest:
+    """A job at an address that somebody gave. name: None means the only one that runs. cluster, environ, role: of
+    Heron.
+    """
+
+    url: str
+    name: str | None = None
+    cluster: str | None = None
+    environ: str | None = None
+    role: str | None = None
+
+
+@dataclass(frozen=True)
+class DescribedJob:
+    """A job with the sections of the topology file that its engine can fill. arrivals: None where the engine does not
+    count what was offered or taken in; cluster: None where forescale cannot rescale it there.
+    """
+
+    job: JobDescription
+    arrivals: ArrivalsSection | None = None
+    arrivals_evidence: str = ""
+    cluster: ClusterEntry | None = None
+
+
+@dataclass(frozen=True)
+class JobsKind:
+    """A kind of engine whose jobs `forescale init` can describe.
+
+    option: of `forescale init`, that holds the address. describe: raises ClusterError. uses, needs: its other options,
+    and those without which nothing can be found.
+    """
+
+    option: str
+    describe: Callable[[JobRequest], DescribedJob]
+    uses: frozenset[str] = frozenset({"--job"})
+    needs: frozenset[str] = frozenset()
+
+
 def watched_samples(cluster: Cluster, span_s: float, spans: int) -> Sequence[OperatorSample]:
     """Several spans one after the other: their spread tells how far the means are off."""
     return [sample for _ in range(spans) for sample in cluster.operator_samples(span_s)]
@@ -119,3 +162,4 @@ class Engine:
     arrivals: ArrivalsKind[Any] | None = None
     cluster: ClusterKind[Any] | None = None
     samples: SamplesKind | None = None
+    jobs: JobsKind | None = None

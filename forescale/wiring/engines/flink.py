@@ -1,11 +1,20 @@
-"""Flink: the cluster of a job, and samples of one."""
+"""Flink: the cluster of a job, samples of one, and its description."""
 
 from collections.abc import Sequence
 
 from forescale.files.clusters.flink import FlinkEntry
 from forescale.files.topology import TopologyConfig
 from forescale.settings import Settings
-from forescale.wiring.engines.engine import ClusterKind, Engine, SampleRequest, SamplesKind, watched_samples
+from forescale.wiring.engines.engine import (
+    ClusterKind,
+    DescribedJob,
+    Engine,
+    JobRequest,
+    JobsKind,
+    SampleRequest,
+    SamplesKind,
+    watched_samples,
+)
 from modeling.calibration.operator_sample import OperatorSample
 from planner.clock import Clock
 from planner.clusters.cluster import Cluster
@@ -29,12 +38,33 @@ def _samples(request: SampleRequest, config: TopologyConfig) -> Sequence[Operato
     return watched_samples(cluster, request.span_s or SPAN_S, request.spans)
 
 
+def _described(request: JobRequest) -> DescribedJob:
+    from planner.clusters.flink_description import flink_description
+
+    job = flink_description(request.url, request.name)
+    entry = FlinkEntry(kind="flink", url=request.url, job=job.name, operators=job.components)
+    return DescribedJob(job, cluster=entry)
+
+
+def _may_rescale(entry: FlinkEntry) -> str:
+    from engines.flink.rest import FlinkRest
+    from planner.errors import ClusterError
+
+    rest = FlinkRest(entry.url, ClusterError)
+    return rest.check_may_ask(rest.find_job(entry.job).jid)
+
+
 FLINK = Engine(
     "flink",
     cluster=ClusterKind(
-        FlinkEntry, _cluster, sample_s=lambda entry: entry.sample_s, look_s=lambda entry: entry.sample_s
+        FlinkEntry,
+        _cluster,
+        sample_s=lambda entry: entry.sample_s,
+        look_s=lambda entry: entry.sample_s,
+        may_rescale=_may_rescale,
     ),
     samples=SamplesKind(
         "--flink", "Flink", _samples, needs=frozenset({"--job"}), needs_why="the name of the running job"
     ),
+    jobs=JobsKind("--flink", _described),
 )

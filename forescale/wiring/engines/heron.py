@@ -8,7 +8,15 @@ from forecasting.arrivals.arrival_source import ArrivalSource
 from forescale.files.arrivals_section import HeronEntry
 from forescale.files.topology import TopologyConfig
 from forescale.settings import Settings
-from forescale.wiring.engines.engine import ArrivalsKind, Engine, SampleRequest, SamplesKind
+from forescale.wiring.engines.engine import (
+    ArrivalsKind,
+    DescribedJob,
+    Engine,
+    JobRequest,
+    JobsKind,
+    SampleRequest,
+    SamplesKind,
+)
 from modeling.calibration.operator_sample import OperatorSample
 
 PAST_S = 600.0
@@ -40,6 +48,20 @@ def _samples(request: SampleRequest, config: TopologyConfig) -> Sequence[Operato
     )
 
 
+def _described(request: JobRequest) -> DescribedJob:
+    from planner.clusters.heron_description import heron_description
+
+    assert request.cluster is not None
+    assert request.environ is not None
+    assert request.name is not None
+    where = {"cluster": request.cluster, "environ": request.environ, "role": request.role}
+    job = heron_description(request.url, topology=request.name, **where)
+    spouts = {name: name for name in job.sources}
+    arrivals = HeronEntry(kind="heron", url=request.url, spouts=spouts, **where)
+    evidence = "what the spouts emit, of which the tracker keeps three hours; what Kafka or events tell is better"
+    return DescribedJob(job, arrivals, evidence)
+
+
 HERON = Engine(
     "heron",
     arrivals=ArrivalsKind(HeronEntry, _open),
@@ -50,5 +72,11 @@ HERON = Engine(
         uses=frozenset({"--job", "--component", "--span", "--cluster", "--environ", "--role"}),
         needs=frozenset({"--cluster", "--environ"}),
         needs_why="as `heron submit` was given them",
+    ),
+    jobs=JobsKind(
+        "--heron-tracker",
+        _described,
+        uses=frozenset({"--job", "--cluster", "--environ", "--role"}),
+        needs=frozenset({"--job", "--cluster", "--environ"}),
     ),
 )

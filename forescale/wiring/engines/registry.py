@@ -4,7 +4,7 @@ from typing import Any
 
 from forescale.files.arrivals_section import ArrivalsSection
 from forescale.files.cluster_section import ClusterSection
-from forescale.wiring.engines.engine import ArrivalsKind, ClusterKind, Engine, SamplesKind
+from forescale.wiring.engines.engine import ArrivalsKind, ClusterKind, Engine, JobsKind, SamplesKind
 from forescale.wiring.engines.events import EVENTS
 from forescale.wiring.engines.flink import FLINK
 from forescale.wiring.engines.heron import HERON
@@ -19,6 +19,8 @@ _BY_KIND = {engine.kind: engine for engine in ENGINES}
 
 SAMPLED: dict[str, SamplesKind] = {engine.kind: engine.samples for engine in ENGINES if engine.samples is not None}
 """Engines whose samples can be had from an address alone, by kind."""
+DESCRIBED: dict[str, JobsKind] = {engine.kind: engine.jobs for engine in ENGINES if engine.jobs is not None}
+"""Engines whose jobs can be described, by kind."""
 
 
 def arrivals_kind(section: ArrivalsSection) -> ArrivalsKind[Any]:

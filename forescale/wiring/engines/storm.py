@@ -9,7 +9,15 @@ from forecasting.arrivals.sources.steady import SteadySource
 from forescale.files.arrivals_section import StormEntry
 from forescale.files.topology import TopologyConfig
 from forescale.settings import Settings
-from forescale.wiring.engines.engine import ArrivalsKind, Engine, SampleRequest, SamplesKind
+from forescale.wiring.engines.engine import (
+    ArrivalsKind,
+    DescribedJob,
+    Engine,
+    JobRequest,
+    JobsKind,
+    SampleRequest,
+    SamplesKind,
+)
 from modeling.calibration.operator_sample import OperatorSample
 
 WINDOW_S = 600
@@ -41,6 +49,15 @@ def _samples(request: SampleRequest, config: TopologyConfig) -> Sequence[Operato
     )
 
 
+def _described(request: JobRequest) -> DescribedJob:
+    from planner.clusters.storm_description import storm_description
+
+    job = storm_description(request.url, request.name)
+    arrivals = StormEntry(kind="storm", url=request.url, spouts={name: name for name in job.sources})
+    evidence = "what the spouts emit, read steadily by `forescale history record`; what Kafka or events tell is better"
+    return DescribedJob(job, arrivals, evidence)
+
+
 STORM = Engine(
     "storm",
     arrivals=ArrivalsKind(StormEntry, _open, steady=_steady),
@@ -50,4 +67,5 @@ STORM = Engine(
         _samples,
         whole_span="Storm's windows are whole seconds: give 600, 10800 or 86400",
     ),
+    jobs=JobsKind("--storm-ui", _described),
 )

@@ -1,0 +1,87 @@
+"""A job described by answers on a terminal, for engines that nobody can ask."""
+
+import click
+import typer
+
+from forescale.wiring.engines.engine import DescribedJob
+from modeling.inputs.topology import Engine, Grouping
+from planner.clusters.job_description import DescribedOperator, DescribedStream, JobDescription, topology_name
+
+_ANSWERED = "as answered"
+
+
+def interview(name: str | None) -> DescribedJob:
+    """Ask for operators and streams, one after the other; wrong answers are asked for again."""
+    name = topology_name(name or typer.prompt("Name of the topology", err=True))
+    engine = Engine(_choice("Engine", [str(each) for each in Engine], str(Engine.FLINK)))
+    operators: dict[str, DescribedOperator] = {}
+    while True:
+        operator = typer.prompt("Operator (empty when all are named)", default="", show_default=False, err=True).strip()
+        if not operator and operators:
+            break
+        if not operator or operator in operators:
+            typer.echo("give each operator a name of its own, and at least one", err=True)
+            continue
+        parallelism = typer.prompt(f"  instances of {operator} now", default=1, type=click.IntRange(min=1), err=True)
+        most = typer.prompt(f"  most instances of {operator}", default=128, type=click.IntRange(min=1), err=True)
+        busy_ms = typer.prompt(
+            f"  milliseconds that one instance of {operator} is busy with a tuple (empty: not known)",
+            default="",
+            show_default=False,
+            value_proc=_milliseconds,
+            err=True,
+        )
+        service_s = None if busy_ms is None else busy_ms / 1000
+        operators[operator] = DescribedOperator(operator, operator, parallelism, most, service_s, _ANSWERED)
+    streams = [stream for name_ in operators for stream in _streams_into(name_, list(operators))]
+    job = JobDescription(name, engine, "answers on a terminal", False, "as answered", list(operators.values()), streams)
+    return DescribedJob(job)
+
+
+def _streams_into(operator: str, known: list[str]) -> list[DescribedStream]:
+    """Asked for each operator: what it reads."""
+    while True:
+        read = typer.prompt(
+            f"Operators that {operator} reads, with commas (empty for a source)",
+            default="",
+            show_default=False,
+            err=True,
+        )
+        names = [each.strip() for each in read.split(",") if each.strip()]
+        unknown = [each for each in names if each not in known or each == operator]
+        if not unknown and len(set(names)) == len(names):
+            break
+        typer.echo(f"{', '.join(unknown) or read}: name each once, of {', '.join(known)}", err=True)
+    groupings = [str(each) for each in Grouping]
+    return [
+        DescribedStream(
+            upstream,
+            operator,
+            Grouping(_choice(f"  grouping of {upstream}->{operator}", groupings, str(Grouping.SHUFFLE))),
+            "",
+            None,
+            _ANSWERED,
+        )
+        for upstream in names
+    ]
+
+
+def _choice(question: str, choices: list[str], default: str) -> str:
+    while True:
+        answer: str = typer.prompt(f"{question} ({', '.join(choices)})", default=default, err=True).strip()
+        if answer in choices:
+            return answer
+        typer.echo(f"{answer} is none of {', '.join(choices)}", err=True)
+
+
+def _milliseconds(answer: str) -> float | None:
+    """None where it is not known."""
+    if not answer.strip():
+        return None
+    try:
+        number = float(answer)
+    except ValueError:
+        number = -1.0
+    if not 0 <= number < 1e9:
+        raise click.UsageError(f"{answer} is no number of milliseconds")
+    return number

@@ -1,0 +1,176 @@
+"""A topology file for a job that nobody has described: what its engine tells, with the evidence as comments.
+
+What nobody could tell stands on a line marked TODO, with the question to answer; the file is good before all are.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+from pydantic import BaseModel
+
+from modeling.inputs.topology import Operator, Stream, Topology
+from planner.clusters.job_description import DescribedOperator, DescribedStream, JobDescription
+
+TODO = "TODO"
+ASSUMED_SERVICE_S = 0.001
+_WIDTH = 118
+
+
+@dataclass(frozen=True)
+class DraftSection:
+    """A section that the engine or other servers fill. section: None where nothing fits. remarks: the evidence.
+    question: what a person must answer, empty where nothing is open. example: lines to take, in comments.
+    """
+
+    section: BaseModel | None
+    remarks: Sequence[str] = ()
+    question: str = ""
+    example: Sequence[str] = ()
+
+
+def topology_draft(name: str, job: JobDescription, arrivals: DraftSection, cluster: DraftSection, origin: str) -> str:
+    """The text of the file. origin: who wrote it, and when, for its first line.
+
+    Raises ModelError where the job is no topology: it has a cycle.
+    """
+    topology = Topology(
+        name,
+        tuple(Operator(each.name, each.max_parallelism or 128) for each in job.operators),
+        tuple(Stream(each.upstream, each.downstream, each.grouping, each.label) for each in job.streams),
+        job.engine,
+    )
+    by_name = {each.name: each for each in job.operators}
+    running = ", ".join(f"{each} {by_name[each].parallelism}" for each in topology.order)
+    lines = [
+        *_comment(origin),
+        *_comment(f"Lines with {TODO} hold a question that nothing could answer; what stands there is assumed."),
+        f"topology: {_scalar(name)}",
+        f"engine: {job.engine}",
+        "",
+        *_comment(
+            f"It runs as {running} ({job.state}). Sources: {', '.join(job.sources)}. Sinks: {', '.join(job.sinks)}."
+        ),
+        *_comment("service_s: busy seconds of one instance per tuple, until `forescale calibrate` measures it."),
+        "operators:",
+        *(line for each in topology.order for line in _operator(by_name[each])),
+        "",
+        *_comment(
+            "selectivity: tuples out on the stream per tuple into the operator that it leaves (a source: per arrival)."
+        ),
+        f"streams:{'' if job.streams else ' []'}",
+        *(line for each in job.streams for line in _stream(each, each.upstream in job.sources)),
+        "",
+        *_section("arrivals", arrivals),
+        "",
+        *_planning(job),
+        "",
+        *_section("cluster", cluster),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def open_questions(text: str) -> list[tuple[int, str]]:
+    """Number and question of each line that is marked."""
+    marked = ((number, line.partition(f"{TODO}: ")) for number, line in enumerate(text.splitlines(), 1))
+    return [(number, question) for number, (_, mark, question) in marked if mark]
+
+
+def _operator(each: DescribedOperator) -> list[str]:
+    fields: dict[str, Any] = {"service_s": ASSUMED_SERVICE_S if each.service_s is None else _rounded(each.service_s)}
+    if each.max_parallelism is not None:
+        fields["max_parallelism"] = each.max_parallelism
+    questions = [each.question] if each.question else []
+    if each.service_s is None:
+        questions.append("how long is one instance busy with one tuple? Calibration measures it where the engine tells")
+    return _entry(f"  {_scalar(each.name)}: {_flow(fields)}", each.evidence, questions, "    ")
+
+
+def _stream(each: DescribedStream, leaves_a_source: bool) -> list[str]:
+    fields: dict[str, Any] = {"from": each.upstream, "to": each.downstream, "grouping": str(each.grouping)}
+    if each.label:
+        fields["label"] = each.label
+    fields["selectivity"] = 1.0 if each.selectivity is None else _rounded(each.selectivity)
+    questions = [each.question] if each.question else []
+    if each.selectivity is None and leaves_a_source:
+        questions.append("how many tuples does the source make of one arrival? One is assumed, and never measured")
+    elif each.selectivity is None:
+        questions.append("how many tuples out per tuple in? Calibration measures it")
+    return _entry(f"  - {_flow(fields)}", each.evidence, questions, "    ")
+
+
+def _entry(line: str, evidence: str, questions: Iterable[str], indent: str) -> list[str]:
+    return [line + (f" # {_one_line(evidence)}" if evidence else ""), *(_todo(each, indent) for each in questions)]
+
+
+def _todo(question: str, indent: str = "") -> str:
+    """On one line, so that it is found whole."""
+    return f"{indent}# {TODO}: {_one_line(question)}"
+
+
+def _planning(job: JobDescription) -> list[str]:
+    """What must hold is for people to say: the defaults, but for what the cluster limits."""
+    lines = [
+        *_comment(
+            "What must hold, what a rescale costs and what is allowed; what is left out has the default of docs/planning.md."
+        ),
+        "planning:",
+        "  max_lag_s: 180",
+        _todo("how old may what waits at the sources become before it hurts? 180 s is assumed", "  "),
+    ]
+    if job.slots is None:
+        return lines
+    most = {each.name: min(job.slots, each.max_parallelism or job.slots) for each in job.operators}
+    return [
+        *lines,
+        f"  max_parallelism: {_flow(most)} # {job.slots} slots are free or its own",
+    ]
+
+
+def _section(name: str, draft: DraftSection) -> list[str]:
+    remarks = [part for remark in draft.remarks for part in _comment(remark)]
+    remarks += [_todo(draft.question)] if draft.question else []
+    remarks += [f"# {line}" for line in draft.example]
+    if draft.section is None:
+        return remarks
+    given = draft.section.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    return [*remarks, f"{name}:", *_block({key: value for key, value in given.items() if value not in ({}, None)})]
+
+
+def _block(fields: Mapping[str, Any]) -> list[str]:
+    return [
+        f"  {key}: {_flow(value) if isinstance(value, dict | list) else _scalar(value)}"
+        for key, value in fields.items()
+    ]
+
+
+def _flow(value: Any) -> str:
+    """On one line."""
+    return yaml.safe_dump(
+        value, default_flow_style=True, sort_keys=False, allow_unicode=True, width=float("inf")
+    ).strip()
+
+
+def _scalar(value: object) -> str:
+    return _flow(value).removesuffix("...").strip()
+
+
+def _rounded(number: float) -> float:
+    """To four digits: nothing of it is known better."""
+    return float(f"{number:.4g}")
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _comment(text: str, indent: str = "") -> list[str]:
+    """Lines of a comment, folded."""
+    lines: list[str] = []
+    for word in _one_line(text).split(" "):
+        if lines and len(lines[-1]) + 1 + len(word) <= _WIDTH:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(f"{indent}# {word}")
+    return lines

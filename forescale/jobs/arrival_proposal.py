@@ -1,0 +1,145 @@
+"""Where the arrivals of a job that nobody has described may come from, with the evidence."""
+
+import re
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+
+from forescale.files.arrivals_section import KafkaEntry, PrometheusEntry
+from forescale.files.topology_draft import DraftSection
+from forescale.wiring.engines.engine import DescribedJob
+from planner.clusters.job_description import JobDescription
+from planner.errors import ClusterError
+
+TIMEOUT_S = 15.0
+SHOWN = 10
+"""So many names of topics or series are repeated."""
+_LOOKED_BACK = timedelta(hours=1)
+_MOST_SERIES = 2000
+_EMITTED = re.compile(r"numRecordsOut(_total)?$")
+
+
+def arrival_proposal(described: DescribedJob, kafka: str | None, prometheus: str | None, now: datetime) -> DraftSection:
+    """The section `arrivals`, or the question that is open. kafka: servers; prometheus: an address.
+
+    What was offered to the job (topics) comes before what it took in (counters). Raises ClusterError where a server
+    that somebody named does not answer.
+    """
+    job, remarks = described.job, list[str]()
+    by_topics = None if kafka is None else _by_topics(job, kafka, remarks)
+    by_series = None if prometheus is None else _by_series(job, prometheus, now, remarks)
+    if by_topics is not None:
+        return DraftSection(by_topics, remarks)
+    if by_series is not None:
+        remarks.append("What a job took in is what was offered only while nothing held it back: held_back tells.")
+        return DraftSection(by_series, remarks)
+    if described.arrivals is not None:
+        return DraftSection(described.arrivals, [*remarks, f"{described.arrivals_evidence}."])
+    named = "; ".join(f"{source} reads {_listed(topics)}" for source, topics in job.topics.items())
+    if named and kafka is None:
+        remarks.append(f"By the metrics of its sources: {named}. `forescale init --kafka SERVERS` looks at them.")
+    question = "where is it counted what comes to the sources? Without this section nothing can be forecast"
+    return DraftSection(None, remarks, question, _example(job))
+
+
+def _example(job: JobDescription) -> list[str]:
+    topics = {source: job.topics.get(source, ["TOPIC"])[0] for source in job.sources}
+    return [
+        "arrivals: # or kind: events, prometheus; see docs/history.md",
+        "  kind: kafka",
+        "  servers: HOST:9092",
+        f"  topics: {{{', '.join(f'{source}: {topic}' for source, topic in topics.items())}}}",
+    ]
+
+
+def _by_topics(job: JobDescription, servers: str, remarks: list[str]) -> KafkaEntry | None:
+    """The topics that the sources' metrics name, where all sources have some that the brokers know."""
+    from engines.kafka.client import KafkaClient
+
+    place = f"Kafka at {servers}"
+    client = KafkaClient(servers, {}, TIMEOUT_S, place, ClusterError)
+    known = client.topic_names()
+    topics = {
+        source: [name for name in known if _in_metrics(name) in map(_in_metrics, job.topics.get(source, ()))]
+        for source in job.sources
+    }
+    if lacking := [source for source, names in topics.items() if not names]:
+        remarks.append(
+            f"{place} has the topics {_listed(known)}; the metrics of {', '.join(lacking)} name none of them."
+        )
+        return None
+    remarks += [
+        f"{source}: its metrics name topic {_listed(names)}, which {place} has." for source, names in topics.items()
+    ]
+    group = _group(client, topics, remarks)
+    fields = {source: names[0] if len(names) == 1 else names for source, names in topics.items()}
+    return KafkaEntry(kind="kafka", servers=servers, topics=fields, **({} if group is None else {"group": group}))
+
+
+def _group(client: "object", topics: Mapping[str, Sequence[str]], remarks: list[str]) -> str | None:
+    """The only consumer group that has read all of the topics."""
+    from engines.kafka.client import KafkaClient
+
+    assert isinstance(client, KafkaClient)
+    described = client.topics({name for names in topics.values() for name in names})
+    partitions = [partition for topic in described.values() for partition in topic.partitions]
+    groups = [each for each in client.groups() if (client.committed_offsets(each, partitions) >= 0).any()]
+    if len(groups) == 1:
+        remarks.append(f"Consumer group {groups[0]} alone has committed offsets of them: what it has not read waits.")
+        return groups[0]
+    if groups:
+        remarks.append(f"Several consumer groups read them: {_listed(groups)}; name the job's as group: …")
+    else:
+        remarks.append("No consumer group has committed offsets of them; name the job's as group: … when it does.")
+    return None
+
+
+def _by_series(job: JobDescription, url: str, now: datetime, remarks: list[str]) -> PrometheusEntry | None:
+    """Counters of what the sources gave, as Flink's reporter names them, where all sources have one."""
+    from engines.prometheus.server import PrometheusServer
+
+    server = PrometheusServer(url, ClusterError, timeout_s=TIMEOUT_S)
+    end_ms = int(now.timestamp() * 1000)
+    begin_ms = end_ms - int(_LOOKED_BACK.total_seconds() * 1000)
+    found = server.series([f'{{job_name="{_quoted(job.name)}"}}'], begin_ms, end_ms, limit=_MOST_SERIES)
+    queries: dict[str, str] = {}
+    for source in job.sources:
+        fits = [labels for labels in found if _is_of(labels, source)]
+        pairs = {(labels["__name__"], labels["operator_name"]) for labels in fits}
+        if len(pairs) == 1:
+            name, operator = pairs.pop()
+            queries[source] = f'{name}{{job_name="{_quoted(job.name)}",operator_name="{_quoted(operator)}"}}'
+            remarks.append(f"{source}: {server.place} has {len(fits)} series {queries[source]}.")
+    if lacking := [source for source in job.sources if source not in queries]:
+        names = sorted({labels.get("__name__", "") for labels in found})
+        remarks.append(
+            f"{server.place} has no counter of what {', '.join(lacking)} gave; of job {job.name} it has "
+            f"{_listed(names)}."
+        )
+        return None
+    pressure = sorted(
+        {n for n in (labels.get("__name__", "") for labels in found) if n.endswith("_backPressuredTimeMsPerSecond")}
+    )
+    held = f'max({pressure[0]}{{job_name="{_quoted(job.name)}"}}) > bool 100' if pressure else None
+    return PrometheusEntry(kind="prometheus", url=url, queries=queries, **({} if held is None else {"held_back": held}))
+
+
+def _is_of(labels: Mapping[str, str], source: str) -> bool:
+    """Whether a series counts what a source gave. Reporters write `Source: name` with underscores."""
+    operator = re.sub(r"\W+", "_", labels.get("operator_name", "")).removeprefix("Source_")
+    emitted = _EMITTED.search(labels.get("__name__", "")) is not None
+    return emitted and operator.strip("_") == re.sub(r"\W+", "_", source).strip("_")
+
+
+def _in_metrics(topic: str) -> str:
+    """As names of Flink's metrics show it."""
+    return re.sub(r"[ .:,]", "_", topic)
+
+
+def _quoted(value: str) -> str:
+    """Inside quotes of PromQL."""
+    return value.replace("\\", "\\\\").replace('"', '\\"')
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return (", ".join(names[:SHOWN]) or "none") + more

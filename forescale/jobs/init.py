@@ -1,0 +1,166 @@
+"""A topology file from what runs, and the first calibration."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from forescale.codec import Moment
+from forescale.files.atomic import write_whole
+from forescale.files.clusters.cluster_entry import http_address
+from forescale.files.file_error import FileError
+from forescale.files.topology import topology_of_text
+from forescale.files.topology_draft import DraftSection, open_questions, topology_draft
+from forescale.jobs.arrival_proposal import arrival_proposal
+from forescale.jobs.calibrate import CalibratedTopology, calibrate
+from forescale.jobs.measured_samples import SampleSource
+from forescale.settings import Settings
+from forescale.wiring.engines.engine import DescribedJob, JobRequest, JobsKind
+from forescale.wiring.engines.registry import DESCRIBED
+from forescale.wiring.parts import clock_of
+from planner.clusters.job_description import JobDescription, topology_name
+from planner.errors import ClusterError
+
+
+@dataclass(frozen=True)
+class Question:
+    """line: of the file, counted from 1."""
+
+    line: int
+    text: str
+
+
+@dataclass(frozen=True)
+class DraftedTopology:
+    """A file that was written, and can be read. questions: that are open in it."""
+
+    topology: str
+    path: Path
+    job: JobDescription
+    questions: Sequence[Question]
+    has_arrivals: bool
+    has_cluster: bool
+    at: Moment
+
+
+@dataclass(frozen=True)
+class DraftTarget:
+    """name: of the topology, after the job's where None. out: the file, NAME.yaml in the folder of topology files where
+    None. force: whether it may replace what is there.
+    """
+
+    name: str | None = None
+    out: Path | None = None
+    force: bool = False
+
+    def check(self) -> None:
+        """Before anything is asked. Raises FileError where the file is there."""
+        if self.out is not None:
+            _check_free(self.out, self.force)
+
+    def path(self, settings: Settings, name: str) -> Path:
+        path = self.out or settings.topologies / f"{name}.yaml"
+        _check_free(path, self.force)
+        return path
+
+
+def check_request(kind: str, request: JobRequest) -> JobsKind:
+    """What describes jobs of that kind. Raises ClusterError for options that are lacking, or that change nothing."""
+    jobs = DESCRIBED[kind]
+    options = {
+        "--job": request.name,
+        "--cluster": request.cluster,
+        "--environ": request.environ,
+        "--role": request.role,
+    }
+    if lacking := sorted(option for option in jobs.needs if not options[option]):
+        raise ClusterError(f"{jobs.option} needs {' and '.join(lacking)}; without it no topology is found there")
+    if unused := [option for option, value in options.items() if value is not None and option not in jobs.uses]:
+        raise ClusterError(f"{' and '.join(unused)} would change nothing of a job at {jobs.option}; leave it out")
+    try:
+        http_address(request.url, jobs.option, "http://host:port")
+    except ValueError as error:
+        raise ClusterError(f"{jobs.option} {error}") from None
+    if "@" in request.url:
+        raise ClusterError(
+            f"{jobs.option} holds a name or a password, which no file should; give the address without them"
+        )
+    return jobs
+
+
+def described_job(kind: str, request: JobRequest) -> DescribedJob:
+    """What an engine of that kind tells of a job. Raises ClusterError."""
+    return check_request(kind, request).describe(request)
+
+
+def draft_topology(
+    settings: Settings,
+    described: DescribedJob,
+    target: DraftTarget,
+    *,
+    kafka: str | None = None,
+    prometheus: str | None = None,
+) -> DraftedTopology:
+    """Write the topology file of a job; nothing is written unless all of it can be read again.
+
+    kafka: servers, prometheus: an address at which arrivals are looked for. Raises FileError where the file is there
+    and may not be replaced, and for a name that no topology can have; ClusterError where a server does not answer;
+    ModelError for a job with a cycle.
+    """
+    now = clock_of(settings).now()
+    name = target.name or topology_name(described.job.name)
+    path = target.path(settings, name)
+    arrivals = arrival_proposal(described, kafka, prometheus, now)
+    origin = f"Written by `forescale init` on {now:%Y-%m-%d %H:%M} UTC from {described.job.place}."
+    text = topology_draft(name, described.job, arrivals, _cluster_draft(described), origin)
+    topology_of_text(text, path)
+    try:
+        write_whole(text, path, anew=not target.force)
+    except FileExistsError:
+        raise FileError(_taken(path)) from None
+    questions = [Question(line, question) for line, question in open_questions(text)]
+    found, deployed = arrivals.section is not None, described.cluster is not None
+    return DraftedTopology(name, path, described.job, questions, found, deployed, now)
+
+
+def first_calibration(
+    settings: Settings, drafted: DraftedTopology, kind: str, request: JobRequest, spans: int
+) -> CalibratedTopology:
+    """Measure the job that was described, on top of what its file declares. Raises ClusterError or ModelError."""
+    source = SampleSource(
+        addresses={kind: request.url},
+        name=drafted.job.name,
+        cluster=request.cluster,
+        environ=request.environ,
+        role=request.role,
+        components=drafted.job.components,
+        spans=spans,
+    )
+    return calibrate(settings, str(drafted.path), source)
+
+
+def next_command(drafted: DraftedTopology) -> str:
+    """What brings the topology nearer to its first schedule."""
+    if not drafted.has_arrivals:
+        return f"fill in `arrivals` in {drafted.path}, then: forescale doctor {drafted.path}"
+    return f"forescale history build {drafted.path}"
+
+
+def _check_free(path: Path, force: bool) -> None:
+    if path.suffix not in (".yaml", ".yml"):
+        raise FileError(f"{path} is no name of a topology file; give one that ends in .yaml")
+    if path.exists() and not force:
+        raise FileError(_taken(path))
+
+
+def _taken(path: Path) -> str:
+    return f"{path} is there already and is left as it is; give another by --out, or --force to replace it"
+
+
+def _cluster_draft(described: DescribedJob) -> DraftSection:
+    if described.cluster is not None:
+        return DraftSection(described.cluster, ["Where plans are deployed."])
+    return DraftSection(
+        None,
+        [f"forescale cannot rescale {described.job.engine} yet: it plans and reports, and people act."],
+        "where should plans be tried? A section cluster of kind simulator can stand in (docs/topology-file.md)",
+    )

@@ -1,0 +1,143 @@
+"""What runs on a Flink cluster, described: vertices as operators, ship strategies as groupings, counters as numbers."""
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Unpack
+
+from engines.flink.answers import ENDED, Counters, Job, JobSummary, PlanNode, Vertex
+from engines.flink.rest import FlinkRest
+from engines.http import Connection
+from modeling.inputs.topology import Engine
+from planner.clusters.job_description import (
+    DescribedOperator,
+    DescribedStream,
+    JobDescription,
+    grouping_of,
+    unlike_names,
+)
+from planner.errors import ClusterError
+
+ENOUGH_RECORDS = 100
+"""So many make a mean that is worth writing down."""
+
+_PART = re.compile(r"\s*->\s*|\s*,\s*")
+_PREFIX = re.compile(r"^(Source|Sink):\s*")
+# Of the source of Flink's Kafka connector, and of the consumer before it (currentOffsets).
+_TOPIC = re.compile(r"(?:^|\.)topic\.(.+)\.partition\.\d+\.(?:current|committed)Offsets?$")
+
+
+def flink_description(url: str, name: str | None, **connection: Unpack[Connection]) -> JobDescription:
+    """The job of that name, or the only one that runs. Raises ClusterError where there is none, or several."""
+    rest = FlinkRest(url, ClusterError, **connection)
+    summary = rest.find_job(name) if name is not None else _only_job(rest)
+    job, nodes = rest.job(summary.jid), rest.plan(summary.jid)
+    if not job.vertices:
+        raise ClusterError(f"job {job.name!r} of {rest.place} is {job.state} and has no vertices yet; ask again")
+    names = dict(zip([v.id for v in job.vertices], unlike_names(_short(v.name) for v in job.vertices), strict=True))
+    streams = _streams(job, nodes, names)
+    entered = {stream.downstream for stream in streams}
+    sources = [vertex for vertex in job.vertices if names[vertex.id] not in entered]
+    return JobDescription(
+        name=job.name,
+        engine=Engine.FLINK,
+        place=f"job {job.name!r} of {rest.place}",
+        runs=job.runs,
+        state=job.state,
+        operators=[_operator(vertex, names[vertex.id], job, vertex in sources) for vertex in job.vertices],
+        streams=streams,
+        slots=_slots(rest, job),
+        topics={names[vertex.id]: found for vertex in sources if (found := _topics(rest, job, vertex))},
+    )
+
+
+def _only_job(rest: FlinkRest) -> JobSummary:
+    jobs = [job for job in rest.jobs() if job.state not in ENDED]
+    if len(jobs) == 1:
+        return jobs[0]
+    if not jobs:
+        raise rest.failure(f"{rest.place} runs no job; submit it first, and then describe it")
+    names = ", ".join(sorted(job.name for job in jobs))
+    raise rest.failure(f"{rest.place} runs {len(jobs)} jobs: {names}; name one by --job")
+
+
+def _short(vertex: str) -> str:
+    """What begins a chain, without Flink's word for what it is."""
+    return _PREFIX.sub("", _PART.split(vertex)[0]).strip() or vertex
+
+
+def _operator(vertex: Vertex, name: str, job: Job, source: bool) -> DescribedOperator:
+    records, busy_s = _worked(vertex.counters, source=source)
+    known = records >= ENOUGH_RECORDS and math.isfinite(busy_s) and busy_s > 0
+    alike = sum(other.name == vertex.name for other in job.vertices) > 1
+    plain = {name, f"Source: {name}", f"Sink: {name}"}
+    return DescribedOperator(
+        name,
+        name if vertex.name in plain else vertex.name,
+        max(1, vertex.parallelism),
+        vertex.max_parallelism if vertex.max_parallelism > 0 else None,
+        busy_s / records if known else None,
+        f"{busy_s:.1f} s busy for {records:,.0f} tuples since the job started" if known else "",
+        f"several vertices are named {vertex.name!r}; give each a name of its own in the job: forescale tells them "
+        "apart by name"
+        if alike
+        else "",
+    )
+
+
+def _worked(counters: Counters | None, *, source: bool) -> tuple[float, float]:
+    """Tuples that all subtasks took in (a source: gave), and for how many seconds they were busy."""
+    if counters is None:
+        return 0.0, 0.0
+    return (counters.records_written if source else counters.records_read), counters.busy_ms / 1000
+
+
+def _streams(job: Job, nodes: Sequence[PlanNode], names: Mapping[str, str]) -> list[DescribedStream]:
+    read_by = [each.id for node in nodes for each in node.inputs]
+    counters = {vertex.id: vertex.counters for vertex in job.vertices}
+    streams: list[DescribedStream] = []
+    for node in nodes:
+        for number, entering in enumerate(node.inputs):
+            if entering.id not in names or node.id not in names:
+                raise ClusterError(
+                    f"job {job.name!r}: its plan names a vertex that the job lacks; ask again when it has started"
+                )
+            alike = sum(each.id == entering.id for each in node.inputs) > 1
+            grouping, question = grouping_of(entering.ship_strategy)
+            ratio, told = None, ""
+            if read_by.count(entering.id) == 1 and any(each.inputs for each in nodes if each.id == entering.id):
+                ratio, told = _ratio(counters[entering.id])
+            streams.append(
+                DescribedStream(
+                    names[entering.id],
+                    names[node.id],
+                    grouping,
+                    f"input {number}" if alike else "",
+                    ratio,
+                    ", ".join(filter(None, (f"Flink: {entering.ship_strategy}", told))),
+                    question,
+                )
+            )
+    return streams
+
+
+def _ratio(counters: Counters | None) -> tuple[float | None, str]:
+    """Tuples out per tuple in."""
+    if counters is None or counters.records_read < ENOUGH_RECORDS:
+        return None, ""
+    ratio = counters.records_written / counters.records_read
+    return ratio, f"{counters.records_written:,.0f} out for {counters.records_read:,.0f} in"
+
+
+def _slots(rest: FlinkRest, job: Job) -> int | None:
+    """How wide the job may become. With several groups of slots no operator has a number of its own."""
+    if len({vertex.slot_group for vertex in job.vertices}) > 1:
+        return None
+    return sum(rest.slots(job.jid)) or None
+
+
+def _topics(rest: FlinkRest, job: Job, vertex: Vertex) -> list[str]:
+    if job.state in ENDED:
+        return []
+    found = (_TOPIC.search(name) for name in rest.metric_names(job.jid, vertex.id))
+    return sorted({match[1] for match in found if match is not None})

@@ -21,6 +21,9 @@ class Settings(BaseSettings):
     mlflow_uri: str | None = Field(default=None, description="MLflow tracking URI; SQLite under mlruns by default.")
     mlruns: Path = Field(default=PROJECT / "mlruns", description="Default tracking database and artifacts.")
     mlflow_ui: str = Field(default="http://127.0.0.1:5000", description="Where reports link to.")
+    airflow_url: str | None = Field(default=None, description="Airflow that `forescale doctor` looks at; none: cron.")
+    airflow_user: str = Field(default="admin", description="Who reads Airflow's REST API.")
+    airflow_password: SecretStr | None = Field(default=None, description="Of that user.")
     review: bool = Field(default=True, description="Whether a person must approve a schedule before it is deployed.")
     clock: Literal["real", "trace", "paced"] = Field(
         default="real",

@@ -36,7 +36,9 @@ class JobsOverview(_Answer):
 
 
 class Counters(_Answer):
-    """What a subtask, or all of a vertex, have done since they were started. Times in milliseconds; busy is NaN for sources of the old kind."""
+    """What a subtask, or all of a vertex, have done since they were started. Times in milliseconds; busy is NaN for
+    sources of the old kind.
+    """
 
     records_read: Annotated[float, Field(alias="read-records")]
     records_written: Annotated[float, Field(alias="write-records")]

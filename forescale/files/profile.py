@@ -4,6 +4,7 @@ What stands in it is what `OperatorProfile` holds, field by field: one that is a
 schema without more ado.
 """
 
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
@@ -82,6 +83,17 @@ def read_profile_file(
         if topology is not None:
             _check(entry.topology, entry.operators, topology)
         return entry.operators
+
+
+def measured_at(path: Path) -> datetime | None:
+    """When what stands in a profile file was measured, None where it does not say. Raises FileError or OSError."""
+    with field_errors(path, "; see docs/topology-file.md"):
+        told = ProfilesEntry.model_validate_json(path.read_text(encoding="utf-8-sig")).measured_at
+    try:
+        moment = datetime.fromisoformat(told)
+    except ValueError:
+        return None
+    return moment if moment.tzinfo is not None else None
 
 
 def _check(of: str, profiles: Profiles, topology: Topology) -> None:

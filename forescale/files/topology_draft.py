@@ -113,7 +113,7 @@ def _planning(job: JobDescription) -> list[str]:
     """What must hold is for people to say: the defaults, but for what the cluster limits."""
     lines = [
         *_comment(
-            "What must hold, what a rescale costs and what is allowed; what is left out has the default of docs/planning.md."
+            "What must hold, what a rescale costs and what is allowed; docs/planning.md has the defaults of the rest."
         ),
         "planning:",
         "  max_lag_s: 180",

@@ -3,12 +3,16 @@
 import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
 from forescale.files.arrivals_section import KafkaEntry, PrometheusEntry
 from forescale.files.topology_draft import DraftSection
 from forescale.wiring.engines.engine import DescribedJob
 from planner.clusters.job_description import JobDescription
 from planner.errors import ClusterError
+
+if TYPE_CHECKING:
+    from engines.kafka.client import KafkaClient
 
 TIMEOUT_S = 15.0
 SHOWN = 10
@@ -33,7 +37,7 @@ def arrival_proposal(described: DescribedJob, kafka: str | None, prometheus: str
         remarks.append("What a job took in is what was offered only while nothing held it back: held_back tells.")
         return DraftSection(by_series, remarks)
     if described.arrivals is not None:
-        return DraftSection(described.arrivals, [*remarks, f"{described.arrivals_evidence}."])
+        return DraftSection(described.arrivals, [*remarks, described.arrivals_evidence])
     named = "; ".join(f"{source} reads {_listed(topics)}" for source, topics in job.topics.items())
     if named and kafka is None:
         remarks.append(f"By the metrics of its sources: {named}. `forescale init --kafka SERVERS` looks at them.")
@@ -72,14 +76,12 @@ def _by_topics(job: JobDescription, servers: str, remarks: list[str]) -> KafkaEn
     ]
     group = _group(client, topics, remarks)
     fields = {source: names[0] if len(names) == 1 else names for source, names in topics.items()}
-    return KafkaEntry(kind="kafka", servers=servers, topics=fields, **({} if group is None else {"group": group}))
+    named = {} if group is None else {"group": group}
+    return KafkaEntry.model_validate({"kind": "kafka", "servers": servers, "topics": fields, **named})
 
 
-def _group(client: "object", topics: Mapping[str, Sequence[str]], remarks: list[str]) -> str | None:
+def _group(client: "KafkaClient", topics: Mapping[str, Sequence[str]], remarks: list[str]) -> str | None:
     """The only consumer group that has read all of the topics."""
-    from engines.kafka.client import KafkaClient
-
-    assert isinstance(client, KafkaClient)
     described = client.topics({name for names in topics.values() for name in names})
     partitions = [partition for topic in described.values() for partition in topic.partitions]
     groups = [each for each in client.groups() if (client.committed_offsets(each, partitions) >= 0).any()]
@@ -120,7 +122,8 @@ def _by_series(job: JobDescription, url: str, now: datetime, remarks: list[str])
         {n for n in (labels.get("__name__", "") for labels in found) if n.endswith("_backPressuredTimeMsPerSecond")}
     )
     held = f'max({pressure[0]}{{job_name="{_quoted(job.name)}"}}) > bool 100' if pressure else None
-    return PrometheusEntry(kind="prometheus", url=url, queries=queries, **({} if held is None else {"held_back": held}))
+    told = {} if held is None else {"held_back": held}
+    return PrometheusEntry.model_validate({"kind": "prometheus", "url": url, "queries": queries, **told})
 
 
 def _is_of(labels: Mapping[str, str], source: str) -> bool:

@@ -76,14 +76,7 @@ def check_request(kind: str, request: JobRequest) -> JobsKind:
         raise ClusterError(f"{jobs.option} needs {' and '.join(lacking)}; without it no topology is found there")
     if unused := [option for option, value in options.items() if value is not None and option not in jobs.uses]:
         raise ClusterError(f"{' and '.join(unused)} would change nothing of a job at {jobs.option}; leave it out")
-    try:
-        http_address(request.url, jobs.option, "http://host:port")
-    except ValueError as error:
-        raise ClusterError(f"{jobs.option} {error}") from None
-    if "@" in request.url:
-        raise ClusterError(
-            f"{jobs.option} holds a name or a password, which no file should; give the address without them"
-        )
+    _check_address(request.url, jobs.option)
     return jobs
 
 
@@ -106,6 +99,8 @@ def draft_topology(
     and may not be replaced, and for a name that no topology can have; ClusterError where a server does not answer;
     ModelError for a job with a cycle.
     """
+    if prometheus is not None:
+        _check_address(prometheus, "--prometheus")
     now = clock_of(settings).now()
     name = target.name or topology_name(described.job.name)
     path = target.path(settings, name)
@@ -143,6 +138,16 @@ def next_command(drafted: DraftedTopology) -> str:
     if not drafted.has_arrivals:
         return f"fill in `arrivals` in {drafted.path}, then: forescale doctor {drafted.path}"
     return f"forescale history build {drafted.path}"
+
+
+def _check_address(url: str, option: str) -> None:
+    """Raises ClusterError for what is none, and for what the file must not hold; neither is repeated."""
+    try:
+        http_address(url, "a server", "http://host:port")
+    except ValueError as error:
+        raise ClusterError(f"{option} {error}") from None
+    if "@" in url:
+        raise ClusterError(f"{option} holds a name or a password, which no file should; give the address without them")
 
 
 def _check_free(path: Path, force: bool) -> None:

@@ -1,4 +1,4 @@
-"""What runs on a Storm cluster, described: executors as instances, tasks as what they can become, groupings as they are.
+"""What runs on a Storm cluster, described: executors as instances, tasks as the most that they can become.
 
 Run against the UI of a real Storm 1.2.4 (tests/integration/storm).
 """
@@ -76,7 +76,7 @@ def storm_description(url: str, name: str | None, **connection: Unpack[Connectio
         ) from None
     if not shown.spouts:
         raise ui.failure(f"{ui.place}: topology {name!r} has no spouts yet; ask again when it has started")
-    components = [*shown.spouts, *shown.bolts]
+    components: list[_Spout | _Bolt] = [*shown.spouts, *shown.bolts]
     reads = {
         one.name: [ReadStream(each.component, each.stream, each.grouping) for each in inputs.get(one.name, [])]
         for one in components

@@ -66,6 +66,11 @@ class AirflowClient:
     def dag_ids(self) -> set[str]:
         return {dag["dag_id"] for dag in self.request("GET", "dags", limit=100)["dags"]}
 
+    def paused(self) -> dict[str, bool]:
+        """Whether it is paused, by the id of each DAG that was parsed."""
+        dags = self.request("GET", "dags", limit=100)["dags"]
+        return {dag["dag_id"]: bool(dag["is_paused"]) for dag in dags if not dag.get("is_stale")}
+
     def import_errors(self) -> list[str]:
         """The files that Airflow cannot import as DAGs, each with its traceback."""
         errors = self.request("GET", "importErrors", limit=100)["import_errors"]

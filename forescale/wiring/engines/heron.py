@@ -54,11 +54,18 @@ def _described(request: JobRequest) -> DescribedJob:
     assert request.cluster is not None
     assert request.environ is not None
     assert request.name is not None
-    where = {"cluster": request.cluster, "environ": request.environ, "role": request.role}
-    job = heron_description(request.url, topology=request.name, **where)
-    spouts = {name: name for name in job.sources}
-    arrivals = HeronEntry(kind="heron", url=request.url, spouts=spouts, **where)
-    evidence = "what the spouts emit, of which the tracker keeps three hours; what Kafka or events tell is better"
+    job = heron_description(
+        request.url, cluster=request.cluster, environ=request.environ, topology=request.name, role=request.role
+    )
+    arrivals = HeronEntry(
+        kind="heron",
+        url=request.url,
+        cluster=request.cluster,
+        environ=request.environ,
+        role=request.role,
+        spouts={name: name for name in job.sources},
+    )
+    evidence = "What the spouts emit, of which the tracker keeps three hours; what Kafka or events tell is better."
     return DescribedJob(job, arrivals, evidence)
 
 

@@ -54,7 +54,7 @@ def _described(request: JobRequest) -> DescribedJob:
 
     job = storm_description(request.url, request.name)
     arrivals = StormEntry(kind="storm", url=request.url, spouts={name: name for name in job.sources})
-    evidence = "what the spouts emit, read steadily by `forescale history record`; what Kafka or events tell is better"
+    evidence = "What the spouts emit, read steadily by `forescale history record`; what Kafka or events tell is better."
     return DescribedJob(job, arrivals, evidence)
 
 

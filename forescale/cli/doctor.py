@@ -1,0 +1,39 @@
+"""`forescale doctor`: what a decision needs and lacks, with what helps. The first command when something is wrong."""
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from forescale.cli.expected import EXPECTED
+from forescale.cli.installation import settings_of
+from forescale.cli.output import AsJson, plain, say_json
+from forescale.doctor.diagnosis import diagnosed
+from forescale.doctor.examination import Verdict
+
+SIGNS = {Verdict.GOOD: "✔", Verdict.BAD: "✘", Verdict.UNCHECKED: "·"}
+
+
+def doctor(
+    context: typer.Context,
+    topology: Annotated[
+        str | None, typer.Argument(help="Topology file, or its name; all in the folder if absent.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check everything that a decision needs, in the order in which it is needed; exits with 1 where anything fails."""
+    findings = []
+    for finding in diagnosed(settings_of(context), EXPECTED, topology):
+        findings.append(finding)
+        if as_json:
+            continue
+        title = f"{finding.of}: {finding.check}" if finding.of and topology is None else finding.check
+        told = f"not checked: {finding.detail}" if finding.verdict is Verdict.UNCHECKED else finding.detail
+        plain(f"{SIGNS[finding.verdict]} {title}: {told}")
+        if finding.remedy:
+            plain(f"  → {finding.remedy}")
+    good = not any(finding.verdict is Verdict.BAD for finding in findings)
+    if as_json:
+        say_json({"good": good, "findings": [asdict(finding) for finding in findings]})
+    if not good:
+        raise typer.Exit(1)

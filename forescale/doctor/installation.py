@@ -1,0 +1,87 @@
+"""Checks of an installation: settings, ledger, MLflow, Airflow."""
+
+import os
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from forescale.doctor.examination import AilmentError, Check, NotUsedError
+from forescale.settings import Settings
+from forescale.wiring.parts import ledger_of
+
+NEEDED_DAGS = ("aggregate", "forecast", "plan", "deploy")
+IMPORT_S = 30.0
+"""MLflow and its like take seconds to load, and longer where the machine is busy."""
+
+
+def installation_checks(settings: Settings) -> list[Check]:
+    return [
+        Check("ledger", lambda: _ledger(settings), ["settings"], 15.0),
+        Check("MLflow", lambda: _mlflow(settings), ["settings"], IMPORT_S),
+        Check("Airflow", lambda: _airflow(settings), ["settings"], 15.0),
+    ]
+
+
+def settings_check(settings: Settings) -> Check:
+    return Check("settings", lambda: _settings(settings))
+
+
+def _settings(settings: Settings) -> str:
+    home = settings.home.resolve()
+    kept = next(folder for folder in (home, *home.parents) if folder.exists())
+    if not kept.is_dir() or not os.access(kept, os.W_OK | os.X_OK):
+        raise AilmentError(f"{kept} cannot be written to", "give this user its rights, or set FORESCALE_HOME")
+    if not settings.topologies.is_dir():
+        raise AilmentError(f"{settings.topologies} is no folder", "set FORESCALE_TOPOLOGIES to that of topology files")
+    return f"home {home}, topologies {settings.topologies}, clock {settings.clock}"
+
+
+def _ledger(settings: Settings) -> str:
+    url = settings.ledger_sqlalchemy_url
+    if url.startswith("sqlite:///") and not Path(url.removeprefix("sqlite:///")).exists():
+        return "none yet; the first forecast or deployment makes it"
+    topologies = ledger_of(settings).forecast_topologies()
+    return f"answers; it knows forecasts of {len(topologies)} topologies"
+
+
+def _mlflow(settings: Settings) -> str:
+    uri = settings.tracking_uri
+    if uri.startswith("sqlite:///") and not Path(uri.removeprefix("sqlite:///")).exists():
+        return "no store yet; the first forecast makes it"
+    from forecasting.tracking.store_access import connected_client, without_credentials
+
+    connected_client(uri)
+    return f"{without_credentials(uri)} answers"
+
+
+def _airflow(settings: Settings) -> str:
+    if settings.airflow_url is None:
+        raise NotUsedError("FORESCALE_AIRFLOW_URL names none: fine where cron runs the jobs")
+    if settings.airflow_password is None:
+        raise AilmentError("the password of Airflow's user is lacking", "set FORESCALE_AIRFLOW_PASSWORD")
+    from forescale.local.airflow.client import AirflowClient
+
+    shown = urlsplit(settings.airflow_url).netloc.rpartition("@")[2]
+    client = AirflowClient(settings.airflow_url, settings.airflow_user, settings.airflow_password.get_secret_value())
+    try:
+        health = client.health()
+        if ill := sorted(part for part, status in health.items() if status != "healthy"):
+            raise AilmentError(f"Airflow at {shown}: {', '.join(ill)} not healthy", "see its logs, and start it again")
+        if errors := client.import_errors():
+            first = errors[0].splitlines()
+            raise AilmentError(
+                f"Airflow at {shown} cannot parse {len(errors)} files, first {first[0]} {first[-1]}",
+                "install forescale where its DAG processor runs, and see `airflow dags list-import-errors`",
+            )
+        paused = client.paused()
+    finally:
+        client.close()
+    if lacking := [name for name in NEEDED_DAGS if name not in paused]:
+        raise AilmentError(
+            f"Airflow at {shown} has no DAG {', '.join(lacking)}", "point its dags_folder at forescale's dags/"
+        )
+    if held := [name for name in NEEDED_DAGS if paused[name]]:
+        raise AilmentError(
+            f"Airflow at {shown}: {', '.join(held)} paused",
+            f"run: {'; '.join(f'airflow dags unpause {n}' for n in held)}",
+        )
+    return f"{shown} has parsed {', '.join(NEEDED_DAGS)}; none is paused"

@@ -1,0 +1,219 @@
+"""Checks of one topology: file, clocks, arrivals, history, forecast, calibration, cluster."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import cached_property
+from pathlib import Path
+
+from forecasting.arrivals.grid import to_us
+from forecasting.arrivals.store import built_until, read_history
+from forescale.doctor.examination import AilmentError, Check, NotUsedError
+from forescale.files.arrivals_section import EventsEntry
+from forescale.files.profile import measured_at
+from forescale.files.topology import TopologyConfig
+from forescale.jobs.known_profiles import kept_profiles, profile_path
+from forescale.jobs.newest_forecasts import newest_known
+from forescale.settings import Settings
+from forescale.wiring.arrivals import arrival_source
+from forescale.wiring.engines.registry import cluster_kind
+from forescale.wiring.parts import clock_of, cluster_of, ledger_of, topology_config
+from planner.clusters.cluster import ClusterState, Status
+from planner.fallback import CALIBRATION, why_stale
+
+LEAST_LEARNT = timedelta(days=2)
+"""Of less no forecaster learns a day."""
+CALIBRATED_FOR = timedelta(days=7)
+"""How old a calibration may be: what operators cost changes with each release of the job."""
+CLOCKS_APART_S = 30.0
+"""Between this machine and the cluster: a minute's load is counted in the minute before or after beyond it."""
+LOOKED_AT_WINDOWS = 10
+
+
+@dataclass(frozen=True)
+class Patient:
+    """What the checks of a topology share; each part is made when the first check asks for it. name: or path."""
+
+    settings: Settings
+    name: str
+
+    @cached_property
+    def config(self) -> TopologyConfig:
+        return topology_config(self.name, self.settings)
+
+    @cached_property
+    def now(self) -> datetime:
+        return clock_of(self.settings).now()
+
+    @cached_property
+    def state(self) -> ClusterState:
+        return cluster_of(self.config, self.settings, clock_of(self.settings)).state()
+
+
+def topology_checks(patient: Patient) -> Sequence[Check]:
+    file, clocks, cluster = "topology file", "clocks", "cluster"
+    return [
+        Check(file, lambda: _file(patient), ["settings"]),
+        Check(clocks, lambda: _clocks(patient), [file]),
+        Check("arrivals", lambda: _arrivals(patient), [clocks], 20.0),
+        Check("history", lambda: _history(patient), [clocks], 20.0),
+        Check("forecast", lambda: _forecast(patient), ["history", "ledger"], 15.0),
+        Check("calibration", lambda: _calibration(patient), [clocks, "ledger"], 15.0),
+        Check(cluster, lambda: _cluster(patient), [clocks], 15.0),
+        Check("rights", lambda: _rights(patient), [cluster], 15.0),
+        Check("slots", lambda: _slots(patient), [cluster]),
+    ]
+
+
+def _file(patient: Patient) -> str:
+    config = patient.config
+    return f"{config.topology}: {len(config.operators)} operators, sources {', '.join(config.as_topology().sources)}"
+
+
+def _clocks(patient: Patient) -> str:
+    """The clock can be read, and nothing was kept at a time that it has not reached."""
+    now = patient.now
+    until = built_until(patient.settings.history_dir, patient.config.topology)
+    if until is not None and until > now + timedelta(seconds=CLOCKS_APART_S):
+        raise AilmentError(
+            f"the history was built until {until:%Y-%m-%d %H:%M} UTC, and it is {now:%Y-%m-%d %H:%M} UTC here",
+            "set this machine's clock by NTP, or see what FORESCALE_CLOCK should be",
+        )
+    return f"{now:%Y-%m-%d %H:%M:%S} UTC ({patient.settings.clock})"
+
+
+def _arrivals(patient: Patient) -> str:
+    config, settings = patient.config, patient.settings
+    section = config.arrivals
+    if isinstance(section, EventsEntry):
+        return _event_files(settings.below_home(section.path))
+    with arrival_source(config, settings, patient.now) as source:
+        width_us = section.window_s * 1_000_000
+        end_us = (to_us(patient.now) - int(source.unsettled_s * 1e6)) // width_us * width_us
+        # Until when it has settled by itself; one window less for what is under way.
+        end = datetime.fromtimestamp(end_us / 1e6, patient.now.tzinfo) - timedelta(seconds=section.window_s)
+        start = max(
+            end - timedelta(seconds=LOOKED_AT_WINDOWS * section.window_s), _next_window(source.first_moment(), width_us)
+        )
+        if start >= end:
+            return f"{source.place} answers; it has told of less than a window of {section.window_s} s so far"
+        arrivals = source.read(start, end, section.window_s).sources
+        place = source.place
+    silent = [name for name in config.as_topology().sources if name not in arrivals or not arrivals[name].alive.size]
+    if silent:
+        raise AilmentError(
+            f"{place} tells nothing of {', '.join(silent)} from {start:%H:%M} to {end:%H:%M} UTC",
+            "see whether what feeds it, or what records it, is alive",
+        )
+    span_s = (end - start).total_seconds()
+    rates = ", ".join(f"{name} {float(arrivals[name].counts.sum()) / span_s:.4g} a second" for name in arrivals)
+    return f"{place}: {rates} from {start:%H:%M} to {end:%H:%M} UTC"
+
+
+def _next_window(moment: datetime, width_us: int) -> datetime:
+    return datetime.fromtimestamp(-(-to_us(moment) // width_us) * width_us / 1e6, moment.tzinfo)
+
+
+def _event_files(path: str) -> str:
+    """Only whether they are there: counting them takes a Spark session."""
+    if "://" in path:
+        raise NotUsedError(f"{path.partition('://')[0]}://… is read by Spark; `forescale history build` tells")
+    files = [each for each in Path(path).rglob("*") if each.is_file()] if Path(path).is_dir() else []
+    files = [Path(path)] if Path(path).is_file() else files
+    if not files:
+        raise AilmentError(f"{path} holds no file", "correct arrivals.path, or see what writes there")
+    newest = max(each.stat().st_mtime for each in files)
+    return (
+        f"{len(files)} files in {path}, the newest of {datetime.fromtimestamp(newest).astimezone():%Y-%m-%d %H:%M %Z}"
+    )
+
+
+def _history(patient: Patient) -> str:
+    config, folder, now = patient.config, patient.settings.history_dir, patient.now
+    history = read_history(folder, config.topology, start=now - timedelta(days=config.forecast.train_days), end=now)
+    if lacking := [name for name in config.as_topology().sources if name not in history.series]:
+        raise AilmentError(f"it has nothing of {', '.join(lacking)}", f"run: forescale history build {patient.name}")
+    shortest = min(history.series.values(), key=lambda series: series.end - series.start)
+    if (span := shortest.end - shortest.start) < LEAST_LEARNT:
+        raise AilmentError(
+            f"{shortest.source} has {_days(span)}, at least {_days(LEAST_LEARNT)} are needed",
+            "build from further back, or wait; meanwhile the running plan is held",
+        )
+    until = max(series.end for series in history.series.values())
+    if now - until > timedelta(seconds=config.planning.stale_s):
+        raise AilmentError(
+            f"it ends at {until:%Y-%m-%d %H:%M} UTC, {_hours(now - until)} ago",
+            f"run: forescale history build {patient.name}, and see what should (DAG aggregate, or cron)",
+        )
+    return f"{_days(span)} of {len(history.series)} sources, until {until:%Y-%m-%d %H:%M} UTC"
+
+
+def _forecast(patient: Patient) -> str:
+    config, now = patient.config, patient.now
+    entries = newest_known(config, ledger_of(patient.settings))
+    stale = timedelta(seconds=config.planning.stale_s)
+    remedy = f"run: forescale forecast {patient.name}, and see what should (DAG forecast, or cron)"
+    for source in config.as_topology().sources:
+        if source not in entries:
+            raise AilmentError(f"there is none of {source}", remedy)
+        if why := why_stale(entries[source].issued_at, entries[source].horizon_end, now, stale):
+            raise AilmentError(f"that of {source} {why}", remedy)
+    oldest = min(entry.issued_at for entry in entries.values())
+    return f"of {len(entries)} sources, issued {_hours(now - oldest)} ago"
+
+
+def _calibration(patient: Patient) -> str:
+    config, settings = patient.config, patient.settings
+    path = profile_path(config, settings)
+    remedy = f"run: forescale calibrate --topology {patient.name}"
+    if not path.exists():
+        raise AilmentError("nothing was ever measured; service times are as declared", remedy)
+    profiles = kept_profiles(config, settings)
+    if idle := [name for name, profile in profiles.items() if not profile.samples]:
+        raise AilmentError(f"{', '.join(idle)} never measured", f"{remedy} while the job has load")
+    made_at = measured_at(path)
+    age = None if made_at is None else patient.now - made_at
+    if age is not None and age > CALIBRATED_FOR:
+        raise AilmentError(f"measured {_days(age)} ago, at most {_days(CALIBRATED_FOR)} are good", remedy)
+    newest = ledger_of(settings).schedules(config.topology, limit=1)
+    note = newest[0].schedule.derived_from.get(CALIBRATION, "") if newest else ""
+    if "drifted:" in note and (made_at is None or newest[0].schedule.made_at >= made_at):
+        raise AilmentError(note, f"see what has changed in the job, then {remedy}")
+    return f"{len(profiles)} operators" + ("" if age is None else f", measured {_hours(age)} ago")
+
+
+def _cluster(patient: Patient) -> str:
+    if patient.config.cluster_section is None:
+        raise NotUsedError("the file has no section cluster: forescale plans and reports, and deploys nothing")
+    state, clock = patient.state, patient.settings.clock
+    if state.status is Status.DOWN:
+        raise AilmentError(f"{state.topology} is down", "start the job, and see why it ended")
+    apart_s = (state.observed_at - clock_of(patient.settings).now()).total_seconds()
+    if clock == "real" and abs(apart_s) > CLOCKS_APART_S:
+        raise AilmentError(f"its clock is {apart_s:+.0f} s off this machine's", "set both by NTP")
+    return f"{state.status}, {state.plan.brief()}"
+
+
+def _rights(patient: Patient) -> str:
+    section = patient.config.cluster
+    may_rescale = cluster_kind(section).may_rescale
+    if may_rescale is None:
+        raise NotUsedError(f"clusters of kind {section.kind} do not tell who may rescale")
+    return may_rescale(section)
+
+
+def _slots(patient: Patient) -> str:
+    free = patient.state.free_slots
+    if free is None:
+        raise NotUsedError("the cluster does not tell how many are free")
+    if free == 0:
+        raise AilmentError("none is free: every larger plan is refused", "add task managers, workers or nodes")
+    return f"{free} free"
+
+
+def _days(span: timedelta) -> str:
+    return f"{span.total_seconds() / 86400:.1f} days"
+
+
+def _hours(span: timedelta) -> str:
+    return f"{span.total_seconds() / 3600:.1f} h"

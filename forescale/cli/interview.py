@@ -1,6 +1,5 @@
 """A job described by answers on a terminal, for engines that nobody can ask."""
 
-import click
 import typer
 
 from forescale.wiring.engines.engine import DescribedJob
@@ -8,6 +7,8 @@ from modeling.inputs.topology import Engine, Grouping
 from planner.clusters.job_description import DescribedOperator, DescribedStream, JobDescription, topology_name
 
 _ANSWERED = "as answered"
+MOST_INSTANCES = 32768
+"""As Flink has them."""
 
 
 def interview(name: str | None) -> DescribedJob:
@@ -22,8 +23,8 @@ def interview(name: str | None) -> DescribedJob:
         if not operator or operator in operators:
             typer.echo("give each operator a name of its own, and at least one", err=True)
             continue
-        parallelism = typer.prompt(f"  instances of {operator} now", default=1, type=click.IntRange(min=1), err=True)
-        most = typer.prompt(f"  most instances of {operator}", default=128, type=click.IntRange(min=1), err=True)
+        parallelism = typer.prompt(f"  instances of {operator} now", default="1", value_proc=_at_least_1, err=True)
+        most = typer.prompt(f"  most instances of {operator}", default="128", value_proc=_at_least_1, err=True)
         busy_ms = typer.prompt(
             f"  milliseconds that one instance of {operator} is busy with a tuple (empty: not known)",
             default="",
@@ -74,6 +75,12 @@ def _choice(question: str, choices: list[str], default: str) -> str:
         typer.echo(f"{answer} is none of {', '.join(choices)}", err=True)
 
 
+def _at_least_1(answer: str) -> int:
+    if not (answer.strip().isdecimal() and 1 <= int(answer) <= MOST_INSTANCES):
+        raise typer.BadParameter(f"{answer} is no whole number from 1 to {MOST_INSTANCES}")
+    return int(answer)
+
+
 def _milliseconds(answer: str) -> float | None:
     """None where it is not known."""
     if not answer.strip():
@@ -83,5 +90,5 @@ def _milliseconds(answer: str) -> float | None:
     except ValueError:
         number = -1.0
     if not 0 <= number < 1e9:
-        raise click.UsageError(f"{answer} is no number of milliseconds")
+        raise typer.BadParameter(f"{answer} is no number of milliseconds")
     return number

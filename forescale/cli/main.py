@@ -13,7 +13,8 @@ from forescale.files.shown import shown
 COMMANDS = {
     "init": "Write a topology file from what runs, with what is still open marked; calibrate, and tell the next"
     " command.",
-    "doctor": "Check everything that a decision needs, in the order in which it is needed, each with the remedy.",
+    "doctor": "Check everything that a decision needs, in the order in which it is needed; exits with 1 where"
+    " anything fails.",
     "forecast": "Backtest, select and fit forecasters; track the forecast in MLflow; keep it for `forescale plan`.",
     "forecasts": "Write the page of each source's forecast, with what past ones were worth, and the page of all"
     " series.",

@@ -15,7 +15,7 @@ from forescale.jobs.calibrate import CalibratedTopology, calibrate
 from forescale.jobs.measured_samples import SampleSource
 from forescale.settings import Settings
 from forescale.wiring.engines.engine import DescribedJob, JobRequest, JobsKind
-from forescale.wiring.engines.registry import DESCRIBED
+from forescale.wiring.engines.registry import DESCRIBED, ENGINES
 from forescale.wiring.parts import clock_of
 from planner.clusters.job_description import JobDescription, topology_name
 from planner.errors import ClusterError
@@ -164,6 +164,10 @@ def _taken(path: Path) -> str:
 def _cluster_draft(described: DescribedJob) -> DraftSection:
     if described.cluster is not None:
         return DraftSection(described.cluster, ["Where plans are deployed."])
+    kind = str(described.job.engine)
+    if any(engine.kind == kind and engine.cluster is not None for engine in ENGINES):
+        question = "where does it run? Without this section nothing is measured or deployed (docs/topology-file.md)"
+        return DraftSection(None, (), question, ("cluster:", f"  kind: {kind}"))
     return DraftSection(
         None,
         [f"forescale cannot rescale {described.job.engine} yet: it plans and reports, and people act."],

@@ -75,9 +75,13 @@ class JobDescription:
 
 
 def grouping_of(word: str) -> tuple[Grouping, str]:
-    """The grouping of an engine's word for it, and the question that it leaves open, if any."""
+    """The grouping of an engine's word for it, and the question that it leaves open, if any.
+
+    >>> grouping_of("SHUFFLE"), grouping_of("HASH")
+    ((<Grouping.SHUFFLE: 'shuffle'>, ''), (<Grouping.FIELDS: 'fields'>, ''))
+    """
     try:
-        grouping = Grouping(word)
+        grouping = Grouping(word.lower())
     except ValueError:
         grouping = Grouping.CUSTOM
     if grouping is not Grouping.CUSTOM:

@@ -9,7 +9,7 @@ import typer
 from forescale.cli.installation import settings_of
 from forescale.cli.interview import interview
 from forescale.cli.output import AsJson, console, plain, say_json
-from forescale.jobs.init import DraftTarget, described_job, draft_topology, first_calibration, next_command
+from forescale.jobs.init import DraftTarget, described_job, draft_topology, first_calibration
 from forescale.wiring.engines.engine import JobRequest
 from forescale.wiring.engines.registry import DESCRIBED, SAMPLED
 from modeling.errors import ModelError
@@ -85,7 +85,6 @@ def _not_measured(drafted: "DraftedTopology", kind: str, measure: bool) -> str:
 def _say(
     drafted: "DraftedTopology", calibration: "CalibratedTopology | None", unmeasured: str, *, as_json: bool
 ) -> None:
-    following = next_command(drafted)
     if as_json:
         body: dict[str, Any] = {
             "topology": drafted.topology,
@@ -97,7 +96,7 @@ def _say(
             "questions": [asdict(question) for question in drafted.questions],
             "profiles": None if calibration is None else str(calibration.path),
             "not_calibrated": unmeasured,
-            "next": following,
+            "next": drafted.following,
         }
         say_json(body)
         return
@@ -112,4 +111,4 @@ def _say(
         plain(f"profiles: {calibration.path}")
     elif unmeasured:
         plain(f"not calibrated: {unmeasured}")
-    plain(f"next: {following}")
+    plain(f"next: {drafted.following}")

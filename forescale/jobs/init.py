@@ -4,18 +4,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from forescale.codec import Moment
 from forescale.files.atomic import write_whole
 from forescale.files.clusters.cluster_entry import http_address
 from forescale.files.file_error import FileError
-from forescale.files.topology import topology_of_text
+from forescale.files.topology import TopologyConfig, topology_of_text
 from forescale.files.topology_draft import DraftSection, open_questions, topology_draft
 from forescale.jobs.arrival_proposal import arrival_proposal
 from forescale.jobs.calibrate import CalibratedTopology, calibrate
 from forescale.jobs.measured_samples import SampleSource
 from forescale.settings import Settings
 from forescale.wiring.engines.engine import DescribedJob, JobRequest, JobsKind
-from forescale.wiring.engines.registry import DESCRIBED, ENGINES
+from forescale.wiring.engines.registry import DESCRIBED, ENGINES, arrivals_kind
 from forescale.wiring.parts import clock_of
 from planner.clusters.job_description import JobDescription, topology_name
 from planner.errors import ClusterError
@@ -31,15 +30,13 @@ class Question:
 
 @dataclass(frozen=True)
 class DraftedTopology:
-    """A file that was written, and can be read. questions: that are open in it."""
+    """A file that was written, and can be read. questions: that are open in it. following: the next command."""
 
     topology: str
     path: Path
     job: JobDescription
     questions: Sequence[Question]
-    has_arrivals: bool
-    has_cluster: bool
-    at: Moment
+    following: str
 
 
 @dataclass(frozen=True)
@@ -107,14 +104,13 @@ def draft_topology(
     arrivals = arrival_proposal(described, kafka, prometheus, now)
     origin = f"Written by `forescale init` on {now:%Y-%m-%d %H:%M} UTC from {described.job.place}."
     text = topology_draft(name, described.job, arrivals, _cluster_draft(described), origin)
-    topology_of_text(text, path)
+    config = topology_of_text(text, path)
     try:
         write_whole(text, path, anew=not target.force)
     except FileExistsError:
         raise FileError(_taken(path)) from None
     questions = [Question(line, question) for line, question in open_questions(text)]
-    found, deployed = arrivals.section is not None, described.cluster is not None
-    return DraftedTopology(name, path, described.job, questions, found, deployed, now)
+    return DraftedTopology(name, path, described.job, questions, _following(path, config))
 
 
 def first_calibration(
@@ -133,11 +129,14 @@ def first_calibration(
     return calibrate(settings, str(drafted.path), source)
 
 
-def next_command(drafted: DraftedTopology) -> str:
+def _following(path: Path, config: TopologyConfig) -> str:
     """What brings the topology nearer to its first schedule."""
-    if not drafted.has_arrivals:
-        return f"fill in `arrivals` in {drafted.path}, then: forescale doctor {drafted.path}"
-    return f"forescale history build {drafted.path}"
+    section = config.arrivals_section
+    if section is None:
+        return f"fill in `arrivals` in {path}, then: forescale doctor {path}"
+    if arrivals_kind(section).steady is not None:
+        return f"forescale history record {path} --every 60"
+    return f"forescale history build {path}"
 
 
 def _check_address(url: str, option: str) -> None:

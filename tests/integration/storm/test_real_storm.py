@@ -10,10 +10,13 @@ from pathlib import Path
 
 import pytest
 from storm_cluster import TOPOLOGY, StormCluster
+from tutorial import run_tutorial
 
 from forecasting.arrivals.sources.storm_ui import StormUi
+from forescale.settings import PROJECT
 from modeling.calibration.operator_sample import OperatorSample
 from modeling.inputs.topology import Engine, Grouping, Operator, Stream, Topology
+from planner.clusters.storm_description import storm_description
 from planner.clusters.storm_samples import storm_operator_samples
 from planner.errors import ClusterError
 
@@ -97,3 +100,24 @@ def test_arrivals__are_recorded_from_the_same_ui(storm: StormCluster, tmp_path: 
     recorded = source.record(datetime.now(UTC))
     assert recorded.added
     assert int(recorded.line.partition("emitted feed ")[2].partition(",")[0]) > 0
+
+
+def test_description__is_what_was_submitted(storm: StormCluster) -> None:
+    job = storm_description(storm.url, None, timeout_s=30.0)
+    assert (job.name, job.runs, job.sources, job.sinks) == (TOPOLOGY, True, ("feed",), ("count",))
+    operators = {each.name: (each.parallelism, each.max_parallelism) for each in job.operators}
+    assert operators == {"feed": (1, 1), "split": (1, 1), "count": (2, 5)}
+    assert {(each.upstream, each.downstream, each.grouping) for each in job.streams} == {
+        ("feed", "split", Grouping.SHUFFLE),
+        ("feed", "count", Grouping.SHUFFLE),
+        ("split", "count", Grouping.FIELDS),
+    }
+
+
+def test_tutorial__goes_from_a_topology_that_nobody_described_to_what_plans_can_carry(
+    storm: StormCluster, samples: Sequence[OperatorSample], tmp_path: Path
+) -> None:
+    """Behind the samples, so that Storm has counted enough."""
+    told = run_tutorial(PROJECT / "docs" / "tutorials" / "storm.md", tmp_path, {"STORM_UI": storm.url})
+    assert "words: good" in told
+    assert "split ← bottleneck" in told

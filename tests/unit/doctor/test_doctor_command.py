@@ -1,0 +1,123 @@
+"""`forescale doctor` on installations that lack this or that."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from json_stand_in import JsonStandIn, json_stand_in
+
+from forescale.cli import main
+from forescale.files.profile import write_profile_file
+from modeling.inputs.operator_profile import OperatorProfile
+
+TOPOLOGY = {
+    "topology": "words",
+    "operators": {"lines": {"service_s": 0.001}, "count": {"service_s": 0.002}},
+    "streams": [{"from": "lines", "to": "count"}],
+    "arrivals": {"path": "events", "columns": {"time": "t", "id": "i"}, "source": "lines"},
+    "cluster": {"kind": "flink", "url": "http://127.0.0.1:9", "job": "words"},
+}
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "topologies").mkdir()
+    monkeypatch.setenv("FORESCALE_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("FORESCALE_MLRUNS", str(tmp_path / "mlruns"))
+    monkeypatch.setenv("FORESCALE_TOPOLOGIES", str(tmp_path / "topologies"))
+    (tmp_path / "topologies" / "words.yaml").write_text(yaml.safe_dump(TOPOLOGY))
+    return tmp_path / "home"
+
+
+def doctor(capsys: pytest.CaptureFixture[str], *options: str, code: int) -> dict[str, Any]:
+    """Findings by check."""
+    capsys.readouterr()
+    with pytest.raises(SystemExit) as ended:
+        main(["doctor", *options, "--json"])
+    assert ended.value.code == code
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["good"] is (code == 0)
+    return {finding["check"]: finding for finding in answer["findings"]}
+
+
+def test_doctor__names_all_that_a_fresh_installation_lacks(capsys: pytest.CaptureFixture[str]) -> None:
+    found = doctor(capsys, "words", code=1)
+    assert list(found) == [
+        "settings",
+        "topology file",
+        "clocks",
+        "arrivals",
+        "history",
+        "forecast",
+        "calibration",
+        "cluster",
+        "rights",
+        "slots",
+        "ledger",
+        "MLflow",
+        "Airflow",
+    ]
+    bad = {name for name, finding in found.items() if finding["verdict"] == "bad"}
+    assert bad == {"arrivals", "history", "calibration", "cluster"}
+    assert all(found[name]["remedy"] for name in bad)
+    assert found["slots"]["detail"] == "cluster must be good first"
+    assert found["forecast"]["detail"] == "history must be good first"
+    assert "FORESCALE_AIRFLOW_URL" in found["Airflow"]["detail"]
+
+
+def test_doctor__tells_a_broken_file_and_checks_nothing_that_needs_it(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "topologies" / "words.yaml").write_text("topology: words\n")
+    found = doctor(capsys, "words", code=1)
+    assert "operators is missing" in found["topology file"]["detail"]
+    assert found["cluster"]["verdict"] == "not checked"
+    assert found["ledger"]["verdict"] == "good"
+
+
+def test_doctor__knows_a_home_that_cannot_be_written_to(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("FORESCALE_TOPOLOGIES", str(tmp_path / "nowhere"))
+    found = doctor(capsys, "words", code=1)
+    assert "nowhere is no folder" in found["settings"]["detail"]
+    assert {finding["verdict"] for name, finding in found.items() if name != "settings"} == {"not checked"}
+
+
+@pytest.mark.parametrize(("age", "verdict"), [(timedelta(days=6), "good"), (timedelta(days=8), "bad")])
+def test_doctor__holds_a_calibration_to_seven_days(
+    capsys: pytest.CaptureFixture[str], home: Path, age: timedelta, verdict: str
+) -> None:
+    profiles = {name: OperatorProfile(name, 0.001, samples=9) for name in ("lines", "count")}
+    path = home / "profiles" / "words.json"
+    write_profile_file(path, "words", profiles, (datetime.now(UTC) - age).isoformat())
+    assert doctor(capsys, "words", code=1)["calibration"]["verdict"] == verdict
+
+
+def _airflow(server: JsonStandIn, paused: set[str]) -> None:
+    """In the shapes of Airflow 3's REST API."""
+    dags = [{"dag_id": name, "is_paused": name in paused} for name in ("aggregate", "forecast", "plan", "deploy")]
+    healthy = {"scheduler": {"status": "healthy"}, "dag_processor": {"status": "healthy"}}
+    server.answers |= {
+        "/api/v2/monitor/health": healthy,
+        "/api/v2/importErrors": {"import_errors": []},
+        "/api/v2/dags": {"dags": dags},
+        "/auth/token": {"access_token": "t"},
+    }
+
+
+@pytest.mark.parametrize(("paused", "verdict"), [(set(), "good"), ({"forecast", "deploy"}, "bad")])
+def test_doctor__sees_dags_that_are_paused(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, paused: set[str], verdict: str
+) -> None:
+    with json_stand_in() as server:
+        _airflow(server, paused)
+        monkeypatch.setenv("FORESCALE_AIRFLOW_URL", server.url)
+        monkeypatch.setenv("FORESCALE_AIRFLOW_PASSWORD", "hunter2")
+        airflow = doctor(capsys, "words", code=1)["Airflow"]
+    assert airflow["verdict"] == verdict
+    assert ("airflow dags unpause forecast; airflow dags unpause deploy" in airflow["remedy"]) is bool(paused)
+    assert "hunter2" not in str(airflow)

@@ -11,7 +11,7 @@ from forescale.local.flink.local_cluster import LocalFlink
 from forescale.settings import PROJECT
 from planner.clusters.flink import FlinkCluster
 
-pytestmark = [pytest.mark.flink, pytest.mark.slow]
+pytestmark = [pytest.mark.flink, pytest.mark.slow, pytest.mark.timeout(1200)]
 
 PAGE = PROJECT / "docs" / "tutorials" / "flink.md"
 JOB = WordCount(split_ms=250, count_ms=50, words_per_sentence=1)

@@ -8,9 +8,10 @@ from typing import Any, get_args
 import pytest
 
 from forescale.cli.calibrate import calibrate
+from forescale.cli.init import init
 from forescale.files.arrivals_section import ArrivalsSection
 from forescale.files.cluster_section import ClusterSection
-from forescale.wiring.engines.registry import ENGINES, SAMPLED
+from forescale.wiring.engines.registry import DESCRIBED, ENGINES, SAMPLED
 
 
 def _kinds(section: Any) -> dict[type, str]:
@@ -37,6 +38,12 @@ def test_calibrate__has_an_option_for_every_engine_that_gives_samples() -> None:
     options = {f"--{name.replace('_', '-')}" for name in inspect.signature(calibrate).parameters}
     for samples in SAMPLED.values():
         assert {samples.option} | samples.uses | samples.needs <= options
+
+
+def test_init__has_an_option_for_every_engine_that_describes_jobs() -> None:
+    options = {f"--{name.replace('_', '-')}" for name in inspect.signature(init).parameters}
+    for jobs in DESCRIBED.values():
+        assert {jobs.option} | jobs.uses | jobs.needs <= options
 
 
 @pytest.mark.slow

@@ -8,6 +8,7 @@ import httpx
 import pytest
 from unit.flink.recorded_flink import COUNT, JOB, SOURCE, SPLIT, RecordedFlink, recorded, recorded_status
 
+from engines.flink.rest import FlinkRest
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Grouping, Operator, Stream, Topology
 from planner.clusters.cluster import Accepted, Failed, Pending, Refusal, Status, Verified
@@ -279,3 +280,13 @@ def test_cluster__refuses_an_address_that_is_no_url_and_keeps_passwords_out_of_m
     with pytest.raises(ClusterError) as raised:
         cluster.state()
     assert "secret" not in str(raised.value)
+
+
+def test_the_right_to_rescale__is_asked_for_without_a_change(flink: RecordedFlink) -> None:
+    rest = FlinkRest("http://flink:8081", ClusterError, transport=flink.transport())
+    refusal = recorded("put_unknown_vertex")
+    flink.replace("PUT", REQUIREMENTS, lambda _: httpx.Response(400, json=refusal))
+    assert "it takes requests of resources" in rest.check_may_ask(JOB)
+    flink.replace("PUT", REQUIREMENTS, lambda _: httpx.Response(403, json={"errors": ["no"]}))
+    with pytest.raises(ClusterError, match=r"HTTP 403; give a token or a login that may change it"):
+        rest.check_may_ask(JOB)

@@ -2,7 +2,6 @@
 
 import os
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from forescale.doctor.examination import AilmentError, Check, NotUsedError
 from forescale.settings import Settings
@@ -56,11 +55,16 @@ def _mlflow(settings: Settings) -> str:
 def _airflow(settings: Settings) -> str:
     if settings.airflow_url is None:
         raise NotUsedError("FORESCALE_AIRFLOW_URL names none: fine where cron runs the jobs")
+    if "@" in settings.airflow_url:
+        raise AilmentError(
+            "FORESCALE_AIRFLOW_URL holds a name or a password (it is not shown)",
+            "give these by FORESCALE_AIRFLOW_USER and FORESCALE_AIRFLOW_PASSWORD",
+        )
     if settings.airflow_password is None:
         raise AilmentError("the password of Airflow's user is lacking", "set FORESCALE_AIRFLOW_PASSWORD")
     from forescale.local.airflow.client import AirflowClient
 
-    shown = urlsplit(settings.airflow_url).netloc.rpartition("@")[2]
+    shown = settings.airflow_url
     client = AirflowClient(settings.airflow_url, settings.airflow_user, settings.airflow_password.get_secret_value())
     try:
         health = client.health()

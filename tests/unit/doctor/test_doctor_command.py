@@ -121,3 +121,15 @@ def test_doctor__sees_dags_that_are_paused(
     assert airflow["verdict"] == verdict
     assert ("airflow dags unpause forecast; airflow dags unpause deploy" in airflow["remedy"]) is bool(paused)
     assert "hunter2" not in str(airflow)
+
+
+def test_doctor__shows_no_password_of_servers_that_do_not_answer(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORESCALE_AIRFLOW_URL", "http://me:hunter2@127.0.0.1:9")
+    monkeypatch.setenv("FORESCALE_AIRFLOW_PASSWORD", "hunter3")
+    monkeypatch.setenv("FORESCALE_LEDGER_URL", "postgresql+psycopg://me:hunter4@127.0.0.1:9/ledger")
+    monkeypatch.setenv("FORESCALE_MLFLOW_URI", "http://me:hunter5@127.0.0.1:9")
+    found = doctor(capsys, "words", code=1)
+    assert {found[name]["verdict"] for name in ("ledger", "MLflow", "Airflow")} == {"bad"}
+    assert "hunter" not in str(found)

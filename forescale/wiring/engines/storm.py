@@ -1,4 +1,4 @@
-"""Storm, whose UI keeps nothing: arrivals, read steadily, and samples."""
+"""Storm, whose UI keeps nothing: arrivals, read steadily, samples, and the cluster of a topology."""
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -7,10 +7,13 @@ from datetime import datetime
 from forecasting.arrivals.arrival_source import ArrivalSource
 from forecasting.arrivals.sources.steady import SteadySource
 from forescale.files.arrivals_section import StormEntry
+from forescale.files.clusters.storm import StormClusterEntry
 from forescale.files.topology import TopologyConfig
 from forescale.settings import Settings
-from forescale.wiring.engines.engine import ArrivalsKind, Engine, SampleRequest, SamplesKind
+from forescale.wiring.engines.engine import ArrivalsKind, ClusterKind, Engine, SampleRequest, SamplesKind
 from modeling.calibration.operator_sample import OperatorSample
+from planner.clock import Clock
+from planner.clusters.cluster import Cluster
 
 WINDOW_S = 600
 """The shortest that Storm keeps."""
@@ -41,9 +44,24 @@ def _samples(request: SampleRequest, config: TopologyConfig) -> Sequence[Operato
     )
 
 
+def _cluster(config: TopologyConfig, entry: StormClusterEntry, settings: Settings, clock: Clock) -> Cluster:
+    from planner.clusters.storm import StormCluster
+
+    return StormCluster(
+        entry.url,
+        entry.topology or config.topology,
+        config.as_topology(),
+        entry.operators,
+        wait_s=entry.wait_s,
+        clock=clock,
+        **entry.connection(),
+    )
+
+
 STORM = Engine(
     "storm",
     arrivals=ArrivalsKind(StormEntry, _open, steady=_steady),
+    cluster=ClusterKind(StormClusterEntry, _cluster, sample_s=lambda entry: entry.sample_s, watched=False),
     samples=SamplesKind(
         "--storm-ui",
         "Storm's UI",

@@ -7,8 +7,8 @@ import pytest
 from storm_cluster import StormCluster, StormError, storm_cluster, storm_jars
 
 
-@pytest.fixture(scope="package")
-def storm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StormCluster]:
+@pytest.fixture(scope="session")
+def storm_there() -> None:
     """Without a Storm to start, tests are skipped with the reason, but fail where CI=true."""
     try:
         storm_jars()
@@ -16,5 +16,9 @@ def storm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StormCluster]:
         if os.environ.get("CI") == "true":
             raise
         pytest.skip(str(error))
+
+
+@pytest.fixture(scope="package")
+def storm(storm_there: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[StormCluster]:
     with storm_cluster(tmp_path_factory.mktemp("storm")) as running:
         yield running

@@ -26,12 +26,10 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from storm_cluster import StormCluster as LocalStorm
 from storm_cluster import storm_cluster
+from storm_throughput import measured_rates
 
-from engines.storm.answers import ComponentPage
-from engines.storm.ui import StormPages
 from forescale.files.topology import read_topology_file
 from forescale.settings import PROJECT
-from modeling.arrays import Floats
 from modeling.calibration import calibrated
 from modeling.evaluate import evaluate
 from modeling.inputs.operator_profile import Profiles
@@ -39,7 +37,6 @@ from modeling.inputs.physical_plan import PhysicalPlan
 from planner.clock import RealClock
 from planner.clusters.cluster import Accepted, Pending, Refusal, Verified
 from planner.clusters.storm import StormCluster
-from planner.errors import ClusterError
 
 NAME, SOURCE, SPLIT = "word-count", "sentences", "split"
 BOLTS = (SPLIT, "count")
@@ -87,7 +84,6 @@ class Bench:
         self.profiles: Profiles = config.declared_profiles()
         self._storm, self._span_s = storm, span_s
         self._cluster = StormCluster(storm.url, NAME, self.topology, wait_s=1, timeout_s=30.0)
-        self._ui = StormPages(storm.url, ClusterError, window=":all-time", part=NAME, timeout_s=30.0)
 
     def calibrate(self) -> None:
         self._storm.rate.write_text(f"{MODERATE_PER_S}\n")
@@ -104,12 +100,12 @@ class Bench:
         downtime_s = self._bring(plan)
         self._storm.rate.write_text(f"{FAR_TOO_MUCH_PER_S}\n")
         time.sleep(SETTLED_S)
-        per_s, utilisation = self._measured()
+        rates_per_s, utilisation = measured_rates(self._storm.url, NAME, BOLTS, self._span_s)
         return Row(
             split,
             count,
             predicted_per_s=told.mst_per_s[SOURCE],
-            measured_per_s=per_s,
+            measured_per_s=rates_per_s[SPLIT],
             predicted_bottleneck=str(told.bottleneck),
             measured_bottleneck=max(utilisation, key=lambda name: utilisation[name]),
             utilisation=utilisation,
@@ -120,9 +116,9 @@ class Bench:
         accepted = self._cluster.apply(plan, expected=self._cluster.state().plan)
         if isinstance(accepted, Refusal):
             raise SystemExit(accepted.reason)
-        return self.verified(accepted).downtime_s
+        return self._verified(accepted).downtime_s
 
-    def verified(self, accepted: Accepted) -> Verified:
+    def _verified(self, accepted: Accepted) -> Verified:
         clock, waited_s = RealClock(), 0
         while isinstance(progress := self._cluster.progress(accepted), Pending) and waited_s < 120:
             clock.wait(1.0)
@@ -130,30 +126,6 @@ class Bench:
         if not isinstance(progress, Verified):
             raise SystemExit(f"{accepted.plan.brief()}: {progress.reason}")
         return progress
-
-    def _measured(self) -> tuple[float, dict[str, float]]:
-        """Sentences a second, and the utilisation of each bolt's busiest executor."""
-        id = self._ui.topology_id(NAME)
-        at_s: list[float] = []
-        executed: dict[str, list[Floats]] = {name: [] for name in BOLTS}
-        end = time.monotonic() + self._span_s
-        while time.monotonic() < end:
-            pages = {name: self._ui.component(id, name) for name in BOLTS}
-            at_s.append(time.monotonic())
-            for name, page in pages.items():
-                executed[name].append(_by_executor(page, [each.executed for each in page.executors]))
-            time.sleep(1.0)
-        rates = {name: np.polyfit(at_s, np.stack(counts), 1)[0] for name, counts in executed.items()}
-        service_s = {
-            name: _by_executor(page, [each.latency_ms / 1000 for each in page.executors])
-            for name, page in pages.items()
-        }
-        return float(rates[SPLIT].sum()), {name: float((rates[name] * service_s[name]).max()) for name in BOLTS}
-
-
-def _by_executor(page: ComponentPage, values: Sequence[float]) -> Floats:
-    """In the order of their tasks."""
-    return np.asarray(values)[np.argsort([each.first_task for each in page.executors])]
 
 
 def _plan(split: int, count: int) -> PhysicalPlan:

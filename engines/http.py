@@ -160,8 +160,8 @@ def _client(
     secrets = [*words, parts.password or "", unquote(parts.password or "")]
     try:
         certificates = tls(trust_env=False) if ca_file is None else ssl.create_default_context(cafile=ca_file)
-    except OSError as error:  # an SSLError too
-        reason = error.strerror or "it holds no certificate in PEM"
+    except OSError as error:
+        reason = "it holds no certificate in PEM" if isinstance(error, ssl.SSLError) else error.strerror
         raise failure(f"{name}: ca_file {ca_file} cannot be read: {reason}; give a file of certificates") from None
     try:
         # No proxy from the environment: the server is inside the network. No idle connections: nobody closes us.

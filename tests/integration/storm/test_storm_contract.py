@@ -2,13 +2,12 @@
 
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 from contract.cluster_contract import ClusterContract
 from storm_cluster import StormCluster as LocalStorm
-from storm_cluster import storm_cluster
 
 from modeling.inputs.physical_plan import Container, Instance, PhysicalPlan
 from modeling.inputs.topology import Engine, Grouping, Operator, Stream, Topology
@@ -25,12 +24,6 @@ WORD_COUNT = Topology(
     (Stream("sentences", "split"), Stream("split", "count", Grouping.FIELDS)),
     Engine.STORM,
 )
-
-
-@pytest.fixture(scope="module")
-def word_count(storm_there: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalStorm]:
-    with storm_cluster(tmp_path_factory.mktemp("word-count"), NAME, SLOTS) as running:
-        yield running
 
 
 class TestStormContract(ClusterContract):

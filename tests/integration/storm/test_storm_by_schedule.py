@@ -86,7 +86,7 @@ def test_step__is_predicted_deployed_and_measured(word_count: LocalStorm, tmp_pa
     rates_per_s, utilisation = measured_rates(word_count.url, NAME, ("split", "count"), 25)
     word_count.rate.write_text("10\n")
     assert told.mst_per_s["sentences"] == pytest.approx(rates_per_s["split"], rel=0.15)
-    assert told.bottleneck == max(utilisation, key=lambda name: utilisation[name]) == "count"
+    assert str(told.bottleneck) == max(utilisation, key=lambda name: utilisation[name]) == "count"
 
 
 def test_step_that_does_not_hold__is_undone(word_count: LocalStorm, tmp_path: Path) -> None:

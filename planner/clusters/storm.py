@@ -182,9 +182,9 @@ class StormCluster:
         since = self._running_since(seen)
         if not seen.flows and (seen.at - since).total_seconds() < _FLOW_S:
             return Pending(f"{place}: its executors run since {since:%H:%M:%S}, tuples do not flow through all yet")
-        # From the request, when spouts began to rest, until the last executor ran.
-        down_s = (since - accepted.at).total_seconds() if ours else None
-        return Verified(accepted.plan, since, 0.0 if accepted.replaced.same_parallelism(accepted.plan) else down_s)
+        if ours:  # from the request, when spouts began to rest, until the last executor ran
+            return Verified(accepted.plan, since, (since - accepted.at).total_seconds())
+        return Verified(accepted.plan, since, 0.0 if accepted.replaced.same_parallelism(accepted.plan) else None)
 
     def undo(self, accepted: Accepted) -> Accepted | Refusal:
         seen = self._settled()

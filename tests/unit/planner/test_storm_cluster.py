@@ -44,6 +44,7 @@ class StormStandIn:
     def __init__(self) -> None:
         self.clock = StillClock()
         self.version, self.status, self.free_slots = "1.2.4", "ACTIVE", 2
+        self.workers = 1
         self.uptimes_s = {"feed": [3600], "count": [3600, 3600]}
         self.counted, self.rebalance_status = 100, 200
         self.rests_until = NOON
@@ -71,7 +72,7 @@ class StormStandIn:
         if path == "/topology/pair-1-99":
             return {
                 "status": status,
-                "workersTotal": 1,
+                "workersTotal": self.workers,
                 "spouts": [{"spoutId": "feed", "executors": 1, "tasks": 1}],
                 "bolts": [{"boltId": "count", "executors": len(self.uptimes_s["count"]), "tasks": 6}],
             }
@@ -156,6 +157,18 @@ def test_progress__waits_for_executors_that_have_not_reported_since(storm: Storm
     # Asked at noon; the last executor began 3 s before 12:00:15.
     assert verified.downtime_s == 12.0
     assert verified.running_since == NOON + timedelta(seconds=12)
+
+
+def test_downtime__of_another_number_of_workers_is_measured_too(storm: StormStandIn) -> None:
+    cluster = storm.cluster()
+    both = Container(1, (Instance("feed", 0), Instance("count", 0))), Container(2, (Instance("count", 1),))
+    accepted = _accepted(cluster.apply(replace(SMALL, packing=both), expected=SMALL))
+    storm.workers = 2
+    storm.clock.wait(20)
+    storm.uptimes_s = {"feed": [8], "count": [8, 8]}
+    verified = cluster.progress(accepted)
+    assert isinstance(verified, Verified)
+    assert verified.downtime_s == 12.0
 
 
 def test_progress__waits_for_tuples_to_flow_but_not_for_ever(storm: StormStandIn) -> None:

@@ -1,6 +1,7 @@
 """Servers that answer with JSON over HTTP; every failure is an error of the caller's that names the place."""
 
 import random
+import ssl
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
@@ -28,10 +29,13 @@ Parameters = Mapping[str, str | int | Sequence[str]]
 
 
 class Connection(TypedDict, total=False):
-    """headers: sent with every request, never shown. transport: replaces the network in tests of rare answers."""
+    """headers: sent with every request, never shown. ca_file: certificates that the server's is checked against, in
+    place of the known ones. transport: replaces the network in tests of rare answers.
+    """
 
     timeout_s: float
     headers: Mapping[str, SecretStr] | None
+    ca_file: str | None
     transport: httpx.BaseTransport | None
 
 
@@ -132,6 +136,7 @@ def _client(
     *,
     timeout_s: float = 10.0,
     headers: Mapping[str, SecretStr] | None = None,
+    ca_file: str | None = None,
     transport: httpx.BaseTransport | None = None,
 ) -> tuple[httpx.Client, str, list[str]]:
     """A client, its address as messages may show it, and what they must not show."""
@@ -154,6 +159,11 @@ def _client(
     words = [word for value in sent.values() for word in (value, value.rpartition(" ")[2])]
     secrets = [*words, parts.password or "", unquote(parts.password or "")]
     try:
+        certificates = tls(trust_env=False) if ca_file is None else ssl.create_default_context(cafile=ca_file)
+    except OSError as error:
+        reason = "it holds no certificate in PEM" if isinstance(error, ssl.SSLError) else error.strerror
+        raise failure(f"{name}: ca_file {ca_file} cannot be read: {reason}; give a file of certificates") from None
+    try:
         # No proxy from the environment: the server is inside the network. No idle connections: nobody closes us.
         client = httpx.Client(
             base_url=url.rstrip("/"),
@@ -161,7 +171,7 @@ def _client(
             headers=sent,
             transport=transport,
             trust_env=False,
-            verify=tls(trust_env=False),
+            verify=certificates,
             limits=httpx.Limits(max_keepalive_connections=0),
         )
     except (httpx.InvalidURL, ValueError):

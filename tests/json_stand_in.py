@@ -4,11 +4,13 @@ It knows nothing of any engine: the tests give it answers in the shapes that tho
 """
 
 import json
+import ssl
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -46,7 +48,9 @@ class JsonStandIn:
 
 
 @contextmanager
-def json_stand_in() -> Iterator[JsonStandIn]:
+def json_stand_in(certificate: Path | None = None, key: Path | None = None) -> Iterator[JsonStandIn]:
+    """Over TLS where a certificate and its key are given."""
+
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             parts = urlsplit(self.path)
@@ -69,7 +73,12 @@ def json_stand_in() -> Iterator[JsonStandIn]:
             pass
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        stand_in = JsonStandIn(f"http://127.0.0.1:{server.server_address[1]}")
+        if certificate is not None:
+            tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            tls.load_cert_chain(certificate, key)
+            server.socket = tls.wrap_socket(server.socket, server_side=True)
+        scheme = "http" if certificate is None else "https"
+        stand_in = JsonStandIn(f"{scheme}://127.0.0.1:{server.server_address[1]}")
         serving = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
         serving.start()
         try:

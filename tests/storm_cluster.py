@@ -16,8 +16,10 @@ from server_process import free_ports, killed, started
 
 from forescale.settings import PROJECT
 
-SCRIPT = PROJECT / "tests" / "storm" / "words.clj"
+SCRIPT = PROJECT / "tests" / "storm" / "local_storm.clj"
 POM = PROJECT / "tests" / "storm" / "pom.xml"
+TOPOLOGIES = (PROJECT / "tests" / "storm", PROJECT / "examples" / "storm")
+"""Folders of the topologies that it can run, each a namespace with `submitted`."""
 CACHE = PROJECT / ".cache" / "storm"
 TOPOLOGY = "words"
 # The quickest start and the least CPU and memory; what Storm's libraries look into was open in the Java of their time.
@@ -36,9 +38,10 @@ class StormError(RuntimeError):
 
 @dataclass(frozen=True)
 class StormCluster:
-    """A running Storm. url: of its UI."""
+    """A running Storm. url: of its UI. rate: the file that says how many sentences a second word-count gets."""
 
     url: str
+    rate: Path
     process: subprocess.Popen[bytes]
 
     def stop(self, within_s: float = 10.0) -> None:
@@ -58,8 +61,10 @@ def storm_jars() -> str:
 
 
 @contextlib.contextmanager
-def storm_cluster(folder: Path, within_s: float = 120.0) -> Iterator[StormCluster]:
-    """Start a Storm that runs the topology `words`. Raises StormError when it does not within_s seconds."""
+def storm_cluster(
+    folder: Path, topology: str = TOPOLOGY, slots: int = 1, within_s: float = 120.0
+) -> Iterator[StormCluster]:
+    """Start a Storm with so many slots that runs a topology. Raises StormError when it does not within_s seconds."""
     jars = storm_jars()
     zookeeper_port, nimbus_port, ui_port = free_ports(3)
     settings = {
@@ -77,10 +82,14 @@ def storm_cluster(folder: Path, within_s: float = 120.0) -> Iterator[StormCluste
     # ZooKeeper 3.4 looks up an address by what Java says of it, and Java says more of it since release 14.
     hosts = folder / "hosts"
     hosts.write_text(f"127.0.0.1 localhost localhost/<unresolved> {socket.gethostname()}\n")
-    java = ["java", *_JVM, f"-Djdk.net.hosts.file={hosts}", f"-Djava.io.tmpdir={folder}", f"-Dstorm.home={folder}"]
-    command = [*java, "-cp", f"{folder}:{jars}", "clojure.main", str(SCRIPT), str(zookeeper_port), str(nimbus_port)]
+    rate = folder / "rate"
+    folders = {"jdk.net.hosts.file": hosts, "java.io.tmpdir": folder, "storm.home": folder, "word-count.rate": rate}
+    java = ["java", *_JVM, *(f"-D{name}={value}" for name, value in folders.items())]
+    classes = ":".join(map(str, (folder, *TOPOLOGIES, jars)))
+    ports = (str(zookeeper_port), str(nimbus_port))
+    command = [*java, "-cp", classes, "clojure.main", str(SCRIPT), *ports, str(folder), str(slots), topology]
     log = folder / "storm.log"
-    storm = StormCluster(f"http://127.0.0.1:{ui_port}", started([*command, str(folder)], log, folder))
+    storm = StormCluster(f"http://127.0.0.1:{ui_port}", rate, started(command, log, folder))
     atexit.register(storm.stop)
     try:
         _wait_until_up(storm, log, within_s)
@@ -98,11 +107,14 @@ def _wait_until_up(storm: StormCluster, log: Path, within_s: float) -> None:
         while time.monotonic() < deadline and storm.process.poll() is None:
             with contextlib.suppress(httpx.HTTPError, KeyError, IndexError, ValueError):
                 id = ui.get("/summary").json()["topologies"][0]["id"]
-                pages = [ui.get(f"/{id}/component/{name}").json() for name in ("feed", "split", "count")]
+                shown = ui.get(f"/{id}").json()
+                names = [spout["spoutId"] for spout in shown["spouts"]] + [bolt["boltId"] for bolt in shown["bolts"]]
+                pages = [ui.get(f"/{id}/component/{name}").json() for name in names]
                 uptimes = [each["uptimeSeconds"] for page in pages for each in page["executorStats"]]
                 emitted = pages[0]["executorStats"][0]["emitted"]
                 told = f"executors up for {uptimes} s, {emitted} tuples emitted"
-                if len(uptimes) == 4 and min(uptimes) > 0 and emitted > 0:
+                assigned = sum(int(each["executors"]) for each in shown["spouts"] + shown["bolts"])
+                if len(uptimes) == assigned and min(uptimes) > 0 and emitted > 0:
                     return
             time.sleep(0.5)
     text = log.read_text(encoding="utf-8", errors="replace")

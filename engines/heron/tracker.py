@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Unpack
 
 import httpx
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from engines.http import Connection, Failure, JsonServer
 
@@ -21,10 +22,31 @@ COUNTED = (EMITTED, EXECUTED, DESERIALISED)
 SAME_MINUTE_S = 5
 
 _TIMELINE, _LEGACY_TIMELINE = "/topologies/metrics/timeline", "/topologies/metricstimeline"
+_PACKING = "/topologies/packingplan"
 _NAMES_PER_REQUEST = 40
 
 Timeline = dict[str, dict[str, dict[int, float]]]
 """Metric, instance, stamp in seconds: value."""
+
+
+class TrackedInstance(BaseModel):
+    """index: within the component, with gaps where instances were removed."""
+
+    model_config = ConfigDict(frozen=True)
+
+    component: str = Field(alias="component_name")
+    task: int = Field(alias="task_id")
+    index: int = Field(alias="component_index")
+
+
+class TrackedContainer(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+    id: int
+    instances: tuple[TrackedInstance, ...]
+
+
+_CONTAINERS = TypeAdapter(tuple[TrackedContainer, ...])
 
 
 class TrackedTopology(JsonServer):
@@ -49,6 +71,14 @@ class TrackedTopology(JsonServer):
     def plans(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """The physical and the logical plan, as the tracker has them."""
         return self._result("/topologies/physicalplan", {}), self._result("/topologies/logicalplan", {})
+
+    def packing(self) -> tuple[TrackedContainer, ...]:
+        """Which container holds which instances."""
+        plan = self._result(_PACKING, {})
+        try:
+            return _CONTAINERS.validate_python(plan["container_plans"])
+        except (KeyError, ValidationError):
+            raise self.surprise(_PACKING, plan) from None
 
     def strange_plans(self, *plans: object) -> Exception:
         """The error for plans of another shape than documented."""

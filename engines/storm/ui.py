@@ -1,13 +1,19 @@
-"""Storm's UI: pages of one topology, over one of the windows that Storm keeps."""
+"""Storm's UI: pages of one topology, over one of the windows that Storm keeps, and its rebalance."""
 
-from typing import Any, Unpack
+from collections.abc import Mapping
+from typing import Any, TypeVar, Unpack
 from urllib.parse import quote
 
 import httpx
+from pydantic import BaseModel, ValidationError
 
 from engines.http import Connection, Failure, JsonServer
+from engines.storm.answers import ClusterPage, ComponentPage, TopologyPage
 
+_CLUSTER = "/api/v1/cluster/summary"
 _SUMMARY = "/api/v1/topology/summary"
+
+_Page = TypeVar("_Page", bound=BaseModel)
 
 
 class StormPages(JsonServer):
@@ -36,13 +42,44 @@ class StormPages(JsonServer):
         except (KeyError, TypeError):
             raise self.surprise(_SUMMARY, summary) from None
 
+    def cluster(self) -> ClusterPage:
+        return self._shown(_CLUSTER, ClusterPage)
+
+    def topology(self, topology_id: str) -> TopologyPage:
+        return self._shown(topology_path(topology_id), TopologyPage)
+
+    def component(self, topology_id: str, component: str) -> ComponentPage:
+        return self._shown(component_path(topology_id, component), ComponentPage)
+
+    def rebalance(self, topology_id: str, executors: Mapping[str, int], workers: int | None, wait_s: int) -> None:
+        """Ask for executors by component and, where given, a number of workers, once the spouts have rested for wait_s.
+
+        Storm has taken it in when this returns. UIs of Storm 2 leave the numbers unread and restart what runs: ask
+        `cluster` for the version before.
+        """
+        options: dict[str, Any] = {"executors": dict(executors)}
+        if workers is not None:
+            options["numWorkers"] = workers
+        path = f"{topology_path(topology_id)}/rebalance/{wait_s}"
+        status, body = self.call("POST", path, body={"rebalanceOptions": options})
+        self._checked(f"POST {path}", status, body)
+
+    def _shown(self, path: str, shape: type[_Page]) -> _Page:
+        page = self.page(path)
+        try:
+            return shape.model_validate(page)
+        except ValidationError:
+            raise self.surprise(path, page) from None
+
     def page(self, path: str) -> dict[str, Any]:
-        status, body = self.get(path, {"window": self._window})
+        return self._checked(path, *self.get(path, {"window": self._window}))
+
+    def _checked(self, asked: str, status: int, body: object) -> dict[str, Any]:
         if not isinstance(body, dict):
-            raise self.surprise(path, body)
+            raise self.surprise(asked, body)
         if status >= httpx.codes.BAD_REQUEST or "error" in body:
             reason = " ".join(str(body.get("error") or f"HTTP {status}").split())[:200]
-            raise self.failure(f"{self.place} fails {path}: {reason}; see the log of the UI and whether Nimbus runs")
+            raise self.failure(f"{self.place} fails {asked}: {reason}; see the log of the UI and whether Nimbus runs")
         return body
 
 

@@ -15,7 +15,7 @@ from forescale.files.plan import check_plan_path, plan_fields, read_plan_file, w
 from forescale.files.shown import shown
 from forescale.files.site import no_site, read_site_file
 from forescale.files.typed_plan import parallelism_of
-from forescale.wiring.parts import topology_config
+from forescale.wiring.parts import clock_of, cluster_of, topology_config
 from modeling.inputs.site import Site
 from planner.errors import PlanError
 from planner.packing.offer import Offer, offered_nodes, padding_of
@@ -40,6 +40,9 @@ def pack(
     current: Annotated[
         Path | None, typer.Option("--from", help="Plan file with the packing that runs: it is changed, not made anew.")
     ] = None,
+    from_cluster: Annotated[
+        bool, typer.Option("--from-cluster", help="The packing that the cluster tells (Heron) in place of --from.")
+    ] = False,
     load: Annotated[
         list[str] | None,
         typer.Option(help="SOURCE=EVENTS_PER_SECOND for each source: tells what instances need and send each other."),
@@ -77,9 +80,14 @@ def pack(
     settings = settings_of(context)
     config = topology_config(topology, settings)
     shape = config.as_topology()
+    if current is not None and from_cluster:
+        raise PlanError("--from and --from-cluster are one too many; give one of them")
     running = read_plan_file(current, shape) if current else None
+    if from_cluster:
+        running = cluster_of(config, settings, clock_of(settings)).state().plan
     if running is not None and not running.packing:
-        raise PlanError(f"{current} has no containers, so that nothing can be kept; leave --from out to pack anew")
+        place = current or f"the cluster of {config.topology}"
+        raise PlanError(f"{place} tells no containers, so that nothing can be kept; leave --from out to pack anew")
     where = (read_site_file(site, shape) if site else no_site(shape.engine)).site
     sizes = {"cores": container_cores, "memory_mib": container_memory}
     size = replace(where.container, **{name: each for name, each in sizes.items() if each is not None})

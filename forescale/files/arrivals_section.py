@@ -1,8 +1,7 @@
 """The section `arrivals` of a topology file: where arrivals are read from, and how good their history must be."""
 
-import os
 from collections.abc import Collection, Mapping
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     AwareDatetime,
@@ -13,17 +12,15 @@ from pydantic import (
     SecretStr,
     Tag,
     field_validator,
-    model_validator,
 )
 
 from forecasting.arrivals.arrival_source import Measures
 from forecasting.arrivals.counting.event_files import EventColumns
+from forescale.files.http_access import EnvironmentVariable, HttpAccess, secret
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Share = Annotated[float, Field(ge=0, le=1)]
-HeaderName = Annotated[str, Field(pattern=r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")]
-EnvironmentVariable = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 
 
 class QualityEntry(BaseModel):
@@ -110,32 +107,18 @@ class KafkaEntry(_Arrivals):
 
     def password(self) -> SecretStr | None:
         """Raises ValueError where the environment lacks it."""
-        return None if self.password_env is None else _secret(self.password_env)
+        return None if self.password_env is None else secret(self.password_env)
 
 
-class _OverHttp(_Arrivals):
-    """token_env: environment variable that holds a bearer token. headers_env: header → environment variable that holds
-    what is sent in it.
-    """
-
+class _OverHttp(HttpAccess, _Arrivals):
     url: str
-    token_env: EnvironmentVariable | None = None
-    headers_env: dict[HeaderName, EnvironmentVariable] = {}
-    timeout_s: Positive = 30
-
-    @model_validator(mode="after")
-    def _authorizes_once(self) -> Self:
-        if self.token_env is not None and any(name.lower() == "authorization" for name in self.headers_env):
-            raise ValueError("headers_env gives Authorization, and so does token_env; leave one of them out")
-        return self
 
     def of_the_source(self) -> dict[str, Any]:
         """With the headers of every request. Raises ValueError where the environment lacks one."""
         fields = super().of_the_source()
-        headers = {name: _secret(variable) for name, variable in fields.pop("headers_env").items()}
-        if (token_env := fields.pop("token_env")) is not None:
-            headers["Authorization"] = SecretStr(f"Bearer {_secret(token_env).get_secret_value()}")
-        return fields | {"headers": headers}
+        for name in ("headers_env", "token_env"):
+            del fields[name]
+        return fields | self.connection()
 
 
 class PrometheusEntry(_OverHttp):
@@ -193,9 +176,3 @@ ArrivalsSection = Annotated[
     | Annotated[StormEntry, Tag("storm")],
     Discriminator(_kind),
 ]
-
-
-def _secret(variable: str) -> SecretStr:
-    if variable not in os.environ:
-        raise ValueError(f"the environment holds no {variable}, which the topology file names; set it")
-    return SecretStr(os.environ[variable])

@@ -6,10 +6,13 @@ from pydantic import Field
 
 from forescale.files.clusters.flink import FlinkEntry
 from forescale.files.clusters.flink_operator import FlinkOperatorEntry
+from forescale.files.clusters.heron import HeronClusterEntry
 from forescale.files.clusters.kubernetes import KubernetesEntry
 from forescale.files.clusters.simulator import SimulatorEntry
+from forescale.files.clusters.storm import StormClusterEntry
 
 ClusterSection = Annotated[
-    SimulatorEntry | FlinkEntry | FlinkOperatorEntry | KubernetesEntry, Field(discriminator="kind")
+    SimulatorEntry | FlinkEntry | FlinkOperatorEntry | HeronClusterEntry | KubernetesEntry | StormClusterEntry,
+    Field(discriminator="kind"),
 ]
 """A new kind is a file of `forescale/files/clusters` and a name here."""

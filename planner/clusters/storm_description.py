@@ -4,11 +4,12 @@ Run against the UI of a real Storm 1.2.4 (tests/integration/storm).
 """
 
 from collections.abc import Sequence
-from typing import Annotated, Unpack
+from typing import Unpack
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from engines.http import Connection
+from engines.storm.answers import Component
 from engines.storm.ui import StormPages, topology_path
 from modeling.inputs.topology import Engine
 from planner.clusters.component_descriptions import ReadStream, described_streams
@@ -18,33 +19,9 @@ from planner.errors import ClusterError
 ENOUGH_TUPLES = 100
 _RUNS = "ACTIVE"
 
-# Storm tells nothing, and text, where a number is meant.
-_Number = Annotated[float, BeforeValidator(lambda told: 0.0 if told in (None, "") else told), Field(ge=0)]
-
 
 class _Shown(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
-
-
-class _Spout(_Shown):
-    name: str = Field(alias="spoutId")
-    executors: Annotated[int, Field(ge=1)]
-    tasks: Annotated[int, Field(ge=1)]
-
-
-class _Bolt(_Shown):
-    name: str = Field(alias="boltId")
-    executors: Annotated[int, Field(ge=1)]
-    tasks: Annotated[int, Field(ge=1)]
-    executed: _Number = 0.0
-    latency_ms: _Number = Field(0.0, alias="executeLatency")
-    emitted: _Number = 0.0
-
-
-class _Page(_Shown):
-    status: str
-    spouts: list[_Spout]
-    bolts: list[_Bolt]
 
 
 class _Input(_Shown):
@@ -63,10 +40,9 @@ def storm_description(url: str, name: str | None, **connection: Unpack[Connectio
     ui = StormPages(url, ClusterError, window=":all-time", part=part, **connection)
     if name is None:
         name = _only_topology(ui)
-    path = topology_path(ui.topology_id(name))
-    page, drawn = ui.page(path), ui.page(f"{path}/visualization")
+    topology_id = ui.topology_id(name)
+    shown, drawn = ui.topology(topology_id), ui.page(f"{topology_path(topology_id)}/visualization")
     try:
-        shown = _Page.model_validate(page)
         inputs = {each: _Drawn.model_validate(one).inputs for each, one in drawn.items()}
     except ValidationError as error:
         first = error.errors()[0]
@@ -76,13 +52,13 @@ def storm_description(url: str, name: str | None, **connection: Unpack[Connectio
         ) from None
     if not shown.spouts:
         raise ui.failure(f"{ui.place}: topology {name!r} has no spouts yet; ask again when it has started")
-    components: list[_Spout | _Bolt] = [*shown.spouts, *shown.bolts]
+    components = [*shown.spouts, *shown.bolts]
     reads = {
-        one.name: [ReadStream(each.component, each.stream, each.grouping) for each in inputs.get(one.name, [])]
+        one.id: [ReadStream(each.component, each.stream, each.grouping) for each in inputs.get(one.id, [])]
         for one in components
     }
     ratios = {
-        bolt.name: (bolt.emitted / bolt.executed, f"{bolt.emitted:,.0f} emitted for {bolt.executed:,.0f} executed")
+        bolt.id: (bolt.emitted / bolt.executed, f"{bolt.emitted:,.0f} emitted for {bolt.executed:,.0f} executed")
         for bolt in shown.bolts
         if bolt.executed >= ENOUGH_TUPLES
     }
@@ -106,9 +82,9 @@ def _only_topology(ui: StormPages) -> str:
     raise ui.failure(f"{ui.place}: {len(names)} run: {', '.join(names)}; name one by --job")
 
 
-def _operator(one: _Spout | _Bolt) -> DescribedOperator:
+def _operator(one: Component) -> DescribedOperator:
     """Nobody tells how long a spout is busy."""
-    if isinstance(one, _Spout) or one.executed < ENOUGH_TUPLES:
-        return DescribedOperator(one.name, one.name, one.executors, one.tasks)
+    if one.executed < ENOUGH_TUPLES:
+        return DescribedOperator(one.id, one.id, one.executors, one.tasks)
     told = f"mean execute latency of {one.executed:,.0f} tuples"
-    return DescribedOperator(one.name, one.name, one.executors, one.tasks, one.latency_ms / 1000, told)
+    return DescribedOperator(one.id, one.id, one.executors, one.tasks, one.latency_ms / 1000, told)

@@ -13,12 +13,11 @@ by what each executed and emitted, so that executors differ in their totals alon
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Annotated, Unpack
-
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from typing import Unpack
 
 from engines.http import Connection
-from engines.storm.ui import StormPages, component_path, topology_path
+from engines.storm.answers import ComponentPage, Executor
+from engines.storm.ui import StormPages
 from modeling.calibration.operator_sample import OperatorSample
 from modeling.errors import ModelError
 from modeling.inputs.topology import Topology
@@ -57,9 +56,9 @@ def storm_operator_samples(
     if window_s not in WINDOWS_S:
         raise ClusterError(f"{ui.place}: window_s {window_s}; Storm keeps windows of 600, 10800 and 86400 s")
     topology_id = ui.topology_id(topology_name)
-    component_of = component_of_operator(ui.place, topology, operators, _components(ui, topology_id))
+    component_of = component_of_operator(ui.place, topology, operators, ui.topology(topology_id).components)
     now_s = datetime.now(UTC).timestamp()
-    shown = {name: _component(ui, topology_id, component) for name, component in component_of.items()}
+    shown = {name: ui.component(topology_id, component) for name, component in component_of.items()}
     reads = {name: [(one.component, one.stream) for one in component.inputs or ()] for name, component in shown.items()}
     carried = streams_read(ui.place, topology, component_of, reads)
     samples: list[OperatorSample] = []
@@ -77,72 +76,6 @@ def storm_operator_samples(
                     ) from None
                 samples.append(replace(sample, index=index, parallelism=parallelism, began_s=now_s - sample.span_s))
     return samples
-
-
-def _nothing_is_zero(told: object) -> object:
-    return 0.0 if told in (None, "") else told
-
-
-def _first_task(told: object) -> str:
-    """Of `[first task-last task]`."""
-    return str(told).strip("[]").partition("-")[0]
-
-
-# Storm tells nothing, and text, where a number is meant.
-_Number = Annotated[float, BeforeValidator(_nothing_is_zero), Field(ge=0, allow_inf_nan=False)]
-
-
-class _Shown(BaseModel):
-    model_config = ConfigDict(frozen=True, coerce_numbers_to_str=True)
-
-
-class _Input(_Shown):
-    """What a component executed of one stream; latency_ms: mean."""
-
-    component: str
-    stream: str
-    executed: _Number
-    latency_ms: _Number = Field(alias="executeLatency")
-
-
-class _Output(_Shown):
-    stream: str
-    emitted: _Number
-
-
-class _Executor(_Shown):
-    """What a spout lacks is 0."""
-
-    first_task: Annotated[int, BeforeValidator(_first_task), Field(alias="id")]
-    uptime_s: _Number = Field(alias="uptimeSeconds")
-    emitted: _Number
-    executed: _Number = 0.0
-    latency_ms: _Number = Field(0.0, alias="executeLatency")
-    capacity: _Number | None = None
-
-
-class _Component(_Shown):
-    inputs: tuple[_Input, ...] | None = Field(None, alias="inputStats")
-    outputs: tuple[_Output, ...] | None = Field(None, alias="outputStats")
-    executors: tuple[_Executor, ...] = Field(alias="executorStats")
-
-
-def _components(ui: StormPages, topology_id: str) -> list[str]:
-    path = topology_path(topology_id)
-    page = ui.page(path)
-    try:
-        return [str(one["spoutId"]) for one in page["spouts"]] + [str(one["boltId"]) for one in page["bolts"]]
-    except (KeyError, TypeError):
-        raise ui.surprise(path, page) from None
-
-
-def _component(ui: StormPages, topology_id: str, component: str) -> _Component:
-    path = component_path(topology_id, component)
-    page = ui.page(path)
-    try:
-        return _Component.model_validate(page)
-    except ValidationError:
-        raise ui.surprise(path, page) from None
 
 
 @dataclass(frozen=True)
@@ -164,7 +97,7 @@ class _Flows:
 def _flows(
     topology: Topology,
     name: str,
-    component: _Component,
+    component: ComponentPage,
     component_of: Mapping[str, str],
     carried: Mapping[str, tuple[str, ...]],
 ) -> _Flows:
@@ -194,7 +127,7 @@ def _flows(
     )
 
 
-def _sample(name: str, flows: _Flows, executor: _Executor, busy_s: float, span_s: float) -> OperatorSample:
+def _sample(name: str, flows: _Flows, executor: Executor, busy_s: float, span_s: float) -> OperatorSample:
     """One executor's part of what flowed."""
     share_in = executor.executed / flows.executed if flows.executed else 0.0
     share_out = executor.emitted / flows.emitted if flows.emitted else 0.0
@@ -216,7 +149,7 @@ def _sample(name: str, flows: _Flows, executor: _Executor, busy_s: float, span_s
     )
 
 
-def _busy_s(place: str, name: str, executor: _Executor, window_s: int) -> float:
+def _busy_s(place: str, name: str, executor: Executor, window_s: int) -> float:
     """Seconds that an executor spent in execute: tuples times mean latency or, over ten minutes, its capacity:
     whichever is rounded less. Raises ClusterError where the two are far apart.
     """

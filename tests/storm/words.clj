@@ -1,15 +1,6 @@
-;; A real Storm on loopback in one process, for tests: ZooKeeper, Nimbus, a supervisor with its worker, the UI, and the
-;; topology `words`. Arguments: the ports of ZooKeeper and of Nimbus, and a folder of its own. The port of the UI is in
-;; storm.yaml, which lies on the class path.
+;; The topology `words`, whose bolts keep the processor busy for known times.
 (ns words
-  (:use [org.apache.storm clojure config testing])
-  (:import [java.io File]
-           [java.net InetSocketAddress]
-           [org.apache.storm.generated Nimbus$Processor]
-           [org.apache.storm.shade.org.apache.zookeeper.server NIOServerCnxnFactory ZooKeeperServer]
-           [org.apache.storm.thrift.protocol TBinaryProtocol$Factory]
-           [org.apache.storm.thrift.server THsHaServer THsHaServer$Args]
-           [org.apache.storm.thrift.transport TNonblockingServerSocket]))
+  (:use [org.apache.storm clojure config]))
 
 (defn work
   "Keep the processor busy for so many microseconds."
@@ -40,26 +31,4 @@
              "count" (bolt-spec {"split" ["word"] "feed" :shuffle} tally :p 2
                                 :conf {TOPOLOGY-TASKS 5 TOPOLOGY-TICK-TUPLE-FREQ-SECS 1})}))
 
-(defn start-zookeeper [port folder]
-  (doto (NIOServerCnxnFactory.)
-    (.configure (InetSocketAddress. "127.0.0.1" port) 60)
-    (.startup (ZooKeeperServer. (File. folder "zookeeper") (File. folder "zookeeper") 2000))))
-
-(defn serve-nimbus
-  "Storm's own way to serve it would listen to everybody."
-  [nimbus port]
-  (let [server (THsHaServer. (-> (TNonblockingServerSocket. (InetSocketAddress. "127.0.0.1" port))
-                                 (THsHaServer$Args.)
-                                 (.processor (Nimbus$Processor. nimbus))
-                                 (.protocolFactory (TBinaryProtocol$Factory. false true))))]
-    (.start (Thread. #(.serve server)))))
-
-(let [[zookeeper-port nimbus-port folder] *command-line-args*]
-  (start-zookeeper (Integer/parseInt zookeeper-port) folder)
-  (let [cluster (mk-local-storm-cluster :supervisors 1 :ports-per-supervisor 1
-                                        :daemon-conf {STORM-ZOOKEEPER-SERVERS ["localhost"]
-                                                      STORM-ZOOKEEPER-PORT (Integer/parseInt zookeeper-port)})]
-    (serve-nimbus (:nimbus cluster) (Integer/parseInt nimbus-port))
-    (submit-local-topology (:nimbus cluster) "words" {TOPOLOGY-WORKERS 1 TOPOLOGY-ACKER-EXECUTORS 0} words-topology))
-  (require 'org.apache.storm.ui.core)
-  ((resolve 'org.apache.storm.ui.core/start-server!)))
+(def submitted {:name "words" :settings {TOPOLOGY-WORKERS 1 TOPOLOGY-ACKER-EXECUTORS 0} :topology words-topology})

@@ -41,7 +41,8 @@ class Prometheus:
     held_back: for throughput, an expression that is above 0 while something holds the sources back, asked for at every
     scrape interval. Where it has no value nobody can tell, which counts as held back: compare with `> bool`, since a
     plain `>` has none where it does not hold. None: all of the throughput counts as held back.
-    headers: sent as they are. page_points: to how many points a query is cut. since: what first_moment says, instead of
+    headers: sent as they are. ca_file: certificates that the server is checked against.
+    page_points: to how many points a query is cut. since: what first_moment says, instead of
     looking for it.
     Raises HistoryError for parameters that do not go together.
     """
@@ -59,11 +60,12 @@ class Prometheus:
         ended_after_s: float | None = None,
         held_back: str | None = None,
         headers: Mapping[str, SecretStr] | None = None,
+        ca_file: str | None = None,
         timeout_s: float = 30.0,
         since: datetime | None = None,
         page_points: int = POINTS_PER_PAGE,
     ) -> None:
-        self._server = PrometheusServer(url, HistoryError, timeout_s=timeout_s, headers=headers)
+        self._server = PrometheusServer(url, HistoryError, timeout_s=timeout_s, headers=headers, ca_file=ca_file)
         self.place, self.measures = self._server.place, measures
         if not queries:
             raise HistoryError(f"{self.place}: no queries; give a selector per source, such as events_total")

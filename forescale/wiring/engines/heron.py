@@ -1,4 +1,4 @@
-"""Heron, whose tracker keeps three hours: arrivals and samples."""
+"""Heron, whose tracker keeps three hours: arrivals, samples, and the cluster of a topology."""
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -6,10 +6,12 @@ from datetime import datetime
 
 from forecasting.arrivals.arrival_source import ArrivalSource
 from forescale.files.arrivals_section import HeronEntry
+from forescale.files.clusters.heron import HeronClusterEntry
 from forescale.files.topology import TopologyConfig
 from forescale.settings import Settings
 from forescale.wiring.engines.engine import (
     ArrivalsKind,
+    ClusterKind,
     DescribedJob,
     Engine,
     JobRequest,
@@ -18,6 +20,8 @@ from forescale.wiring.engines.engine import (
     SamplesKind,
 )
 from modeling.calibration.operator_sample import OperatorSample
+from planner.clock import Clock
+from planner.clusters.cluster import Cluster
 
 PAST_S = 600.0
 """How far samples go back where nobody says."""
@@ -48,6 +52,21 @@ def _samples(request: SampleRequest, config: TopologyConfig) -> Sequence[Operato
     )
 
 
+def _cluster(config: TopologyConfig, entry: HeronClusterEntry, settings: Settings, clock: Clock) -> Cluster:
+    from planner.clusters.heron import HeronCluster, HeronNames
+
+    return HeronCluster(
+        entry.url,
+        HeronNames(entry.cluster, entry.environ, entry.topology or config.topology, entry.role),
+        config.as_topology(),
+        entry.operators,
+        client=entry.client,
+        max_containers=entry.max_containers,
+        clock=clock,
+        **entry.connection(),
+    )
+
+
 def _described(request: JobRequest) -> DescribedJob:
     from planner.clusters.heron_description import heron_description
 
@@ -66,12 +85,22 @@ def _described(request: JobRequest) -> DescribedJob:
         spouts={name: name for name in job.sources},
     )
     evidence = "What the spouts emit, of which the tracker keeps three hours; what Kafka or events tell is better."
-    return DescribedJob(job, arrivals, evidence)
+    cluster = HeronClusterEntry(
+        kind="heron",
+        url=request.url,
+        cluster=request.cluster,
+        environ=request.environ,
+        role=request.role,
+        topology=request.name,
+        operators=job.components,
+    )
+    return DescribedJob(job, arrivals, evidence, cluster)
 
 
 HERON = Engine(
     "heron",
     arrivals=ArrivalsKind(HeronEntry, _open),
+    cluster=ClusterKind(HeronClusterEntry, _cluster, sample_s=lambda entry: entry.sample_s, watched=False),
     samples=SamplesKind(
         "--heron-tracker",
         "Heron's tracker",

@@ -1,4 +1,4 @@
-"""Storm, whose UI keeps nothing: arrivals, read steadily, and samples."""
+"""Storm, whose UI keeps nothing: arrivals, read steadily, samples, and the cluster of a topology."""
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -7,10 +7,12 @@ from datetime import datetime
 from forecasting.arrivals.arrival_source import ArrivalSource
 from forecasting.arrivals.sources.steady import SteadySource
 from forescale.files.arrivals_section import StormEntry
+from forescale.files.clusters.storm import StormClusterEntry
 from forescale.files.topology import TopologyConfig
 from forescale.settings import Settings
 from forescale.wiring.engines.engine import (
     ArrivalsKind,
+    ClusterKind,
     DescribedJob,
     Engine,
     JobRequest,
@@ -19,6 +21,8 @@ from forescale.wiring.engines.engine import (
     SamplesKind,
 )
 from modeling.calibration.operator_sample import OperatorSample
+from planner.clock import Clock
+from planner.clusters.cluster import Cluster
 
 WINDOW_S = 600
 """The shortest that Storm keeps."""
@@ -49,18 +53,34 @@ def _samples(request: SampleRequest, config: TopologyConfig) -> Sequence[Operato
     )
 
 
+def _cluster(config: TopologyConfig, entry: StormClusterEntry, settings: Settings, clock: Clock) -> Cluster:
+    from planner.clusters.storm import StormCluster
+
+    return StormCluster(
+        entry.url,
+        entry.topology or config.topology,
+        config.as_topology(),
+        entry.operators,
+        wait_s=entry.wait_s,
+        clock=clock,
+        **entry.connection(),
+    )
+
+
 def _described(request: JobRequest) -> DescribedJob:
     from planner.clusters.storm_description import storm_description
 
     job = storm_description(request.url, request.name)
     arrivals = StormEntry(kind="storm", url=request.url, spouts={name: name for name in job.sources})
     evidence = "What the spouts emit, read steadily by `forescale history record`; what Kafka or events tell is better."
-    return DescribedJob(job, arrivals, evidence)
+    cluster = StormClusterEntry(kind="storm", url=request.url, topology=job.name, operators=job.components)
+    return DescribedJob(job, arrivals, evidence, cluster)
 
 
 STORM = Engine(
     "storm",
     arrivals=ArrivalsKind(StormEntry, _open, steady=_steady),
+    cluster=ClusterKind(StormClusterEntry, _cluster, sample_s=lambda entry: entry.sample_s, watched=False),
     samples=SamplesKind(
         "--storm-ui",
         "Storm's UI",

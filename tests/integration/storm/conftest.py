@@ -1,4 +1,4 @@
-"""One real Storm for all tests of this folder, and no longer: it looks after itself so often that it slows others."""
+"""Real Storms for the tests of this folder, and no longer: they look after themselves so often that others are slow."""
 
 import os
 from collections.abc import Iterator
@@ -7,8 +7,8 @@ import pytest
 from storm_cluster import StormCluster, StormError, storm_cluster, storm_jars
 
 
-@pytest.fixture(scope="package")
-def storm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StormCluster]:
+@pytest.fixture(scope="session")
+def storm_there() -> None:
     """Without a Storm to start, tests are skipped with the reason, but fail where CI=true."""
     try:
         storm_jars()
@@ -16,5 +16,16 @@ def storm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StormCluster]:
         if os.environ.get("CI") == "true":
             raise
         pytest.skip(str(error))
+
+
+@pytest.fixture(scope="package")
+def storm(storm_there: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[StormCluster]:
     with storm_cluster(tmp_path_factory.mktemp("storm")) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def word_count(storm_there: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[StormCluster]:
+    """The word count of examples/storm on three slots; of each module its own, as they rescale it."""
+    with storm_cluster(tmp_path_factory.mktemp("word-count"), "word-count", 3) as running:
         yield running

@@ -202,7 +202,13 @@ def test_init__writes_what_the_stand_in_of_herons_tracker_tells(tmp_path: Path) 
     assert "It runs as feed 1, split 2, count 1" in text
     assert [(each.upstream, each.grouping) for each in config.streams] == [("split", "fields"), ("feed", "shuffle")]
     assert config.arrivals.kind == "heron"
-    assert config.cluster_section is None
+    assert config.cluster.model_dump(include={"kind", "url", "cluster", "environ", "topology"}) == {
+        "kind": "heron",
+        "url": heron.url,
+        "cluster": "local",
+        "environ": "prod",
+        "topology": "words",
+    }
 
 
 def test_init__asks_on_a_terminal_for_what_no_engine_tells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

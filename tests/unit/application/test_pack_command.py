@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from heron_stand_in import heron_stand_in
 
 from forescale.cli import main
 from forescale.files.plan import read_plan_file, write_plan_file
@@ -171,7 +172,7 @@ def test_a_running_plan_without_containers__is_refused(
 ) -> None:
     Path(files["plan"]).write_text("topology: pair\nparallelism: {read: 1, count: 1}\n")
     error = refused(capsys, "pack", files["topology"], *FIRST_FIT, "--from", files["plan"])
-    assert "has no containers, so that nothing can be kept; leave --from out" in error
+    assert "tells no containers, so that nothing can be kept; leave --from out" in error
 
 
 @pytest.mark.parametrize("name", ["plan.json", "plan.yaml"])
@@ -186,3 +187,29 @@ def test_a_plan__comes_back_from_its_file_and_from_the_ledger_with_its_nodes(
     plan = PhysicalPlan("pair", {"read": 1, "count": 2}, packing)
     assert read_plan_file(write_plan_file(plan, tmp_path / name), PAIR) == plan
     assert plan_from_json(plan_to_json(plan)) == plan
+
+
+def test_from_cluster__changes_the_packing_that_heron_tells(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The stand-in runs feed[0], split[0], split[1] in container 1 and count[0], count[1] in container 2."""
+    monkeypatch.setenv("FORESCALE_HOME", str(tmp_path / "home"))
+    file = tmp_path / "words.yaml"
+    with heron_stand_in(tmp_path) as heron:
+        file.write_text(
+            f"""
+topology: words
+engine: heron
+operators: {{feed: {{service_s: 0.001}}, split: {{service_s: 0.001}}, count: {{service_s: 0.001}}}}
+streams: [{{from: feed, to: split}}, {{from: split, to: count, grouping: fields}}]
+cluster: {{kind: heron, url: "{heron.url}", cluster: local, role: ubuntu, environ: prod, client: [{heron.client}]}}
+"""
+        )
+        call = ("pack", str(file), "--packer", "resource_compliant", "--from-cluster", "--parallelism", "count=3")
+        body = told(capsys, *call, "--max-instances", "4")
+        assert body["stay"] == 5
+        # For the added volume a container is opened, turns begin with the first, which has room for a fourth instance,
+        # and the new one stays empty: it is dropped.
+        assert [(each["id"], each["instances"]) for each in body["containers"]] == [(1, 4), (2, 2)]
+        assert heron.calls() == []
+        assert "one too many" in refused(capsys, *call, "--from", str(file))

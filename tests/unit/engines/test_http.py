@@ -1,8 +1,10 @@
 """What goes wrong between a client and its server, and what a real Prometheus rarely answers."""
 
 import socket
+import subprocess
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -180,3 +182,25 @@ def test_first_moment__of_a_server_that_heeds_no_times_asks_for_since(stand_in: 
 def test_parameters__that_do_not_go_together_are_refused(wrong: dict[str, Any], message: str) -> None:
     with pytest.raises(HistoryError, match=message):
         Prometheus(**{"url": "http://prometheus:9090", "queries": {"feed": "events_total"}, **wrong})
+
+
+@pytest.mark.slow
+def test_ca_file__is_what_the_server_is_checked_against(tmp_path: Path) -> None:
+    """A key and a certificate for 127.0.0.1, which signs itself."""
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    made = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=localhost"
+    names = ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(key), "-out", str(certificate)]
+    subprocess.run([*made.split(), *names], check=True, capture_output=True)
+    with json_stand_in(certificate, key) as server:
+        server.answers["/x"] = 7
+        assert JsonServer("Storm", server.url, HistoryError, ca_file=str(certificate)).get("/x") == (200, 7)
+        with pytest.raises(HistoryError, match=r"cannot be reached: .*CERTIFICATE_VERIFY_FAILED"):
+            JsonServer("Storm", server.url, HistoryError).get("/x")
+
+
+def test_ca_file__that_holds_no_certificate_is_told(tmp_path: Path) -> None:
+    empty = tmp_path / "empty.pem"
+    empty.write_text("")
+    for file, why in ((empty, "it holds no certificate in PEM"), (tmp_path / "none.pem", "No such file")):
+        with pytest.raises(HistoryError, match=f"Storm: ca_file {file} cannot be read: {why}"):
+            JsonServer("Storm", "https://ui", HistoryError, ca_file=str(file))

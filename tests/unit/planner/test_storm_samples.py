@@ -57,8 +57,12 @@ class StormStandIn:
             },
             TOPOLOGY: {
                 "id": ID,
-                "spouts": [{"spoutId": "feed"}],
-                "bolts": [{"boltId": "split", "capacity": "0.040"}, {"boltId": "count", "capacity": "0.2"}],
+                "status": "ACTIVE",
+                "spouts": [{"spoutId": "feed", "executors": 1, "tasks": 1}],
+                "bolts": [
+                    {"boltId": "split", "executors": 1, "tasks": 1, "capacity": "0.040"},
+                    {"boltId": "count", "executors": 2, "tasks": 5, "capacity": "0.2"},
+                ],
             },
             f"{TOPOLOGY}/component/feed": {
                 "executorStats": [executor("9-9", emitted=6000)],
@@ -217,7 +221,7 @@ def test_labels__tell_streams_between_the_same_operators_apart(storm: StormStand
 
 
 def test_components_of_other_names__are_given_per_operator_and_quoted(storm: StormStandIn) -> None:
-    storm.pages[TOPOLOGY]["spouts"] = [{"spoutId": "word feed/1"}]
+    storm.pages[TOPOLOGY]["spouts"] = [{"spoutId": "word feed/1", "executors": 1, "tasks": 1}]
     storm.pages[f"{TOPOLOGY}/component/word%20feed%2F1"] = storm.pages.pop(f"{TOPOLOGY}/component/feed")
     for bolt in ("split", "count"):
         for each in storm.of(bolt)["inputStats"]:

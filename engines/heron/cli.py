@@ -1,0 +1,95 @@
+"""Heron's command line: `heron update`, which changes a running topology, and what its dry run says it would pack."""
+
+import json
+import subprocess
+from collections.abc import Mapping, Sequence
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from engines.http import Failure
+
+DRY_RUN_S = 120.0
+UPDATE_S = 900.0
+"""An update looks for up to ten minutes whether the new instances are there, and starts Java before and after."""
+
+_NEW, _OLD = "New packing plan:", "Old packing plan:"
+
+
+class PackedInstance(BaseModel):
+    """index: within the component, with gaps where instances were removed."""
+
+    model_config = ConfigDict(frozen=True)
+
+    component: str
+    id: int
+    index: int
+
+
+class PackedContainer(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+    id: int
+    instances: Annotated[tuple[PackedInstance, ...], Field(alias="components")]
+
+
+_CONTAINERS = TypeAdapter(tuple[PackedContainer, ...])
+
+
+class UpdateRefusedError(Exception):
+    """`heron update` ended with an error; the message is its own."""
+
+
+class HeronCli:
+    """One topology. command: how the command line begins, such as `heron` or its path, and options of every call.
+
+    place: cluster[/role[/environ]], as `heron submit` was given it.
+    """
+
+    def __init__(self, command: Sequence[str], place: str, topology: str, failure: Failure) -> None:
+        self._command = tuple(command)
+        self._place, self._topology, self._failure = place, topology, failure
+
+    def update(self, parallelism: Mapping[str, int], timeout_s: float = UPDATE_S) -> None:
+        """Instances by component; the others keep theirs. The topology has changed when this returns.
+
+        Raises UpdateRefusedError where Heron says no, a failure where the command cannot be run or does not end.
+        """
+        self._run(parallelism, (), timeout_s)
+
+    def dry_run(self, parallelism: Mapping[str, int]) -> tuple[PackedContainer, ...]:
+        """The containers that such an update would make; nothing changes."""
+        printed = self._run(parallelism, ("--dry-run", "--dry-run-format", "json"), DRY_RUN_S)
+        new = printed.partition(_NEW)[2].partition(_OLD)[0]
+        try:
+            return _CONTAINERS.validate_python(json.loads(new)["containers"])
+        except (ValueError, KeyError, TypeError, ValidationError):
+            raise self._failure(
+                f"{self._shown()} --dry-run answers in a shape that is not documented ({printed[-200:]!r}); "
+                "check the version of its client"
+            ) from None
+
+    def _shown(self) -> str:
+        return f"`{self._command[0]} update {self._place} {self._topology}`"
+
+    def _run(self, parallelism: Mapping[str, int], options: Sequence[str], timeout_s: float) -> str:
+        changes = [
+            part for name, count in parallelism.items() for part in ("--component-parallelism", f"{name}:{count}")
+        ]
+        call = [*self._command, "update", self._place, self._topology, *changes, *options]
+        try:
+            done = subprocess.run(call, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout_s)
+        except subprocess.TimeoutExpired:
+            raise self._failure(
+                f"{self._shown()} has not ended within {timeout_s:.0f} s and was stopped; see the scheduler's log, and "
+                "deploy again: what runs then is looked at first"
+            ) from None
+        except OSError as error:
+            raise self._failure(
+                f"{self._shown()} cannot be run: {error.strerror}; install Heron's client here, or correct "
+                "cluster.client"
+            ) from None
+        if done.returncode:
+            said = " ".join((done.stderr.strip() or done.stdout.strip()).split())[-400:]
+            raise UpdateRefusedError(said or f"exit code {done.returncode}")
+        return done.stdout

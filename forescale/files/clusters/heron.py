@@ -1,0 +1,40 @@
+"""A topology on a Heron cluster in a topology file."""
+
+from collections.abc import Collection, Mapping
+from typing import Annotated, Literal
+
+from pydantic import Field, field_validator
+
+from forescale.files.arrivals_section import Positive
+from forescale.files.clusters.cluster_entry import ClusterEntry, http_address
+from forescale.files.http_access import HttpAccess
+
+Name = Annotated[str, Field(min_length=1)]
+
+
+class HeronClusterEntry(HttpAccess, ClusterEntry):
+    """Heron by its tracker (url) and the client that is installed here. cluster, role, environ, topology: as `heron
+    submit` was given them; topology: this file's where left out. operators: topology operator → component.
+
+    client: how its command line begins. max_containers: what the scheduler has room for. sample_s: span of the counters
+    that calibration reads.
+    """
+
+    kind: Literal["heron"]
+    url: str
+    cluster: Name
+    environ: Name
+    role: Name | None = None
+    topology: Name | None = None
+    operators: Mapping[str, str] = {}
+    client: Annotated[tuple[Name, ...], Field(min_length=1)] = ("heron",)
+    max_containers: Annotated[int, Field(ge=1)] | None = None
+    sample_s: Positive = 600
+
+    @field_validator("url")
+    @classmethod
+    def _is_an_address(cls, url: str) -> str:
+        return http_address(url, "a Heron tracker", "http://127.0.0.1:8888")
+
+    def operators_named(self) -> Mapping[str, Collection[str]]:
+        return {"operators": self.operators}

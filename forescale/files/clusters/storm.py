@@ -1,0 +1,34 @@
+"""A topology on a Storm cluster in a topology file."""
+
+from collections.abc import Collection, Mapping
+from typing import Annotated, Literal
+
+from pydantic import Field, field_validator
+
+from forescale.files.arrivals_section import Positive
+from forescale.files.clusters.cluster_entry import ClusterEntry, http_address
+from forescale.files.http_access import HttpAccess
+
+
+class StormClusterEntry(HttpAccess, ClusterEntry):
+    """Storm by its UI. topology: name under which it was submitted, this file's where left out. operators: topology
+    operator → component.
+
+    wait_s: for how long spouts rest before executors are moved; Storm's own default is the message timeout. sample_s:
+    span of the counters that calibration reads; Storm keeps 600, 10800 and 86400 s.
+    """
+
+    kind: Literal["storm"]
+    url: str
+    topology: Annotated[str, Field(min_length=1)] | None = None
+    operators: Mapping[str, str] = {}
+    wait_s: Annotated[int, Field(ge=0, le=3600)] = 30
+    sample_s: Positive = 600
+
+    @field_validator("url")
+    @classmethod
+    def _is_an_address(cls, url: str) -> str:
+        return http_address(url, "a Storm UI", "http://127.0.0.1:8080")
+
+    def operators_named(self) -> Mapping[str, Collection[str]]:
+        return {"operators": self.operators}

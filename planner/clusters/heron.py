@@ -1,0 +1,280 @@
+"""A topology on a Heron cluster: state by its tracker, changed by `heron update` of the client installed here.
+
+Read in the code of Heron's last releases. There is no Heron to be had any more: this was run against a stand-in that
+answers in their shapes (tests/heron_stand_in.py), never against a Heron.
+"""
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Unpack
+
+from engines.heron.cli import HeronCli, UpdateRefusedError
+from engines.heron.tracker import UPTIME, TrackedContainer, TrackedTopology
+from engines.http import Connection
+from modeling.calibration.operator_sample import OperatorSample
+from modeling.errors import ModelError
+from modeling.inputs.physical_plan import Container, Instance, PhysicalPlan
+from modeling.inputs.topology import Topology
+from planner.clock import Clock, RealClock
+from planner.clusters.cluster import Accepted, ClusterState, Failed, Pending, Refusal, SourceBacklog, Status, Verified
+from planner.clusters.component_streams import component_of_operator
+from planner.clusters.heron_samples import heron_operator_samples
+from planner.errors import ClusterError
+
+logger = logging.getLogger(__name__)
+
+# Instances report every minute; the minute that is open, and one that was missed, are no sign that one is down.
+_REPORTED_S = 200
+# Starts are known to the minute of the report that tells the uptime.
+_SAME_START_S = 90.0
+
+
+@dataclass(frozen=True)
+class HeronNames:
+    """How a topology was submitted."""
+
+    cluster: str
+    environ: str
+    topology: str
+    role: str | None = None
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """One look. instances: ids by operator, as the physical plan has them. packing: that of the packing plan.
+    began: when each instance began, of those that reported in the last minutes.
+    """
+
+    at: datetime
+    components: Mapping[str, str]
+    instances: Mapping[str, Sequence[str]]
+    packing: tuple[Container, ...]
+    began: Mapping[str, datetime]
+
+    @property
+    def packed(self) -> Mapping[str, int]:
+        """Parallelism by operator, as Heron has written it down."""
+        placed = [each.operator for container in self.packing for each in container.instances]
+        return {name: placed.count(name) for name in self.components}
+
+    @property
+    def silent(self) -> list[str]:
+        """Operators of which instances are not there yet, or have not reported."""
+        return [
+            name
+            for name, ids in self.instances.items()
+            if len(ids) != self.packed[name] or any(id not in self.began for id in ids)
+        ]
+
+
+class HeronCluster:
+    """The `Cluster` of one Heron topology. Which container holds what is Heron's choice: the packing of a plan is not
+    used, the one that `heron update` makes is logged before it is asked for.
+
+    url: of the tracker. client: how the command line of Heron's client begins. operators: operator → component where
+    they differ. max_containers: what the scheduler has room for, None where nobody says.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        names: HeronNames,
+        topology: Topology,
+        operators: Mapping[str, str] | None = None,
+        *,
+        client: Sequence[str] = ("heron",),
+        max_containers: int | None = None,
+        clock: Clock | None = None,
+        **connection: Unpack[Connection],
+    ) -> None:
+        self._tracked = TrackedTopology(
+            url,
+            ClusterError,
+            cluster=names.cluster,
+            environ=names.environ,
+            topology=names.topology,
+            role=names.role,
+            **connection,
+        )
+        place = "/".join(part for part in (names.cluster, names.role, names.environ) if part is not None)
+        self._cli = HeronCli(client, place, names.topology, ClusterError)
+        self._url, self._names, self._connection = url, names, connection
+        self._declared = topology
+        self._operators = dict(operators or {})
+        self._max_containers = max_containers
+        self._clock = clock or RealClock()
+        self._began: datetime | None = None
+        self._updated: tuple[Accepted, datetime] | None = None
+
+    def state(self) -> ClusterState:
+        seen = self._look()
+        runs = not seen.silent
+        return ClusterState(
+            topology=self._declared.name,
+            plan=self._plan(seen),
+            status=Status.RUNNING if runs else Status.RESCALING,
+            observed_at=seen.at,
+            running_since=self._running_since(seen) if runs else None,
+            free_slots=None,
+        )
+
+    def operator_samples(self, span_s: float) -> Sequence[OperatorSample]:
+        """One per instance and whole minute of the last span_s seconds."""
+        return heron_operator_samples(
+            self._url,
+            cluster=self._names.cluster,
+            environ=self._names.environ,
+            role=self._names.role,
+            topology_name=self._names.topology,
+            topology=self._declared,
+            operators=self._operators,
+            span_s=span_s,
+            **self._connection,
+        )
+
+    def backlogs(self) -> Mapping[str, SourceBacklog]:
+        """Heron does not know what waits outside."""
+        return {
+            source: SourceBacklog(
+                None,
+                None,
+                f"Heron does not tell what waits before spout {self._operators.get(source, source)!r}; where it reads "
+                "Kafka, name its consumer group in arrivals.group",
+            )
+            for source in self._declared.sources
+        }
+
+    def record(self, start: datetime, end: datetime) -> None:
+        """The tracker keeps counters of instances, not which plan ran."""
+
+    def apply(self, plan: PhysicalPlan, *, expected: PhysicalPlan) -> Accepted | Refusal:
+        """Lasts until `heron update` has ended, which may be minutes."""
+        seen = self._look()
+        if reason := self._misfit(plan):
+            return Refusal(plan, reason)
+        if dict(plan.parallelism) == seen.packed:
+            # Asked for before, perhaps by a deployment that crashed before it could note so: no second request.
+            return Accepted(plan, expected, seen.at)
+        if dict(expected.parallelism) != seen.packed:
+            return Refusal(
+                plan,
+                f"{self._tracked.place} runs {_brief(seen.packed)}, not {expected.brief()} as was assumed; "
+                "make the decision again from what runs",
+            )
+        return self._ask(plan, expected, seen)
+
+    def progress(self, accepted: Accepted) -> Verified | Pending | Failed:
+        seen = self._look()
+        if dict(accepted.plan.parallelism) != seen.packed:
+            return Failed(
+                f"{self._tracked.place} has the packing plan of {_brief(seen.packed)}, not {accepted.plan.brief()}: "
+                "somebody else updated it, or Heron went back; decide from what runs"
+            )
+        if seen.silent:
+            return Pending(f"{self._tracked.place}: instances of {', '.join(seen.silent)} have not reported yet")
+        since = self._running_since(seen)
+        if accepted.replaced.same_parallelism(accepted.plan):
+            return Verified(accepted.plan, since, 0.0)
+        if self._updated is not None and self._updated[0] == accepted:
+            # Spouts rest from early in the update until its end: that is the most that the downtime can be.
+            return Verified(accepted.plan, since, (self._updated[1] - accepted.at).total_seconds())
+        return Verified(accepted.plan, since, None)
+
+    def undo(self, accepted: Accepted) -> Accepted | Refusal:
+        seen = self._look()
+        back, away = accepted.replaced, accepted.plan
+        if reason := self._misfit(back):
+            return Refusal(back, reason)
+        if dict(back.parallelism) == seen.packed:
+            return Accepted(back, away, seen.at)
+        if dict(away.parallelism) != seen.packed:
+            return Refusal(
+                back,
+                f"{self._tracked.place} runs {_brief(seen.packed)}, neither {away.brief()} nor {back.brief()}; "
+                "decide anew instead of undoing what somebody else changed",
+            )
+        return self._ask(back, away, seen)
+
+    def _look(self) -> _Seen:
+        at = self._clock.now()
+        physical, logical = self._tracked.plans()
+        try:
+            ids = {str(n): [str(id) for id in of] for n, of in {**physical["bolts"], **physical["spouts"]}.items()}
+        except (KeyError, TypeError, AttributeError):
+            raise self._tracked.strange_plans(physical, logical) from None
+        named = component_of_operator(self._tracked.place, self._declared, self._operators, sorted(ids))
+        packing = _packing(self._tracked.packing(), {component: name for name, component in named.items()})
+        began: dict[str, datetime] = {}
+        for component in named.values():
+            until_s = int(at.timestamp()) + 1
+            told = self._tracked.timeline(component, [UPTIME], until_s - _REPORTED_S, until_s).get(UPTIME, {})
+            for id, values in told.items():
+                up = [(stamp, uptime_s) for stamp, uptime_s in sorted(values.items()) if uptime_s > 0]
+                if up:
+                    began[id] = min(at, datetime.fromtimestamp(up[-1][0] - up[-1][1], UTC))
+        instances = {name: ids[component] for name, component in named.items()}
+        return _Seen(at, named, instances, packing, began)
+
+    def _plan(self, seen: _Seen) -> PhysicalPlan:
+        try:
+            return PhysicalPlan(self._declared.name, seen.packed, seen.packing)
+        except ModelError as error:
+            raise ClusterError(f"{self._tracked.place} has no whole plan yet: {error}; ask again") from None
+
+    def _misfit(self, plan: PhysicalPlan) -> str | None:
+        try:
+            plan.check(self._declared)
+        except ModelError as error:
+            return str(error)
+        return None
+
+    def _ask(self, plan: PhysicalPlan, replaced: PhysicalPlan, seen: _Seen) -> Accepted | Refusal:
+        changed = {
+            seen.components[name]: count for name, count in plan.parallelism.items() if count != seen.packed[name]
+        }
+        accepted = Accepted(plan, replaced, seen.at)
+        try:
+            new = self._cli.dry_run(changed)
+            if self._max_containers is not None and len(new) > self._max_containers:
+                return Refusal(
+                    plan,
+                    f"{plan.brief()} takes {len(new)} containers > {self._max_containers} that cluster.max_containers "
+                    "allows; lower the parallelism, or allow more where the scheduler has room",
+                )
+            held = "; ".join(f"{c.id}: {', '.join(f'{i.component}[{i.index}]' for i in c.instances)}" for c in new)
+            logger.info("%s: heron update will pack %s", self._tracked.place, held)
+            self._cli.update(changed)
+        except UpdateRefusedError as refused:
+            return Refusal(plan, f"{self._tracked.place} refuses {plan.brief()}: {refused}; correct the plan")
+        self._updated = accepted, self._clock.now()
+        return accepted
+
+    def _running_since(self, seen: _Seen) -> datetime:
+        """When the youngest instance began, and not before our own last update ended: spouts rested until then."""
+        began = max(seen.began[id] for ids in seen.instances.values() for id in ids)
+        if self._updated is not None:
+            began = max(began, self._updated[1])
+        if self._began is None or abs(began - self._began) > timedelta(seconds=_SAME_START_S):
+            self._began = began
+        return self._began
+
+
+def _packing(containers: Sequence[TrackedContainer], operator_of: Mapping[str, str]) -> tuple[Container, ...]:
+    """Instances counted by rank: Heron leaves gaps where it removed some."""
+    indices: dict[str, list[int]] = {}
+    for each in (each for container in containers for each in container.instances):
+        indices.setdefault(each.component, []).append(each.index)
+    rank = {name: {index: at for at, index in enumerate(sorted(of))} for name, of in indices.items()}
+    packed = []
+    for container in sorted(containers, key=lambda each: each.id):
+        ours = [each for each in container.instances if each.component in operator_of]
+        held = tuple(Instance(operator_of[each.component], rank[each.component][each.index]) for each in ours)
+        if held:
+            packed.append(Container(container.id, held))
+    return tuple(packed)
+
+
+def _brief(parallelism: Mapping[str, int]) -> str:
+    return " · ".join(f"{operator} {count}" for operator, count in parallelism.items())

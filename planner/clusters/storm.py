@@ -1,0 +1,293 @@
+"""A topology on a Storm cluster, changed by the rebalance that Storm's UI takes.
+
+Run against a real Storm 1.2.4. The UI of Storm 2 takes a rebalance but leaves its numbers unread, so it is refused.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Unpack
+
+from engines.http import Connection
+from engines.storm.answers import ComponentPage, Executor, TopologyPage
+from engines.storm.ui import StormPages
+from modeling.calibration.operator_sample import OperatorSample
+from modeling.errors import ModelError
+from modeling.inputs.physical_plan import Container, Instance, PhysicalPlan
+from modeling.inputs.topology import Topology
+from planner.clock import Clock, RealClock
+from planner.clusters.cluster import Accepted, ClusterState, Failed, Pending, Refusal, SourceBacklog, Status, Verified
+from planner.clusters.component_streams import component_of_operator
+from planner.clusters.storm_samples import WINDOWS_S, storm_operator_samples
+from planner.errors import ClusterError
+
+# Executors tell their uptime by heartbeats of some seconds (task.heartbeat.frequency.secs is 3), in whole seconds.
+_STALE_S = 8.0
+# A topology whose sources are silent never shows that tuples flow: it is taken to run all the same after this time.
+_FLOW_S = 30.0
+# How long a rebalance of somebody else is waited for, beyond the wait that we ask for ourselves.
+_OTHERS_S = 60.0
+_POLL_S = 1.0
+_STOPPED = frozenset({"INACTIVE", "KILLED"})
+_REBALANCING = "REBALANCING"
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """One look at the topology. components: operator → component. pages: by operator."""
+
+    id: str
+    at: datetime
+    page: TopologyPage
+    components: Mapping[str, str]
+    pages: Mapping[str, ComponentPage]
+
+    @property
+    def running(self) -> Mapping[str, int]:
+        return {name: self.page.executors[component] for name, component in self.components.items()}
+
+    @property
+    def up(self) -> bool:
+        """Whether every executor of the assignment has reported."""
+        return (
+            all(len(page.executors) == self.running[name] for name, page in self.pages.items())
+            and None not in self.starts()
+        )
+
+    @property
+    def flows(self) -> bool:
+        """Whether every operator has counted tuples since it began."""
+        return all(any(each.emitted + each.executed > 0 for each in page.executors) for page in self.pages.values())
+
+    def starts(self) -> list[datetime | None]:
+        """Of every executor: at this time or some seconds before; None until it reports."""
+        executors = [each for page in self.pages.values() for each in page.executors]
+        return [self.at - timedelta(seconds=each.uptime_s) if each.uptime_s > 0 else None for each in executors]
+
+    def packing(self) -> tuple[Container, ...]:
+        """Executors by their workers."""
+        held: dict[tuple[str, int], list[Instance]] = {}
+        for name, page in self.pages.items():
+            for index, executor in enumerate(sorted(page.executors, key=_by_task)):
+                held.setdefault((executor.host, executor.port), []).append(Instance(name, index))
+        return tuple(Container(id, tuple(held[worker]), worker[0]) for id, worker in enumerate(sorted(held), 1))
+
+
+class StormCluster:
+    """The `Cluster` of one Storm topology. An instance is an executor, and the tasks that a component was submitted
+    with are the most it can have. A plan with a packing asks for as many workers as it has containers; where executors
+    sit is Storm's choice. One without leaves the number of workers as it is.
+
+    url: of the UI. operators: operator → component where they differ. wait_s: for how long spouts rest before executors
+    are moved, so that tuples under way are done with. clock: what waiting for a change waits on.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        topology_name: str,
+        topology: Topology,
+        operators: Mapping[str, str] | None = None,
+        *,
+        wait_s: int = 30,
+        clock: Clock | None = None,
+        **connection: Unpack[Connection],
+    ) -> None:
+        part = f"topology {topology_name}"
+        self._ui = StormPages(url, ClusterError, window=":all-time", part=part, **connection)
+        self._url, self._connection = url, connection
+        self._name = topology_name
+        self._declared = topology
+        self._operators = dict(operators or {})
+        self._wait_s = wait_s
+        self._clock = clock or RealClock()
+        self._began: datetime | None = None
+        self._asked: Accepted | None = None
+
+    def state(self) -> ClusterState:
+        """What runs. free_slots counts slots; each could hold a worker, with any number of executors."""
+        seen = self._look()
+        runs = seen.page.status == "ACTIVE" and seen.up
+        status = Status.DOWN if seen.page.status in _STOPPED else Status.RUNNING if runs else Status.RESCALING
+        return ClusterState(
+            topology=self._declared.name,
+            plan=self._plan(seen),
+            status=status,
+            observed_at=seen.at,
+            running_since=self._running_since(seen) if runs else None,
+            free_slots=self._ui.cluster().free_slots,
+        )
+
+    def operator_samples(self, span_s: float) -> Sequence[OperatorSample]:
+        """Over the shortest window that Storm keeps of at least span_s, or since executors began."""
+        window_s = next((window_s for window_s in WINDOWS_S if window_s >= span_s), WINDOWS_S[-1])
+        return storm_operator_samples(
+            self._url,
+            topology_name=self._name,
+            topology=self._declared,
+            operators=self._operators,
+            window_s=window_s,
+            **self._connection,
+        )
+
+    def backlogs(self) -> Mapping[str, SourceBacklog]:
+        """Storm does not know what waits outside."""
+        return {
+            source: SourceBacklog(
+                None,
+                None,
+                f"Storm does not tell what waits before spout {self._operators.get(source, source)!r}; where it reads "
+                "Kafka, name its consumer group in arrivals.group",
+            )
+            for source in self._declared.sources
+        }
+
+    def record(self, start: datetime, end: datetime) -> None:
+        """Storm tells of now alone."""
+
+    def apply(self, plan: PhysicalPlan, *, expected: PhysicalPlan) -> Accepted | Refusal:
+        """Waits first while a rebalance is under way: Storm tells where it leads only when it is there."""
+        seen = self._settled()
+        if reason := self._unfit(plan, seen):
+            return Refusal(plan, reason)
+        if _runs(plan, seen):
+            # Asked for before, perhaps by a deployment that crashed before it could note so: no second request.
+            return Accepted(plan, expected, seen.at)
+        if dict(expected.parallelism) != seen.running:
+            return Refusal(
+                plan,
+                f"{self._ui.place} runs {_brief(seen.running)}, not {expected.brief()} as was assumed; "
+                "make the decision again from what runs",
+            )
+        return self._ask(plan, expected, seen)
+
+    def progress(self, accepted: Accepted) -> Verified | Pending | Failed:
+        seen = self._look()
+        place, status = self._ui.place, seen.page.status
+        if status in _STOPPED:
+            return Failed(f"{place} is {status}; activate or submit it, then decide from what runs")
+        if status == _REBALANCING:
+            return Pending(f"{place} is rebalancing; its spouts rest for the wait that was asked for")
+        if not _runs(accepted.plan, seen):
+            return Failed(
+                f"{place} runs {_brief(seen.running)} in {seen.page.workers} workers, not {accepted.plan.brief()}: "
+                "somebody else changed it, or Nimbus found no slots; see its log, and decide from what runs"
+            )
+        # What an executor reported before the change stays until its new worker reports. Of a change that another
+        # process asked for nobody knows when: then it is enough that all report.
+        ours = accepted == self._asked
+        silent = sum(start is None or (ours and start < accepted.at) for start in seen.starts())
+        if silent or not seen.up:
+            return Pending(f"{place}: {silent} executors have not reported since the change")
+        since = self._running_since(seen)
+        if not seen.flows and (seen.at - since).total_seconds() < _FLOW_S:
+            return Pending(f"{place}: its executors run since {since:%H:%M:%S}, tuples do not flow through all yet")
+        if ours:  # from the request, when spouts began to rest, until the last executor ran
+            return Verified(accepted.plan, since, (since - accepted.at).total_seconds())
+        return Verified(accepted.plan, since, 0.0 if accepted.replaced.same_parallelism(accepted.plan) else None)
+
+    def undo(self, accepted: Accepted) -> Accepted | Refusal:
+        seen = self._settled()
+        back, away = accepted.replaced, accepted.plan
+        if reason := self._unfit(back, seen):
+            return Refusal(back, reason)
+        if _runs(back, seen):
+            return Accepted(back, away, seen.at)
+        if dict(away.parallelism) != seen.running:
+            return Refusal(
+                back,
+                f"{self._ui.place} runs {_brief(seen.running)}, neither {away.brief()} nor {back.brief()}; "
+                "decide anew instead of undoing what somebody else changed",
+            )
+        return self._ask(back, away, seen)
+
+    def _look(self) -> _Seen:
+        id = self._ui.topology_id(self._name)
+        page = self._ui.topology(id)
+        named = component_of_operator(self._ui.place, self._declared, self._operators, page.components)
+        pages = {name: self._ui.component(id, component) for name, component in named.items()}
+        return _Seen(id, self._clock.now(), page, named, pages)
+
+    def _settled(self) -> _Seen:
+        """A look once no rebalance is under way. Raises ClusterError where one does not end."""
+        deadline = self._clock.now() + timedelta(seconds=self._wait_s + _OTHERS_S)
+        while (seen := self._look()).page.status == _REBALANCING:
+            if self._clock.now() >= deadline:
+                raise ClusterError(
+                    f"{self._ui.place} has been rebalancing for {self._wait_s + _OTHERS_S:.0f} s; see the log of "
+                    "Nimbus, and ask again when it is done"
+                )
+            self._clock.wait(_POLL_S)
+        return seen
+
+    def _plan(self, seen: _Seen) -> PhysicalPlan:
+        try:
+            return PhysicalPlan(self._declared.name, seen.running)
+        except ModelError as error:  # without slots, a component has no executors
+            raise ClusterError(
+                f"{self._ui.place} has no plan yet: {error}; see whether supervisors have slots"
+            ) from None
+
+    def _unfit(self, plan: PhysicalPlan, seen: _Seen) -> str | None:
+        """Why the cluster cannot run the plan, or None."""
+        place = self._ui.place
+        if seen.page.status in _STOPPED:
+            return f"{place} is {seen.page.status}; activate or submit it, then decide from what runs"
+        tasks = {name: seen.page.tasks[component] for name, component in seen.components.items()}
+        operators = tuple(replace(each, max_parallelism=tasks[each.name]) for each in self._declared.operators)
+        try:
+            plan.check(replace(self._declared, operators=operators))
+        except ModelError as error:
+            beyond = [name for name, count in plan.parallelism.items() if count > tasks.get(name, count)]
+            return f"{error}" + "".join(
+                f"; {name!r} was submitted with {tasks[name]} tasks, which no rebalance changes: give that as "
+                f"operators.{name}.max_parallelism, or submit with more tasks"
+                for name in beyond[:1]
+            )
+        if _runs(plan, seen):
+            return None
+        cluster = self._ui.cluster()
+        if int(cluster.version.partition(".")[0] or 0) >= 2:
+            return (
+                f"{place} is of Storm {cluster.version}, whose UI restarts a topology without changing its executors; "
+                f"run: storm rebalance {self._name} "
+                + " ".join(f"-e {seen.components[name]}={count}" for name, count in plan.parallelism.items())
+            )
+        slots = cluster.free_slots + seen.page.workers
+        if len(plan.packing) > slots:
+            return (
+                f"{plan.brief()} in {len(plan.packing)} workers needs more slots than {slots} "
+                f"({seen.page.workers} held by the topology, {cluster.free_slots} free); add supervisors or slots, or "
+                "pack into fewer workers"
+            )
+        return None
+
+    def _ask(self, plan: PhysicalPlan, replaced: PhysicalPlan, seen: _Seen) -> Accepted:
+        # All components are named, the unchanged ones too: what Storm keeps of earlier rebalances does not matter then.
+        executors = {seen.components[name]: count for name, count in plan.parallelism.items()}
+        if plan.packing and not replaced.packing:  # undoing brings back the number of workers as well
+            replaced = replace(replaced, packing=seen.packing())
+        self._ui.rebalance(seen.id, executors, len(plan.packing) or None, self._wait_s)
+        self._began = None
+        self._asked = Accepted(plan, replaced, seen.at)
+        return self._asked
+
+    def _running_since(self, seen: _Seen) -> datetime:
+        """When the last executor began, within some seconds; the same at every look until one begins anew."""
+        began = max(start for start in seen.starts() if start is not None)
+        if self._began is None or abs((began - self._began).total_seconds()) > _STALE_S:
+            self._began = began
+        return self._began
+
+
+def _runs(plan: PhysicalPlan, seen: _Seen) -> bool:
+    same = dict(plan.parallelism) == seen.running
+    return same and (not plan.packing or len(plan.packing) == seen.page.workers)
+
+
+def _by_task(executor: Executor) -> int:
+    return executor.first_task
+
+
+def _brief(parallelism: Mapping[str, int]) -> str:
+    return " · ".join(f"{operator} {count}" for operator, count in parallelism.items())

@@ -24,10 +24,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import numpy as np
-import psutil
 
 # A script's own folder comes first, and one file in it is named like the package that it measures.
 sys.path.pop(0)
+sys.path.insert(0, str(Path(__file__).with_name("processes")))
+
+from processor_time import all_cpu_s
 
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.arrivals.spark_session import spark_session
@@ -124,16 +126,6 @@ def poisoned(order: Order) -> list[Order]:
         )
         for name, values in counts.items()
     ]
-
-
-def all_cpu_s() -> float:
-    """Of this process and everything that it started and that still runs, or that they have waited for."""
-    total = 0.0
-    for process in [psutil.Process(), *psutil.Process().children(recursive=True)]:
-        with suppress(psutil.NoSuchProcess):
-            times = process.cpu_times()
-            total += times.user + times.system + times.children_user + times.children_system
-    return total
 
 
 def measured(what: str, spark: object, orders: Sequence[Order], before_s: float) -> tuple[Measured, list[Outcome]]:

@@ -1,6 +1,7 @@
 """How long `forescale plan --all` takes for many topologies under a shared quota, over processes or Spark.
 
     python benchmarks/plan_fleet.py [--topologies 100] [--workers 2 | --spark] [--quota-share 0.8]
+    python benchmarks/plan_fleet.py --driver-alone --topologies 1000
 
 Topologies are made up: two to four operators, one source, a daily wave of its own height and hour, eight days of
 history in minutes, a forecast of 400 paths over a day in steps of 5 minutes, the simulator as the cluster. All lies in
@@ -9,6 +10,10 @@ quota that is the given share of what their schedules hold at the highest moment
 rescales apart. Processor time is that of all processes;
 with --spark (over local[WORKERS] instead) the times of Python workers that are gone are lost, so that it is told for
 processes alone. Needs psutil.
+
+--driver-alone measures what one process does for all topologies under shared terms: granting, saying who has what is
+lacking, and bringing large rescales apart. Schedules are made up, of six steps each within half an hour of the same
+hours; one that is granted less is cut to it in place of being planned anew, so no planning is in the figures.
 """
 
 import argparse
@@ -18,18 +23,21 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-import psutil
 
 # A script's own folder comes first, and one file in it is named like a package; processes that it starts lack it.
 if Path(sys.path[0]).resolve() == Path(__file__).resolve().parent:
     sys.path.pop(0)
+sys.path.insert(0, str(Path(__file__).with_name("processes")))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+
+from fleet_cases import bounds, capped, wish
+from processor_time import all_cpu_s
 
 from forecasting.arrivals.arrival_source import Arrivals, Measures, SourceArrivals
 from forecasting.arrivals.store import write_history
@@ -40,7 +48,11 @@ from forescale.settings import Settings
 from forescale.wiring.parts import ledger_of
 from modeling.arrays import Floats
 from planner.clock import TraceClock
+from planner.fleet.grants import granted
 from planner.fleet.holding import Holding, moments_s
+from planner.fleet.shortage import shortages
+from planner.fleet.stagger import staggered
+from planner.fleet.terms import FleetTerms, Quota, Stagger
 from planner.ledger.entries import ForecastEntry
 
 NOW = datetime(2026, 3, 2, 6, tzinfo=UTC)
@@ -131,16 +143,6 @@ def mlflow_run(settings: Settings) -> str:
     return str(client.create_run(client.create_experiment("made up", settings.artifact_root)).info.run_id)
 
 
-def cpu_s() -> float:
-    """Of this process, of all that it started and that still runs, and of what they have waited for."""
-    total = 0.0
-    for process in [psutil.Process(), *psutil.Process().children(recursive=True)]:
-        with suppress(psutil.NoSuchProcess):
-            times = process.cpu_times()
-            total += times.user + times.system + times.children_user + times.children_system
-    return total
-
-
 def most_held(settings: Settings, made: PlannedFleet) -> int:
     ledger = ledger_of(settings)
     holdings = [Holding(ledger.schedule(each.schedule_id).schedule) for each in made.schedules]
@@ -149,7 +151,7 @@ def most_held(settings: Settings, made: PlannedFleet) -> int:
 
 
 def measured(what: str, settings: Settings, fleet: Path | None, workers: int | None) -> Measured:
-    began, before_s = time.perf_counter(), cpu_s()
+    began, before_s = time.perf_counter(), all_cpu_s()
 
     def told(phase: str, done: int, of: int) -> None:
         if done in (0, of):
@@ -157,7 +159,7 @@ def measured(what: str, settings: Settings, fleet: Path | None, workers: int | N
             print(f"{what}: {phase}, {done} of {of} after {after_s:.1f} s", file=sys.stderr, flush=True)
 
     made = plan_all(settings, fleet, workers=workers, spark=workers is None, told=told)
-    wall_s, spent_s = time.perf_counter() - began, cpu_s() - before_s
+    wall_s, spent_s = time.perf_counter() - began, all_cpu_s() - before_s
     for name, cause in list(made.failures.items())[:3]:
         print(f"{name}: {cause}", file=sys.stderr)
     most = most_held(settings, made)
@@ -192,14 +194,64 @@ def rows_of(home: Path, topologies: int, workers: int, spark: bool, quota_share:
     return alone, measured(f"quota of {quota}", settings, fleet, processes)
 
 
+@dataclass(frozen=True)
+class DriverMeasured:
+    """count: topologies granted fewer than they wished for, spans that were said, or rescales that were moved."""
+
+    what: str
+    topologies: int
+    count: int
+    cpu_s: float
+
+
+def driver_rows(topologies: int, quota_share: float) -> list[DriverMeasured]:
+    rng = np.random.default_rng(1)
+    hours = np.array([3.0, 7.0, 10.0, 13.0, 17.0, 21.0])
+    wishes = []
+    for number in range(topologies):
+        at_hours = (hours + rng.integers(-6, 6, hours.size) / 12).tolist()
+        counts = rng.integers(2, 25, hours.size).tolist()
+        held_minutes = float(rng.uniform(0, 500))
+        wishes.append(wish(f"made-up-{number:04}", 5, dict(zip(at_hours, counts, strict=True)), held_minutes))
+    at_s = moments_s(wishes)
+    most = int(np.sum([each.held(at_s) for each in wishes], axis=0).max())
+    quotas = (Quota("quota", frozenset(each.name for each in wishes), int(quota_share * most)),)
+    began = [time.process_time()]
+    grants = granted(wishes, quotas, capped(wishes))
+    began.append(time.process_time())
+    short = shortages(wishes, grants, quotas)
+    began.append(time.process_time())
+    apart = staggered(grants.holdings, FleetTerms(quotas, Stagger(4, 60.0)), bounds(wishes))
+    began.append(time.process_time())
+    counts = len(grants.at_most), len(short), len(apart.moved)
+    what = "granting: short", "naming who has what: spans", "bringing apart: moved"
+    spent_s = np.diff(began).tolist()
+    return [DriverMeasured(each, topologies, *row) for each, *row in zip(what, counts, spent_s, strict=True)]
+
+
+def print_driver(rows: Sequence[DriverMeasured]) -> None:
+    print("| | topologies | count | CPU s |")
+    print("|---|---|---|---|")
+    for row in rows:
+        print(f"| {row.what} | {row.topologies} | {row.count} | {row.cpu_s:.2f} |")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--topologies", type=int, default=100)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--spark", action="store_true")
     parser.add_argument("--quota-share", type=float, default=0.8)
+    parser.add_argument("--driver-alone", action="store_true")
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
+    if given.driver_alone:
+        of_driver = driver_rows(given.topologies, given.quota_share)
+        if given.json:
+            print(json.dumps([asdict(row) for row in of_driver], indent=1))
+        else:
+            print_driver(of_driver)
+        return
     logging.disable(logging.WARNING)
     with tempfile.TemporaryDirectory(prefix="forescale-") as folder:
         rows = rows_of(Path(folder), given.topologies, given.workers, given.spark, given.quota_share)

@@ -4,12 +4,13 @@ The slow part backtests, selects, fits and calibrates; every 6 to 12 hours will 
 from the newest counts, in milliseconds.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
 import numpy as np
 
+from forecasting.arrays import Floats
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.backtest import backtest, refusal
 from forecasting.deployed import DeployedForecaster
@@ -97,25 +98,47 @@ def issue(trained: Trained, series: ArrivalSeries, *, issued_at: datetime, histo
         deployed = replace(trained.deployed, turn=turn)
         drawn, peaks = deployed.drawn(history, terms.paths, terms.seed)
     left_behind = turn is not trained.deployed.turn
-    return Forecast(
-        issued_at=issued_at,
-        topology=series.topology,
-        source=series.source,
-        start=history.end,
-        step_s=terms.step_s,
-        quantiles=QUANTILES,
-        rate_per_s=np.quantile(drawn, QUANTILES, axis=0).T,
-        peak_per_s={horizon: peaks[number] for number, horizon in enumerate(terms.horizons_s)},
-        paths_per_s=drawn,
-        forecaster=deployed.names(),
+    made = forecast_of(history, drawn, peaks, terms, issued_at=issued_at, forecaster=deployed.names())
+    return replace(
+        made,
         trained_from=trained.trained_from,
         trained_to=trained.trained_to,
-        history_digest=history.digest(),
-        seed=terms.seed,
         scores=trained.scores,
         model_version=trained.model_version,
         history_snapshot=history_snapshot,
         notes=(*_history_notes(history), *((SURPRISE,) if left_behind else ()), *trained.notes),
+    )
+
+
+def forecast_of(
+    history: ArrivalSeries,
+    paths_per_s: Floats,
+    peaks_per_s: Floats,
+    terms: ForecastTerms,
+    *,
+    issued_at: datetime,
+    forecaster: Mapping[int, str],
+) -> Forecast:
+    """What sample paths from the end of a history on say, which were drawn by what has learnt from it alone.
+
+    paths_per_s: shape (paths, steps). peaks_per_s: of each horizon, shape (horizons, quantiles). forecaster: by
+    horizon.
+    """
+    return Forecast(
+        issued_at=issued_at,
+        topology=history.topology,
+        source=history.source,
+        start=history.end,
+        step_s=terms.step_s,
+        quantiles=QUANTILES,
+        rate_per_s=np.quantile(paths_per_s, QUANTILES, axis=0).T,
+        peak_per_s=dict(zip(terms.horizons_s, peaks_per_s, strict=True)),
+        paths_per_s=paths_per_s,
+        forecaster=forecaster,
+        trained_from=history.start,
+        trained_to=history.end,
+        history_digest=history.digest(),
+        seed=terms.seed,
     )
 
 

@@ -4,9 +4,8 @@ For when the newest forecast cannot be used. It takes no backtest, no training a
 those of the profile's own past errors and nothing has calibrated them.
 """
 
+from dataclasses import replace
 from datetime import datetime
-
-import numpy as np
 
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.backtest import forecaster_rng
@@ -16,7 +15,7 @@ from forecasting.models.time_grid import DAY_S
 from forecasting.models.time_of_week_forecaster import TimeOfWeekForecaster
 from forecasting.one_thread import one_thread
 from forecasting.peaks import peak_quantiles_per_s
-from forecasting.pipeline import known_history
+from forecasting.pipeline import forecast_of, known_history
 from forecasting.terms import ForecastTerms
 
 
@@ -30,23 +29,10 @@ def profile_forecast(
         rng = forecaster_rng(terms.seed, forecaster.name, NOW)
         paths_per_s = forecaster.fit(history).paths_per_s(history, terms.steps, terms.paths, rng)
     peaks = peak_quantiles_per_s(paths_per_s, [horizon_s // terms.step_s for horizon_s in terms.horizons_s], QUANTILES)
-    return Forecast(
-        issued_at=issued_at,
-        topology=series.topology,
-        source=series.source,
-        start=history.end,
-        step_s=terms.step_s,
-        quantiles=QUANTILES,
-        rate_per_s=np.quantile(paths_per_s, QUANTILES, axis=0).T,
-        peak_per_s=dict(zip(terms.horizons_s, peaks, strict=True)),
-        paths_per_s=paths_per_s,
-        forecaster=dict.fromkeys(terms.horizons_s, forecaster.name),
-        trained_from=history.start,
-        trained_to=history.end,
-        history_digest=history.digest(),
-        seed=terms.seed,
+    by = dict.fromkeys(terms.horizons_s, forecaster.name)
+    days = history.span_s / DAY_S
+    return replace(
+        forecast_of(history, paths_per_s, peaks, terms, issued_at=issued_at, forecaster=by),
         history_snapshot=history_snapshot,
-        notes=(
-            f"time-of-week profile of {history.span_s / DAY_S:.3g} days of history, neither backtested nor calibrated",
-        ),
+        notes=(f"time-of-week profile of {days:.3g} days of history, neither backtested nor calibrated",),
     )

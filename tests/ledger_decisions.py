@@ -2,9 +2,12 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 
 from modeling.inputs.physical_plan import PhysicalPlan
-from planner.ledger.entries import ForecastEntry
+from planner.ledger.entries import ForecastEntry, StepEntry
+from planner.ledger.ledger import Ledger
+from planner.ledger.step_state import StepState
 from planner.scaling_schedule import ScalingSchedule, ScheduledStep
 
 NOON = datetime(2024, 3, 4, 12, 0, tzinfo=UTC)
@@ -64,3 +67,24 @@ def steps_at(*steps: tuple[float, int], made_at: datetime = NOON) -> ScalingSche
 
 def forecast_of(run_id: str = "run-1", topology: str = "calls") -> ForecastEntry:
     return ForecastEntry(run_id, topology, "ingest", NOON, after(1440), run_id, "3", "forecasts/run-1", "ab" * 32)
+
+
+def brought_to(ledger: Ledger, step_id: str, state: StepState) -> StepEntry:
+    """The step after it went the straight way from proposed to a state on the way to verified."""
+    way = [StepState.PROPOSED, StepState.APPROVED, StepState.DUE, StepState.DEPLOYING, StepState.VERIFIED]
+    for before, following in pairwise(way[: way.index(state) + 1]):
+        ledger.transition(step_id, expected=before, to=following, at=NOON, by="anna", why="as planned")
+    return ledger.step(step_id)
+
+
+def asked_by_hand(ledger: Ledger) -> str:
+    return ledger.record_hand_made_step(
+        "r1",
+        plan_of(9),
+        replaces=plan_of(2),
+        deploy_at=after(5),
+        expires_at=after(9),
+        at=NOON,
+        by="anna",
+        why="fair",
+    )

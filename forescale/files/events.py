@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict
 
 from forescale.files.events_section import EventsSection
 from forescale.files.file_error import field_errors
-from forescale.files.topology import yaml_fields
+from forescale.files.yaml_fields import yaml_fields
 
 
 class _EventsFile(BaseModel):

@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from forescale.files.file_error import FileError, field_errors
-from forescale.files.topology import yaml_fields
+from forescale.files.yaml_fields import yaml_fields
 from planner.fleet.terms import FleetTerms, Quota, Stagger
 
 Count = Annotated[int, Field(ge=1, le=10**9)]

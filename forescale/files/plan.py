@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, StrictInt
 
 from forescale.files.atomic import write_whole
 from forescale.files.file_error import FileError, field_errors
-from forescale.files.topology import yaml_fields
+from forescale.files.yaml_fields import yaml_fields
 from modeling.inputs.physical_plan import Container, Instance, PhysicalPlan
 from modeling.inputs.topology import Topology
 

@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from forescale.files.file_error import field_errors
-from forescale.files.topology import yaml_fields
+from forescale.files.yaml_fields import yaml_fields
 from modeling.inputs.checked import check_site_streams
 from modeling.inputs.network import MeasuredLink, measured_network
 from modeling.inputs.site import ContainerSize, Site

@@ -4,9 +4,8 @@ field.
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from forescale.files.arrivals_section import ArrivalsSection, NotNegative
@@ -15,6 +14,7 @@ from forescale.files.events_section import EventsSection
 from forescale.files.file_error import FileError, field_errors
 from forescale.files.packing_section import PackingSection
 from forescale.files.planning_section import Planning
+from forescale.files.yaml_fields import yaml_fields, yaml_of_text
 from modeling.inputs.key_histogram import KeyHistogram
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.topology import Engine, Grouping, Operator, Stream, Topology
@@ -201,58 +201,7 @@ def read_topology_file(path: Path) -> TopologyConfig:
 def topology_of_text(text: str, path: Path) -> TopologyConfig:
     """The same of a text that is to become that file."""
     with field_errors(path):
-        return TopologyConfig.model_validate(yaml.load(text, _UniqueKeysLoader))  # noqa: S506 - a safe loader
-
-
-def yaml_fields(path: Path, what: str, example: str, *, may_be_empty: bool = False) -> dict[str, Any]:
-    """The fields of a YAML file, not validated. Raises FileError where there are none, or one is given twice.
-
-    what: how messages call the file; example: where they send those who have none.
-    """
-    try:
-        body = yaml.load(path.read_text(encoding="utf-8-sig"), _UniqueKeysLoader)  # noqa: S506 - a safe loader
-    except FileNotFoundError:
-        raise FileError(f"{what} {path} does not exist; {example}") from None
-    except UnicodeDecodeError as error:
-        raise FileError(f"{what} {path} cannot be read: {error}; save it as UTF-8") from None
-    except OSError as error:
-        raise FileError(f"{what} {path} cannot be read: {error}; check the path") from None
-    except RecursionError:
-        raise FileError(f"{what} {path} is nested too deeply; {example}") from None
-    except _TwiceError as error:
-        raise FileError(f"{what} {path}: {error}") from None
-    # A date that no calendar has, such as 2026-02-30, is a ValueError of its own.
-    except (yaml.YAMLError, ValueError) as error:
-        raise FileError(f"{what} {path} is not YAML: {error}; correct it there".replace("\n", " ")) from None
-    if body is None and may_be_empty:
-        return {}
-    if body is None:
-        raise FileError(f"{what} {path} is empty; {example}")
-    if not isinstance(body, dict):
-        raise FileError(f"{what} {path} holds {type(body).__name__}, not fields; see docs/topology-file.md")
-    return body
-
-
-class _TwiceError(yaml.YAMLError):
-    """A key that stands twice in a mapping."""
-
-
-class _UniqueKeysLoader(yaml.SafeLoader):
-    """YAML forbids a key that stands twice in a mapping; PyYAML takes the last one."""
-
-    def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
-        node: yaml.MappingNode = super().compose_mapping_node(anchor)
-        lines: dict[tuple[str, str], int] = {}
-        for key, _ in node.value:
-            if not isinstance(key, yaml.ScalarNode):
-                continue
-            line, told = key.start_mark.line + 1, (key.tag, key.value)
-            if told in lines:
-                raise _TwiceError(
-                    f"line {line}: {key.value!r} is given twice, first in line {lines[told]}; leave one out"
-                )
-            lines[told] = line
-        return node
+        return TopologyConfig.model_validate(yaml_of_text(text))
 
 
 def find_topology_file(name: str, folder: Path) -> Path:

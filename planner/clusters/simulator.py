@@ -25,17 +25,9 @@ from planner.clusters.cluster import Accepted, ClusterState, Failed, Pending, Re
 from planner.clusters.cluster_record import ClusterRecord
 from planner.clusters.engine_terms import EngineTerms
 from planner.clusters.fluid_queues import FluidNetwork, channels_of, fluid_network
+from planner.clusters.simulator_course import MINUTE_S, STEP_S, advanced, asked, backlog, started
 from planner.clusters.simulator_record import record_of
-from planner.clusters.simulator_state import (
-    MINUTE_S,
-    STEP_S,
-    SimulatorState,
-    Totals,
-    advanced,
-    asked,
-    backlog,
-    started,
-)
+from planner.clusters.simulator_state import SimulatorState, Totals
 from planner.clusters.simulator_store import SimulatorStore, SimulatorTransaction
 from planner.errors import ClusterError
 

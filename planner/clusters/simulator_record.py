@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from planner.clusters.cluster_record import ClusterRecord
-from planner.clusters.simulator_state import MINUTE_S, Minute
+from planner.clusters.simulator_course import MINUTE_S
+from planner.clusters.simulator_state import Minute
 
 
 def record_of(minutes: Sequence[Minute], sources: Sequence[str], operators: Sequence[str]) -> ClusterRecord:

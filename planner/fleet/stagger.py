@@ -4,12 +4,13 @@ An engine that starts many instances at once asks the nodes, the image registry 
 topologies for more than they give at that moment.
 """
 
+from bisect import bisect_left, insort
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
-from planner.fleet.grants import totals
-from planner.fleet.holding import Holding, moments_s
+from planner.fleet.holding import Holding
+from planner.fleet.quota_use import QuotaUse
 from planner.fleet.terms import FleetTerms, Stagger
 from planner.horizon.horizon_plan import Rules
 from planner.horizon.prices import ChangeTerms
@@ -60,27 +61,29 @@ def staggered(holdings: Sequence[Holding], terms: FleetTerms, bounds: Mapping[st
     if terms.stagger is None:
         return Staggered(tuple(holdings), (), {})
     now = {each.name: each for each in holdings}
+    uses = [QuotaUse(quota, holdings) for quota in terms.quotas]
     moved, placed = list[str](), list[_Rescale]()
     stuck: dict[str, tuple[str, ...]] = {}
     for rescale in sorted(_large(holdings, terms.stagger), key=lambda each: (-each.at_s, -each.started, each.topology)):
         at_s, other = _free(rescale, placed, terms.stagger.apart_s)
         if other is None:
-            placed.append(rescale)
+            _place(rescale, placed)
             continue
         holding = now[rescale.topology]
         changed = holding.with_schedule(_asked_earlier(holding.schedule, rescale, at_s, other))
         step = holding.schedule.steps[rescale.number]
         what = f"{rescale.topology} starts {rescale.started} instances at {step.deploy_at:%a %H:%M:%S}"
         near = f"{abs(rescale.at_s - other.at_s):.0f} s from {other.started} of {other.topology}"
-        if why := _unmovable(holding, rescale, at_s, bounds[holding.name]) or _passed(
-            now, changed, terms, (at_s, rescale.at_s)
-        ):
+        own = [each for each in uses if holding.name in each.quota.topologies]
+        if why := _unmovable(holding, rescale, at_s, bounds[holding.name]) or _passed(own, holding, changed):
             stuck[holding.name] = (*stuck.get(holding.name, ()), f"{what}, {near}: {why}")
-            placed.append(rescale)
+            _place(rescale, placed)
             continue
+        for use in own:
+            use.change(holding, changed)
         now[rescale.topology] = changed
         moved.append(f"{what}, {near}: asked for {rescale.at_s - at_s:.0f} s earlier")
-        placed.append(replace(rescale, at_s=at_s))
+        _place(replace(rescale, at_s=at_s), placed)
     return Staggered(tuple(now[each.name] for each in holdings), tuple(moved), stuck)
 
 
@@ -94,14 +97,24 @@ def _large(holdings: Sequence[Holding], stagger: Stagger) -> list[_Rescale]:
     ]
 
 
+def _place(rescale: _Rescale, placed: list[_Rescale]) -> None:
+    insort(placed, rescale, key=_latest_first)
+
+
+def _latest_first(rescale: _Rescale) -> float:
+    return -rescale.at_s
+
+
 def _free(rescale: _Rescale, placed: Sequence[_Rescale], apart_s: float) -> tuple[float, _Rescale | None]:
     """The last moment, no later than its own, that is apart from all others that are placed; and the one that it comes
-    earlier for, None where it need not.
+    earlier for, None where it need not. placed: the latest first.
     """
     at_s, first = rescale.at_s, None
-    others = sorted((each for each in placed if each.topology != rescale.topology), key=lambda each: -each.at_s)
-    for other in others:
-        if abs(other.at_s - at_s) < apart_s - 1e-6:
+    for number in range(bisect_left(placed, -at_s - apart_s, key=_latest_first), len(placed)):
+        other = placed[number]
+        if at_s - other.at_s >= apart_s - 1e-6:
+            break
+        if other.topology != rescale.topology and abs(other.at_s - at_s) < apart_s - 1e-6:
             at_s, first = other.at_s - apart_s, first or other
     return at_s, first
 
@@ -122,17 +135,11 @@ def _unmovable(holding: Holding, rescale: _Rescale, at_s: float, bounds: ChangeB
     return ""
 
 
-def _passed(now: Mapping[str, Holding], changed: Holding, terms: FleetTerms, between_s: tuple[float, float]) -> str:
-    """Why a holding that is changed between two moments does not go with the others; empty where it does."""
-    begin_s, end_s = between_s
-    quotas, before = terms.of(changed.name), now[changed.name]
-    at_s = moments_s([*now.values(), changed])
-    at_s = at_s[(at_s >= begin_s) & (at_s < end_s)]
-    more = changed.held(at_s) - before.held(at_s)
-    held = totals(list(now.values()), quotas, at_s) + more
-    for number, quota in enumerate(quotas):
-        if ((more > 0) & (held[number] > quota.instances)).any():
-            return f"earlier it would pass {quota.name} of {quota.instances} instances"
+def _passed(uses: Sequence[QuotaUse], before: Holding, changed: Holding) -> str:
+    """Why a holding that is changed does not go with the others of its quotas; empty where it does."""
+    for use in uses:
+        if use.passed_by(before, changed):
+            return f"earlier it would pass {use.quota.name} of {use.quota.instances} instances"
     return ""
 
 

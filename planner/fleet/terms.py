@@ -26,6 +26,3 @@ class FleetTerms:
 
     quotas: tuple[Quota, ...] = ()
     stagger: Stagger | None = None
-
-    def of(self, topology: str) -> list[Quota]:
-        return [quota for quota in self.quotas if topology in quota.topologies]

@@ -14,7 +14,8 @@ import numpy as np
 from modeling.arrays import Floats
 from modeling.flow.linear import FULL
 from planner.clusters.fluid_queues import FluidNetwork
-from planner.clusters.simulator_state import MINUTE_S, SimulatorState
+from planner.clusters.simulator_course import MINUTE_S
+from planner.clusters.simulator_state import SimulatorState
 from planner.replay.load import Load
 from planner.replay.reality import Reality
 

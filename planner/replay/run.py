@@ -11,7 +11,8 @@ from modeling.excuse import unfit
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Topology
 from planner.clusters.fluid_queues import FluidNetwork
-from planner.clusters.simulator_state import MINUTE_S, Minute, SimulatorState, advanced, asked, started
+from planner.clusters.simulator_course import MINUTE_S, advanced, asked, started
+from planner.clusters.simulator_state import Minute, SimulatorState
 from planner.errors import PlanError
 from planner.replay.calm_minutes import SPAN, CalmMinutes
 from planner.replay.capacity import capacity_per_s

@@ -13,7 +13,7 @@ from modeling.inputs.topology import Topology
 from modeling.rescaling.checkpoints import Checkpoints
 from planner.clusters.arrival_trace import ArrivalTrace
 from planner.clusters.engine_terms import EngineTerms
-from planner.clusters.simulator_state import advanced, asked, backlog, started
+from planner.clusters.simulator_course import advanced, asked, backlog, started
 from planner.replay.reality import Differences, Reality
 
 WINDOW_S = 1

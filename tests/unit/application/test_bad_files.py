@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from forescale.cli import main
-from forescale.files.topology import yaml_fields
+from forescale.files.yaml_fields import yaml_fields
 
 TOPOLOGY = """
 topology: pair

@@ -27,7 +27,6 @@ def test_a_fleet_file__has_quotas_and_a_stagger(tmp_path: Path) -> None:
     )
     shop = Quota("the quota of shop", frozenset({"orders", "clicks"}), 40)
     assert terms == FleetTerms((Quota("the quota", frozenset(NAMES), 60), shop), Stagger(8, 300))
-    assert terms.of("mails") == [terms.quotas[0]]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,8 @@ from replay_cases import START_S, load_of, plan, reality
 from modeling.errors import ModelError
 from modeling.rescaling.checkpoints import Checkpoints
 from planner.clusters.engine_terms import EngineTerms
-from planner.clusters.simulator_state import Minute, SimulatorState, advanced, asked, backlog, started
+from planner.clusters.simulator_course import advanced, asked, backlog, started
+from planner.clusters.simulator_state import Minute, SimulatorState
 
 RATE_PER_S = 30.0
 

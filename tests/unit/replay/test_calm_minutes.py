@@ -9,7 +9,7 @@ from replay_cases import START_S, load_of, reality
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.topology import Operator, Stream, Topology
 from planner.clusters.engine_terms import EngineTerms
-from planner.clusters.simulator_state import started
+from planner.clusters.simulator_course import started
 from planner.replay.calm_minutes import SPAN, CalmMinutes
 from planner.replay.load import Load
 from planner.replay.policy import Decision, Seen

@@ -72,7 +72,9 @@ def _wait_until_open(address: str, timeout_s: float = 60.0) -> None:
 
 
 def _run(*arguments: str | Path) -> None:
-    main([str(each) for each in arguments])
+    with pytest.raises(SystemExit) as ended:
+        main([str(each) for each in arguments])
+    assert ended.value.code == 0
 
 
 @pytest.fixture(scope="module")

@@ -6,14 +6,14 @@ queueing network (Rolia and Sevcik 1995, The Method of Layers). It is solved fro
 requests in it is a closed network of n threads, which work by themselves and visit the services they call; its
 throughput for each n is the station that its callers see, never faster than with all its threads.
 
-Taken for granted: a request makes its calls one after the other; the replicas of a service share one queue, where real
-balancers may send a request to a busy replica while another idles; times vary as a product-form network wants, whose
+Taken for granted: a request makes its calls one after the other; times vary as a product-form network wants, whose
 throughput hardly depends on more than their means. A service that several call gives each a part of its threads, in
 the ratio of their calls.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from math import isfinite
 
 import numpy as np
@@ -26,6 +26,17 @@ from modeling.queueing.closed_network import closed_throughput_per_s
 
 MAX_THREADS = 4096
 """Of all replicas of a service together: the solution takes time with the square of it."""
+
+
+class Routing(StrEnum):
+    """Which replica a call is sent to.
+
+    SHARED: one that is free, as long as there is one: the most that a service can carry. RANDOM: any, and it waits for
+    that one. Callers that each balance what they have sent themselves lie between.
+    """
+
+    SHARED = "shared"
+    RANDOM = "random"
 
 
 @dataclass(frozen=True)
@@ -77,6 +88,7 @@ def service_saturation(
     pools: Mapping[str, ServicePool],
     replicas: Mapping[str, int],
     load_per_s: Mapping[str, float],
+    routing: Routing = Routing.SHARED,
 ) -> ServiceSaturation:
     """Services are operators, calls are streams, calls per request are selectivities. load_per_s: of each source; its
     mix alone matters.
@@ -86,22 +98,8 @@ def service_saturation(
     """
     _check(topology, pools, replicas)
     rates_per_s = _rates_per_s(topology, profiles, load_per_s)
-    curves: dict[str, Floats] = {}
-    for name in reversed(topology.order):
-        own_s = _own_s(topology, profiles, pools, name)
-        pool, count = pools[name], replicas[name]
-        threads = np.arange(1, pool.threads * count + 1)
-        stations = []
-        for stream in topology.outputs(name):
-            calls = profiles[name].selectivity.get(stream.name, 1.0)
-            if calls > 0:
-                part = rates_per_s[name] * calls / rates_per_s[stream.downstream] if rates_per_s[name] > 0 else 1.0
-                stations.append(_part_per_s(curves[stream.downstream], part, threads) / calls)
-        if pool.cpu_s and pool.cores:
-            stations.append(np.minimum(threads, pool.cores * count) / pool.cpu_s)
-            own_s = max(0.0, own_s - pool.cpu_s)
-        curves[name] = closed_throughput_per_s(threads.size, own_s, stations)
-    full_per_s = {name: float(curve[-1]) for name, curve in curves.items()}
+    network = _Network(topology, profiles, pools, replicas, rates_per_s, routing)
+    full_per_s = network.full_per_s()
     loaded = [source for source in topology.sources if rates_per_s[source] > 0]
     scale = min(full_per_s[source] / rates_per_s[source] for source in loaded)
     own = {name: _own_limit_per_s(pools[name], replicas[name]) for name in topology.order}
@@ -112,6 +110,47 @@ def service_saturation(
         own_limit_per_s=own,
         throughput_per_s=full_per_s,
     )
+
+
+@dataclass(frozen=True)
+class _Network:
+    topology: Topology
+    profiles: Profiles
+    pools: Mapping[str, ServicePool]
+    replicas: Mapping[str, int]
+    rates_per_s: Mapping[str, float]
+    routing: Routing
+
+    def full_per_s(self) -> dict[str, float]:
+        """Requests a second of each service with all its threads held."""
+        # What callers see of each service: all its replicas as one, or one of them.
+        seen: dict[str, Floats] = {}
+        full_per_s = {}
+        for name in reversed(self.topology.order):
+            whole = self._curve(name, self.replicas[name], seen)
+            full_per_s[name] = float(whole[-1])
+            seen[name] = whole if self.routing is Routing.SHARED else self._curve(name, 1, seen)
+        return full_per_s
+
+    def _curve(self, name: str, replicas: int, seen: Mapping[str, Floats]) -> Floats:
+        """Requests a second of so many of a service's replicas with 1, 2 … of their threads held."""
+        pool, own_s = self.pools[name], _own_s(self.topology, self.profiles, self.pools, name)
+        threads = np.arange(1, pool.threads * replicas + 1)
+        stations = []
+        for stream in self.topology.outputs(name):
+            callee = stream.downstream
+            calls = self.profiles[name].selectivity.get(stream.name, 1.0)
+            if calls > 0:
+                of_all = (
+                    self.rates_per_s[name] * calls / self.rates_per_s[callee] if self.rates_per_s[name] > 0 else 1.0
+                )
+                part = _part_per_s(seen[callee], of_all * replicas / self.replicas[name], threads)
+                queues = 1 if self.routing is Routing.SHARED else self.replicas[callee]
+                stations += [part * queues / calls] * queues
+        if pool.cpu_s and pool.cores:
+            stations.append(np.minimum(threads, pool.cores * replicas) / pool.cpu_s)
+            own_s = max(0.0, own_s - pool.cpu_s)
+        return closed_throughput_per_s(threads.size, own_s, stations)
 
 
 def _check(topology: Topology, pools: Mapping[str, ServicePool], replicas: Mapping[str, int]) -> None:

@@ -1,6 +1,6 @@
 """Load for the first tier: so many requests a second, or so many clients that ask again as soon as they are answered.
 
-    python examples/services/load.py http://127.0.0.1:8101 --seconds 30 --per-s 12
+    python examples/services/load.py http://127.0.0.1:8101 --seconds 30 --per-s 5
     python examples/services/load.py http://127.0.0.1:8101 --seconds 30 --clients 40    # as many as it answers
 
 Prints the answers a second, those of the first --warm seconds left out.

@@ -4,7 +4,7 @@ A request holds one of --threads from its first wait to its answer, that of the 
 for a thread. Own times are spread evenly between half and one and a half of --own-ms. GET /metrics is what Prometheus
 scrapes: a summary of the seconds for which threads were held.
 
-    python examples/services/tier.py --service gate --port 8101 --threads 8 --own-ms 60 --call http://127.0.0.1:8102
+    python examples/services/tier.py --service gate --port 8101 --threads 8 --own-ms 180 --call http://127.0.0.1:8102
 """
 
 import argparse

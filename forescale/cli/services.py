@@ -12,6 +12,7 @@ from forescale.files.typed_plan import parallelism_of
 from forescale.jobs.known_profiles import kept_profiles, unmeasured_notes
 from forescale.jobs.services import saturation
 from forescale.wiring.parts import topology_config
+from modeling.services.pools import Routing
 from planner.errors import PlanError
 
 
@@ -25,6 +26,10 @@ def services(
     load: Annotated[
         list[str] | None, typer.Option(help="SOURCE=REQUESTS_PER_SECOND; of several sources only the mix matters.")
     ] = None,
+    routing: Annotated[
+        Routing,
+        typer.Option(help="shared: calls go to replicas that are free, the most that can be carried; random: to any."),
+    ] = Routing.SHARED,
     profile: Annotated[
         str | None,
         typer.Option(help="Profiles: a JSON file, or models:/calibration-TOPOLOGY/3; the planner's if absent."),
@@ -41,7 +46,7 @@ def services(
     asked = parallelism_of("--threads", threads)
     if unknown := sorted(set(asked) - set(shape.order)):
         raise PlanError(f"--threads names the unknown service {unknown[0]!r}; known are {', '.join(shape.order)}")
-    found = saturation(config, profiles, parallelism_of("--replicas", replicas), asked, load_per_s)
+    found = saturation(config, profiles, parallelism_of("--replicas", replicas), asked, load_per_s, routing)
     if as_json:
         say_json(found)
         return

@@ -6,7 +6,7 @@ from dataclasses import replace
 from forescale.files.topology import TopologyConfig
 from modeling.inputs.operator_profile import Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
-from modeling.services.pools import ServiceSaturation, pool_of, service_saturation
+from modeling.services.pools import Routing, ServiceSaturation, pool_of, service_saturation
 
 
 def saturation(
@@ -15,6 +15,7 @@ def saturation(
     replicas: Mapping[str, int],
     threads: Mapping[str, int],
     load_per_s: Mapping[str, float],
+    routing: Routing = Routing.SHARED,
 ) -> ServiceSaturation:
     """threads: of one replica, where they are to be others than the topology file's, with which it was measured.
 
@@ -26,4 +27,4 @@ def saturation(
         name: pool_of(profiles[name], section.threads[name], config.operators[name].cores) for name in topology.order
     }
     changed = {name: replace(pools[name], threads=count) for name, count in threads.items() if name in pools}
-    return service_saturation(topology, profiles, pools | changed, replicas, load_per_s)
+    return service_saturation(topology, profiles, pools | changed, replicas, load_per_s, routing)

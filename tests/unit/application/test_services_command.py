@@ -28,12 +28,12 @@ def _answer(capsys: pytest.CaptureFixture[str], code: int, *arguments: str | Pat
 
 
 def test_services__tells_where_declared_tiers_saturate(capsys: pytest.CaptureFixture[str]) -> None:
-    # Declared: 260, 199.8 and 120 ms. 2 threads of the gate never wait behind 30 of each: 2 / 260 ms.
+    # Declared: 780, 600 and 360 ms. 2 threads of the gate never wait behind 30 of each: 2 / 780 ms.
     options = ["--replicas", "gate=1,orders=5,stock=8", "--threads", "gate=2", "--json"]
     found = json.loads(_answer(capsys, 0, SHOP, *options)[0])
-    assert found["mst_per_s"]["gate"] == pytest.approx(2 / 0.26)
+    assert found["mst_per_s"]["gate"] == pytest.approx(2 / 0.78)
     assert found["bottleneck"] == "gate"
-    assert found["own_limit_per_s"]["stock"] == pytest.approx(8 * 4 / 0.12)
+    assert found["own_limit_per_s"]["stock"] == pytest.approx(8 * 4 / 0.36)
 
 
 def test_services__shows_people_the_bottleneck_and_that_nothing_was_measured(

@@ -7,7 +7,7 @@ from modeling.errors import ModelError
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.topology import Operator, Stream, Topology
 from modeling.queueing.closed_network import closed_throughput_per_s
-from modeling.services.pools import ServicePool, pool_of, service_saturation
+from modeling.services.pools import Routing, ServicePool, pool_of, service_saturation
 
 CHAIN = Topology(
     "shop",
@@ -147,3 +147,16 @@ def test_saturation__agrees_with_a_simulation_of_threads(threads: tuple[int, int
     told = service_saturation(CHAIN, PROFILES, _chain(*threads), ONE_EACH, LOAD).mst_per_s["gate"]
     # Some 10,000 requests: their count varies by 1 % and less.
     assert _simulated_per_s(threads, (0.01, 0.02, 0.03), 150.0) == pytest.approx(told, rel=0.03)
+
+
+def test_saturation__of_calls_to_random_replicas_is_that_of_one_queue_each() -> None:
+    # 4 threads that do nothing but call two replicas of one thread, 1 s each: a closed network of two equal stations,
+    # each busy for 4/5 of the time (n/(n + 1)): 1.6/s instead of 2/s.
+    pair = Topology("pair", (Operator("gate"), Operator("back")), (Stream("gate", "back"),))
+    profiles = {name: OperatorProfile(name, 0.0) for name in pair.order}
+    pools, replicas = {"gate": ServicePool(4, 1.0), "back": ServicePool(1, 1.0)}, {"gate": 1, "back": 2}
+    told = {
+        routing: service_saturation(pair, profiles, pools, replicas, LOAD, routing).mst_per_s["gate"]
+        for routing in Routing
+    }
+    assert told == {Routing.SHARED: pytest.approx(2.0), Routing.RANDOM: pytest.approx(1.6)}

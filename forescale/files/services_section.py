@@ -35,7 +35,8 @@ class ServicesSection(BaseModel):
 
     def check_names(self, operators: Collection[str], streams: Mapping[str, str]) -> None:
         """streams: the callee of each. Raises ValueError for what is lacking or unknown."""
-        for field, named in {"threads": self.threads, "requests": self.requests}.items():
+        fields: dict[str, Collection[str]] = {"threads": self.threads, "requests": self.requests}
+        for field, named in fields.items():
             if unknown := sorted(set(named) - set(operators)):
                 raise ValueError(
                     f"services.{field} names the unknown operator {unknown[0]!r}; known are {', '.join(operators)}"

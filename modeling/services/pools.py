@@ -135,7 +135,7 @@ class _Network:
     def _curve(self, name: str, replicas: int, seen: Mapping[str, Floats]) -> Floats:
         """Requests a second of so many of a service's replicas with 1, 2 … of their threads held."""
         pool, own_s = self.pools[name], _own_s(self.topology, self.profiles, self.pools, name)
-        threads = np.arange(1, pool.threads * replicas + 1)
+        threads = np.arange(1.0, pool.threads * replicas + 1)
         stations = []
         for stream in self.topology.outputs(name):
             callee = stream.downstream

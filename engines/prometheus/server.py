@@ -1,5 +1,6 @@
 """What is asked of Prometheus: samples as they were scraped, values of expressions, and whether a series is there."""
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Unpack
 
@@ -14,6 +15,20 @@ POINTS_PER_PAGE = 11_000
 Labels = tuple[tuple[str, str], ...]
 Points = tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]
 """Times in milliseconds since the epoch and values, both of shape (points,); NaN, which tells nothing, is left out."""
+
+_NAMED = re.compile(r"^\s*([A-Za-z_:][A-Za-z0-9_:]*)\s*(\{.*\})?\s*$", re.DOTALL)
+
+
+def selector_with_suffix(selector: str, suffix: str) -> str:
+    """The selector of a series that belongs to a histogram or summary. Raises ValueError where it names no metric.
+
+    >>> selector_with_suffix('http_request_duration_seconds{job="gate"}', "_count")
+    'http_request_duration_seconds_count{job="gate"}'
+    """
+    match = _NAMED.match(selector)
+    if match is None:
+        raise ValueError(f'{selector!r} is no NAME or NAME{{LABELS}}; give it like request_seconds{{job="gate"}}')
+    return f"{match[1]}{suffix}{match[2] or ''}"
 
 
 class PrometheusServer(JsonServer):

@@ -28,6 +28,9 @@ def calibrate(
         str | None, typer.Option(help="Address of Heron's tracker; with --cluster and --environ.")
     ] = None,
     storm_ui: Annotated[str | None, typer.Option(help="Address of Storm's UI.")] = None,
+    prometheus: Annotated[
+        str | None, typer.Option(help="Address of Prometheus; with a section services in the topology file.")
+    ] = None,
     job: Annotated[str | None, typer.Option(help="Name of the job or topology in the cluster, where another.")] = None,
     cluster: Annotated[str | None, typer.Option(help="Of Heron.")] = None,
     environ: Annotated[str | None, typer.Option(help="Of Heron.")] = None,
@@ -36,9 +39,9 @@ def calibrate(
         list[str] | None, typer.Option(help="OPERATOR=NAME in the cluster, where they differ; several times.")
     ] = None,
     span: Annotated[
-        float | None, typer.Option(min=1.0, help="Seconds of a span (Flink, 30), or back in time (Heron, Storm, 600).")
+        float | None, typer.Option(min=1.0, help="Seconds of a span (Flink, 30), or back in time (others, 600).")
     ] = None,
-    spans: Annotated[int, typer.Option(min=1, help="Spans for which Flink is watched.")] = 3,
+    spans: Annotated[int, typer.Option(min=1, help="Spans for which Flink is watched; parts of Prometheus' span.")] = 3,
     warm: Annotated[float, typer.Option(min=0.0, help="Samples of younger instances (seconds) are dropped.")] = WARM_S,
     out: Annotated[Path | None, typer.Option(help="Profile file to write; that of the planner if absent.")] = None,
     against: Annotated[
@@ -51,7 +54,7 @@ def calibrate(
     """Measure service times, selectivities and needs of every operator, each with its 95 % interval."""
     settings = settings_of(context)
     components = dict(_component(text) for text in component or ())
-    given = {"flink": flink, "heron": heron_tracker, "storm": storm_ui}
+    given = {"flink": flink, "heron": heron_tracker, "storm": storm_ui, "prometheus": prometheus}
     addresses = {kind: address for kind, address in given.items() if address is not None}
     source = SampleSource(samples, addresses, job, cluster, environ, role, components, span, spans)
     with console.status(f"measuring {topology}"):

@@ -23,6 +23,7 @@ COMMANDS = {
     "calibrate": "Measure service times, selectivities and needs of every operator, each with its 95 % interval.",
     "evaluate": "Throughput, bottleneck, latency, resources and recovery of plans under a load, before any is"
     " deployed.",
+    "services": "Requests a second at which micro-services saturate, and the service that is short of threads or CPU.",
     "pack": "Which container holds which instance: a plan file by one of the packers, for `forescale evaluate`.",
     "plan": "Which plan from when, for the newest forecast. Proposes; nothing is deployed before it is approved.",
     "edit": "Give a step another plan or time; everything else stays. Tells what that does to cost and violations.",

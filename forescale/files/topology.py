@@ -14,6 +14,7 @@ from forescale.files.events_section import EventsSection
 from forescale.files.file_error import FileError, field_errors
 from forescale.files.packing_section import PackingSection
 from forescale.files.planning_section import Planning
+from forescale.files.services_section import ServicesSection
 from forescale.files.yaml_fields import yaml_fields, yaml_of_text
 from modeling.inputs.key_histogram import KeyHistogram
 from modeling.inputs.operator_profile import OperatorProfile
@@ -101,6 +102,7 @@ class TopologyConfig(_Strict):
     planning: Planning = Planning()
     packing: PackingSection | None = None
     cluster_section: ClusterSection | None = Field(default=None, alias="cluster")
+    services_section: ServicesSection | None = Field(default=None, alias="services")
 
     @property
     def arrivals(self) -> ArrivalsSection:
@@ -116,12 +118,22 @@ class TopologyConfig(_Strict):
             raise FileError(f"{self.topology}: section cluster is missing; add it to say where the topology runs")
         return self.cluster_section
 
+    @property
+    def services(self) -> ServicesSection:
+        """Raises FileError where the file has none."""
+        if self.services_section is None:
+            raise FileError(f"{self.topology}: section services is missing; see docs/engines/services.md")
+        return self.services_section
+
     @model_validator(mode="after")
     def _names_hang_together(self) -> "TopologyConfig":
         self.as_topology()
         self.declared_profiles()
         cluster = self.cluster_section
         planning = self.planning
+        if self.services_section is not None:
+            callees = {entry.as_stream().name: entry.downstream for entry in self.streams}
+            self.services_section.check_names(self.operators, callees)
         placed = {
             "planning.max_parallelism": set(planning.max_parallelism),
             "planning.min_parallelism": set(planning.min_parallelism),

@@ -1,13 +1,18 @@
-"""Counters that Prometheus keeps."""
+"""Prometheus: arrivals from its counters, and samples of services from their histograms of request durations."""
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from datetime import datetime
+from datetime import UTC, datetime
 
 from forecasting.arrivals.arrival_source import ArrivalSource
 from forescale.files.arrivals_section import PrometheusEntry
 from forescale.files.topology import TopologyConfig
 from forescale.settings import Settings
-from forescale.wiring.engines.engine import ArrivalsKind, Engine
+from forescale.wiring.engines.engine import ArrivalsKind, Engine, SampleRequest, SamplesKind
+from modeling.calibration.operator_sample import OperatorSample
+
+PAST_S = 600.0
+"""How far samples go back where nobody says."""
 
 
 def _open(
@@ -18,4 +23,19 @@ def _open(
     return nullcontext(Prometheus(**arrivals.of_the_source()))
 
 
-PROMETHEUS = Engine("prometheus", arrivals=ArrivalsKind(PrometheusEntry, _open))
+def _samples(request: SampleRequest, config: TopologyConfig) -> Sequence[OperatorSample]:
+    from planner.clusters.service_samples import RequestCounters, service_operator_samples
+
+    section = config.services
+    counters = RequestCounters(section.threads, section.requests, section.calls, section.replica_label)
+    now_s = datetime.now(UTC).timestamp()
+    return service_operator_samples(
+        request.url, request.topology, counters, until_s=now_s, span_s=request.span_s or PAST_S, spans=request.spans
+    )
+
+
+PROMETHEUS = Engine(
+    "prometheus",
+    arrivals=ArrivalsKind(PrometheusEntry, _open),
+    samples=SamplesKind("--prometheus", "Prometheus", _samples, uses=frozenset({"--span"})),
+)

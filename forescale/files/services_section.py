@@ -1,0 +1,54 @@
+"""The section `services` of a topology file whose operators are micro-services."""
+
+from collections.abc import Collection, Mapping
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from engines.prometheus.server import selector_with_suffix
+from modeling.services.pools import MAX_THREADS
+
+Threads = Annotated[int, Field(ge=1, le=MAX_THREADS)]
+
+
+class ServicesSection(BaseModel):
+    """threads: requests that one replica of each service serves at a time. requests: of each service the selector of
+    its histogram or summary of request durations, without _count and _sum, such as
+    `http_request_duration_seconds{job="gate"}`. calls: of each stream the selector of a counter that the caller keeps
+    of its calls; where it lacks, the callee's requests are the calls, which tells nothing where several call it.
+    replica_label: what tells replicas apart.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    threads: dict[str, Threads]
+    requests: dict[str, str]
+    calls: dict[str, str] = {}
+    replica_label: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")] = "instance"
+
+    @field_validator("requests")
+    @classmethod
+    def _are_selectors(cls, requests: dict[str, str]) -> dict[str, str]:
+        for selector in requests.values():
+            selector_with_suffix(selector, "_count")
+        return requests
+
+    def check_names(self, operators: Collection[str], streams: Mapping[str, str]) -> None:
+        """streams: the callee of each. Raises ValueError for what is lacking or unknown."""
+        fields: dict[str, Collection[str]] = {"threads": self.threads, "requests": self.requests}
+        for field, named in fields.items():
+            if unknown := sorted(set(named) - set(operators)):
+                raise ValueError(
+                    f"services.{field} names the unknown operator {unknown[0]!r}; known are {', '.join(operators)}"
+                )
+            if lacking := [name for name in operators if name not in named]:
+                raise ValueError(f"services.{field} gives nothing for {lacking[0]!r}; name every operator")
+        if unknown := sorted(set(self.calls) - set(streams)):
+            raise ValueError(f"services.calls names the unknown stream {unknown[0]!r}; known are {', '.join(streams)}")
+        callees = list(streams.values())
+        for stream, callee in streams.items():
+            if callees.count(callee) > 1 and stream not in self.calls:
+                raise ValueError(
+                    f"services.calls gives nothing for {stream}, and several services call {callee!r}; give the "
+                    "selector of a counter that the caller keeps of these calls"
+                )

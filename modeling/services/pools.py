@@ -1,0 +1,203 @@
+"""How many requests a second a graph of services carries, whose threads are held while other services answer.
+
+A stream topology passes a tuple on and is done with it; a service that calls another keeps its own thread until the
+answer is there. So a full service holds up those that call it: they wait for its threads with theirs. This is a layered
+queueing network (Rolia and Sevcik 1995, The Method of Layers). It is solved from the leaves up: a service with n
+requests in it is a closed network of n threads, which work by themselves and visit the services they call; its
+throughput for each n is the station that its callers see, never faster than with all its threads.
+
+Taken for granted: a request makes its calls one after the other; times vary as a product-form network wants, whose
+throughput hardly depends on more than their means. A service that several call gives each a part of its threads, in
+the ratio of their calls.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from math import isfinite
+
+import numpy as np
+
+from modeling.arrays import Floats
+from modeling.errors import ModelError
+from modeling.inputs.operator_profile import OperatorProfile, Profiles
+from modeling.inputs.topology import Grouping, Topology
+from modeling.queueing.closed_network import closed_throughput_per_s
+
+MAX_THREADS = 4096
+"""Of all replicas of a service together: the solution takes time with the square of it."""
+
+
+class Routing(StrEnum):
+    """Which replica a call is sent to.
+
+    SHARED: one that is free, as long as there is one: the most that a service can carry. RANDOM: any, and it waits for
+    that one. Callers that each balance what they have sent themselves lie between.
+    """
+
+    SHARED = "shared"
+    RANDOM = "random"
+
+
+@dataclass(frozen=True)
+class ServicePool:
+    """One replica of a service.
+
+    threads: requests that it serves at a time. holding_s: mean seconds for which a request holds one, the answers of
+    the services that it calls included, while nobody waits for a thread. cpu_s: CPU seconds of its own per request, of
+    holding_s; cores: that it may use. Where either is None, CPU is no limit.
+    """
+
+    threads: int
+    holding_s: float
+    cpu_s: float | None = None
+    cores: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.threads < 1:
+            raise ModelError(f"a pool of {self.threads} threads; give at least 1")
+        if not (isfinite(self.holding_s) and self.holding_s >= 0):
+            raise ModelError(f"a thread held for {self.holding_s} s; give a finite number, not negative")
+        if self.cores is not None and not self.cores > 0:
+            raise ModelError(f"a replica of {self.cores} cores; give more than 0, or leave them out")
+
+
+def pool_of(profile: OperatorProfile, threads: int, cores: float | None = None) -> ServicePool:
+    """Of a profile whose instance is a replica: it is busy with a request for 1/threads of the holding time."""
+    return ServicePool(threads, profile.service_s * threads, profile.cpu_s, cores)
+
+
+@dataclass(frozen=True)
+class ServiceSaturation:
+    """Where a graph of services saturates under one mix of load.
+
+    mst_per_s: requests a second by source. bottleneck: the service that alone would allow the least, by its threads or
+    its CPU, if no call ever waited. own_limit_per_s: that limit of each service, in its own requests a second.
+    throughput_per_s: of each service with all its threads held, the waits for those that it calls included.
+    """
+
+    mst_per_s: Mapping[str, float]
+    bottleneck: str
+    own_limit_per_s: Mapping[str, float]
+    throughput_per_s: Mapping[str, float]
+
+
+def service_saturation(
+    topology: Topology,
+    profiles: Profiles,
+    pools: Mapping[str, ServicePool],
+    replicas: Mapping[str, int],
+    load_per_s: Mapping[str, float],
+    routing: Routing = Routing.SHARED,
+) -> ServiceSaturation:
+    """Services are operators, calls are streams, calls per request are selectivities. load_per_s: of each source; its
+    mix alone matters.
+
+    Raises ModelError for a service without pool or replicas, more threads than can be solved, calls that take longer
+    than their caller is held, streams that are no shuffle, and no load at all.
+    """
+    _check(topology, pools, replicas)
+    rates_per_s = _rates_per_s(topology, profiles, load_per_s)
+    network = _Network(topology, profiles, pools, replicas, rates_per_s, routing)
+    full_per_s = network.full_per_s()
+    loaded = [source for source in topology.sources if rates_per_s[source] > 0]
+    scale = min(full_per_s[source] / rates_per_s[source] for source in loaded)
+    own = {name: _own_limit_per_s(pools[name], replicas[name]) for name in topology.order}
+    busy = [name for name in topology.order if rates_per_s[name] > 0]
+    return ServiceSaturation(
+        mst_per_s={source: rates_per_s[source] * scale for source in topology.sources},
+        bottleneck=min(busy, key=lambda name: own[name] / rates_per_s[name]),
+        own_limit_per_s=own,
+        throughput_per_s=full_per_s,
+    )
+
+
+@dataclass(frozen=True)
+class _Network:
+    topology: Topology
+    profiles: Profiles
+    pools: Mapping[str, ServicePool]
+    replicas: Mapping[str, int]
+    rates_per_s: Mapping[str, float]
+    routing: Routing
+
+    def full_per_s(self) -> dict[str, float]:
+        """Requests a second of each service with all its threads held."""
+        # What callers see of each service: all its replicas as one, or one of them.
+        seen: dict[str, Floats] = {}
+        full_per_s = {}
+        for name in reversed(self.topology.order):
+            whole = self._curve(name, self.replicas[name], seen)
+            full_per_s[name] = float(whole[-1])
+            seen[name] = whole if self.routing is Routing.SHARED else self._curve(name, 1, seen)
+        return full_per_s
+
+    def _curve(self, name: str, replicas: int, seen: Mapping[str, Floats]) -> Floats:
+        """Requests a second of so many of a service's replicas with 1, 2 … of their threads held."""
+        pool, own_s = self.pools[name], _own_s(self.topology, self.profiles, self.pools, name)
+        threads = np.arange(1.0, pool.threads * replicas + 1)
+        stations = []
+        for stream in self.topology.outputs(name):
+            callee = stream.downstream
+            calls = self.profiles[name].selectivity.get(stream.name, 1.0)
+            if calls > 0:
+                of_all = (
+                    self.rates_per_s[name] * calls / self.rates_per_s[callee] if self.rates_per_s[name] > 0 else 1.0
+                )
+                part = _part_per_s(seen[callee], of_all * replicas / self.replicas[name], threads)
+                queues = 1 if self.routing is Routing.SHARED else self.replicas[callee]
+                stations += [part * queues / calls] * queues
+        if pool.cpu_s and pool.cores:
+            stations.append(np.minimum(threads, pool.cores * replicas) / pool.cpu_s)
+            own_s = max(0.0, own_s - pool.cpu_s)
+        return closed_throughput_per_s(threads.size, own_s, stations)
+
+
+def _check(topology: Topology, pools: Mapping[str, ServicePool], replicas: Mapping[str, int]) -> None:
+    for name in topology.order:
+        if name not in pools or name not in replicas:
+            raise ModelError(f"service {name!r} has no pool or no replicas; give both for every service")
+        if not 1 <= (threads := pools[name].threads * replicas[name]) <= MAX_THREADS:
+            raise ModelError(f"service {name!r} has {threads} threads in all; give 1 to {MAX_THREADS}")
+    if uneven := [stream.name for stream in topology.streams if stream.grouping is not Grouping.SHUFFLE]:
+        raise ModelError(f"call {uneven[0]} is no shuffle; any replica can answer a call: make it a shuffle")
+
+
+def _rates_per_s(topology: Topology, profiles: Profiles, load_per_s: Mapping[str, float]) -> dict[str, float]:
+    if unknown := sorted(set(load_per_s) - set(topology.sources)):
+        raise ModelError(f"load of {unknown[0]!r}, which is no source; they are {', '.join(topology.sources)}")
+    rates = dict.fromkeys(topology.order, 0.0) | dict(load_per_s)
+    if not sum(rates.values()) > 0:
+        raise ModelError("no source has any load; give at least one a rate above 0")
+    for name in topology.order:
+        for stream in topology.outputs(name):
+            rates[stream.downstream] += rates[name] * profiles[name].selectivity.get(stream.name, 1.0)
+    return rates
+
+
+def _own_s(topology: Topology, profiles: Profiles, pools: Mapping[str, ServicePool], name: str) -> float:
+    """For how long a request holds a thread without a call under way."""
+    called_s = sum(
+        profiles[name].selectivity.get(stream.name, 1.0) * pools[stream.downstream].holding_s
+        for stream in topology.outputs(name)
+    )
+    own_s = pools[name].holding_s - called_s
+    # Measured means may cross by their errors where a service only passes requests on.
+    if own_s < -0.05 * called_s:
+        raise ModelError(
+            f"service {name!r} holds a thread for {pools[name].holding_s:.4g} s, but its calls take {called_s:.4g} s; "
+            "see that its calls do not overlap, and that both histograms count the same requests"
+        )
+    return max(0.0, own_s)
+
+
+def _part_per_s(curve: Floats, part: float, threads: Floats) -> Floats:
+    """What a service does for one of its callers, which has so many requests there and makes that part of its calls."""
+    reached = np.concatenate(([0.0], curve))
+    return np.asarray(part * np.interp(threads / part, np.arange(reached.size), reached))
+
+
+def _own_limit_per_s(pool: ServicePool, replicas: int) -> float:
+    by_threads = pool.threads * replicas / pool.holding_s if pool.holding_s > 0 else np.inf
+    by_cpu = pool.cores * replicas / pool.cpu_s if pool.cpu_s and pool.cores else np.inf
+    return float(min(by_threads, by_cpu))

@@ -1,0 +1,148 @@
+"""Operator samples of micro-services, from histograms or summaries of request durations that Prometheus scrapes.
+
+A replica is an instance. Of its `_count` and `_sum` the scraped samples themselves are read, without rate(): what they
+rose by between two scrapes is what was answered, and for how many seconds threads were held. A thread counts as one
+part of the replica: busy_s is seconds held ÷ threads. That is the time until the answer, those of the services that it
+calls included. A request is counted when it is answered.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Unpack
+
+import numpy as np
+
+from engines.http import Connection
+from engines.prometheus.server import Points, PrometheusServer, selector_with_suffix
+from modeling.arrays import Floats
+from modeling.calibration.operator_sample import OperatorSample
+from modeling.inputs.topology import Topology
+from planner.errors import ClusterError
+
+
+@dataclass(frozen=True)
+class RequestCounters:
+    """threads: of one replica of each service. requests: selector of each service's durations, without suffix. calls:
+    selector of each stream's counter, kept by the caller; where it lacks, the callee's requests are its calls.
+    replica_label: what tells replicas apart.
+    """
+
+    threads: Mapping[str, int]
+    requests: Mapping[str, str]
+    calls: Mapping[str, str]
+    replica_label: str = "instance"
+
+
+@dataclass(frozen=True)
+class _Risen:
+    """What counters of a replica rose by since the first sample. moments_s, values: shape (samples,)."""
+
+    moments_s: Floats
+    values: Floats
+
+    def between(self, begin_s: float, end_s: float) -> float:
+        ends = np.interp([begin_s, end_s], self.moments_s, self.values)
+        return float(ends[1] - ends[0])
+
+
+def service_operator_samples(
+    url: str,
+    topology: Topology,
+    counters: RequestCounters,
+    *,
+    until_s: float,
+    span_s: float,
+    spans: int,
+    **connection: Unpack[Connection],
+) -> Sequence[OperatorSample]:
+    """One sample of each replica for each of so many equal parts of the span that ends at until_s (seconds since the
+    epoch), from scrape to scrape. A part in which a replica was scraped less than twice has none of it.
+
+    Raises ClusterError where Prometheus cannot be reached, and for a service or call of which it holds nothing.
+    """
+    server = PrometheusServer(url, ClusterError, **connection)
+
+    def risen(what: str, selector: str) -> dict[str, _Risen]:
+        after_ms, until_ms = round((until_s - span_s) * 1000), round(until_s * 1000)
+        found = _by_replica(server.samples(selector, after_ms, until_ms), counters.replica_label)
+        if not found:
+            raise ClusterError(
+                f"{server.place} has no two samples of {selector} ({what}) in the last {span_s:g} s; check "
+                "services in the topology file, the targets, and --span"
+            )
+        return found
+
+    count, held_s = (
+        {
+            name: risen(f"service {name!r}", selector_with_suffix(counters.requests[name], end))
+            for name in topology.order
+        }
+        for end in ("_count", "_sum")
+    )
+    calls = {stream: risen(f"calls {stream}", selector) for stream, selector in counters.calls.items()}
+    edges_s = np.linspace(until_s - span_s, until_s, spans + 1)
+    samples = []
+    for name in topology.order:
+        windows = {replica: _windows(of.moments_s, edges_s) for replica, of in count[name].items()}
+        running = [sum(part in of for of in windows.values()) for part in range(spans)]
+        for index, replica in enumerate(sorted(windows)):
+            for part, (begin_s, end_s) in windows[replica].items():
+                answered = count[name][replica].between(begin_s, end_s)
+                of_all = _total(count[name], begin_s, end_s)
+                out = {}
+                for stream in topology.outputs(name):
+                    if stream.name in calls:
+                        own = calls[stream.name].get(replica)
+                        out[stream.name] = own.between(begin_s, end_s) if own else 0.0
+                    elif of_all > 0:
+                        # Nobody tells whose call it was: each replica makes as many per request as the others.
+                        out[stream.name] = _total(count[stream.downstream], begin_s, end_s) * answered / of_all
+                held = held_s[name].get(replica)
+                samples.append(
+                    OperatorSample(
+                        operator=name,
+                        index=index,
+                        span_s=end_s - begin_s,
+                        busy_s=held.between(begin_s, end_s) / counters.threads[name] if held else 0.0,
+                        backpressured_s=0.0,
+                        records_in=answered,
+                        records_out=out,
+                        began_s=begin_s,
+                        parallelism=running[part],
+                    )
+                )
+    return samples
+
+
+def _by_replica(series: Mapping[tuple[tuple[str, str], ...], Points], label: str) -> dict[str, _Risen]:
+    """Counters of one replica (paths, status codes) added up. One that appears later than its replica began at 0."""
+    replicas: dict[str, list[Points]] = {}
+    for labels, points in series.items():
+        if points[0].size:
+            replicas.setdefault(dict(labels).get(label, ""), []).append(points)
+    found = {}
+    for replica, counters in replicas.items():
+        first_ms = min(int(times_ms[0]) for times_ms, _ in counters)
+        moments_ms = np.unique(np.concatenate([times_ms for times_ms, _ in counters]))
+        rises = np.zeros(moments_ms.size)
+        for times_ms, values in counters:
+            before = np.concatenate(([values[0] if times_ms[0] == first_ms else 0.0], values[:-1]))
+            # A counter that fell was set to 0 by a restart: what it shows came since.
+            rose = np.where(values >= before, values - before, values)
+            np.add.at(rises, np.searchsorted(moments_ms, times_ms), rose)
+        if moments_ms.size > 1:
+            found[replica] = _Risen(moments_ms / 1000, np.cumsum(rises))
+    return found
+
+
+def _windows(moments_s: Floats, edges_s: Floats) -> dict[int, tuple[float, float]]:
+    """From scrape to scrape, those nearest to the edges of each part; parts without are left out."""
+    at = np.minimum(np.searchsorted(moments_s, edges_s), moments_s.size - 1)
+    ends = moments_s[at]
+    return {
+        part: (float(ends[part]), float(ends[part + 1])) for part in range(edges_s.size - 1) if at[part] < at[part + 1]
+    }
+
+
+def _total(replicas: Mapping[str, _Risen], begin_s: float, end_s: float) -> float:
+    return sum(of.between(begin_s, end_s) for of in replicas.values())

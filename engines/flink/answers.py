@@ -7,6 +7,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 ENDED = frozenset({"FAILED", "CANCELED", "FINISHED", "SUSPENDED"})
 """States of a job that will not run again by itself."""
+LEFT = frozenset({"FINISHED", "SUSPENDED"})
+"""Those of them in which somebody who stops a job to start it again, or a leader that hands it over, leaves it."""
 
 
 Milliseconds = Annotated[int, Field(ge=-1, le=253_402_300_799_000)]
@@ -75,12 +77,13 @@ class Vertex(_Answer):
 
 
 class Job(_Answer):
-    """GET /jobs/:id."""
+    """GET /jobs/:id. submitted_ms: once a job; a rescale and a restart by Flink itself leave it."""
 
     jid: str
     name: str
     state: str
     now: Milliseconds
+    submitted_ms: Annotated[Milliseconds, Field(alias="start-time")] = -1
     scheduler: Annotated[str, Field(alias="schedulerType")] = "Adaptive"
     timestamps: dict[str, Milliseconds]
     vertices: list[Vertex]

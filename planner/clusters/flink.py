@@ -6,7 +6,7 @@ from datetime import datetime
 
 import httpx
 
-from engines.flink.answers import ENDED, Job, Vertex, moment
+from engines.flink.answers import ENDED, LEFT, Job, Vertex, moment
 from engines.flink.rest import POLL_S, FlinkRest, RequestRefusedError
 from modeling.calibration.operator_sample import OperatorSample
 from modeling.errors import ModelError
@@ -153,12 +153,20 @@ class FlinkCluster:
     def progress(self, accepted: Accepted) -> Verified | Pending | Failed:
         seen = self._look()
         job, wanted = seen.job, dict(accepted.plan.parallelism)
+        if job.state in LEFT:  # a redeployment stops a job before it starts another of the same name
+            return Pending(f"{self._where} ({job.jid}) is {job.state}, and no job of that name took its place yet")
         if job.state in ENDED:
             return Failed(f"{self._where} is {job.state}; see its exceptions in Flink, and start it again")
+        if seen.asked != wanted and moment(job.submitted_ms) > accepted.at:
+            return Failed(
+                f"{self._where} was submitted anew at {moment(job.submitted_ms):%H:%M:%S} UTC as {job.jid}, with "
+                f"{brief(seen.asked)} in place of {accepted.plan.brief()}; decide anew from what it runs, and keep "
+                "redeployments apart from rescales"
+            )
         if seen.asked != wanted:
             return Failed(
-                f"{self._where} was asked for {brief(seen.asked)} meanwhile, by somebody else or by a restart of the "
-                "job; see who rescales it, and let one do it"
+                f"{self._where} was asked for {brief(seen.asked)} meanwhile, by somebody else; "
+                "see who rescales it, and let one do it"
             )
         if job.runs and seen.running != wanted:
             return Pending(f"{self._where} still runs {brief(seen.running)}")
@@ -170,7 +178,7 @@ class FlinkCluster:
         return Verified(
             accepted.plan,
             since,
-            downtime_s(self._rest, accepted, job.jid, since),
+            self._downtime_s(accepted, job, since),
             sum(state_gib.values()) if state_gib else None,
         )
 
@@ -259,6 +267,9 @@ class FlinkCluster:
         """Parallelism of all vertices, which Flink asks for; those that are no operator of ours keep theirs."""
         ours = {seen.vertices[name].id: count for name, count in plan.parallelism.items()}
         return {vertex.id: ours.get(vertex.id, seen.asked_by_vertex[vertex.id]) for vertex in seen.job.vertices}
+
+    def _downtime_s(self, accepted: Accepted, job: Job, since: datetime) -> float | None:
+        return downtime_s(self._rest, accepted, job.jid, since)
 
     def _wait_until_warm(self) -> None:
         waited_s = 0.0

@@ -168,12 +168,20 @@ class TaskManager(_Answer):
     """GET /taskmanagers and, with its slots, /taskmanagers/:id."""
 
     id: str
+    slots: Annotated[int, Field(alias="slotsNumber")]
     free_slots: Annotated[int, Field(alias="freeSlots")]
     taken_slots: Annotated[list[Slot], Field(alias="allocatedSlots")] = []
 
 
 class TaskManagers(_Answer):
     taskmanagers: list[TaskManager]
+
+
+class Option(_Answer):
+    """One of GET /jobs/:id/jobmanager/config."""
+
+    key: str
+    value: str
 
 
 class CompletedCheckpoint(_Answer):

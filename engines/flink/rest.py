@@ -18,6 +18,7 @@ from engines.flink.answers import (
     Metric,
     MetricSum,
     PlanNode,
+    Option,
     Requirement,
     Rescale,
     TaskManager,
@@ -106,6 +107,18 @@ class FlinkRest(JsonServer):
             free += manager.free_slots
             held += sum(slot.job == jid for slot in manager.taken_slots)
         return free, held
+
+    def all_slots(self) -> int:
+        """Free or held by any job."""
+        return sum(manager.slots for manager in self._valid("/taskmanagers", TaskManagers).taskmanagers)
+
+    def configuration(self, jid: str) -> Mapping[str, str]:
+        """What the job runs with, options of the cluster among them. Empty where Flink does not tell (before 1.16)."""
+        try:
+            options = self._read(f"/jobs/{jid}/jobmanager/config", list[Option])
+        except RequestRefusedError:
+            return {}
+        return {option.key: option.value for option in options}
 
     def state_bytes(self, jid: str) -> Mapping[str, float]:
         """State per vertex id in the last completed checkpoint; empty where there is none, or Flink keeps none."""

@@ -25,8 +25,20 @@ SPAN_S = 30.0
 
 def _cluster(config: TopologyConfig, entry: FlinkEntry, settings: Settings, clock: Clock) -> Cluster:
     from planner.clusters.flink import FlinkCluster
+    from planner.clusters.slots_command import SlotsCommand
 
-    return FlinkCluster(entry.url, entry.job, config.as_topology(), entry.operators)
+    command = None
+    if entry.slots_command is not None:
+        command = SlotsCommand(entry.slots_command, entry.slots_command_timeout_s, entry.slots_wait_s)
+    return FlinkCluster(
+        entry.url,
+        entry.job,
+        config.as_topology(),
+        entry.operators,
+        slots_command=command,
+        beside_scaler=config.planning.mode == "floor",
+        **entry.connection(),
+    )
 
 
 def _samples(request: SampleRequest, config: TopologyConfig) -> Sequence[OperatorSample]:

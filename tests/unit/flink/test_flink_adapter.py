@@ -305,7 +305,9 @@ def test_state__of_a_broken_connection_is_a_cluster_error(
 def test_state__of_two_jobs_of_one_name_is_a_cluster_error(flink: RecordedFlink, cluster: FlinkCluster) -> None:
     jobs = flink.bodies["/jobs/overview"]["jobs"]
     jobs.append({**jobs[0], "jid": RESTARTED})
-    with pytest.raises(ClusterError, match=rf"runs 2 jobs named 'word-count' \({JOB}, {RESTARTED}\); give each its own"):
+    with pytest.raises(
+        ClusterError, match=rf"runs 2 jobs named 'word-count' \({JOB}, {RESTARTED}\); give each its own"
+    ):
         cluster.state()
     jobs[1]["state"] = "FAILED"  # an earlier run of the same job
     assert cluster.state().plan == RUNNING

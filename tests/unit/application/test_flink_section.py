@@ -1,0 +1,64 @@
+"""The section `cluster` of kind flink: addresses, logins, certificates and the command for slots."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from forescale.files.clusters.flink import FlinkEntry
+
+
+def entry(**fields: Any) -> FlinkEntry:
+    return FlinkEntry(kind="flink", **{"url": "https://jm-0:8081", "job": "words", **fields})
+
+
+def test_connection__has_the_token_of_the_file_and_never_shows_it(tmp_path: Path) -> None:
+    file = tmp_path / "token"
+    file.write_text("sesame\n")
+    of = entry(token_file=str(file), standby_urls=["https://jm-1:8081"], certificate_file="/c.pem", key_file="/k.pem")
+    connection = of.connection()
+    headers = connection["headers"]
+    assert headers is not None
+    assert headers["Authorization"].get_secret_value() == "Bearer sesame"
+    assert "sesame" not in f"{of!r} {connection!r}"
+    assert connection["standby_urls"] == ("https://jm-1:8081",)
+    assert (connection["certificate_file"], connection["key_file"]) == ("/c.pem", "/k.pem")
+    file.write_text("another")  # renewed
+    assert (of.connection()["headers"] or {})["Authorization"].get_secret_value() == "Bearer another"
+
+
+@pytest.mark.parametrize(("body", "message"), [("", "holds 0 words"), ("two words", "holds 2 words")])
+def test_connection__of_a_file_that_holds_no_token_names_it_without_its_words(
+    tmp_path: Path, body: str, message: str
+) -> None:
+    file = tmp_path / "token"
+    file.write_text(body)
+    with pytest.raises(ValueError, match=message) as raised:
+        entry(token_file=str(file)).connection()
+    assert str(file) in str(raised.value)
+    assert "two" not in str(raised.value).removeprefix(f"token_file {file}")
+
+
+def test_connection__of_a_file_that_is_not_there_names_it() -> None:
+    with pytest.raises(ValueError, match=r"token_file /no/such cannot be read: No such file or directory"):
+        entry(token_file="/no/such").connection()
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"token_file": "/t", "token_env": "T"}, "and so does token_env"),
+        ({"token_file": "/t", "headers_env": {"authorization": "T"}}, "and so does headers_env"),
+        ({"key_file": "/k.pem"}, "key_file is of no certificate_file"),
+        ({"url": "http://jm:8081", "certificate_file": "/c.pem"}, "shown over TLS alone"),
+        ({"standby_urls": ["jm-1:8081"]}, "no address of a job manager"),
+        ({"standby_urls": ["https://me:sesame@jm-1:8081"]}, "give it in url alone"),
+        ({"slots_command": ["kubectl", "{slots_total}"]}, "give the absolute path"),
+        ({"slots_command": ["/bin/slots"]}, "says no number"),
+        ({"slots_command": []}, "at least 1 item"),
+    ],
+)
+def test_section__that_cannot_be_used_is_refused(fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
+        entry(**fields)

@@ -11,9 +11,9 @@ _ELECTION = b"leader election"
 class Failover(httpx.BaseTransport):
     """Sends a request to the address that answered last, then to the others in turn.
 
-    The next one is asked where nobody listens, where a redirect is answered, and where an election is under way: in none
-    of these cases has the request had an effect, so that changes are passed on as well. A redirect is never followed:
-    what a request carries goes to the addresses that were given, and to no other.
+    The next one is asked where nobody listens, where a redirect is answered, and where an election is under way: in
+    none of these cases has the request had an effect, so that changes are passed on as well. A redirect is never
+    followed: what a request carries goes to the addresses that were given, and to no other.
     addresses: the first is the one that requests are made for. inner: what reaches each.
     """
 

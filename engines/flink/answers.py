@@ -188,8 +188,14 @@ class CompletedCheckpoint(_Answer):
     id: int
 
 
+class CompletedSavepoint(_Answer):
+    path: Annotated[str, Field(alias="external_path")]
+    asked_ms: Annotated[Milliseconds, Field(alias="trigger_timestamp")]
+
+
 class LatestCheckpoints(_Answer):
     completed: CompletedCheckpoint | None = None
+    savepoint: CompletedSavepoint | None = None
 
 
 class Checkpoints(_Answer):
@@ -222,3 +228,35 @@ class Rescale(_Answer):
     start_ms: Annotated[Milliseconds, Field(alias="startTimestampInMillis")]
     terminal_state: Annotated[str | None, Field(alias="terminalState")] = None
     states: Annotated[list[SchedulerState], Field(alias="schedulerStates")] = []
+
+
+class _Progress(_Answer):
+    id: str
+
+
+class _Operation(_Answer):
+    location: str | None = None
+    failure: Annotated[dict[str, object] | None, Field(alias="failure-cause")] = None
+
+
+class SavepointRequest(_Answer):
+    """GET /jobs/:id/savepoints/:trigger."""
+
+    status: _Progress
+    operation: _Operation | None = None
+
+    @property
+    def failed_because(self) -> str | None:
+        cause = None if self.operation is None else self.operation.failure
+        return None if cause is None else str(cause.get("stack-trace") or cause).split("\n", 1)[0][:300]
+
+
+class Jar(_Answer):
+    id: str
+    name: str
+
+
+class Jars(_Answer):
+    """GET /jars."""
+
+    files: list[Jar]

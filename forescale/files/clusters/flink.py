@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from engines.http import Connection
 from forescale.files.arrivals_section import Positive
@@ -13,6 +13,22 @@ from forescale.files.http_access import MutualAccess
 _EXAMPLE = "http://127.0.0.1:8081"
 
 
+class RestartEntry(BaseModel):
+    """What a job is started with where it cannot rescale in place. jar: id or name of one that was uploaded.
+
+    program_args: `{OPERATOR}` becomes the parallelism of that operator. savepoints: directory that the job manager and
+    all task managers reach. timeout_s: until a savepoint is complete.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    jar: Annotated[str, Field(min_length=1)]
+    entry_class: str | None = None
+    program_args: tuple[str, ...]
+    savepoints: Annotated[str, Field(pattern=r"^([A-Za-z][A-Za-z0-9+.-]*:/|/).+$")]
+    timeout_s: Positive = 300
+
+
 class FlinkEntry(MutualAccess, ClusterEntry):
     """A Flink session cluster over REST. job: name of the running job; operators: topology operator → vertex name.
 
@@ -20,7 +36,7 @@ class FlinkEntry(MutualAccess, ClusterEntry):
     the login of url. sample_s: over how many seconds its metrics are read for calibration.
     slots_command: run where a plan needs more slots than are free, without a shell; `{slots_total}` and
     `{slots_lacking}` in its arguments become numbers. slots_command_timeout_s: of the command; slots_wait_s: until the
-    slots are there after it.
+    slots are there after it. rescale: savepoint stops the job and starts it again as restart says.
     """
 
     kind: Literal["flink"]
@@ -32,6 +48,8 @@ class FlinkEntry(MutualAccess, ClusterEntry):
     slots_command: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
     slots_command_timeout_s: Positive = 60
     slots_wait_s: Positive = 300
+    rescale: Literal["in_place", "savepoint"] = "in_place"
+    restart: RestartEntry | None = None
 
     @field_validator("url")
     @classmethod
@@ -58,10 +76,19 @@ class FlinkEntry(MutualAccess, ClusterEntry):
         return words
 
     @model_validator(mode="after")
-    def _sends_secrets_over_tls(self) -> Self:
+    def _fits_together(self) -> Self:
         if self.certificate_file is not None and not self.url.startswith("https://"):
             raise ValueError("certificate_file is shown over TLS alone; give an url of https")
+        if (self.restart is None) != (self.rescale == "in_place"):
+            raise ValueError("rescale: savepoint and the section restart go together; give both, or none")
         return self
+
+    def check_operators(self, operators: Collection[str]) -> None:
+        if self.restart is None:
+            return
+        for name in operators:
+            if not any(f"{{{name}}}" in word for word in self.restart.program_args):
+                raise ValueError(f"cluster.restart.program_args gives operator {name!r} no parallelism; add {{{name}}}")
 
     def connection(self) -> Connection:
         """Raises ValueError where the environment or the file lacks a secret."""

@@ -30,15 +30,16 @@ def _cluster(config: TopologyConfig, entry: FlinkEntry, settings: Settings, cloc
     command = None
     if entry.slots_command is not None:
         command = SlotsCommand(entry.slots_command, entry.slots_command_timeout_s, entry.slots_wait_s)
-    return FlinkCluster(
-        entry.url,
-        entry.job,
-        config.as_topology(),
-        entry.operators,
-        slots_command=command,
-        beside_scaler=config.planning.mode == "floor",
-        **entry.connection(),
-    )
+    of = entry.url, entry.job, config.as_topology(), entry.operators
+    beside_scaler = config.planning.mode == "floor"
+    if (restart := entry.restart) is not None:
+        from planner.clusters.flink_restart import FlinkRestartCluster, Program
+
+        program = Program(restart.jar, restart.program_args, restart.savepoints, restart.entry_class, restart.timeout_s)
+        return FlinkRestartCluster(
+            *of, program=program, slots_command=command, beside_scaler=beside_scaler, **entry.connection()
+        )
+    return FlinkCluster(*of, slots_command=command, beside_scaler=beside_scaler, **entry.connection())
 
 
 def _samples(request: SampleRequest, config: TopologyConfig) -> Sequence[OperatorSample]:

@@ -57,8 +57,19 @@ def test_connection__of_a_file_that_is_not_there_names_it() -> None:
         ({"slots_command": ["kubectl", "{slots_total}"]}, "give the absolute path"),
         ({"slots_command": ["/bin/slots"]}, "says no number"),
         ({"slots_command": []}, "at least 1 item"),
+        ({"rescale": "savepoint"}, "go together"),
+        ({"restart": {"jar": "j", "program_args": [], "savepoints": "/s"}}, "go together"),
+        ({"restart": {"jar": "j", "program_args": [], "savepoints": "s"}}, "savepoints"),
     ],
 )
 def test_section__that_cannot_be_used_is_refused(fields: dict[str, Any], message: str) -> None:
     with pytest.raises(ValidationError, match=message):
         entry(**fields)
+
+
+def test_check_operators__refuses_a_program_that_is_not_given_a_parallelism() -> None:
+    restart = {"jar": "j", "program_args": ["--split={split}"], "savepoints": "s3://bucket/savepoints"}
+    of = entry(rescale="savepoint", restart=restart)
+    of.check_operators(["split"])
+    with pytest.raises(ValueError, match=r"gives operator 'count' no parallelism; add \{count\}"):
+        of.check_operators(["split", "count"])

@@ -42,7 +42,7 @@ class Cut(httpx.HTTPTransport):
     """The network, until the process is killed before or after a request whose path ends like that."""
 
     def __init__(self, ending: str, *, after: bool) -> None:
-        super().__init__()
+        super().__init__(limits=httpx.Limits(max_keepalive_connections=0))
         self.ending, self.after = ending, after
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
@@ -51,6 +51,8 @@ class Cut(httpx.HTTPTransport):
             raise KilledError
         response = super().handle_request(request)
         if meant:
+            response.read()
+            response.close()
             raise KilledError
         return response
 
@@ -59,15 +61,16 @@ class Misread(httpx.HTTPTransport):
     """The network, which garbles a number of counts."""
 
     def __init__(self, count: int) -> None:
-        super().__init__()
+        super().__init__(limits=httpx.Limits(max_keepalive_connections=0))
         self.count = count
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         if request.url.path.endswith("/run"):
             body = request.read().replace(f',{self.count}"'.encode(), f',x{self.count}"'.encode())
             headers = {name: value for name, value in request.headers.items() if name != "content-length"}
-            request = httpx.Request(request.method, request.url, headers=headers, content=body)
-            request.extensions = {"timeout": {"read": 30.0}}
+            request = httpx.Request(
+                request.method, request.url, headers=headers, content=body, extensions=request.extensions
+            )
         return super().handle_request(request)
 
 

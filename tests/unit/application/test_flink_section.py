@@ -1,12 +1,17 @@
 """The section `cluster` of kind flink: addresses, logins, certificates and the command for slots."""
 
+import re
+import textwrap
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from pydantic import ValidationError
 
 from forescale.files.clusters.flink import FlinkEntry
+
+DOCS = Path(__file__).resolve().parents[3] / "docs" / "engines" / "flink.md"
 
 
 def entry(**fields: Any) -> FlinkEntry:
@@ -73,3 +78,14 @@ def test_check_operators__refuses_a_program_that_is_not_given_a_parallelism() ->
     of.check_operators(["split"])
     with pytest.raises(ValueError, match=r"gives operator 'count' no parallelism; add \{count\}"):
         of.check_operators(["split", "count"])
+
+
+def test_docs__show_every_field_in_examples_that_are_sections() -> None:
+    blocks = [textwrap.dedent(each) for each in re.findall(r"```yaml\n(.*?)```", DOCS.read_text(), re.DOTALL)]
+    section, restart = yaml.safe_load(blocks[0])["cluster"], yaml.safe_load(blocks[1])
+    FlinkEntry(**section)
+    of = FlinkEntry(**{**section, **restart})
+    of.check_operators(["sentences", "split", "count"])
+    assert set(FlinkEntry.model_fields) - set(section) - set(restart) == {"token_env"}  # of which the comment tells
+    assert of.restart is not None
+    assert set(type(of.restart).model_fields) == set(restart["restart"])

@@ -108,9 +108,10 @@ class FlinkRestartCluster(FlinkCluster):
                     return Refusal(plan, trouble)
                 if changed := self._stale(replaced, self._look()):
                     return Refusal(plan, changed)
-            savepoint = self._stopped(job, plan)
-            if isinstance(savepoint, Refusal):
-                return savepoint
+            stopped = self._stopped(job, plan)
+            if isinstance(stopped, Refusal):
+                return stopped
+            savepoint = stopped
         return self._started(jar, job, plan, replaced, savepoint, at)
 
     def _stopped(self, job: Job, plan: PhysicalPlan) -> str | Refusal:

@@ -28,7 +28,7 @@ _START_LATE_S = 300.0
 
 
 @dataclass(frozen=True)
-class _Seen:
+class Seen:
     """One look at the job. running and asked: parallelism per operator, as it is and as it is to become."""
 
     job: Job
@@ -191,10 +191,10 @@ class FlinkCluster:
     def _where(self) -> str:
         return f"job {self._job_name!r} of {self._rest.place}"
 
-    def _look(self) -> _Seen:
+    def _look(self) -> Seen:
         job, vertices = self._found()
         if job.state in ENDED:  # Flink keeps requirements of living jobs only
-            return _Seen(job, vertices, {vertex.id: vertex.parallelism for vertex in job.vertices})
+            return Seen(job, vertices, {vertex.id: vertex.parallelism for vertex in job.vertices})
         if job.scheduler != "Adaptive":
             raise ClusterError(
                 f"{self._where} runs under the {job.scheduler} scheduler, which cannot rescale in place; "
@@ -203,7 +203,7 @@ class FlinkCluster:
         requirements = self._rest.requirements(job.jid)
         if lacking := [vertex.name for vertex in job.vertices if vertex.id not in requirements]:
             raise ClusterError(f"{self._rest.place} tells no resource requirements of vertex {lacking[0]!r}; ask again")
-        return _Seen(job, vertices, {vertex_id: r.parallelism.upper for vertex_id, r in requirements.items()})
+        return Seen(job, vertices, {vertex_id: r.parallelism.upper for vertex_id, r in requirements.items()})
 
     def _found(self) -> tuple[Job, Mapping[str, Vertex]]:
         """The job, and the vertex of each operator."""
@@ -211,7 +211,7 @@ class FlinkCluster:
         return job, operator_vertices(job, self._declared, self._vertex_names)
 
     @staticmethod
-    def _under_way(seen: _Seen, slots: int) -> bool:
+    def _under_way(seen: Seen, slots: int) -> bool:
         """Whether the job is still to change. Asked for more than its slots it is not: it runs what fits."""
         return seen.asked != seen.running and slots_needed(seen.job, seen.asked_by_vertex) <= slots
 
@@ -221,7 +221,7 @@ class FlinkCluster:
         except ModelError as error:  # before its first slots come, a job has a parallelism of -1
             raise ClusterError(f"{self._where} has no plan yet: {error}; ask again once it runs") from None
 
-    def _unfit(self, plan: PhysicalPlan, seen: _Seen) -> str | None:
+    def _unfit(self, plan: PhysicalPlan, seen: Seen) -> str | None:
         """Why the job cannot run the plan, or None."""
         if seen.job.state in ENDED:
             return f"{self._where} is {seen.job.state}; start it again, then decide from what runs"
@@ -231,7 +231,7 @@ class FlinkCluster:
             return str(error)
         return None
 
-    def _stale(self, expected: PhysicalPlan, seen: _Seen, *, undoing: bool = False) -> str | None:
+    def _stale(self, expected: PhysicalPlan, seen: Seen, *, undoing: bool = False) -> str | None:
         """Why the job is no longer one that a change from the expected plan was decided for, or None."""
         if undoing:
             if dict(expected.parallelism) == seen.asked:
@@ -252,7 +252,7 @@ class FlinkCluster:
             )
         return None
 
-    def _scaled_by_flink(self, seen: _Seen) -> str | None:
+    def _scaled_by_flink(self, seen: Seen) -> str | None:
         if self._beside_scaler or not (sign := own_scaler_sign(self._rest.configuration(seen.job.jid))):
             return None
         return (
@@ -260,7 +260,7 @@ class FlinkCluster:
             "set planning.mode: floor, or switch the autoscaler off"
         )
 
-    def _lacking(self, plan: PhysicalPlan, seen: _Seen) -> tuple[int, str]:
+    def _lacking(self, plan: PhysicalPlan, seen: Seen) -> tuple[int, str]:
         """How many slots lack, and what to say of it."""
         needed = slots_needed(seen.job, self._by_vertex(plan, seen))
         free, held = self._rest.slots(seen.job.jid)
@@ -284,7 +284,7 @@ class FlinkCluster:
         return None
 
     def _ask(
-        self, plan: PhysicalPlan, replaced: PhysicalPlan, seen: _Seen, stale: Callable[[_Seen], str | None]
+        self, plan: PhysicalPlan, replaced: PhysicalPlan, seen: Seen, stale: Callable[[Seen], str | None]
     ) -> Accepted | Refusal:
         if reason := stale(seen):
             return Refusal(plan, reason)
@@ -309,7 +309,7 @@ class FlinkCluster:
         return Accepted(plan, replaced, at)
 
     @staticmethod
-    def _by_vertex(plan: PhysicalPlan, seen: _Seen) -> Mapping[str, int]:
+    def _by_vertex(plan: PhysicalPlan, seen: Seen) -> Mapping[str, int]:
         """Parallelism of all vertices, which Flink asks for; those that are no operator of ours keep theirs."""
         ours = {seen.vertices[name].id: count for name, count in plan.parallelism.items()}
         return {vertex.id: ours.get(vertex.id, seen.asked_by_vertex[vertex.id]) for vertex in seen.job.vertices}

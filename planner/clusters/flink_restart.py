@@ -8,14 +8,18 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Unpack
 
 from engines.flink.answers import ENDED, Job, moment
 from engines.flink.rest import POLL_S, RequestRefusedError
+from engines.http import Connection
 from modeling.inputs.physical_plan import PhysicalPlan
+from modeling.inputs.topology import Topology
+from planner.clock import Clock
 from planner.clusters.cluster import Accepted, Failed, Pending, Refusal, Verified
-from planner.clusters.flink import FlinkCluster, _Seen
+from planner.clusters.flink import FlinkCluster, Seen
 from planner.clusters.flink_vertices import operator_vertices
+from planner.clusters.slots_command import SlotsCommand
 from planner.errors import ClusterError
 
 _HANDED_OVER_S = 30.0
@@ -57,10 +61,36 @@ def _id(what: str, jid: str, parallelism: Mapping[str, int]) -> str:
 
 
 class FlinkRestartCluster(FlinkCluster):
-    """The `Cluster` of one Flink job under a scheduler that keeps its parallelism. Slower than rescaling in place."""
+    """The `Cluster` of one Flink job under a scheduler that keeps its parallelism. Slower than rescaling in place.
 
-    def __init__(self, *args: Any, program: Program, **options: Any) -> None:
-        super().__init__(*args, **options)
+    program: what the job is started with; all else as of FlinkCluster.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        job_name: str,
+        topology: Topology,
+        operators: Mapping[str, str] | None = None,
+        *,
+        program: Program,
+        slots_command: SlotsCommand | None = None,
+        beside_scaler: bool = False,
+        warm_s: float = 20.0,
+        clock: Clock | None = None,
+        **connection: Unpack[Connection],
+    ) -> None:
+        super().__init__(
+            url,
+            job_name,
+            topology,
+            operators,
+            slots_command=slots_command,
+            beside_scaler=beside_scaler,
+            warm_s=warm_s,
+            clock=clock,
+            **connection,
+        )
         self._program = program
 
     def apply(self, plan: PhysicalPlan, *, expected: PhysicalPlan) -> Accepted | Refusal:
@@ -75,11 +105,11 @@ class FlinkRestartCluster(FlinkCluster):
             return Pending(f"{self._where} ({job.jid}) is {job.state}")
         return super().progress(accepted)
 
-    def _look(self) -> _Seen:
+    def _look(self) -> Seen:
         job = self._rest.job(self._rest.find_job(self._job_name).jid)
         ended_early = job.state in ENDED and not job.vertices  # it failed before it was laid out
         vertices = {} if ended_early else operator_vertices(job, self._declared, self._vertex_names)
-        return _Seen(job, vertices, {vertex.id: vertex.parallelism for vertex in job.vertices})
+        return Seen(job, vertices, {vertex.id: vertex.parallelism for vertex in job.vertices})
 
     def _restarted(self, plan: PhysicalPlan, replaced: PhysicalPlan) -> Accepted | Refusal:
         seen = self._look()

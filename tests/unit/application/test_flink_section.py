@@ -9,6 +9,7 @@ import pytest
 import yaml
 from pydantic import ValidationError
 
+from forescale.cli.main import main
 from forescale.files.clusters.flink import FlinkEntry
 
 DOCS = Path(__file__).resolve().parents[3] / "docs" / "engines" / "flink.md"
@@ -89,3 +90,17 @@ def test_docs__show_every_field_in_examples_that_are_sections() -> None:
     assert set(FlinkEntry.model_fields) - set(section) - set(restart) == {"token_env"}  # of which the comment tells
     assert of.restart is not None
     assert set(type(of.restart).model_fields) == set(restart["restart"])
+
+
+def test_command__of_a_topology_whose_token_lacks_says_so_without_a_traceback(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    body = yaml.safe_load((DOCS.parents[2] / "examples" / "flink" / "word-count.yaml").read_text())
+    body["cluster"]["token_env"] = "NO_SUCH_TOKEN"
+    (tmp_path / "word-count.yaml").write_text(yaml.safe_dump(body))
+    monkeypatch.setenv("FORESCALE_HOME", str(tmp_path))
+    monkeypatch.setenv("FORESCALE_TOPOLOGIES", str(tmp_path))
+    with pytest.raises(SystemExit) as ended:
+        main(["deploy", "plan", "word-count", "--set", "count=2"])
+    assert ended.value.code == 1
+    assert "the environment holds no NO_SUCH_TOKEN" in " ".join(capsys.readouterr().err.split())

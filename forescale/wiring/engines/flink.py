@@ -63,8 +63,13 @@ def _may_rescale(entry: FlinkEntry) -> str:
     from engines.flink.rest import FlinkRest
     from planner.errors import ClusterError
 
-    rest = FlinkRest(entry.url, ClusterError)
-    return rest.check_may_ask(rest.find_job(entry.job).jid)
+    rest = FlinkRest(entry.url, ClusterError, **entry.connection())
+    jid = rest.find_job(entry.job).jid
+    if entry.restart is None:
+        return rest.check_may_ask(jid)
+    if (jar := rest.jar_id(entry.restart.jar)) is None:
+        raise ClusterError(f"{rest.place} has no jar {entry.restart.jar!r}; upload it, or correct cluster.restart.jar")
+    return f"it has jar {jar} to restart the job from; whether it may be stopped shows when it is"
 
 
 FLINK = Engine(

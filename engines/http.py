@@ -6,11 +6,12 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import TypedDict, Unpack
-from urllib.parse import unquote, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
 import httpx
 from pydantic import SecretStr
 
+from engines.failover import Failover
 from engines.redaction import without_secrets
 
 Failure = Callable[[str], Exception]
@@ -30,12 +31,17 @@ Parameters = Mapping[str, str | int | Sequence[str]]
 
 class Connection(TypedDict, total=False):
     """headers: sent with every request, never shown. ca_file: certificates that the server's is checked against, in
-    place of the known ones. transport: replaces the network in tests of rare answers.
+    place of the known ones. certificate_file, key_file: what we show of ourselves; the key may be in the first.
+    standby_urls: further addresses of the same server, sent the same login. transport: replaces the network in tests of
+    rare answers.
     """
 
     timeout_s: float
     headers: Mapping[str, SecretStr] | None
     ca_file: str | None
+    certificate_file: str | None
+    key_file: str | None
+    standby_urls: Sequence[str]
     transport: httpx.BaseTransport | None
 
 
@@ -137,32 +143,28 @@ def _client(
     timeout_s: float = 10.0,
     headers: Mapping[str, SecretStr] | None = None,
     ca_file: str | None = None,
+    certificate_file: str | None = None,
+    key_file: str | None = None,
+    standby_urls: Sequence[str] = (),
     transport: httpx.BaseTransport | None = None,
 ) -> tuple[httpx.Client, str, list[str]]:
     """A client, its address as messages may show it, and what they must not show."""
     # Never show a URL that cannot be parsed: it may contain a password.
     wrong = failure(f"the address of {name} is not a URL; give it like {example}")
-    try:
-        parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname or parts.port == 0:
-            raise wrong
-    except ValueError:
-        raise wrong from None
-    if "@" in parts.path + parts.query + parts.fragment:
-        # A password with a slash: what looks like the host and the path are parts of it.
-        raise wrong
+    parts, *standbys = [_checked(address, wrong) for address in (url, *standby_urls)]
     if not timeout_s > 0:
         raise failure(f"{name}: timeout_s {timeout_s}; give a positive number of seconds")
-    shown = parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl().rstrip("/")
+    shown = " or ".join(_shown(each) for each in (parts, *standbys))
     sent = {key: value.get_secret_value() for key, value in (headers or {}).items()}
     # A header such as `Bearer TOKEN` may be repeated in part.
     words = [word for value in sent.values() for word in (value, value.rpartition(" ")[2])]
-    secrets = [*words, parts.password or "", unquote(parts.password or "")]
-    try:
-        certificates = tls(trust_env=False) if ca_file is None else ssl.create_default_context(cafile=ca_file)
-    except OSError as error:
-        reason = "it holds no certificate in PEM" if isinstance(error, ssl.SSLError) else error.strerror
-        raise failure(f"{name}: ca_file {ca_file} cannot be read: {reason}; give a file of certificates") from None
+    passwords = [each.password or "" for each in (parts, *standbys)]
+    secrets = [*words, *passwords, *map(unquote, passwords)]
+    certificates = _certificates(name, failure, ca_file, certificate_file, key_file)
+    limits = httpx.Limits(max_keepalive_connections=0)
+    if standbys:
+        inner = transport or httpx.HTTPTransport(verify=certificates, trust_env=False, limits=limits)
+        transport = Failover([httpx.URL(address) for address in (url, *standby_urls)], inner)
     try:
         # No proxy from the environment: the server is inside the network. No idle connections: nobody closes us.
         client = httpx.Client(
@@ -172,8 +174,51 @@ def _client(
             transport=transport,
             trust_env=False,
             verify=certificates,
-            limits=httpx.Limits(max_keepalive_connections=0),
+            limits=limits,
         )
     except (httpx.InvalidURL, ValueError):
         raise wrong from None
     return client, shown, secrets
+
+
+def _checked(url: str, wrong: Exception) -> SplitResult:
+    try:
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.port == 0:
+            raise wrong
+    except ValueError:
+        raise wrong from None
+    if "@" in parts.path + parts.query + parts.fragment:
+        # A password with a slash: what looks like the host and the path are parts of it.
+        raise wrong
+    return parts
+
+
+def _shown(parts: SplitResult) -> str:
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl().rstrip("/")
+
+
+def _certificates(
+    name: str, failure: Failure, ca_file: str | None, certificate_file: str | None, key_file: str | None
+) -> ssl.SSLContext:
+    """What servers are checked against, and what is shown to them."""
+    if ca_file is None and certificate_file is None:
+        return tls(trust_env=False)
+    try:
+        certificates = httpx.create_ssl_context(trust_env=False)
+        if ca_file is not None:
+            certificates = ssl.create_default_context(cafile=ca_file)
+    except OSError as error:
+        reason = "it holds no certificate in PEM" if isinstance(error, ssl.SSLError) else error.strerror
+        raise failure(f"{name}: ca_file {ca_file} cannot be read: {reason}; give a file of certificates") from None
+    if certificate_file is not None:
+        try:
+            # An empty password: with none, OpenSSL asks a person for that of an encrypted key.
+            certificates.load_cert_chain(certificate_file, key_file, password="")
+        except OSError as error:
+            reason = "they hold no pair in PEM" if isinstance(error, ssl.SSLError) else error.strerror
+            of = f"certificate_file {certificate_file}" + (f" with key_file {key_file}" if key_file else "")
+            raise failure(
+                f"{name}: {of} cannot be used: {reason}; give a certificate and its unencrypted key"
+            ) from None
+    return certificates

@@ -7,6 +7,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 ENDED = frozenset({"FAILED", "CANCELED", "FINISHED", "SUSPENDED"})
 """States of a job that will not run again by itself."""
+LEFT = frozenset({"FINISHED", "SUSPENDED"})
+"""Those of them in which somebody who stops a job to start it again, or a leader that hands it over, leaves it."""
 
 
 Milliseconds = Annotated[int, Field(ge=-1, le=253_402_300_799_000)]
@@ -75,12 +77,13 @@ class Vertex(_Answer):
 
 
 class Job(_Answer):
-    """GET /jobs/:id."""
+    """GET /jobs/:id. submitted_ms: once a job; a rescale and a restart by Flink itself leave it."""
 
     jid: str
     name: str
     state: str
     now: Milliseconds
+    submitted_ms: Annotated[Milliseconds, Field(alias="start-time")] = -1
     scheduler: Annotated[str, Field(alias="schedulerType")] = "Adaptive"
     timestamps: dict[str, Milliseconds]
     vertices: list[Vertex]
@@ -165,6 +168,7 @@ class TaskManager(_Answer):
     """GET /taskmanagers and, with its slots, /taskmanagers/:id."""
 
     id: str
+    slots: Annotated[int, Field(alias="slotsNumber")]
     free_slots: Annotated[int, Field(alias="freeSlots")]
     taken_slots: Annotated[list[Slot], Field(alias="allocatedSlots")] = []
 
@@ -173,12 +177,25 @@ class TaskManagers(_Answer):
     taskmanagers: list[TaskManager]
 
 
+class Option(_Answer):
+    """One of GET /jobs/:id/jobmanager/config."""
+
+    key: str
+    value: str
+
+
 class CompletedCheckpoint(_Answer):
     id: int
 
 
+class CompletedSavepoint(_Answer):
+    path: Annotated[str, Field(alias="external_path")]
+    asked_ms: Annotated[Milliseconds, Field(alias="trigger_timestamp")]
+
+
 class LatestCheckpoints(_Answer):
     completed: CompletedCheckpoint | None = None
+    savepoint: CompletedSavepoint | None = None
 
 
 class Checkpoints(_Answer):
@@ -211,3 +228,35 @@ class Rescale(_Answer):
     start_ms: Annotated[Milliseconds, Field(alias="startTimestampInMillis")]
     terminal_state: Annotated[str | None, Field(alias="terminalState")] = None
     states: Annotated[list[SchedulerState], Field(alias="schedulerStates")] = []
+
+
+class _Progress(_Answer):
+    id: str
+
+
+class _Operation(_Answer):
+    location: str | None = None
+    failure: Annotated[dict[str, object] | None, Field(alias="failure-cause")] = None
+
+
+class SavepointRequest(_Answer):
+    """GET /jobs/:id/savepoints/:trigger."""
+
+    status: _Progress
+    operation: _Operation | None = None
+
+    @property
+    def failed_because(self) -> str | None:
+        cause = None if self.operation is None else self.operation.failure
+        return None if cause is None else str(cause.get("stack-trace") or cause).split("\n", 1)[0][:300]
+
+
+class Jar(_Answer):
+    id: str
+    name: str
+
+
+class Jars(_Answer):
+    """GET /jars."""
+
+    files: list[Jar]

@@ -11,15 +11,19 @@ from engines.flink.answers import (
     ENDED,
     CheckpointDetails,
     Checkpoints,
+    CompletedSavepoint,
+    Jars,
     Job,
     JobPlan,
     JobsOverview,
     JobSummary,
     Metric,
     MetricSum,
+    Option,
     PlanNode,
     Requirement,
     Rescale,
+    SavepointRequest,
     TaskManager,
     TaskManagers,
     VertexDetails,
@@ -107,6 +111,18 @@ class FlinkRest(JsonServer):
             held += sum(slot.job == jid for slot in manager.taken_slots)
         return free, held
 
+    def all_slots(self) -> int:
+        """Free or held by any job."""
+        return sum(manager.slots for manager in self._valid("/taskmanagers", TaskManagers).taskmanagers)
+
+    def configuration(self, jid: str) -> Mapping[str, str]:
+        """What the job runs with, options of the cluster among them. Empty where Flink does not tell (before 1.16)."""
+        try:
+            options = self._read(f"/jobs/{jid}/jobmanager/config", list[Option])
+        except RequestRefusedError:
+            return {}
+        return {option.key: option.value for option in options}
+
     def state_bytes(self, jid: str) -> Mapping[str, float]:
         """State per vertex id in the last completed checkpoint; empty where there is none, or Flink keeps none."""
         try:
@@ -134,6 +150,39 @@ class FlinkRest(JsonServer):
             return None
         executing = [state.left_ms for state in details.states if state.state == "Executing"]
         return executing[0] if executing else None
+
+    def stop(self, jid: str, directory: str, trigger: str) -> None:
+        """Stop a job with a savepoint below a directory. Asked again with the same trigger, a hexadecimal id of 32
+        digits, it is the same request. Raises RequestRefusedError.
+        """
+        body = {"drain": False, "targetDirectory": directory, "triggerId": trigger}
+        self._answer("POST", f"/jobs/{jid}/stop", body)
+
+    def savepoint_request(self, jid: str, trigger: str) -> SavepointRequest | None:
+        """How far it is; None where Flink knows no such request: it forgets them after minutes."""
+        try:
+            return self._read(f"/jobs/{jid}/savepoints/{trigger}", SavepointRequest)
+        except RequestRefusedError:
+            return None
+
+    def last_savepoint(self, jid: str) -> CompletedSavepoint | None:
+        """Of a job that runs or has ended, for as long as Flink remembers it."""
+        try:
+            latest = self._read(f"/jobs/{jid}/checkpoints", Checkpoints).latest
+        except RequestRefusedError:
+            return None
+        return None if latest is None else latest.savepoint
+
+    def jar_id(self, jar: str) -> str | None:
+        """Of the uploaded jar of that id or name, the newest of that name; None where there is none."""
+        files = self._valid("/jars", Jars).files
+        return next((file.id for file in files if jar in (file.id, file.name)), None)
+
+    def run(self, jar_id: str, entry_class: str | None, arguments: Sequence[str], savepoint: str, jid: str) -> None:
+        """Start a program as a job of that id from a savepoint. Raises RequestRefusedError, also for an id in use."""
+        body = {"programArgsList": list(arguments), "savepointPath": savepoint, "jobId": jid}
+        entry = {} if entry_class is None else {"entryClass": entry_class}
+        self._answer("POST", f"/jars/{jar_id}/run", body | entry)
 
     def metric_names(self, jid: str, vertex_id: str) -> Sequence[str]:
         """Of the metrics that any subtask of a vertex has; none before Flink has collected them once."""

@@ -1,6 +1,7 @@
 """How a section of a topology file says as whom a server is asked over HTTP, and which certificates it is known by."""
 
 import os
+from pathlib import Path
 from typing import Annotated, Self
 
 from pydantic import BaseModel, Field, SecretStr, model_validator
@@ -9,6 +10,8 @@ from engines.http import Connection
 
 HeaderName = Annotated[str, Field(pattern=r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")]
 EnvironmentVariable = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+
+AbsolutePath = Annotated[str, Field(pattern="^/")]
 
 
 class HttpAccess(BaseModel):
@@ -19,7 +22,7 @@ class HttpAccess(BaseModel):
 
     token_env: EnvironmentVariable | None = None
     headers_env: dict[HeaderName, EnvironmentVariable] = {}
-    ca_file: Annotated[str, Field(pattern="^/")] | None = None
+    ca_file: AbsolutePath | None = None
     timeout_s: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 30
 
     @model_validator(mode="after")
@@ -38,6 +41,51 @@ class HttpAccess(BaseModel):
     def connection(self) -> Connection:
         """Raises ValueError where the environment lacks a header."""
         return Connection(headers=self.headers(), ca_file=self.ca_file, timeout_s=self.timeout_s)
+
+
+class MutualAccess(HttpAccess):
+    """token_file: absolute path of a file that holds a bearer token, read anew by each command: it may be renewed.
+    certificate_file, key_file: absolute paths of the certificate and key in PEM that are shown to the server.
+    """
+
+    token_file: AbsolutePath | None = None
+    certificate_file: AbsolutePath | None = None
+    key_file: AbsolutePath | None = None
+
+    @model_validator(mode="after")
+    def _has_one_token_and_a_certificate_of_its_key(self) -> Self:
+        sent = [name for name in self.headers_env if name.lower() == "authorization"]
+        if self.token_file is not None and (sent or self.token_env is not None):
+            other = "headers_env" if sent else "token_env"
+            raise ValueError(f"token_file gives Authorization, and so does {other}; leave one of them out")
+        if self.key_file is not None and self.certificate_file is None:
+            raise ValueError("key_file is of no certificate_file; give that as well")
+        return self
+
+    def headers(self) -> dict[str, SecretStr]:
+        """Of every request. Raises ValueError where the environment or the file lacks one."""
+        headers = super().headers()
+        if self.token_file is not None:
+            headers["Authorization"] = SecretStr(f"Bearer {_token(Path(self.token_file))}")
+        return headers
+
+    def connection(self) -> Connection:
+        """Raises ValueError where the environment or the file lacks a secret."""
+        shown = Connection(certificate_file=self.certificate_file, key_file=self.key_file)
+        return super().connection() | shown
+
+
+def _token(path: Path) -> str:
+    try:
+        token = path.read_text(encoding="ascii").strip()
+    except (OSError, UnicodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it holds more than ASCII"
+        raise ValueError(f"token_file {path} cannot be read: {reason}; write the token into it") from None
+    if len(token.split()) != 1:
+        raise ValueError(
+            f"token_file {path} holds {len(token.split())} words; write the token into it, and nothing else"
+        )
+    return token
 
 
 def secret(variable: str) -> SecretStr:

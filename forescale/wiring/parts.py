@@ -12,6 +12,7 @@ from forescale.wiring.clock import clock_of_kind
 from forescale.wiring.engines.registry import cluster_kind
 from planner.clock import Clock
 from planner.clusters.cluster import Cluster
+from planner.errors import ClusterError
 from planner.guard.terms import GuardTerms
 from planner.horizon.horizon_plan import Rules
 from planner.horizon.prices import ChangeTerms, DisruptionPrices
@@ -43,8 +44,11 @@ def tracker_of(settings: Settings) -> MlflowTracker:
 
 
 def cluster_of(config: TopologyConfig, settings: Settings, clock: Clock) -> Cluster:
-    """Where the topology runs; nothing is asked of it yet."""
-    return cluster_kind(config.cluster).connect(config, config.cluster, settings, clock)
+    """Where the topology runs; nothing is asked of it yet. Raises ClusterError where a secret of its login lacks."""
+    try:
+        return cluster_kind(config.cluster).connect(config, config.cluster, settings, clock)
+    except ValueError as error:
+        raise ClusterError(f"section cluster of {config.topology}: {error}") from None
 
 
 def limits_of(planning: Planning) -> Limits:

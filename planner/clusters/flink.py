@@ -1,13 +1,13 @@
 """A topology on a Flink session or application cluster, rescaled in place by the adaptive scheduler."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Unpack
 
-import httpx
-
-from engines.flink.answers import ENDED, Job, Vertex, moment
+from engines.flink.answers import ENDED, LEFT, Job, Vertex, moment
 from engines.flink.rest import POLL_S, FlinkRest, RequestRefusedError
+from engines.http import Connection
 from modeling.calibration.operator_sample import OperatorSample
 from modeling.errors import ModelError
 from modeling.inputs.physical_plan import PhysicalPlan
@@ -16,7 +16,9 @@ from planner.clock import Clock, RealClock
 from planner.clusters.cluster import Accepted, ClusterState, Failed, Pending, Refusal, SourceBacklog, Status, Verified
 from planner.clusters.flink_backlog import Queue, queue_reading, source_backlogs
 from planner.clusters.flink_counters import Read, operator_samples, read_counters, shortest_span_s
+from planner.clusters.flink_own_scaler import own_scaler_sign
 from planner.clusters.flink_vertices import bounded_topology, operator_vertices, slots_needed
+from planner.clusters.slots_command import SlotsCommand
 from planner.errors import ClusterError
 
 # How much longer than the span Flink may take until its counters have moved by it.
@@ -26,7 +28,7 @@ _START_LATE_S = 300.0
 
 
 @dataclass(frozen=True)
-class _Seen:
+class Seen:
     """One look at the job. running and asked: parallelism per operator, as it is and as it is to become."""
 
     job: Job
@@ -45,9 +47,11 @@ class _Seen:
 class FlinkCluster:
     """The `Cluster` of one Flink job. Where subtasks sit is Flink's choice: the packing of a plan is not used.
 
-    url: of the REST interface. operators: operator → vertex name where they differ. timeout_s: of one request.
+    url: of the REST interface. operators: operator → vertex name where they differ. slots_command: asks for slots that
+    lack; without it a plan that needs more than there are is refused. beside_scaler: whether a job is changed that
+    Flink's own autoscaler looks after.
     warm_s: how long after a start counters are not read: subtasks count as busy while they restore and connect.
-    clock: what waiting for counters waits on. transport: replaces the network in tests of rare answers.
+    clock: what waiting for counters and slots waits on. connection: to the REST interface.
     """
 
     def __init__(
@@ -57,15 +61,17 @@ class FlinkCluster:
         topology: Topology,
         operators: Mapping[str, str] | None = None,
         *,
-        timeout_s: float = 10.0,
+        slots_command: SlotsCommand | None = None,
+        beside_scaler: bool = False,
         warm_s: float = 20.0,
         clock: Clock | None = None,
-        transport: httpx.BaseTransport | None = None,
+        **connection: Unpack[Connection],
     ) -> None:
-        self._rest = FlinkRest(url, ClusterError, timeout_s=timeout_s, transport=transport)
+        self._rest = FlinkRest(url, ClusterError, **connection)
         self._job_name = job_name
         self._declared = topology
         self._vertex_names = dict(operators or {})
+        self._slots_command, self._beside_scaler = slots_command, beside_scaler
         self._warm_s = warm_s
         self._clock = clock or RealClock()
 
@@ -136,29 +142,27 @@ class FlinkCluster:
         # Asked for before, perhaps by a deployment that crashed before it could note so: that is no second request.
         if dict(plan.parallelism) == seen.asked:
             return Accepted(plan, expected, at)
-        if dict(expected.parallelism) != seen.running:
-            return Refusal(
-                plan,
-                f"{self._where} runs {brief(seen.running)}, not {expected.brief()} as was assumed; "
-                "make the decision again from what runs",
-            )
-        if seen.asked != seen.running and self._under_way(seen, sum(self._rest.slots(seen.job.jid))):
-            return Refusal(
-                plan,
-                f"{self._where} is on its way from {expected.brief()} to {brief(seen.asked)}; "
-                "wait until it is there, and decide from what runs then",
-            )
-        return self._ask(plan, expected, seen)
+        if reason := self._scaled_by_flink(seen):
+            return Refusal(plan, reason)
+        return self._ask(plan, expected, seen, lambda now: self._stale(expected, now))
 
     def progress(self, accepted: Accepted) -> Verified | Pending | Failed:
         seen = self._look()
         job, wanted = seen.job, dict(accepted.plan.parallelism)
+        if job.state in LEFT:  # a redeployment stops a job before it starts another of the same name
+            return Pending(f"{self._where} ({job.jid}) is {job.state}, and no job of that name took its place yet")
         if job.state in ENDED:
             return Failed(f"{self._where} is {job.state}; see its exceptions in Flink, and start it again")
+        if seen.asked != wanted and moment(job.submitted_ms) > accepted.at:
+            return Failed(
+                f"{self._where} was submitted anew at {moment(job.submitted_ms):%H:%M:%S} UTC as {job.jid}, with "
+                f"{brief(seen.asked)} in place of {accepted.plan.brief()}; decide anew from what it runs, and keep "
+                "redeployments apart from rescales"
+            )
         if seen.asked != wanted:
             return Failed(
-                f"{self._where} was asked for {brief(seen.asked)} meanwhile, by somebody else or by a restart of the "
-                "job; see who rescales it, and let one do it"
+                f"{self._where} was asked for {brief(seen.asked)} meanwhile, by somebody else; "
+                "see who rescales it, and let one do it"
             )
         if job.runs and seen.running != wanted:
             return Pending(f"{self._where} still runs {brief(seen.running)}")
@@ -170,7 +174,7 @@ class FlinkCluster:
         return Verified(
             accepted.plan,
             since,
-            downtime_s(self._rest, accepted, job.jid, since),
+            self._downtime_s(accepted, job, since),
             sum(state_gib.values()) if state_gib else None,
         )
 
@@ -181,22 +185,16 @@ class FlinkCluster:
             return Refusal(back, reason)
         if dict(back.parallelism) == seen.asked:
             return Accepted(back, away, moment(seen.job.now))
-        if dict(away.parallelism) != seen.asked:
-            return Refusal(
-                back,
-                f"{self._where} was asked for {brief(seen.asked)} after {away.brief()}; "
-                "decide anew instead of undoing what somebody else changed",
-            )
-        return self._ask(back, away, seen)
+        return self._ask(back, away, seen, lambda now: self._stale(away, now, undoing=True))
 
     @property
     def _where(self) -> str:
         return f"job {self._job_name!r} of {self._rest.place}"
 
-    def _look(self) -> _Seen:
+    def _look(self) -> Seen:
         job, vertices = self._found()
         if job.state in ENDED:  # Flink keeps requirements of living jobs only
-            return _Seen(job, vertices, {vertex.id: vertex.parallelism for vertex in job.vertices})
+            return Seen(job, vertices, {vertex.id: vertex.parallelism for vertex in job.vertices})
         if job.scheduler != "Adaptive":
             raise ClusterError(
                 f"{self._where} runs under the {job.scheduler} scheduler, which cannot rescale in place; "
@@ -205,7 +203,7 @@ class FlinkCluster:
         requirements = self._rest.requirements(job.jid)
         if lacking := [vertex.name for vertex in job.vertices if vertex.id not in requirements]:
             raise ClusterError(f"{self._rest.place} tells no resource requirements of vertex {lacking[0]!r}; ask again")
-        return _Seen(job, vertices, {vertex_id: r.parallelism.upper for vertex_id, r in requirements.items()})
+        return Seen(job, vertices, {vertex_id: r.parallelism.upper for vertex_id, r in requirements.items()})
 
     def _found(self) -> tuple[Job, Mapping[str, Vertex]]:
         """The job, and the vertex of each operator."""
@@ -213,7 +211,7 @@ class FlinkCluster:
         return job, operator_vertices(job, self._declared, self._vertex_names)
 
     @staticmethod
-    def _under_way(seen: _Seen, slots: int) -> bool:
+    def _under_way(seen: Seen, slots: int) -> bool:
         """Whether the job is still to change. Asked for more than its slots it is not: it runs what fits."""
         return seen.asked != seen.running and slots_needed(seen.job, seen.asked_by_vertex) <= slots
 
@@ -223,7 +221,7 @@ class FlinkCluster:
         except ModelError as error:  # before its first slots come, a job has a parallelism of -1
             raise ClusterError(f"{self._where} has no plan yet: {error}; ask again once it runs") from None
 
-    def _unfit(self, plan: PhysicalPlan, seen: _Seen) -> str | None:
+    def _unfit(self, plan: PhysicalPlan, seen: Seen) -> str | None:
         """Why the job cannot run the plan, or None."""
         if seen.job.state in ENDED:
             return f"{self._where} is {seen.job.state}; start it again, then decide from what runs"
@@ -231,19 +229,75 @@ class FlinkCluster:
             plan.check(bounded_topology(self._declared, seen.vertices))
         except ModelError as error:
             return str(error)
-        if dict(plan.parallelism) == seen.asked:
-            return None
-        needed = slots_needed(seen.job, self._by_vertex(plan, seen))
-        free, held = self._rest.slots(seen.job.jid)
-        if needed > free + held:
-            widest = max(plan.parallelism, key=lambda name: plan.parallelism[name])
+        return None
+
+    def _stale(self, expected: PhysicalPlan, seen: Seen, *, undoing: bool = False) -> str | None:
+        """Why the job is no longer one that a change from the expected plan was decided for, or None."""
+        if undoing:
+            if dict(expected.parallelism) == seen.asked:
+                return None
             return (
-                f"{plan.brief()} needs {needed} slots > {free + held} ({held} held by the job, {free} free); "
-                f"add {needed - free - held} slots of task managers, or lower the parallelism of {widest}"
+                f"{self._where} was asked for {brief(seen.asked)} after {expected.brief()}; "
+                "decide anew instead of undoing what somebody else changed"
+            )
+        if dict(expected.parallelism) != seen.running:
+            return (
+                f"{self._where} runs {brief(seen.running)}, not {expected.brief()} as was assumed; "
+                "make the decision again from what runs"
+            )
+        if seen.asked != seen.running and self._under_way(seen, sum(self._rest.slots(seen.job.jid))):
+            return (
+                f"{self._where} is on its way from {expected.brief()} to {brief(seen.asked)}; "
+                "wait until it is there, and decide from what runs then"
             )
         return None
 
-    def _ask(self, plan: PhysicalPlan, replaced: PhysicalPlan, seen: _Seen) -> Accepted | Refusal:
+    def _scaled_by_flink(self, seen: Seen) -> str | None:
+        if self._beside_scaler or not (sign := own_scaler_sign(self._rest.configuration(seen.job.jid))):
+            return None
+        return (
+            f"{self._where} is rescaled by Flink's own autoscaler ({sign}), and two would undo each other's work; "
+            "set planning.mode: floor, or switch the autoscaler off"
+        )
+
+    def _lacking(self, plan: PhysicalPlan, seen: Seen) -> tuple[int, str]:
+        """How many slots lack, and what to say of it."""
+        needed = slots_needed(seen.job, self._by_vertex(plan, seen))
+        free, held = self._rest.slots(seen.job.jid)
+        lacking = max(0, needed - free - held)
+        widest = max(plan.parallelism, key=lambda name: plan.parallelism[name])
+        return lacking, (
+            f"{plan.brief()} needs {needed} slots > {free + held} ({held} held by the job, {free} free); "
+            f"add {lacking} slots of task managers, or lower the parallelism of {widest}"
+        )
+
+    def _await_slots(self, command: SlotsCommand, plan: PhysicalPlan, lacking: int) -> str | None:
+        """Asks for slots and waits for them; why they did not come, or None."""
+        if trouble := command.trouble(self._rest.all_slots() + lacking, lacking):
+            return trouble
+        waited_s = 0.0
+        while (told := self._lacking(plan, self._look()))[0]:
+            if waited_s >= command.wait_s:
+                return f"{told[1]}; cluster.slots_command ended well {waited_s:g} s ago, see what keeps them"
+            self._clock.wait(POLL_S)
+            waited_s += POLL_S
+        return None
+
+    def _ask(
+        self, plan: PhysicalPlan, replaced: PhysicalPlan, seen: Seen, stale: Callable[[Seen], str | None]
+    ) -> Accepted | Refusal:
+        if reason := stale(seen):
+            return Refusal(plan, reason)
+        at = moment(seen.job.now)  # until slots are there the old plan runs on: it counts as lead time
+        lacking, reason = self._lacking(plan, seen)
+        if lacking:
+            if self._slots_command is None:
+                return Refusal(plan, reason)
+            if trouble := self._await_slots(self._slots_command, plan, lacking):
+                return Refusal(plan, trouble)
+            seen = self._look()  # others had time to change it
+            if reason := self._unfit(plan, seen) or stale(seen):
+                return Refusal(plan, reason)
         # The upper bound is the plan; slots were counted before, so Flink gets there at once. The lower bound is 1:
         # with lower = upper a job that later loses a task manager would stop, and one that finds too few slots would
         # keep its old plan and reserve every slot. That nothing less than the plan runs is what `progress` verifies.
@@ -252,13 +306,16 @@ class FlinkCluster:
             self._rest.ask(seen.job.jid, bounds)
         except RequestRefusedError as refused:
             return Refusal(plan, f"{self._rest.place} refuses {plan.brief()}: {refused}; correct the plan")
-        return Accepted(plan, replaced, moment(seen.job.now))
+        return Accepted(plan, replaced, at)
 
     @staticmethod
-    def _by_vertex(plan: PhysicalPlan, seen: _Seen) -> Mapping[str, int]:
+    def _by_vertex(plan: PhysicalPlan, seen: Seen) -> Mapping[str, int]:
         """Parallelism of all vertices, which Flink asks for; those that are no operator of ours keep theirs."""
         ours = {seen.vertices[name].id: count for name, count in plan.parallelism.items()}
         return {vertex.id: ours.get(vertex.id, seen.asked_by_vertex[vertex.id]) for vertex in seen.job.vertices}
+
+    def _downtime_s(self, accepted: Accepted, job: Job, since: datetime) -> float | None:
+        return downtime_s(self._rest, accepted, job.jid, since)
 
     def _wait_until_warm(self) -> None:
         waited_s = 0.0

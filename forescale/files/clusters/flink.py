@@ -1,30 +1,98 @@
 """A job on a Flink cluster in a topology file."""
 
 from collections.abc import Collection, Mapping
-from typing import Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from engines.http import Connection
 from forescale.files.arrivals_section import Positive
 from forescale.files.clusters.cluster_entry import ClusterEntry, http_address
+from forescale.files.http_access import MutualAccess
+
+_EXAMPLE = "http://127.0.0.1:8081"
 
 
-class FlinkEntry(ClusterEntry):
+class RestartEntry(BaseModel):
+    """What a job is started with where it cannot rescale in place. jar: id or name of one that was uploaded.
+
+    program_args: `{OPERATOR}` becomes the parallelism of that operator. savepoints: directory that the job manager and
+    all task managers reach. timeout_s: until a savepoint is complete.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    jar: Annotated[str, Field(min_length=1)]
+    entry_class: str | None = None
+    program_args: tuple[str, ...]
+    savepoints: Annotated[str, Field(pattern=r"^([A-Za-z][A-Za-z0-9+.-]*:/|/).+$")]
+    timeout_s: Positive = 300
+
+
+class FlinkEntry(MutualAccess, ClusterEntry):
     """A Flink session cluster over REST. job: name of the running job; operators: topology operator → vertex name.
 
-    sample_s: over how many seconds its metrics are read for calibration.
+    standby_urls: of the other job managers of a highly available cluster; the one that answers is asked. They are sent
+    the login of url. sample_s: over how many seconds its metrics are read for calibration.
+    slots_command: run where a plan needs more slots than are free, without a shell; `{slots_total}` and
+    `{slots_lacking}` in its arguments become numbers. slots_command_timeout_s: of the command; slots_wait_s: until the
+    slots are there after it. rescale: savepoint stops the job and starts it again as restart says.
     """
 
     kind: Literal["flink"]
     url: str
+    standby_urls: tuple[str, ...] = ()
     job: str
     operators: Mapping[str, str] = {}
     sample_s: Positive = 30
+    slots_command: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
+    slots_command_timeout_s: Positive = 60
+    slots_wait_s: Positive = 300
+    rescale: Literal["in_place", "savepoint"] = "in_place"
+    restart: RestartEntry | None = None
 
     @field_validator("url")
     @classmethod
     def _is_an_address(cls, url: str) -> str:
-        return http_address(url, "a job manager", "http://127.0.0.1:8081")
+        return http_address(url, "a job manager", _EXAMPLE)
+
+    @field_validator("standby_urls")
+    @classmethod
+    def _are_addresses(cls, urls: tuple[str, ...]) -> tuple[str, ...]:
+        for url in urls:
+            if "@" in http_address(url, "a job manager", _EXAMPLE):
+                raise ValueError("hold a login; give it in url alone, which is sent to all of them")
+        return urls
+
+    @field_validator("slots_command")
+    @classmethod
+    def _is_a_program_that_is_given_a_number(cls, words: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        if words is None:
+            return None
+        if not words[0].startswith("/"):
+            raise ValueError(f"begins with {words[0]!r}; give the absolute path of a program, not a name or a line")
+        if not any(place in word for word in words[1:] for place in ("{slots_total}", "{slots_lacking}")):
+            raise ValueError("says no number; give {slots_total} or {slots_lacking} as an argument")
+        return words
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        if self.certificate_file is not None and not self.url.startswith("https://"):
+            raise ValueError("certificate_file is shown over TLS alone; give an url of https")
+        if (self.restart is None) != (self.rescale == "in_place"):
+            raise ValueError("rescale: savepoint and the section restart go together; give both, or none")
+        return self
+
+    def check_operators(self, operators: Collection[str]) -> None:
+        if self.restart is None:
+            return
+        for name in operators:
+            if not any(f"{{{name}}}" in word for word in self.restart.program_args):
+                raise ValueError(f"cluster.restart.program_args gives operator {name!r} no parallelism; add {{{name}}}")
+
+    def connection(self) -> Connection:
+        """Raises ValueError where the environment or the file lacks a secret."""
+        return super().connection() | Connection(standby_urls=self.standby_urls)
 
     def operators_named(self) -> Mapping[str, Collection[str]]:
         return {"operators": self.operators}

@@ -16,6 +16,7 @@ class LocalConfiguration:
     task_manager_mib: int
     checkpoint_interval_s: float
     cooldown_s: float
+    scheduler: str = "adaptive"
 
     def options(self) -> Mapping[str, str]:
         """Flink's options, ready for config.yaml."""
@@ -38,7 +39,7 @@ class LocalConfiguration:
             "taskmanager.memory.segment-size": "4kb",
             "taskmanager.network.memory.buffer-debloat.enabled": "true",
             "taskmanager.network.memory.buffer-debloat.target": "200 ms",
-            "jobmanager.scheduler": "adaptive",
+            "jobmanager.scheduler": self.scheduler,
             # In production a rescale follows another after 30 s at the earliest; a demo does not wait so long.
             "jobmanager.adaptive-scheduler.executing.cooldown-after-rescaling": f"{self.cooldown_s:g} s",
             "jobmanager.adaptive-scheduler.executing.resource-stabilization-timeout": "1 s",

@@ -45,12 +45,14 @@ def local_flink(
     task_manager_mib: int = 1728,
     checkpoint_interval_s: float = 1.0,
     cooldown_s: float = 1.0,
+    scheduler: str = "adaptive",
     within_s: float = 90.0,
     distribution: FlinkDistribution | None = None,
 ) -> Iterator[LocalFlink]:
     """Start a cluster whose files lie in that folder, and stop it when the block ends, also on SIGTERM.
 
-    rest_port: a free one is chosen where none is given. cooldown_s: least time between two rescales.
+    rest_port: a free one is chosen where none is given. cooldown_s: least time between two rescales. scheduler: of all
+    jobs; all but adaptive rescale by a restart alone.
     Raises LocalFlinkError without Java or when it is not up within_s seconds, ServiceError when the port is taken or a
     process ends by itself.
     """
@@ -59,7 +61,7 @@ def local_flink(
     rest_port, rpc_port = free_port(rest_port or 0, tries=1), free_port()
     folder = folder.resolve()
     conf = LocalConfiguration(
-        folder, rest_port, rpc_port, slots, task_manager_mib, checkpoint_interval_s, cooldown_s
+        folder, rest_port, rpc_port, slots, task_manager_mib, checkpoint_interval_s, cooldown_s, scheduler
     ).write()
     cluster = LocalFlink(f"http://{LOOPBACK}:{rest_port}", folder, folder / "logs", slots, java, distribution)
     with ended_by_signals(), Processes(cluster.logs, grace_s=10.0) as processes:

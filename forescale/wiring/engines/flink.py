@@ -25,8 +25,21 @@ SPAN_S = 30.0
 
 def _cluster(config: TopologyConfig, entry: FlinkEntry, settings: Settings, clock: Clock) -> Cluster:
     from planner.clusters.flink import FlinkCluster
+    from planner.clusters.slots_command import SlotsCommand
 
-    return FlinkCluster(entry.url, entry.job, config.as_topology(), entry.operators)
+    command = None
+    if entry.slots_command is not None:
+        command = SlotsCommand(entry.slots_command, entry.slots_command_timeout_s, entry.slots_wait_s)
+    of = entry.url, entry.job, config.as_topology(), entry.operators
+    beside_scaler = config.planning.mode == "floor"
+    if (restart := entry.restart) is not None:
+        from planner.clusters.flink_restart import FlinkRestartCluster, Program
+
+        program = Program(restart.jar, restart.program_args, restart.savepoints, restart.entry_class, restart.timeout_s)
+        return FlinkRestartCluster(
+            *of, program=program, slots_command=command, beside_scaler=beside_scaler, **entry.connection()
+        )
+    return FlinkCluster(*of, slots_command=command, beside_scaler=beside_scaler, **entry.connection())
 
 
 def _samples(request: SampleRequest, config: TopologyConfig) -> Sequence[OperatorSample]:
@@ -50,8 +63,13 @@ def _may_rescale(entry: FlinkEntry) -> str:
     from engines.flink.rest import FlinkRest
     from planner.errors import ClusterError
 
-    rest = FlinkRest(entry.url, ClusterError)
-    return rest.check_may_ask(rest.find_job(entry.job).jid)
+    rest = FlinkRest(entry.url, ClusterError, **entry.connection())
+    jid = rest.find_job(entry.job).jid
+    if entry.restart is None:
+        return rest.check_may_ask(jid)
+    if (jar := rest.jar_id(entry.restart.jar)) is None:
+        raise ClusterError(f"{rest.place} has no jar {entry.restart.jar!r}; upload it, or correct cluster.restart.jar")
+    return f"it has jar {jar} to restart the job from; whether it may be stopped shows when it is"
 
 
 FLINK = Engine(

@@ -1,5 +1,6 @@
 """What a real Flink does beyond the contract: groupings, limits, changes under way, cancelled jobs, service times."""
 
+import socket
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -65,6 +66,18 @@ def test_rescale__tells_its_downtime_and_takes_no_slots_but_those_it_needs(
             break
         time.sleep(1.0)
     assert cluster.state().free_slots == free_slots
+
+
+def test_apply__reaches_the_job_manager_that_answers_among_several(cluster: FlinkCluster, flink: LocalFlink) -> None:
+    with socket.socket() as probe:  # a port that nobody listens on
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    behind = FlinkCluster(f"http://127.0.0.1:{port}", JOB.name, JOB.topology, warm_s=3.0, standby_urls=(flink.url,))
+    settle(cluster, sentences=1, split=1, count=1)
+    plan = plan_with(behind, count=2)
+    assert isinstance(finished(behind, behind.apply(plan, expected=behind.state().plan)), Verified)
+    time.sleep(1.5)  # Flink caches what it tells of a job for a second
+    assert cluster.state().plan == plan
 
 
 def test_apply__refuses_more_instances_than_key_groups(cluster: FlinkCluster) -> None:

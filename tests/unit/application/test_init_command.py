@@ -76,8 +76,13 @@ def flink() -> Iterator[JsonStandIn]:
                 {"id": "Source__orders.KafkaSourceReader.topic.shop_orders.partition.1.committedOffset"},
                 {"id": "numRecordsOut"},
             ],
-            "/taskmanagers": {"taskmanagers": [{"id": "tm", "freeSlots": 6}]},
-            "/taskmanagers/tm": {"id": "tm", "freeSlots": 6, "allocatedSlots": [{"jobId": JID}, {"jobId": JID}]},
+            "/taskmanagers": {"taskmanagers": [{"id": "tm", "slotsNumber": 8, "freeSlots": 6}]},
+            "/taskmanagers/tm": {
+                "id": "tm",
+                "slotsNumber": 8,
+                "freeSlots": 6,
+                "allocatedSlots": [{"jobId": JID}, {"jobId": JID}],
+            },
         }
         yield server
 

@@ -22,6 +22,7 @@ DECLARED = Topology(
 )
 RUNNING = PhysicalPlan("word-count", {"sentences": 1, "split": 2, "count": 2})
 WIDER = PhysicalPlan("word-count", {"sentences": 1, "split": 2, "count": 4})
+RESTARTED = "ffffffffffffffffffffffffffffffff"
 REQUIREMENTS = f"/jobs/{JOB}/resource-requirements"
 
 
@@ -212,6 +213,49 @@ def test_progress__fails_when_somebody_else_asked_for_another_plan(flink: Record
     assert "sentences 1 · split 2 · count 3" in failed.reason
 
 
+def restart(flink: RecordedFlink, submitted_ms: int) -> None:
+    """Let the recorded job have ended, and another of its name run in its place."""
+    old, new = f"/jobs/{JOB}", f"/jobs/{RESTARTED}"
+    for path in [path for path in flink.bodies if path.startswith(old)]:
+        flink.bodies[new + path.removeprefix(old)] = flink.bodies.pop(path)
+    flink.bodies[new].update({"jid": RESTARTED, "start-time": submitted_ms})
+    jobs = flink.bodies["/jobs/overview"]["jobs"]
+    jobs[0]["state"] = "FINISHED"
+    jobs.append({**jobs[0], "jid": RESTARTED, "state": "RUNNING", "start-time": submitted_ms})
+
+
+def test_progress__follows_the_job_to_the_id_under_which_it_was_restarted(
+    flink: RecordedFlink, cluster: FlinkCluster
+) -> None:
+    # Accepted at …0000, submitted anew with the same plan at …0235.
+    before = replace(RUNNING, parallelism={"sentences": 1, "split": 1, "count": 1})
+    accepted = Accepted(RUNNING, before, moment(1795161610000))
+    restart(flink, 1795161610235)
+    progress = cluster.progress(accepted)
+    assert isinstance(progress, Verified)
+    assert (progress.plan, progress.running_since) == (RUNNING, RUNNING_SINCE)
+
+
+def test_progress__fails_with_the_new_id_where_the_restarted_job_has_another_plan(
+    flink: RecordedFlink, cluster: FlinkCluster
+) -> None:
+    restart(flink, 1795161610235)
+    failed = cluster.progress(Accepted(WIDER, RUNNING, moment(1795161610000)))
+    assert isinstance(failed, Failed)
+    # 1795161610 s after the epoch is 08:00:10 UTC of that day.
+    assert f"submitted anew at 08:00:10 UTC as {RESTARTED}, with sentences 1 · split 2 · count 2" in failed.reason
+
+
+@pytest.mark.parametrize("state", ["FINISHED", "SUSPENDED"])
+def test_progress__waits_while_a_job_that_was_stopped_is_not_yet_started_again(
+    flink: RecordedFlink, cluster: FlinkCluster, state: str
+) -> None:
+    flink.job["state"] = state
+    pending = cluster.progress(Accepted(WIDER, RUNNING, RUNNING_SINCE))
+    assert isinstance(pending, Pending)
+    assert f"({JOB}) is {state}" in pending.reason
+
+
 def test_undo__takes_back_a_change_that_has_not_come_through(flink: RecordedFlink, cluster: FlinkCluster) -> None:
     ask(flink, count=4)  # asked for, while 2 still run
     undone = cluster.undo(Accepted(WIDER, RUNNING, RUNNING_SINCE))
@@ -260,8 +304,10 @@ def test_state__of_a_broken_connection_is_a_cluster_error(
 
 def test_state__of_two_jobs_of_one_name_is_a_cluster_error(flink: RecordedFlink, cluster: FlinkCluster) -> None:
     jobs = flink.bodies["/jobs/overview"]["jobs"]
-    jobs.append({**jobs[0], "jid": "ffffffffffffffffffffffffffffffff"})
-    with pytest.raises(ClusterError, match="runs 2 jobs named 'word-count'"):
+    jobs.append({**jobs[0], "jid": RESTARTED})
+    with pytest.raises(
+        ClusterError, match=rf"runs 2 jobs named 'word-count' \({JOB}, {RESTARTED}\); give each its own"
+    ):
         cluster.state()
     jobs[1]["state"] = "FAILED"  # an earlier run of the same job
     assert cluster.state().plan == RUNNING

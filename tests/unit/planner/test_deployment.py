@@ -1,6 +1,7 @@
 """Deploying a step: on the simulator, with a real ledger, at every way it can end."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -12,7 +13,17 @@ from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Topology
 from planner.clock import TraceClock
-from planner.clusters.cluster import Accepted, Cluster, Failed, Pending, Refusal, SourceBacklog, Verified
+from planner.clusters.cluster import (
+    Accepted,
+    Cluster,
+    ClusterState,
+    Failed,
+    Pending,
+    Refusal,
+    SourceBacklog,
+    Status,
+    Verified,
+)
 from planner.clusters.simulator import SimulatedCluster
 from planner.deployment import Deployment, Patience, deploy_step
 from planner.errors import ClusterError, PlanError
@@ -169,6 +180,27 @@ def test_plan__that_comes_up_but_does_not_hold_is_undone(bench: Bench) -> None:
     assert deployment.undone
     assert "the job restarts" in deployment.detail
     assert bench.cluster.state().plan.same_parallelism(SMALL)
+
+
+def test_deployment__that_was_cut_short_with_the_job_stopped_is_taken_up_again_however_late(bench: Bench) -> None:
+    class Stopped(Faulty):
+        """Down with the old plan, as a job that was stopped to be started anew."""
+
+        def state(self) -> ClusterState:
+            return replace(bench.cluster.state(), status=Status.DOWN)
+
+    class Killed(Faulty):
+        def apply(self, plan: PhysicalPlan, *, expected: PhysicalPlan) -> Accepted | Refusal:
+            raise ClusterError("killed")
+
+    step_id = bench.step()
+    bench.clock.advance_to(DUE)
+    with pytest.raises(ClusterError):
+        bench.deploy(step_id, Killed(bench.cluster, bench.cluster.progress))  # type: ignore[arg-type]
+    bench.clock.advance_to(DUE + timedelta(hours=2))
+    stopped = Stopped(bench.cluster, bench.cluster.progress)
+    assert bench.deploy(step_id, stopped).state is StepState.VERIFIED  # type: ignore[arg-type]
+    assert bench.cluster.state().plan.same_parallelism(LARGE)
 
 
 def test_deployment__cut_short_by_an_unreachable_cluster_is_taken_up_again(bench: Bench) -> None:

@@ -21,14 +21,15 @@ import paced.SteadyWork;
  *
  * <p>Arguments, each {@code --name value}: rate (sentences per second of the whole source), rate-file (a file that holds
  * the rate and may change while the job runs; wins over rate), split-ms (work per sentence), count-ms (work per word),
- * words (per sentence), vocabulary (different words), skew (exponent of Zipf's law, 0 for even words), job-name.
+ * words (per sentence), vocabulary (different words), skew (exponent of Zipf's law, 0 for even words), job-name,
+ * parallelism (of sentences, split and count, as in {@code 1,2,4}; the cluster's own where left out).
  */
 public final class WordCount {
 
     private static final Map<String, String> DEFAULTS =
             Map.of(
                     "rate", "100", "rate-file", "", "split-ms", "4", "count-ms", "1", "words", "5",
-                    "vocabulary", "10000", "skew", "0", "job-name", "word-count");
+                    "vocabulary", "10000", "skew", "0", "job-name", "word-count", "parallelism", "");
 
     public static void main(String[] args) throws Exception {
         Map<String, String> given = arguments(args);
@@ -38,16 +39,26 @@ public final class WordCount {
 
         StreamExecutionEnvironment env = StreamExecutionEnvironment.getExecutionEnvironment();
         env.disableOperatorChaining();
-        env.fromSource(
+        var sentences =
+                env.fromSource(
                         new DataGeneratorSource<>(words, new ManySplits(), rate, Types.STRING),
                         WatermarkStrategy.noWatermarks(),
-                        "sentences")
-                .rebalance()
-                .process(new Split(SteadyWork.ofMillis(Double.parseDouble(given.get("split-ms")))))
-                .name("split")
-                .keyBy(word -> word)
-                .process(new Count(SteadyWork.ofMillis(Double.parseDouble(given.get("count-ms")))))
-                .name("count");
+                        "sentences");
+        var split =
+                sentences
+                        .rebalance()
+                        .process(new Split(SteadyWork.ofMillis(Double.parseDouble(given.get("split-ms")))))
+                        .name("split");
+        var count =
+                split.keyBy(word -> word)
+                        .process(new Count(SteadyWork.ofMillis(Double.parseDouble(given.get("count-ms")))))
+                        .name("count");
+        if (!given.get("parallelism").isEmpty()) {
+            String[] wide = given.get("parallelism").split(",");
+            sentences.setParallelism(Integer.parseInt(wide[0]));
+            split.setParallelism(Integer.parseInt(wide[1]));
+            count.setParallelism(Integer.parseInt(wide[2]));
+        }
         env.execute(given.get("job-name"));
     }
 

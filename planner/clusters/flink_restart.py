@@ -1,0 +1,238 @@
+"""A Flink job that cannot rescale in place: stopped with a savepoint, and started from it with another parallelism.
+
+Two ids that follow from the stopped job and the plan make a deployment that was killed anywhere safe to repeat: that of
+the savepoint, which is part of its path, and that of the new job, of which Flink starts no second one.
+"""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Unpack
+
+from engines.flink.answers import ENDED, Job, moment
+from engines.flink.rest import POLL_S, RequestRefusedError
+from engines.http import Connection
+from modeling.inputs.physical_plan import PhysicalPlan
+from modeling.inputs.topology import Topology
+from planner.clock import Clock
+from planner.clusters.cluster import Accepted, Failed, Pending, Refusal, Verified
+from planner.clusters.flink import FlinkCluster, Seen
+from planner.clusters.flink_vertices import operator_vertices
+from planner.clusters.slots_command import SlotsCommand
+from planner.errors import ClusterError
+
+_HANDED_OVER_S = 30.0
+"""Flink tells of its jobs from a cache: until it shows the new one in place of the old one."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """What a job is started with. jar: id or name of an uploaded one. arguments: `{OPERATOR}` becomes its parallelism.
+
+    savepoints: directory that all of the cluster can reach. timeout_s: until a savepoint is complete.
+    """
+
+    jar: str
+    arguments: Sequence[str]
+    savepoints: str
+    entry_class: str | None = None
+    timeout_s: float = 300.0
+
+    def given(self, plan: PhysicalPlan) -> Sequence[str]:
+        words = list(self.arguments)
+        for name, count in plan.parallelism.items():
+            words = [word.replace(f"{{{name}}}", str(count)) for word in words]
+        return words
+
+
+def stopping_id(jid: str, plan: PhysicalPlan) -> str:
+    return _id("stop", jid, plan.parallelism)
+
+
+def successor_id(jid: str, plan: PhysicalPlan) -> str:
+    """Of the job that takes the place of another with a plan."""
+    return _id("start", jid, plan.parallelism)
+
+
+def _id(what: str, jid: str, parallelism: Mapping[str, int]) -> str:
+    text = " ".join([what, jid, *(f"{name}={count}" for name, count in sorted(parallelism.items()))])
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+class FlinkRestartCluster(FlinkCluster):
+    """The `Cluster` of one Flink job under a scheduler that keeps its parallelism. Slower than rescaling in place.
+
+    program: what the job is started with; all else as of FlinkCluster.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        job_name: str,
+        topology: Topology,
+        operators: Mapping[str, str] | None = None,
+        *,
+        program: Program,
+        slots_command: SlotsCommand | None = None,
+        beside_scaler: bool = False,
+        warm_s: float = 20.0,
+        clock: Clock | None = None,
+        **connection: Unpack[Connection],
+    ) -> None:
+        super().__init__(
+            url,
+            job_name,
+            topology,
+            operators,
+            slots_command=slots_command,
+            beside_scaler=beside_scaler,
+            warm_s=warm_s,
+            clock=clock,
+            **connection,
+        )
+        self._program = program
+
+    def apply(self, plan: PhysicalPlan, *, expected: PhysicalPlan) -> Accepted | Refusal:
+        return self._restarted(plan, expected)
+
+    def undo(self, accepted: Accepted) -> Accepted | Refusal:
+        return self._restarted(accepted.replaced, accepted.plan)
+
+    def progress(self, accepted: Accepted) -> Verified | Pending | Failed:
+        job = self._rest.job(self._rest.find_job(self._job_name).jid)
+        if not job.vertices and job.state not in ENDED:
+            return Pending(f"{self._where} ({job.jid}) is {job.state}")
+        return super().progress(accepted)
+
+    def _look(self) -> Seen:
+        job = self._rest.job(self._rest.find_job(self._job_name).jid)
+        ended_early = job.state in ENDED and not job.vertices  # it failed before it was laid out
+        vertices = {} if ended_early else operator_vertices(job, self._declared, self._vertex_names)
+        return Seen(job, vertices, {vertex.id: vertex.parallelism for vertex in job.vertices})
+
+    def _restarted(self, plan: PhysicalPlan, replaced: PhysicalPlan) -> Accepted | Refusal:
+        seen = self._look()
+        job, at = seen.job, moment(seen.job.now)
+        jar = self._rest.jar_id(self._program.jar)
+        if jar is None:
+            return Refusal(plan, f"{self._rest.place} has no jar {self._program.jar!r}; upload it, or correct its name")
+        if job.state in ENDED:
+            if self._predecessor(job.jid, plan):  # `progress` says how it ended
+                return Accepted(plan, replaced, at)
+            savepoint = self._savepoint_of_ours(job, plan, replaced)
+            if savepoint is None:
+                return Refusal(plan, f"{self._where} is {job.state}, not by us for this plan; start it again")
+        else:
+            if reason := self._unfit(plan, seen):
+                return Refusal(plan, reason)
+            if dict(plan.parallelism) == seen.running:
+                return Accepted(plan, replaced, at)
+            if reason := self._scaled_by_flink(seen) or self._stale(replaced, seen):
+                return Refusal(plan, reason)
+            lacking, reason = self._lacking(plan, seen)
+            if lacking and self._slots_command is None:
+                return Refusal(plan, reason)
+            if lacking and self._slots_command is not None:
+                if trouble := self._await_slots(self._slots_command, plan, lacking):
+                    return Refusal(plan, trouble)
+                if changed := self._stale(replaced, self._look()):
+                    return Refusal(plan, changed)
+            stopped = self._stopped(job, plan)
+            if isinstance(stopped, Refusal):
+                return stopped
+            savepoint = stopped
+        return self._started(jar, job, plan, replaced, savepoint, at)
+
+    def _stopped(self, job: Job, plan: PhysicalPlan) -> str | Refusal:
+        """The savepoint with which the job was stopped for a plan."""
+        trigger = stopping_id(job.jid, plan)
+        directory = f"{self._program.savepoints.rstrip('/')}/forescale-{trigger}"
+        refusal = ""
+        try:
+            self._rest.stop(job.jid, directory, trigger)
+        except RequestRefusedError as refused:  # perhaps it was stopped before, and Flink told of it from its cache
+            refusal = str(refused)
+        waited_s = 0.0
+        while waited_s < self._program.timeout_s:
+            told = self._rest.savepoint_request(job.jid, trigger)
+            # A savepoint that is complete is not enough: where tasks fail after it, the job goes on.
+            if told is not None and told.operation is not None and told.operation.location:
+                return told.operation.location
+            stopped = told is None and self._rest.job(job.jid).state in ENDED
+            if stopped and (path := self._savepoint_for(job.jid, plan)):
+                return path
+            if told is None or told.failed_because:
+                why = refusal or (told.failed_because if told else "") or "Flink forgot the request"
+                return Refusal(plan, f"{self._where} was not stopped with a savepoint: {why}; see its checkpoints")
+            self._clock.wait(POLL_S / 4)
+            waited_s += POLL_S / 4
+        # It may still come: who tries again finds it.
+        raise ClusterError(
+            f"{self._where} has no savepoint below {directory} after {waited_s:g} s; "
+            "see what holds its checkpoints up, then deploy the step again"
+        )
+
+    def _savepoint_for(self, jid: str, plan: PhysicalPlan) -> str | None:
+        """Of a job that was stopped for a plan."""
+        last = self._rest.last_savepoint(jid)
+        return last.path if last is not None and f"/forescale-{stopping_id(jid, plan)}/" in last.path else None
+
+    def _savepoint_of_ours(self, job: Job, plan: PhysicalPlan, replaced: PhysicalPlan) -> str | None:
+        """From which a job that has ended goes on: it was stopped for the plan, or failed as it was started with what
+        the plan is to replace.
+        """
+        if path := self._savepoint_for(job.jid, plan):
+            return path
+        if before := self._predecessor(job.jid, replaced):
+            return self._savepoint_for(before, replaced)
+        return None
+
+    def _predecessor(self, jid: str, plan: PhysicalPlan) -> str | None:
+        """The job that one took the place of, where that was for a plan."""
+        named = [job.jid for job in self._rest.jobs() if job.name == self._job_name]
+        return next((old for old in named if successor_id(old, plan) == jid), None)
+
+    def _started(
+        self, jar: str, old: Job, plan: PhysicalPlan, replaced: PhysicalPlan, savepoint: str, at: datetime
+    ) -> Accepted | Refusal:
+        refused = self._run(jar, old, plan, savepoint)
+        if refused is None:
+            return Accepted(plan, replaced, at)
+        again = self._run(jar, old, replaced, savepoint)
+        if again is not None:
+            raise ClusterError(
+                f"{self._where} is stopped, and {self._rest.place} starts it neither with {plan.brief()} ({refused}) "
+                f"nor with {replaced.brief()} ({again}); start it by hand from {savepoint}"
+            )
+        return Refusal(plan, f"{self._rest.place} does not start it: {refused}; it was restarted with what ran before")
+
+    def _run(self, jar: str, old: Job, plan: PhysicalPlan, savepoint: str) -> str | None:
+        """Start it from the savepoint, unless that was done before; why Flink does not, or None."""
+        jid = successor_id(old.jid, plan)
+        refusal: str | None = None
+        try:
+            self._rest.run(jar, self._program.entry_class, self._program.given(plan), savepoint, jid)
+        except RequestRefusedError as refused:
+            refusal = str(refused)
+        waited_s = 0.0
+        while waited_s < _HANDED_OVER_S:
+            states = {job.jid: job.state for job in self._rest.jobs()}
+            if jid in states and states.get(old.jid, "FINISHED") in ENDED:
+                return None
+            if refusal is not None and jid not in states and waited_s >= POLL_S:
+                return refusal
+            self._clock.wait(POLL_S / 4)
+            waited_s += POLL_S / 4
+        raise ClusterError(
+            f"{self._rest.place} does not show job {jid} in place of {old.jid} after {waited_s:g} s; see its log, then "
+            "deploy the step again"
+        )
+
+    def _downtime_s(self, accepted: Accepted, job: Job, since: datetime) -> float | None:
+        if accepted.replaced.same_parallelism(accepted.plan):
+            return 0.0
+        before = self._predecessor(job.jid, accepted.plan)
+        last = None if before is None else self._rest.last_savepoint(before)
+        # The sources stop as the savepoint begins.
+        return None if last is None else max(0.0, (since - moment(last.asked_ms)).total_seconds())

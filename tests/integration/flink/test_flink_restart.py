@@ -1,0 +1,163 @@
+"""A real Flink under its default scheduler is a cluster too, by savepoint and restart."""
+
+import socket
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import httpx
+import pytest
+from contract.cluster_contract import ClusterContract
+
+from forescale.local.demo.word_count import RunningWordCount, WordCount
+from forescale.local.flink.distribution import FlinkDistribution
+from forescale.local.flink.local_cluster import LocalFlink, local_flink
+from modeling.inputs.physical_plan import PhysicalPlan
+from modeling.inputs.topology import Operator, Topology
+from planner.clusters.cluster import Accepted, Failed, Pending, Refusal, Verified
+from planner.clusters.flink_restart import FlinkRestartCluster, Program, successor_id
+
+JOB = WordCount(name="restarted")
+
+pytestmark = [pytest.mark.flink, pytest.mark.slow]
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory, distribution: FlinkDistribution) -> Iterator[LocalFlink]:
+    folder = tmp_path_factory.mktemp("plain-flink")
+    with local_flink(folder, slots=6, distribution=distribution, scheduler="default", within_s=240) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def running(plain: LocalFlink) -> RunningWordCount:
+    return JOB.start(plain, 50)
+
+
+class KilledError(Exception):
+    """Where a process that is killed would have gone on."""
+
+
+class Cut(httpx.HTTPTransport):
+    """The network, until the process is killed before or after a request whose path ends like that."""
+
+    def __init__(self, ending: str, *, after: bool) -> None:
+        super().__init__(limits=httpx.Limits(max_keepalive_connections=0))
+        self.ending, self.after = ending, after
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        meant = request.method == "POST" and request.url.path.endswith(self.ending)
+        if meant and not self.after:
+            raise KilledError
+        response = super().handle_request(request)
+        if meant:
+            response.read()
+            response.close()
+            raise KilledError
+        return response
+
+
+class Misread(httpx.HTTPTransport):
+    """The network, which garbles a number of counts."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__(limits=httpx.Limits(max_keepalive_connections=0))
+        self.count = count
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("/run"):
+            body = request.read().replace(f',{self.count}"'.encode(), f',x{self.count}"'.encode())
+            headers = {name: value for name, value in request.headers.items() if name != "content-length"}
+            request = httpx.Request(
+                request.method, request.url, headers=headers, content=body, extensions=request.extensions
+            )
+        return super().handle_request(request)
+
+
+def restarting(flink: LocalFlink, transport: httpx.BaseTransport | None = None) -> FlinkRestartCluster:
+    jars = httpx.get(f"{flink.url}/jars", trust_env=False).json()["files"]
+    program = Program(
+        jars[0]["name"],
+        ["--job-name", JOB.name, "--rate", "50", "--parallelism", "{sentences},{split},{count}"],
+        (flink.folder / "savepoints").as_uri(),
+        "wordcount.WordCount",
+        timeout_s=60.0,
+    )
+    return FlinkRestartCluster(flink.url, JOB.name, JOB.topology, warm_s=3.0, program=program, transport=transport)
+
+
+def ended(cluster: FlinkRestartCluster, accepted: Accepted | Refusal) -> Verified | Failed:
+    assert isinstance(accepted, Accepted), accepted
+    for _ in range(120):
+        if not isinstance(progress := cluster.progress(accepted), Pending):
+            return progress
+        time.sleep(0.5)
+    raise AssertionError(progress)
+
+
+def other(plan: PhysicalPlan) -> PhysicalPlan:
+    return replace(plan, parallelism={**plan.parallelism, "count": plan.parallelism["count"] % 3 + 1})
+
+
+def alive(flink: LocalFlink) -> list[str]:
+    time.sleep(2.0)  # Flink caches what it tells of its jobs
+    jobs = httpx.get(f"{flink.url}/jobs/overview", trust_env=False).json()["jobs"]
+    return [job["jid"] for job in jobs if job["state"] in ("RUNNING", "INITIALIZING", "CREATED")]
+
+
+class TestFlinkRestartContract(ClusterContract):
+    patience_s = 60.0
+    poll_s = 0.5
+    measured_s = 4.0
+    topology = JOB.topology
+
+    @pytest.fixture
+    def cluster(self, plain: LocalFlink, running: RunningWordCount) -> FlinkRestartCluster:
+        return restarting(plain)
+
+    @pytest.fixture
+    def unreachable(self) -> Callable[[], object]:
+        with socket.socket() as probe:  # a port that nobody listens on
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        nobody = Topology("nobody", (Operator("source"),), ())
+        return FlinkRestartCluster(
+            f"http://127.0.0.1:{port}", "nobody", nobody, timeout_s=2.0, program=Program("j", [], "/s")
+        ).state
+
+    def let_time_pass(self, seconds: float) -> None:
+        time.sleep(seconds)
+
+
+@pytest.mark.parametrize("ending", ["/stop", "/run"])
+@pytest.mark.parametrize("after", [False, True])
+def test_apply__that_was_killed_anywhere_ends_in_the_same_state_when_it_is_repeated(
+    plain: LocalFlink, running: RunningWordCount, ending: str, after: bool
+) -> None:
+    cluster = restarting(plain)
+    before = cluster.state().plan
+    (old,) = alive(plain)
+    plan = other(before)
+    with pytest.raises(KilledError):
+        restarting(plain, transport=Cut(ending, after=after)).apply(plan, expected=before)
+    time.sleep(2.0)
+    again = cluster.apply(plan, expected=before)
+    verified = ended(cluster, again)
+    assert isinstance(verified, Verified), verified
+    assert verified.plan.same_parallelism(plan)
+    assert alive(plain) == [successor_id(old, plan)]  # started once
+
+
+def test_apply__that_flink_does_not_start_restarts_what_ran_before(
+    plain: LocalFlink, running: RunningWordCount
+) -> None:
+    cluster = restarting(plain)
+    before = cluster.state().plan
+    was = before.parallelism["count"]
+    plan = replace(before, parallelism={**before.parallelism, "count": was + 1})
+    # Its main method fails as it reads a word where that number is meant.
+    refusal = restarting(plain, transport=Misread(was + 1)).apply(plan, expected=before)
+    assert isinstance(refusal, Refusal), refusal
+    assert "restarted with what ran before" in refusal.reason
+    assert isinstance(ended(cluster, cluster.apply(before, expected=before)), Verified)
+    assert len(alive(plain)) == 1

@@ -56,10 +56,21 @@ class Planned:
         if issued is not None and issued != self._planned_for and not seen.changing:
             self._planned_for = issued
             self._plan(seen, forecasts)
-        if self._due and self._due[0][0] <= seen.at_s:
-            _, turn, why = self._due.popleft()
-            return Decision(turn.plan, why)
-        return self._guarded(seen)
+        return self._next_due(seen) or self._guarded(seen)
+
+    def _next_due(self, seen: Seen) -> Decision | None:
+        """The turn that is due, unless it is withheld: then it is asked for again until the next one is due, or the
+        next forecast comes.
+        """
+        while len(self._due) > 1 and self._due[1][0] <= seen.at_s:
+            self._due.popleft()
+        if not self._due or self._due[0][0] > seen.at_s or self._planned_for is None:
+            return None
+        _, turn, why = self._due[0]
+        if self._guard.withheld(turn.plan, self._planned_for.timestamp(), seen):
+            return None
+        self._due.popleft()
+        return Decision(turn.plan, why)
 
     def _guarded(self, seen: Seen) -> Decision | None:
         """What the guard adds where lag will be too long before it could. It takes nothing away: that is for the next

@@ -27,7 +27,8 @@ def withheld_because(
 ) -> str:
     """Why an approved step of a schedule waits now; empty where it may be deployed.
 
-    By the looks of the guard, so by nothing where that is off; what a person or the guard asked for never waits. Raises ClusterError where the cluster does not answer.
+    By the looks of the guard, so by nothing where that is off; what a person or the guard asked for never waits. Raises
+    ClusterError where the cluster does not answer.
     """
     before = step.replaces.parallelism
     if step.schedule_id is None or step.state not in _APPROVED or not step.deploy_at <= now < step.expires_at:
@@ -64,13 +65,13 @@ def withhold(step: StepEntry, why: str, ledger: Ledger, now: datetime, by: str) 
     elif not step.reason.startswith(WITHHELD):
         ledger.remark(step.id, expected=step.state, at=now, by=by, why=reason)
     return (
-        f"step {step.id} ({step.plan.brief()}) is {reason}; it is tried again until {step.expires_at:%Y-%m-%d %H:%M} UTC "
-        "or the next schedule; `forescale deploy plan` deploys it all the same"
+        f"step {step.id} ({step.plan.brief()}) is {reason}; it is tried again until the next schedule or "
+        f"{step.expires_at:%Y-%m-%d %H:%M} UTC; `forescale deploy plan` deploys it all the same"
     )
 
 
 def in_place_of_withheld(step: StepEntry, ledger: Ledger, now: datetime, by: str) -> StepEntry:
-    """The step, which follows on what runs where those of its schedule before it were withheld: these are called off."""
+    """The step; it follows on what runs where those of its schedule before it were withheld, which are called off."""
     if step.schedule_id is None or step.state not in _APPROVED or not step.deploy_at <= now < step.expires_at:
         return step
     replaces = step.replaces
@@ -83,6 +84,4 @@ def in_place_of_withheld(step: StepEntry, ledger: Ledger, now: datetime, by: str
     if replaces is step.replaces:
         return step
     why = f"{step.reason}; follows on {replaces.brief()}, as the steps before it were withheld"
-    return ledger.assume(
-        step.id, expected=step.state, plan=step.plan, replaces=replaces, at=now, by=by, why=why
-    )
+    return ledger.assume(step.id, expected=step.state, plan=step.plan, replaces=replaces, at=now, by=by, why=why)

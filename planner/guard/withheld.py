@@ -23,7 +23,8 @@ def withheld(
     if all(plan[name] >= count for name, count in replaces.items()):
         return ""
     if unforeseen_settles_s > 0:
-        return f"the guard has added instances since its forecast was made, which settle for {unforeseen_settles_s:.0f} s more"
+        added = "the guard has added instances since its forecast was made"
+        return f"{added}, which settle for {unforeseen_settles_s:.0f} s more"
     if window is None or (carried_per_s := sustained_per_s(window, plan)) >= sustained_per_s(window, replaces):
         return ""
     offered_per_s, waits = sum(window.offered_per_s.values()), sum(window.backlog.values())
@@ -33,7 +34,7 @@ def withheld(
     needed = sum(needed_per_s(window, terms, 1.0).values())
     if needed > carried_per_s:
         return (
-            f"{offered_per_s:.4g}/s come and {waits:,.0f} tuples wait, which takes {needed:.4g}/s, and its plan carries "
-            f"{carried_per_s:.4g}/s"
+            f"{offered_per_s:.4g}/s come and {waits:,.0f} tuples wait, which takes {needed:.4g}/s, and its plan "
+            f"carries {carried_per_s:.4g}/s"
         )
     return ""

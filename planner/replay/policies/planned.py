@@ -91,7 +91,7 @@ class Planned:
         return waits > self._terms.max_lag_s * float(came.mean())
 
     def _plan(self, seen: Seen, forecasts: Mapping[str, Forecast]) -> None:
-        announced = self._announced()
+        announced = self._announced(seen.at_s)
         self._due.clear()
         # What a forecast was trained on is what its variation is read off.
         cv2 = self._variation.at(max(min(each.trained_to, each.issued_at) for each in forecasts.values()))
@@ -114,9 +114,9 @@ class Planned:
             stop_s = planned.ahead.start_s + turn.stop_s
             self._due.append((minute_s, Announced(stop_s, planned.plan_of(turn).parallelism), why))
 
-    def _announced(self) -> tuple[Announced, ...]:
-        """Turns of the plan so far that are still to come."""
-        return tuple(turn for _, turn, _ in self._due)
+    def _announced(self, now_s: float) -> tuple[Announced, ...]:
+        """Turns of the plan so far that are still to come; the time of what is withheld is over."""
+        return tuple(turn for at_s, turn, _ in self._due if at_s > now_s)
 
     def _budget(self, seen: Seen) -> Budget:
         """By the lag that was seen so far."""

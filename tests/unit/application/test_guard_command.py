@@ -10,7 +10,8 @@ from guarded_pair import MONDAY, PAIR, begin_pair, write_pair
 
 from forescale.cli.main import main
 from forescale.jobs.deploy import deploy, deploy_due
-from forescale.jobs.guard import guard, guarded_topologies
+from forescale.jobs.guard import guard as guard_once
+from forescale.jobs.guard import guarded_topologies
 from forescale.settings import Settings
 from forescale.wiring.parts import clock_of, cluster_of, ledger_of, topology_config
 from modeling.inputs.physical_plan import PhysicalPlan
@@ -161,7 +162,7 @@ def test_a_due_step__is_held_while_it_would_carry_less_than_what_comes(settings:
     cluster_of(config, settings, clock).state()
     for _ in range(12):
         clock.wait(60)
-        guard(settings, "pair")
+        guard_once(settings, "pair")
     runs, fewer, now = PhysicalPlan("pair", {"read": 1, "work": 5}), plan_of(2), clock.now()
     end = now + timedelta(hours=1)
     step = ScheduledStep(now, now, now, end, fewer, runs, {"read": 1.0}, "work", 0.5, 2.0, 30.0, 0.0, 1.0, "planned")

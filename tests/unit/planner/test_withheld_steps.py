@@ -36,9 +36,7 @@ def scheduled(bench: Bench, *steps: tuple[float, PhysicalPlan], issued: float | 
 
 
 def why(bench: Bench, step: StepEntry) -> str:
-    return withheld_because(
-        step, bench.topology, bench.guarded.terms, bench.ledger, bench.cluster, bench.clock.now()
-    )
+    return withheld_because(step, bench.topology, bench.guarded.terms, bench.ledger, bench.cluster, bench.clock.now())
 
 
 def minute_of(bench: Bench) -> float:

@@ -83,17 +83,44 @@ class Question:
         """The latency over its bound, of the one that is furthest beyond; infinite where an operator is busier than it
         may be. Shape (parallelisms,).
         """
-        used, sinks = self._loaded(several, latency=bool(bounds))
+        return self._strain(*self._loaded(several, latency=bool(bounds)), bounds)
+
+    def _strain(self, used: Floats, sinks: Mapping[str, SinkTimes], bounds: LatencyBounds) -> Floats:
         parts = [self._latency_s(used, sinks, share) / bound for share, bound in bounds.items()]
         held = (used <= self.max_utilisation * ROUNDING).all(axis=1)
-        return np.where(held, np.max([np.zeros(len(several)), *parts], axis=0), inf)
+        return np.where(held, np.max([np.zeros(len(used)), *parts], axis=0), inf)
+
+    def strain_each(
+        self, several: Sequence[Sequence[Counts]], loads_per_s: Floats, bounds: LatencyBounds
+    ) -> list[Floats]:
+        """The strain of several parallelisms under each of several loads in place of its own, worked out at once.
+
+        loads_per_s: shape (loads, sources).
+        """
+        load = np.repeat(np.arange(len(several)), [len(some) for some in several])
+        used, sinks = self._under(
+            [one for some in several for one in some], Scenarios(loads_per_s), latency=bool(bounds)
+        )
+        row, shape = np.arange(load.size), (load.size, len(several))
+
+        def own(values: Floats) -> Floats:
+            return np.broadcast_to(values, shape)[row, load][:, None]
+
+        times = {name: SinkTimes.of(*map(own, sink.arrays)) for name, sink in sinks.items()}
+        strains = self._strain(used[row, :, load], times, bounds)
+        return np.split(strains, np.cumsum([len(some) for some in several])[:-1])
 
     def _loaded(self, several: Sequence[Counts], *, latency: bool = True) -> tuple[Floats, Mapping[str, SinkTimes]]:
+        used, sinks = self._under(several, self._scenario, latency=latency)
+        return used[:, :, 0], sinks
+
+    def _under(
+        self, several: Sequence[Counts], scenarios: Scenarios, *, latency: bool
+    ) -> tuple[Floats, Mapping[str, SinkTimes]]:
         plans = [PhysicalPlan(self.topology.name, dict(each)) for each in several]
         capacity = Capacity(self.topology, self.profiles, plans, known=self._known)
         asked = Asked(latency, self.arrival_cv2, self.delays or {})
-        used, sinks = loaded(capacity, self.topology, self._scenario, asked)
-        return used[:, :, 0], sinks
+        return loaded(capacity, self.topology, scenarios, asked)
 
     def _latency_s(self, used: Floats, sinks: Mapping[str, SinkTimes], share: float | None) -> Floats:
         stable = np.asarray((used < 1).all(axis=1, keepdims=True))
@@ -101,8 +128,13 @@ class Question:
         return np.asarray((latency.mean_s if share is None else latency.quantile_s(share, self.sink))[:, 0])
 
     @cached_property
+    def loads_per_s(self) -> Floats:
+        """Its one load, shape (1, sources)."""
+        return checked_loads(self.topology, self.profiles, self.load_per_s)
+
+    @cached_property
     def _scenario(self) -> Scenarios:
-        return Scenarios(checked_loads(self.topology, self.profiles, self.load_per_s))
+        return Scenarios(self.loads_per_s)
 
     @cached_property
     def _known(self) -> KnownDealing:

@@ -1,14 +1,33 @@
-"""The cheapest parallelisms with which latencies keep to their bounds too: more instances where they help most."""
+"""The cheapest parallelisms with which latencies keep to their bounds too: more instances where they help most.
 
-from collections.abc import Callable, Iterator, Sequence
+A search asks for the strain of some parallelisms, decides, and asks for others. So searches for several loads go side
+by side, and each round of all of them is worked out at once: most of the time goes into what does not grow with it.
+"""
+
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
 
 import numpy as np
 
-from modeling.arrays import Flags
+from modeling.arrays import Floats
 from modeling.least_parallelism import MAX_TRIED, ROUNDING, Counts, LatencyBounds, Question
 
 _AT_ONCE = 256
+_CELLS = 2**13
+"""Parallelisms times loads that are worked out at once: each parallelism is under all of the loads."""
+
+_Search = Generator[Sequence[Counts], Floats, dict[str, int] | None]
+"""Yields parallelisms, is sent their strains, and returns what it has found."""
+
+
+@dataclass(frozen=True)
+class Begun:
+    """A search that is to be made. counts: that keep to the utilisation; least: from which on all are tried."""
+
+    question: Question
+    counts: Counts
+    least: Counts | None = None
 
 
 def fewest_within_latency(
@@ -21,24 +40,55 @@ def fewest_within_latency(
     of the dearest operators first, and all parallelisms with a lower price, from `least` on, are tried if they are no
     more than MAX_TRIED.
     """
+    return each_within_latency([Begun(question, begun, least)], bounds)[0]
 
-    def held(several: Sequence[Counts]) -> Flags:
-        return question.holds(several, bounds)
 
-    wide = _widened(question, dict(begun), bounds)
+def each_within_latency(several: Sequence[Begun], bounds: LatencyBounds) -> list[dict[str, int] | None]:
+    """fewest_within_latency of several questions, which differ in their load alone."""
+    found: list[dict[str, int] | None] = [None] * len(several)
+    searches = {at: _search(each.question, each.counts, each.least) for at, each in enumerate(several)}
+    asked = {at: next(search) for at, search in searches.items()}
+    while asked:
+        strains = _strains(several, asked, bounds)
+        for at in list(asked):
+            try:
+                asked[at] = searches[at].send(strains[at])
+            except StopIteration as done:
+                found[at] = done.value
+                del asked[at]
+    return found
+
+
+def _strains(
+    several: Sequence[Begun], asked: Mapping[int, Sequence[Counts]], bounds: LatencyBounds
+) -> dict[int, Floats]:
+    found: dict[int, Floats] = {}
+    left = sorted(asked, key=lambda at: len(asked[at]), reverse=True)
+    while left:
+        chosen = [left.pop()]
+        while left and sum(len(asked[at]) for at in (*chosen, left[-1])) * (len(chosen) + 1) <= _CELLS:
+            chosen.append(left.pop())
+        question = several[chosen[0]].question
+        loads_per_s = np.concatenate([several[at].question.loads_per_s for at in chosen])
+        found |= zip(chosen, question.strain_each([asked[at] for at in chosen], loads_per_s, bounds), strict=True)
+    return found
+
+
+def _search(question: Question, begun: Counts, least: Counts | None) -> _Search:
+    wide = yield from _widened(question, dict(begun))
     if wide is None:
         return None
-    wide = _narrowed(question, wide, least or begun, held)
+    wide = yield from _narrowed(question, wide, least or begun)
     cheaper = _cheaper(question, least or begun, question.price_of(wide))
     while some := list(islice(cheaper, _AT_ONCE)):
-        if (fits := np.flatnonzero(held(some))).size:
+        if (fits := np.flatnonzero((yield some) <= ROUNDING)).size:
             return dict(some[int(fits[0])])
     return wide
 
 
-def _widened(question: Question, parallelism: dict[str, int], bounds: LatencyBounds) -> dict[str, int] | None:
+def _widened(question: Question, parallelism: dict[str, int]) -> _Search:
     most = {name: question.counts(name)[-1] for name in parallelism}
-    now = float(question.strain([parallelism], bounds)[0])
+    now = float((yield [parallelism])[0])
     step = 1
     while now > ROUNDING:
         more = {name: min(most[name], count + step * max(1, count // 16)) for name, count in parallelism.items()}
@@ -46,31 +96,37 @@ def _widened(question: Question, parallelism: dict[str, int], bounds: LatencyBou
         if not wider:
             return None
         wider.append(more)
-        strains = question.strain(wider, bounds)
+        strains = yield wider
         best = int(strains[:-1].argmin())
         best = best if strains[best] < now * (1 - 1e-9) else len(wider) - 1
         if strains[best] < now * (1 - 1e-9):
             now, parallelism, step = float(strains[best]), wider[best], 1
         elif wider[-1] == most:
-            return most if question.holds([most], bounds)[0] else None
+            return most if (yield [most])[0] <= ROUNDING else None
         else:
             step *= 2
     return parallelism
 
 
 def _narrowed(
-    question: Question, wide: dict[str, int], least: Counts, held: Callable[[Sequence[Counts]], Flags]
-) -> dict[str, int]:
+    question: Question, wide: dict[str, int], least: Counts
+) -> Generator[Sequence[Counts], Floats, dict[str, int]]:
     """As few instances of each operator in turn as still hold, until none can be taken away."""
     names = sorted(wide, key=lambda name: -question.price_of({name: 1}))
-    while True:
-        before = dict(wide)
-        for name in names:
-            fewer = range(least[name], wide[name])
-            if fewer and (fits := np.flatnonzero(held([{**wide, name: count} for count in fewer]))).size:
-                wide[name] = fewer[int(fits[0])]
-        if wide == before:
+    begin, unchanged = 0, 0
+    while unchanged < len(names):
+        # What holds of the next operators is known at once, up to the first that changes.
+        turn = [names[(begin + after) % len(names)] for after in range(len(names) - unchanged)]
+        tried = [(name, count) for name in turn for count in range(least[name], wide[name])]
+        held = (
+            (yield [{**wide, name: count} for name, count in tried]) <= ROUNDING if tried else np.zeros(0, dtype=bool)
+        )
+        if not held.any():
             return wide
+        name, count = tried[int(held.argmax())]
+        wide[name] = count
+        begin, unchanged = (names.index(name) + 1) % len(names), 1
+    return wide
 
 
 def _cheaper(question: Question, least: Counts, price: float) -> Iterator[dict[str, int]]:

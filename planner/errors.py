@@ -5,6 +5,10 @@ class PlanError(ValueError):
     """A schedule cannot be made from what was given."""
 
 
+class StepWithheld(PlanError):  # noqa: N818 (nothing is wrong: it is tried again)
+    """A due step waits, because the job needs what it would take away. Try it again in a minute."""
+
+
 class ClusterError(RuntimeError):
     """The cluster cannot be reached, or answers something that cannot be understood."""
 

@@ -26,6 +26,7 @@ from planner.ledger.guard_records import GUARD, is_guards
 from planner.ledger.guard_state import GuardState
 from planner.ledger.ledger import Ledger
 from planner.ledger.step_state import WAITING, StepState
+from planner.withheld_steps import withheld_because
 
 ADVISED_AGAIN = timedelta(hours=1)
 """How long the same advice is not repeated."""
@@ -88,7 +89,7 @@ def guard_turn(
         if earlier.state is GuardState.OPEN:
             why = f"{earlier.action} of {earlier.decided_at:%H:%M:%S} UTC settles before it is judged"
             return GuardTurn(name, now, plan, None, why)
-    if why := _not_now(guarded, ledger, since, now):
+    if why := _not_now(guarded, ledger, cluster, since, now):
         return GuardTurn(name, now, plan, None, why, earlier)
     barred = {(DiagnosisKind(each.diagnosis), ActionKind(each.action)) for each in ledger.guard.barred(name)}
     ran_s = (now - since).total_seconds()
@@ -173,7 +174,7 @@ def _closed(opened: GuardAction, verdict: Verdict, guarded: Guarded, ledger: Led
     return ledger.guard.action(opened.id)
 
 
-def _not_now(guarded: Guarded, ledger: Ledger, since: datetime, now: datetime) -> str:
+def _not_now(guarded: Guarded, ledger: Ledger, cluster: Cluster, since: datetime, now: datetime) -> str:
     """Why nothing is decided now, empty where it is: metrics right after a change tell of the change."""
     settle = timedelta(seconds=guarded.terms.settle_s)
     if now < since + settle:
@@ -182,7 +183,9 @@ def _not_now(guarded: Guarded, ledger: Ledger, since: datetime, now: datetime) -
     long_ago = now - max(settle, timedelta(seconds=2 * guarded.patience.timeout_s))
     for step in _planned(guarded, ledger):
         begun = step.updated_at if step.state is StepState.DEPLOYING else step.deploy_at
-        if long_ago < begun <= now:
+        if not long_ago < begun <= now:
+            continue
+        if not withheld_because(step, guarded.topology, guarded.terms, ledger, cluster, now):
             return f"step {step.id} is {step.state} and goes first"
     return ""
 

@@ -10,14 +10,17 @@ from forescale.codec import Moment
 from forescale.files.topology import TopologyConfig
 from forescale.settings import Settings
 from forescale.wiring.backlogs import recorded_backlogs
-from forescale.wiring.parts import clock_of, cluster_of, ledger_of, topology_config, tracker_of
+from forescale.wiring.parts import clock_of, cluster_of, guard_terms_of, ledger_of, topology_config, tracker_of
 from modeling.inputs.physical_plan import PhysicalPlan
+from planner.clock import Clock
+from planner.clusters.cluster import Cluster
 from planner.deployment import Deployment, Patience, deploy_step
-from planner.errors import PlanError
+from planner.errors import PlanError, StepWithheld
 from planner.ledger.entries import StepEntry
 from planner.ledger.guard_records import is_guards
 from planner.ledger.ledger import Ledger
 from planner.ledger.step_state import WAITING, StepState
+from planner.withheld_steps import in_place_of_withheld, withheld_because, withhold
 
 logger = logging.getLogger(__name__)
 
@@ -40,7 +43,8 @@ class StepToDeploy:
 @dataclass(frozen=True)
 class DueSteps:
     """What was done about the steps of a topology. expired: ids of those whose time has gone by; failed: why, by id.
-    held: approved before the topology was in shadow mode, and not deployed in it; why, by id.
+    held: approved before the topology was in shadow mode, and not deployed in it, or withheld while the job needs what
+    they would take away; why, by id.
     """
 
     expired: tuple[str, ...]
@@ -88,7 +92,8 @@ def deploy(settings: Settings, step_id: str) -> Deployment:
     """Deploy a step that is due. Safe to run again after a kill.
 
     Raises DeploymentFailed when the plan was refused or had to be undone, PlanError when the step is not approved, not
-    due or of a topology in shadow mode, ClusterError when the cluster cannot be reached (run it again).
+    due or of a topology in shadow mode, StepWithheld while the job needs what it would take away, ClusterError when the
+    cluster cannot be reached (run it again after these two).
     """
     clock, ledger = clock_of(settings), ledger_of(settings)
     step = ledger.step(step_id)
@@ -96,6 +101,7 @@ def deploy(settings: Settings, step_id: str) -> Deployment:
     if why := _held(config, step):
         raise PlanError(why)
     cluster = cluster_of(config, settings, clock)
+    _refuse_withheld(step, config, ledger, cluster, clock)
     planning = config.planning
     patience = Patience(planning.deploy_timeout_s, hold_s=planning.hold_s, catch_up_s=planning.max_catch_up_s)
     deployment = deploy_step(
@@ -129,6 +135,8 @@ def deploy_due(settings: Settings, topology: str) -> DueSteps:
             continue
         try:
             deployed.append(deploy(settings, step.id))
+        except StepWithheld as withheld:
+            held[step.id] = str(withheld)
         except DeploymentFailed as failure:
             failed[step.id] = str(failure)
     return DueSteps(tuple(expired), tuple(deployed), failed, held)
@@ -151,6 +159,14 @@ def _held(config: TopologyConfig, step: StepEntry) -> str:
         f"step {step.id} is not deployed: topology {config.topology!r} is in shadow mode; set "
         "planning.mode: act in its file, or deploy a plan of yours with `forescale deploy plan`"
     )
+
+
+def _refuse_withheld(step: StepEntry, config: TopologyConfig, ledger: Ledger, cluster: Cluster, clock: Clock) -> None:
+    now = clock.now()
+    step = in_place_of_withheld(step, ledger, now, "deploy")
+    topology, terms = config.as_topology(), guard_terms_of(config)
+    if why := withheld_because(step, topology, terms, ledger, cluster, now):
+        raise StepWithheld(withhold(step, why, ledger, now, "deploy"))
 
 
 def _checked(deploy_at: datetime, now: datetime) -> datetime:

@@ -9,15 +9,18 @@ def shown_outcome(settings: Settings, step_id: str) -> Deployment:
     """Deploy a step that is due. Returns where the plan runs and is verified.
 
     Raises AirflowFailException where it was refused, had to be undone or is not approved: trying again would not mend
-    it, a new schedule does. Raises AirflowSkipException where the step was vetoed, superseded or is too late.
+    it, a new schedule does. Raises StepWithheld where it waits, so that Airflow tries it again, and
+    AirflowSkipException where the step was vetoed, superseded or is too late.
     """
     from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 
     from forescale.jobs.deploy import DeploymentFailed, deploy
-    from planner.errors import PlanError
+    from planner.errors import PlanError, StepWithheld
 
     try:
         outcome = deploy(settings, step_id)
+    except StepWithheld:
+        raise
     except (DeploymentFailed, PlanError) as failure:
         raise AirflowFailException(str(failure)) from failure
     if outcome.state is not StepState.VERIFIED:

@@ -117,26 +117,34 @@ def _fill(
     MOST_PLANS, about as many, evenly.
     """
 
+    def scaled(part: float) -> dict[str, float]:
+        return {source: part * rate for source, rate in load.items()}
+
     def at(part: float) -> PhysicalPlan:
-        plan = cheapest.plan({source: part * rate for source, rate in load.items()})
+        plan = cheapest.plan(scaled(part))
         if least:
             plan = replace(plan, parallelism={name: max(n, least.get(name, 1)) for name, n in plan.parallelism.items()})
         if plan.instances <= cheapest.limits.max_instances:
             found[_key(plan)] = plan
         return plan
 
+    def worked_out(parts: Sequence[float]) -> dict[float, PhysicalPlan]:
+        cheapest.work_out([scaled(part) for part in parts])
+        return {part: at(part) for part in parts}
+
     levels = np.linspace(1.0 / _LEVELS, 1.0, _LEVELS).tolist()
     spans = list(zip([0.0, *levels[:-1]], levels, strict=True))
     # Downwards: where none carries the whole, that is found out once.
-    known = {part: at(part) for part in [*reversed(levels), 0.0]}
+    known = worked_out([*reversed(levels), 0.0])
     finest = max(1.0, (known[1.0].instances - known[0.0].instances) / MOST_PLANS)
     while spans:
-        begin, end = spans.pop()
-        apart = known[end].instances - known[begin].instances
-        if apart > finest and end > begin * _FINEST + 1e-4:
-            middle = (begin + end) / 2
-            known[middle] = at(middle)
-            spans += [(begin, middle), (middle, end)]
+        spans = [
+            (begin, end)
+            for begin, end in spans
+            if known[end].instances - known[begin].instances > finest and end > begin * _FINEST + 1e-4
+        ]
+        known |= worked_out([(begin + end) / 2 for begin, end in reversed(spans)])
+        spans = [half for a, b in spans for half in ((a, (a + b) / 2), ((a + b) / 2, b))]
 
 
 def _key(plan: PhysicalPlan) -> tuple[int, ...]:

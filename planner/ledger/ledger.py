@@ -44,7 +44,7 @@ from planner.ledger.tables import (
     StepEventTable,
     StepTable,
 )
-from planner.ledger.transitions import add_step, assume, begin_again, move_step, step_row, supersede_others
+from planner.ledger.transitions import add_step, assume, begin_again, move_step, remark, step_row, supersede_others
 from planner.scaling_schedule import ScalingSchedule
 from planner.schedule_json import numbers_to_json
 
@@ -307,6 +307,12 @@ class Ledger:
         if step.schedule_id is None:
             return step.plan
         return self.schedule(step.schedule_id).schedule.steps[step.position - 1].plan
+
+    def remark(self, step_id: str, *, expected: StepState, at: datetime, by: str, why: str) -> StepEntry:
+        """Give another reason for the state that a step stays in. Raises LedgerError unless it is in that state."""
+        with self._database.session() as session:
+            remark(session, step_id, expected=expected, at=at, by=by, why=why)
+            return step_entry(step_row(session, step_id))
 
     def resume(self, step_id: str, *, at: datetime, by: str, why: str) -> StepEntry:
         """Count another attempt at a step that is deploying, whose deployment was cut short."""

@@ -1,6 +1,6 @@
 """The cheapest plan that carries a load within the limits: the least price, and more where latency asks for it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -16,7 +16,7 @@ from modeling.least_parallelism import (
     least_count,
     least_instances,
 )
-from modeling.least_within_latency import fewest_within_latency
+from modeling.least_within_latency import Begun, each_within_latency
 from modeling.queueing.bursts import Arrivals
 from modeling.remedies import beyond_parallelism
 from planner.limits import Limits
@@ -40,29 +40,48 @@ def cheapest_plan(
     price: of an instance of each operator, any unit, 1 where it is not named. Latencies are those of arrivals as
     `evaluate` takes them. Where the cheapest has more instances than are allowed, the one with the fewest stands.
     """
-    check_load(topology, profiles, load_per_s)
+    return cheapest_plans(topology, profiles, [load_per_s], limits, arrival_cv2, price)[0]
+
+
+def cheapest_plans(
+    topology: Topology,
+    profiles: Profiles,
+    loads_per_s: Sequence[Mapping[str, float]],
+    limits: Limits,
+    arrival_cv2: float | Arrivals = 1.0,
+    price: Mapping[str, float] = ALIKE,
+) -> list[PhysicalPlan | Excuse]:
+    """cheapest_plan of several loads, worked out side by side where the limits bound latency."""
     most = {name: min(limits.max_instances, limits.max_parallelism.get(name, 2**31)) for name in topology.order}
-    question = Question(topology, profiles, load_per_s, limits.max_utilisation, most, arrival_cv2, price=price)
-    found = fewest_instances(question)
-    if isinstance(found, str):
-        return _too_busy(question, found, limits)
-    plan = PhysicalPlan(topology.name, found)
-    if plan.instances > limits.max_instances:
-        if price:
-            return cheapest_plan(topology, profiles, load_per_s, limits, arrival_cv2)
-        remedy = f"raise max_instances to {plan.instances}, or plan for a lower quantile"
-        return _excuse(plan, "instances", "", plan.instances, limits.max_instances, remedy)
-    bounds = limits.latency_bounds_s
-    if not bounds:
-        return plan
-    fast = fewest_within_latency(question, found, bounds, least_instances(question, found))
-    if fast is not None and sum(fast.values()) <= limits.max_instances:
-        return PhysicalPlan(topology.name, fast)
-    return (
-        cheapest_plan(topology, profiles, load_per_s, limits, arrival_cv2)
-        if price
-        else _too_late(question, plan, limits)
-    )
+    bounds, found = limits.latency_bounds_s, list[PhysicalPlan | Excuse]()
+    slow: dict[int, Begun] = {}
+    dear: list[int] = []
+    for at, load_per_s in enumerate(loads_per_s):
+        check_load(topology, profiles, load_per_s)
+        question = Question(topology, profiles, load_per_s, limits.max_utilisation, most, arrival_cv2, price=price)
+        counts = fewest_instances(question)
+        if isinstance(counts, str):
+            found.append(_too_busy(question, counts, limits))
+            continue
+        plan = PhysicalPlan(topology.name, counts)
+        found.append(plan)
+        if plan.instances > limits.max_instances:
+            remedy = f"raise max_instances to {plan.instances}, or plan for a lower quantile"
+            found[at] = _excuse(plan, "instances", "", plan.instances, limits.max_instances, remedy)
+            dear.append(at)
+        elif bounds:
+            slow[at] = Begun(question, counts, least_instances(question, counts))
+    for (at, begun), fast in zip(slow.items(), each_within_latency(list(slow.values()), bounds), strict=True):
+        if fast is not None and sum(fast.values()) <= limits.max_instances:
+            found[at] = PhysicalPlan(topology.name, fast)
+        else:
+            found[at] = _too_late(begun.question, PhysicalPlan(topology.name, begun.counts), limits)
+            dear.append(at)
+    if price and dear:
+        fewest = cheapest_plans(topology, profiles, [loads_per_s[at] for at in dear], limits, arrival_cv2)
+        for at, other in zip(dear, fewest, strict=True):
+            found[at] = other
+    return found
 
 
 def strongest_plan(

@@ -5,7 +5,7 @@ and what were cheaper would carry the smaller one too. Where no plan carries a l
 """
 
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from modeling.inputs.operator_profile import Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
@@ -13,7 +13,7 @@ from modeling.inputs.topology import Topology
 from modeling.inputs.windowed_output import WindowKind
 from modeling.queueing.bursts import Arrivals
 from planner.limits import Limits
-from planner.search.cheapest_plan import ALIKE, SHARE_ROUNDING, strongest_plan
+from planner.search.cheapest_plan import ALIKE, SHARE_ROUNDING, cheapest_plans, strongest_plan
 
 _REMEMBERED = 65536
 
@@ -33,7 +33,8 @@ class RememberedPlans:
         self.arrival_cv2, self.price = arrival_cv2, price
         # Behind sessions more tuples may need fewer instances, and a bound on latency is searched for step by step.
         windows = [window.kind for name in topology.order for window in profiles[name].windowed.values()]
-        self._ordered = len(topology.sources) == 1 and not limits.latency_bounds_s and WindowKind.SESSION not in windows
+        self._monotone = len(topology.sources) == 1 and WindowKind.SESSION not in windows
+        self._ordered = self._monotone and not limits.latency_bounds_s
         self._known: dict[tuple[float, ...], PhysicalPlan] = {}
         # Of loads that are carried whole, ascending.
         self._rates: list[float] = []
@@ -43,12 +44,27 @@ class RememberedPlans:
 
     def plan(self, load_per_s: Mapping[str, float]) -> PhysicalPlan:
         """The plan that carries most of the load. Raises ModelError as strongest_plan."""
-        key = tuple([load_per_s[source] for source in self.topology.sources])
+        key = self._key(load_per_s)
         if key not in self._known:
             if len(self._known) >= _REMEMBERED:
                 self._known.clear()
             self._known[key] = self._between(key[0]) or self._worked_out(load_per_s)
         return self._known[key]
+
+    def work_out(self, loads_per_s: Sequence[Mapping[str, float]]) -> None:
+        """Plans of several loads at once, where that is quicker than one after the other: under a bound on latency."""
+        if not self.limits.latency_bounds_s:
+            return
+        several = {self._key(load): load for load in loads_per_s}
+        new = [key for key in several if key not in self._known and self._between(key[0]) is None]
+        found = cheapest_plans(
+            self.topology, self.profiles, [several[key] for key in new], self.limits, self.arrival_cv2, self.price
+        )
+        # Those that no plan carries whole are worked out as they are asked for.
+        self._known |= {key: plan for key, plan in zip(new, found, strict=True) if isinstance(plan, PhysicalPlan)}
+
+    def _key(self, load_per_s: Mapping[str, float]) -> tuple[float, ...]:
+        return tuple([load_per_s[source] for source in self.topology.sources])
 
     def _between(self, rate_per_s: float) -> PhysicalPlan | None:
         if self._beyond and rate_per_s >= self._beyond[0]:
@@ -62,7 +78,7 @@ class RememberedPlans:
             self.topology, self.profiles, load_per_s, self.limits, self.arrival_cv2, self.price
         )
         rate = load_per_s[self.topology.sources[0]]
-        if self._ordered and share < 1.0:
+        if self._monotone and share < 1.0:
             self._beyond = rate * (share + SHARE_ROUNDING), plan
         elif self._ordered:
             at = bisect_left(self._rates, rate)

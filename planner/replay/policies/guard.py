@@ -9,12 +9,13 @@ import numpy as np
 
 from modeling.arrays import Floats
 from modeling.inputs.topology import Topology
-from planner.guard.actions import Action, Schedule
+from planner.guard.actions import Action, ActionKind, Schedule
 from planner.guard.assessment import Pair, assessed
 from planner.guard.judgement import VerdictKind, judged, keeps_failing
 from planner.guard.look import Look, OperatorLook, Waiting
 from planner.guard.terms import GuardTerms
-from planner.guard.window import window_of
+from planner.guard.window import Window, window_of
+from planner.guard.withheld import withheld
 from planner.replay.policies.true_rates import MINUTE_S
 from planner.replay.policy import Decision, Measured, Seen
 
@@ -45,13 +46,10 @@ class Guard:
     def decide(self, seen: Seen) -> Decision | None:
         terms = self._terms
         # Metrics come late: a plan has settled when they tell of it.
-        known_s = float(seen.measured.start_s[-1]) + MINUTE_S if seen.measured.minutes else 0.0
+        known_s = _known_s(seen)
         if seen.changing or known_s < seen.running_since_s + terms.settle_s:
             return None
-        minutes = seen.measured.last(terms.window_s, seen.running_since_s)
-        looks = self._looked(minutes, seen.plan)
-        now = _moment(known_s)
-        window = window_of(self._topology, looks, seen.plan, _moment(seen.running_since_s), now, terms.window_s)
+        window = self._window(seen)
         if window is None:
             return None
         if self._open is not None:
@@ -67,12 +65,31 @@ class Guard:
         self._open = _Open(found.action, seen.at_s)
         return Decision(found.action.plan, found.action.why)
 
+    def withheld(self, plan: Mapping[str, int], issued_s: float, seen: Seen) -> str:
+        """Why a plan waits that was made by forecasts of a moment, in epoch seconds; empty where it does not."""
+        settles_s = 0.0
+        if self._open is not None and self._open.decided_s > issued_s:
+            action = self._open.action
+            if action.kind is ActionKind.SCALE_UP and dict(action.plan or {}) == dict(seen.plan):
+                settles_s = seen.running_since_s + self._terms.settle_s - _known_s(seen)
+        return withheld(plan, seen.plan, self._window(seen), self._terms, settles_s)
+
+    def _window(self, seen: Seen) -> Window | None:
+        minutes = seen.measured.last(self._terms.window_s, seen.running_since_s)
+        looks, since = self._looked(minutes, seen.plan), _moment(seen.running_since_s)
+        return window_of(self._topology, looks, seen.plan, since, _moment(_known_s(seen)), self._terms.window_s)
+
     def _looked(self, minutes: Measured, plan: Mapping[str, int]) -> list[Look]:
         """A look at each minute under this plan; those of before are remembered."""
         known, counts = self._looks, tuple(plan.values())
         keys = [(float(start_s), counts) for start_s in minutes.start_s]
         self._looks = {key: known.get(key) or _look(minutes, row, plan) for row, key in enumerate(keys)}
         return list(self._looks.values())
+
+
+def _known_s(seen: Seen) -> float:
+    """Epoch seconds until which metrics are known."""
+    return float(seen.measured.start_s[-1]) + MINUTE_S if seen.measured.minutes else 0.0
 
 
 def _moment(epoch_s: float) -> datetime:

@@ -56,10 +56,21 @@ class Planned:
         if issued is not None and issued != self._planned_for and not seen.changing:
             self._planned_for = issued
             self._plan(seen, forecasts)
-        if self._due and self._due[0][0] <= seen.at_s:
-            _, turn, why = self._due.popleft()
-            return Decision(turn.plan, why)
-        return self._guarded(seen)
+        return self._next_due(seen) or self._guarded(seen)
+
+    def _next_due(self, seen: Seen) -> Decision | None:
+        """The turn that is due, unless it is withheld: then it is asked for again until the next one is due, or the
+        next forecast comes.
+        """
+        while len(self._due) > 1 and self._due[1][0] <= seen.at_s:
+            self._due.popleft()
+        if not self._due or self._due[0][0] > seen.at_s or self._planned_for is None:
+            return None
+        _, turn, why = self._due[0]
+        if self._guard.withheld(turn.plan, self._planned_for.timestamp(), seen):
+            return None
+        self._due.popleft()
+        return Decision(turn.plan, why)
 
     def _guarded(self, seen: Seen) -> Decision | None:
         """What the guard adds where lag will be too long before it could. It takes nothing away: that is for the next
@@ -80,7 +91,7 @@ class Planned:
         return waits > self._terms.max_lag_s * float(came.mean())
 
     def _plan(self, seen: Seen, forecasts: Mapping[str, Forecast]) -> None:
-        announced = self._announced()
+        announced = self._announced(seen.at_s)
         self._due.clear()
         # What a forecast was trained on is what its variation is read off.
         cv2 = self._variation.at(max(min(each.trained_to, each.issued_at) for each in forecasts.values()))
@@ -103,9 +114,9 @@ class Planned:
             stop_s = planned.ahead.start_s + turn.stop_s
             self._due.append((minute_s, Announced(stop_s, planned.plan_of(turn).parallelism), why))
 
-    def _announced(self) -> tuple[Announced, ...]:
-        """Turns of the plan so far that are still to come."""
-        return tuple(turn for _, turn, _ in self._due)
+    def _announced(self, now_s: float) -> tuple[Announced, ...]:
+        """Turns of the plan so far that are still to come; the time of what is withheld is over."""
+        return tuple(turn for at_s, turn, _ in self._due if at_s > now_s)
 
     def _budget(self, seen: Seen) -> Budget:
         """By the lag that was seen so far."""

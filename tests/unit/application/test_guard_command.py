@@ -5,18 +5,23 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from guard_bench import plan_of
 from guarded_pair import MONDAY, PAIR, begin_pair, write_pair
 
 from forescale.cli.main import main
-from forescale.jobs.deploy import deploy_due
+from forescale.jobs.deploy import deploy, deploy_due
+from forescale.jobs.guard import guard as guard_once
 from forescale.jobs.guard import guarded_topologies
 from forescale.settings import Settings
-from forescale.wiring.parts import clock_of, ledger_of
+from forescale.wiring.parts import clock_of, cluster_of, ledger_of, topology_config
 from modeling.inputs.physical_plan import PhysicalPlan
 from planner.clock import TraceClock
+from planner.errors import StepWithheld
 from planner.guard.actions import Action, ActionKind
 from planner.guard.diagnoses import Diagnosis, DiagnosisKind
 from planner.guard.judgement import Verdict, VerdictKind
+from planner.ledger.step_state import StepState
+from planner.scaling_schedule import ScalingSchedule, ScheduledStep
 
 
 @pytest.fixture
@@ -149,3 +154,27 @@ def test_what_the_guard_had_begun__is_held_once_the_topology_is_in_shadow_mode(s
     begun = ledger_of(settings).guard.begin(action, *plans, at=MONDAY, expires_at=MONDAY + timedelta(minutes=5))
     write_pair(settings.topologies, "act", "shadow")
     assert set(deploy_due(settings, "pair").held) == {begun.step_id}
+
+
+def test_a_due_step__is_held_while_it_would_carry_less_than_what_comes(settings: Settings) -> None:
+    """Five instances carry the 30/s that come; two would not, whatever a forecast said."""
+    config, clock, ledger = topology_config("pair", settings), clock_of(settings), ledger_of(settings)
+    cluster_of(config, settings, clock).state()
+    for _ in range(12):
+        clock.wait(60)
+        guard_once(settings, "pair")
+    runs, fewer, now = PhysicalPlan("pair", {"read": 1, "work": 5}), plan_of(2), clock.now()
+    end = now + timedelta(hours=1)
+    step = ScheduledStep(now, now, now, end, fewer, runs, {"read": 1.0}, "work", 0.5, 2.0, 30.0, 0.0, 1.0, "planned")
+    whole = ScalingSchedule("pair", now, now, end, 0.95, runs, (step,), 1.0, "planned")
+    schedule_id = ledger.record_schedule(whole)
+    ledger.approve_schedule(schedule_id, at=now, by="anna", why="as planned")
+    step_id = f"{schedule_id}-1"
+    told = deploy_due(settings, "pair").held[step_id]
+    assert "is withheld: 30/s come and 0 tuples wait" in told
+    assert (ledger.step(step_id).state, cluster_of(config, settings, clock).state().plan) == (StepState.DUE, runs)
+    with pytest.raises(StepWithheld, match="withheld"):
+        deploy(settings, step_id)
+    # Nobody looks any more, so nothing is known that the forecast did not know.
+    clock.wait(240)
+    assert [each.state for each in deploy_due(settings, "pair").deployed] == [StepState.VERIFIED]

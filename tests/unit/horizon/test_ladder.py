@@ -1,5 +1,7 @@
 """The capacity ladder: every step of it is the cheapest plan of some load, and carries what it is said to."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Operator, Stream, Topology
 from planner.horizon.ladder import capacity_ladder
 from planner.limits import Limits
+from planner.search.cheapest_plan import cheapest_plan, strongest_plan
 from planner.search.remembered_plans import RememberedPlans
 
 TOPOLOGY = Topology("join", tuple(map(Operator, "abj")), (Stream("a", "j"), Stream("b", "j")))
@@ -46,3 +49,42 @@ def test_operators_that_take_no_time__carry_any_load() -> None:
     cheapest = RememberedPlans(TOPOLOGY, profiles, Limits(max_utilisation=0.8))
     ladder = capacity_ladder(cheapest, [{"a": 100.0, "b": 100.0}], [PhysicalPlan("join", {"a": 1, "b": 1, "j": 1})])
     assert ladder.capacity_per_s(np.array([[0.5, 1.0], [0.5, 0.0]])).tolist() == [[np.inf, np.inf]]
+
+
+# A tuple of b is worked on for .032 s, one of a for .011 s.
+QUICK = (
+    {"max_latency_s": 0.06},
+    {"max_p95_latency_s": 0.15},
+    {"max_latency_s": 0.08, "max_p95_latency_s": 0.15, "price": {"j": 2.5}},
+)
+
+
+@pytest.mark.parametrize("bounds", QUICK)
+def test_plans_within_a_latency__are_the_same_one_by_one_and_side_by_side(bounds: dict[str, Any]) -> None:
+    price = bounds.get("price", {})
+    limits = Limits(0.8, max_instances=8, **{name: value for name, value in bounds.items() if name != "price"})
+    loads = [{"a": rate, "b": 40.0} for rate in np.linspace(5.0, 400.0, 6).tolist()]
+    plans = RememberedPlans(TOPOLOGY, PROFILES, limits, price=price)
+    plans.work_out(loads)
+    carried = 0
+    for load in loads:
+        alone = cheapest_plan(TOPOLOGY, PROFILES, load, limits, price=price)
+        carried += isinstance(alone, PhysicalPlan)
+        found = plans.plan(load)
+        assert found == (
+            alone
+            if isinstance(alone, PhysicalPlan)
+            else strongest_plan(TOPOLOGY, PROFILES, load, limits, price=price)[0]
+        )
+    assert 2 <= carried < len(loads)  # some are beyond 8 instances
+
+
+def test_a_ladder_within_a_latency__ends_with_the_plan_that_carries_most() -> None:
+    topology = Topology("one", (Operator("work"),), ())
+    limits = Limits(max_utilisation=0.9, max_instances=8, max_latency_s=0.15)
+    cheapest = RememberedPlans(topology, {"work": OperatorProfile("work", 0.1)}, limits)
+    ladder = capacity_ladder(cheapest, [{"work": 200.0}], [])
+    assert ladder.instances.tolist() == list(range(1, 9))
+    # Poisson to each of eight M/M/1: 1 / (10 − λ) is .15 s at λ = 3.33; loads beyond 8 · 3.33 have the largest plan.
+    assert cheapest.plan({"work": 150.0}) == cheapest.plan({"work": 200.0}) == ladder.plans[-1]
+    assert ladder.capacity_per_s(np.ones((1, 1)))[-1, 0] == pytest.approx(8 * 10 / 3, rel=0.05)

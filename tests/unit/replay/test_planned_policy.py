@@ -66,3 +66,16 @@ def test_service_times_that_are_believed_too_short__are_learnt() -> None:
     done = replay(POLICIES["planner-perfect"](one, 0), load, truth, plan(5))
     assert done.parallelism[-60:, 1].min() >= 6
     assert not (done.lag_s[-60:] > 120.0).any()
+
+
+@pytest.mark.slow
+def test_a_forecast_of_before_the_surprise__takes_nothing_away_that_the_guard_has_added() -> None:
+    """At 115 min 60/s come in place of 20/s. The forecast that is made at 120 min still believes in 20/s for good."""
+    load = load_of([20.0] * 115 + [60.0] * 65)
+    one = contest(load, allowed_share=0.01)
+    policy = one.planned("planner", contest(load_of([20.0] * 180)).perfect())
+    done = replay(policy, load, one.reality(0), one.first())
+    counts = done.parallelism[:, 1]
+    grown = int(np.flatnonzero(counts >= 6)[0])
+    assert 115 < grown < 130
+    assert counts[grown:].min() >= 6

@@ -1,0 +1,40 @@
+"""Whether a planned step has to wait that takes instances away: what its forecast did not know of may need them."""
+
+from collections.abc import Mapping
+
+from planner.guard.sizing import needed_per_s, sustained_per_s
+from planner.guard.symptoms import NEXT_TO_NOTHING_S, NOISE
+from planner.guard.terms import GuardTerms
+from planner.guard.window import Window
+
+
+def withheld(
+    plan: Mapping[str, int],
+    replaces: Mapping[str, int],
+    window: Window | None,
+    terms: GuardTerms,
+    unforeseen_settles_s: float = 0.0,
+) -> str:
+    """Why a plan that carries less than the one it replaces waits; empty where it may be deployed.
+
+    window: of the running plan; None where nothing is measured of it yet. unforeseen_settles_s: seconds for which a
+    scale-up of the guard still settles that the plan's forecast did not know of; 0 without one.
+    """
+    if all(plan[name] >= count for name, count in replaces.items()):
+        return ""
+    if unforeseen_settles_s > 0:
+        added = "the guard has added instances since its forecast was made"
+        return f"{added}, which settle for {unforeseen_settles_s:.0f} s more"
+    if window is None or (carried_per_s := sustained_per_s(window, plan)) >= sustained_per_s(window, replaces):
+        return ""
+    offered_per_s, waits = sum(window.offered_per_s.values()), sum(window.backlog.values())
+    growth_per_s = window.backlog_growth_per_s
+    if waits > NEXT_TO_NOTHING_S * offered_per_s and growth_per_s is not None and growth_per_s < -NOISE * offered_per_s:
+        return f"a backlog of {waits:,.0f} tuples drains"
+    needed = sum(needed_per_s(window, terms, 1.0).values())
+    if needed > carried_per_s:
+        return (
+            f"{offered_per_s:.4g}/s come and {waits:,.0f} tuples wait, which takes {needed:.4g}/s, and its plan "
+            f"carries {carried_per_s:.4g}/s"
+        )
+    return ""

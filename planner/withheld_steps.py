@@ -1,0 +1,87 @@
+"""Due steps of a schedule that wait because the job needs what they would take away (planner/guard/withheld.py).
+
+A withheld step stays due and is looked at again, until the next step of its schedule or the next schedule takes its
+place, or its time goes by.
+"""
+
+from datetime import datetime
+
+from modeling.inputs.topology import Topology
+from planner.clusters.cluster import Cluster, ClusterState, Status
+from planner.guard.actions import ActionKind
+from planner.guard.terms import GuardTerms
+from planner.guard.window import window_of
+from planner.guard.withheld import withheld
+from planner.ledger.entries import StepEntry
+from planner.ledger.ledger import Ledger
+from planner.ledger.step_state import StepState
+
+WITHHELD = "withheld"
+"""How the reason of a withheld step begins."""
+
+_APPROVED = (StepState.APPROVED, StepState.DUE)
+
+
+def withheld_because(
+    step: StepEntry, topology: Topology, terms: GuardTerms, ledger: Ledger, cluster: Cluster, now: datetime
+) -> str:
+    """Why an approved step of a schedule waits now; empty where it may be deployed.
+
+    By the looks of the guard, so by nothing where that is off; what a person or the guard asked for never waits. Raises
+    ClusterError where the cluster does not answer.
+    """
+    before = step.replaces.parallelism
+    if step.schedule_id is None or step.state not in _APPROVED or not step.deploy_at <= now < step.expires_at:
+        return ""
+    if any(plan.keys() != set(topology.order) for plan in (before, step.plan.parallelism)):
+        return ""  # the topology has changed, which the deployment finds out
+    state = cluster.state()
+    running, since = state.plan.parallelism, state.running_since
+    if state.status is not Status.RUNNING or since is None:
+        return ""
+    window = window_of(topology, ledger.guard.looks(topology.name), running, since, now, terms.window_s)
+    settles_s = terms.settle_s - (now - since).total_seconds() if _grown_unforeseen(step, ledger, state) else 0.0
+    return withheld(step.plan.parallelism, before, window, terms, settles_s)
+
+
+def _grown_unforeseen(step: StepEntry, ledger: Ledger, state: ClusterState) -> bool:
+    """Whether the guard's last scale-up runs, and was decided after the step's forecasts were made."""
+    grown = next(
+        (each for each in ledger.guard.actions(step.topology) if each.action == ActionKind.SCALE_UP and each.step_id),
+        None,
+    )
+    if grown is None or dict(grown.plan) != dict(state.plan.parallelism):
+        return False
+    schedule_id = str(step.schedule_id)
+    issued = [each.issued_at for each in ledger.forecasts_of(schedule_id)]
+    return grown.decided_at > min(issued, default=ledger.schedule(schedule_id).schedule.made_at)
+
+
+def withhold(step: StepEntry, why: str, ledger: Ledger, now: datetime, by: str) -> str:
+    """Keep why a step waits, once, and tell it."""
+    reason = f"{WITHHELD}: {why}"
+    if step.state is StepState.APPROVED:
+        ledger.transition(step.id, expected=step.state, to=StepState.DUE, at=now, by=by, why=reason)
+    elif not step.reason.startswith(WITHHELD):
+        ledger.remark(step.id, expected=step.state, at=now, by=by, why=reason)
+    return (
+        f"step {step.id} ({step.plan.brief()}) is {reason}; it is tried again until the next schedule or "
+        f"{step.expires_at:%Y-%m-%d %H:%M} UTC; `forescale deploy plan` deploys it all the same"
+    )
+
+
+def in_place_of_withheld(step: StepEntry, ledger: Ledger, now: datetime, by: str) -> StepEntry:
+    """The step; it follows on what runs where those of its schedule before it were withheld, which are called off."""
+    if step.schedule_id is None or step.state not in _APPROVED or not step.deploy_at <= now < step.expires_at:
+        return step
+    replaces = step.replaces
+    for earlier in reversed(ledger.steps(schedule_id=step.schedule_id, states=(StepState.DUE,))):
+        skipped = earlier.position < step.position and earlier.reason.startswith(WITHHELD)
+        if skipped and earlier.plan.same_parallelism(replaces):
+            why = f"step {step.id} takes its place, which was {earlier.reason}"
+            ledger.transition(earlier.id, expected=StepState.DUE, to=StepState.SUPERSEDED, at=now, by=by, why=why)
+            replaces = earlier.replaces
+    if replaces is step.replaces:
+        return step
+    why = f"{step.reason}; follows on {replaces.brief()}, as the steps before it were withheld"
+    return ledger.assume(step.id, expected=step.state, plan=step.plan, replaces=replaces, at=now, by=by, why=why)

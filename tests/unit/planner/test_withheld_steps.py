@@ -1,0 +1,120 @@
+"""Due steps that wait while the job needs what they would take away, on the real simulator with a real ledger."""
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from guard_bench import Bench, after, plan_of
+
+from modeling.inputs.physical_plan import PhysicalPlan
+from planner.deployment import deploy_step
+from planner.ledger.entries import ForecastEntry, StepEntry
+from planner.ledger.step_state import StepState
+from planner.scaling_schedule import ScalingSchedule, ScheduledStep
+from planner.withheld_steps import in_place_of_withheld, withheld_because, withhold
+
+
+def scheduled(bench: Bench, *steps: tuple[float, PhysicalPlan], issued: float | None = None) -> list[str]:
+    """An approved schedule of plans by the minute they are deployed at, made now. Ids of its steps. issued: minute of
+    its forecast, none where left out.
+    """
+    now, end, current = bench.clock.now(), after(24 * 60), bench.cluster.state().plan
+    before, made, forecasts = current, [], []
+    for minute, plan in steps:
+        at = after(minute)
+        made.append(
+            ScheduledStep(at, at, at, end, plan, before, {"read": 1.0}, "work", 0.5, 2.0, 30.0, 0.0, 1.0, "planned")
+        )
+        before = plan
+    if issued is not None:
+        entry = ForecastEntry("forecast", "pair", "read", after(issued), end, "run", "1", "folder", "digest")
+        forecasts = [bench.ledger.record_forecast(entry)]
+    whole = ScalingSchedule("pair", now, now, end, 0.95, current, tuple(made), 1.0, "planned")
+    schedule_id = bench.ledger.record_schedule(whole, forecasts=forecasts)
+    bench.ledger.approve_schedule(schedule_id, at=now, by="anna", why="as planned")
+    return [f"{schedule_id}-{number}" for number in range(1, len(steps) + 1)]
+
+
+def why(bench: Bench, step: StepEntry) -> str:
+    return withheld_because(step, bench.topology, bench.guarded.terms, bench.ledger, bench.cluster, bench.clock.now())
+
+
+def minute_of(bench: Bench) -> float:
+    return (bench.clock.now() - after(0)).total_seconds() / 60
+
+
+@pytest.fixture
+def healed(tmp_path: Path) -> Bench:
+    """30/s come to two instances that do 20/s: the guard makes them five in minute 5, and 3,000 and more drain."""
+    bench = Bench(tmp_path, [30.0] * 60, work=2)
+    while bench.work == 2:
+        bench.until(minute_of(bench) + 1)
+    return bench
+
+
+def test_a_step_that_takes_back_what_the_guard_has_added__waits_until_that_has_settled(healed: Bench) -> None:
+    (step_id,) = scheduled(healed, (minute_of(healed), plan_of(4)), issued=0)
+    step = healed.ledger.step(step_id)
+    assert why(healed, step).startswith("the guard has added instances since its forecast was made, which settle for 2")
+    # Five minutes later nothing waits: 20/s of 50/s were left for what did.
+    healed.until(11)
+    assert why(healed, step) == ""
+
+
+def test_a_step_that_its_forecast_made_knowing_the_guard__waits_while_a_backlog_drains(healed: Bench) -> None:
+    (step_id,) = scheduled(healed, (minute_of(healed), plan_of(4)), issued=minute_of(healed))
+    ledger = healed.ledger
+    assert why(healed, ledger.step(step_id)) == ""  # nothing is measured yet of what runs for ten seconds
+    healed.until(8)
+    told = withhold(ledger.step(step_id), why(healed, ledger.step(step_id)), ledger, healed.clock.now(), "deploy")
+    assert told.startswith(f"step {step_id} (read 1 · work 4) is withheld: a backlog of ")
+    step = ledger.step(step_id)
+    assert (step.state, step.reason.startswith("withheld: a backlog of ")) == (StepState.DUE, True)
+    # By then nothing waits, and four do 40/s.
+    healed.until(12)
+    assert why(healed, step) == ""
+    assert deploy_step(step_id, ledger, healed.cluster, healed.clock, by="deploy").state is StepState.VERIFIED
+    assert healed.work == 4
+
+
+def test_a_step_for_less_than_what_comes__waits_until_the_next_one_takes_its_place(healed: Bench) -> None:
+    healed.until(25)
+    lower, higher = scheduled(healed, (25, plan_of(2)), (26, plan_of(7)), issued=25)
+    ledger = healed.ledger
+    reason = why(healed, ledger.step(lower))
+    assert reason == "30/s come and 0 tuples wait, which takes 31.5/s, and its plan carries 20/s"
+    withhold(ledger.step(lower), reason, ledger, healed.clock.now(), "deploy")
+    healed.clock.wait(60)
+    step = in_place_of_withheld(ledger.step(higher), ledger, healed.clock.now(), "deploy")
+    assert step.replaces.same_parallelism(plan_of(5))
+    assert ledger.step(lower).state is StepState.SUPERSEDED
+    assert why(healed, step) == ""
+    assert deploy_step(higher, ledger, healed.cluster, healed.clock, by="deploy").state is StepState.VERIFIED
+
+
+def test_a_withheld_step__does_not_keep_the_guard_away(tmp_path: Path) -> None:
+    # 10/s, and from minute 11 on 60/s, to four instances. What was planned for 10/s is due by then.
+    bench = Bench(tmp_path, [10.0] * 11 + [60.0] * 40, work=4)
+    bench.until(10)
+    (step_id,) = scheduled(bench, (13, plan_of(2)), issued=10)
+    turns = bench.until(15)
+    acted = [turn for turn in turns if turn.action is not None]
+    assert len(acted) == 1
+    assert bench.work > 6
+    # It only lowers, and more came than it was planned for.
+    assert bench.ledger.step(step_id).state is StepState.SUPERSEDED
+
+
+def test_nothing_is_withheld__where_the_guard_does_not_look(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, [30.0] * 60, work=4)
+    bench.clock.wait(600)
+    (step_id,) = scheduled(bench, (10, plan_of(2)))
+    assert why(bench, bench.ledger.step(step_id)) == ""
+
+
+def test_a_step_that_is_not_due__is_not_looked_at(healed: Bench) -> None:
+    (step_id,) = scheduled(healed, (50, plan_of(2)), issued=0)
+    step = healed.ledger.step(step_id)
+    assert why(healed, step) == ""
+    assert in_place_of_withheld(step, healed.ledger, healed.clock.now(), "deploy") == step
+    assert step.deploy_at - healed.clock.now() > timedelta(minutes=30)

@@ -17,19 +17,12 @@ _ROUNDING = 1e-9
 
 def needed_instances(window: Window, terms: GuardTerms) -> dict[str, float]:
     """By operator, before rounding; nothing reached: nothing needed."""
-    need_per_s = needed_per_s(window, terms, terms.utilisation)
-    return {name: sum(window.busy[name]) * more for name, more in _growth(window, need_per_s).items()}
-
-
-def needed_per_s(window: Window, terms: GuardTerms, utilisation: float) -> dict[str, float]:
-    """By source, what a plan has to manage at full use. The backlog that the rescale itself leaves counts.
-
-    λ / utilisation + (backlog + λ · downtime) / drain_s, as Flink's autoscaler reckons it.
-    """
-    return {
-        name: offered / utilisation + (window.backlog[name] + offered * terms.downtime_s) / terms.drain_s
+    # As Flink's autoscaler reckons it: the backlog that the rescale itself leaves counts.
+    need_per_s = {
+        name: offered / terms.utilisation + (window.backlog[name] + offered * terms.downtime_s) / terms.drain_s
         for name, offered in window.offered_per_s.items()
     }
+    return {name: sum(window.busy[name]) * more for name, more in _growth(window, need_per_s).items()}
 
 
 def sustained_per_s(window: Window, plan: Mapping[str, int]) -> float:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from planner.guard.sizing import needed_per_s, sustained_per_s
+from planner.guard.sizing import sustained_per_s
 from planner.guard.symptoms import NEXT_TO_NOTHING_S, NOISE
 from planner.guard.terms import GuardTerms
 from planner.guard.window import Window
@@ -31,10 +31,13 @@ def withheld(
     growth_per_s = window.backlog_growth_per_s
     if waits > NEXT_TO_NOTHING_S * offered_per_s and growth_per_s is not None and growth_per_s < -NOISE * offered_per_s:
         return f"a backlog of {waits:,.0f} tuples drains"
-    needed = sum(needed_per_s(window, terms, 1.0).values())
-    if needed > carried_per_s:
+    # The newest look alone: a fall that the forecast knew is not to be held against the plan for a whole window.
+    newest = window.newest.waiting.offered_per_s
+    comes_per_s = sum(newest.get(name, offered) for name, offered in window.offered_per_s.items())
+    needed_per_s = comes_per_s + waits / terms.drain_s
+    if needed_per_s > carried_per_s:
         return (
-            f"{offered_per_s:.4g}/s come and {waits:,.0f} tuples wait, which takes {needed:.4g}/s, and its plan "
+            f"{comes_per_s:.4g}/s come and {waits:,.0f} tuples wait, which takes {needed_per_s:.4g}/s, and its plan "
             f"carries {carried_per_s:.4g}/s"
         )
     return ""

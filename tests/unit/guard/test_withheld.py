@@ -29,15 +29,21 @@ def test_a_plan_that_takes_nothing_away__is_never_withheld() -> None:
 
 
 def test_a_plan_that_carries_what_comes__is_not_withheld() -> None:
-    # 10/s and 10 · 30 of the downtime in 600 s: 10.5/s, of which two instances do 20/s.
+    # Two instances do 20/s.
     assert why(2, of_four(0, 0, 0)) == ""
 
 
 def test_a_plan_that_carries_less_than_what_comes__is_withheld() -> None:
-    # 30/s keep three instances busy; 30 + 30 · 30 / 600 = 31.5/s are too much for them.
-    told = "30/s come and 0 tuples wait, which takes 31.5/s, and its plan carries 30/s"
-    assert why(3, of_four(0, 0, 0, offered=30.0, busy=0.75)) == told
-    assert "its plan carries 20/s" in why(2, of_four(0, 0, 0, offered=30.0, busy=0.75))
+    # 30/s keep three instances busy, and are too much for two.
+    of = of_four(0, 0, 0, offered=30.0, busy=0.75)
+    assert why(2, of) == "30/s come and 0 tuples wait, which takes 30/s, and its plan carries 20/s"
+    assert why(3, of) == ""
+
+
+def test_a_load_that_has_fallen_by_the_newest_look__holds_nothing_back() -> None:
+    shares, into = (0.75,) * 4, [7.5] * 4
+    before = [look(n, work=shares, into=into, offered=30.0, backlog=0.0) for n in range(2)]
+    assert why(2, window(*before, look(2, work=shares, into=into, offered=15.0, backlog=0.0))) == ""
 
 
 def test_while_a_backlog_drains__nothing_is_taken_away_even_where_it_would_be_enough() -> None:
@@ -48,8 +54,8 @@ def test_while_a_backlog_drains__nothing_is_taken_away_even_where_it_would_be_en
 
 
 def test_a_backlog_that_does_not_drain__has_to_be_carried_in_time() -> None:
-    # 10 + (6,000 + 300) / 600 = 20.5/s.
-    assert "6,000 tuples wait, which takes 20.5/s" in why(2, of_four(6000, 6000, 6000))
+    # 10 + 6,600 / 600 = 21/s.
+    assert "6,600 tuples wait, which takes 21/s" in why(2, of_four(6600, 6600, 6600))
 
 
 def test_a_bottleneck_that_keeps_its_instances__is_no_reason_to_wait() -> None:

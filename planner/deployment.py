@@ -138,7 +138,7 @@ def refuse_shadow(step: StepEntry) -> None:
 
 def _admitted(step: StepEntry, ledger: Ledger, now: datetime, by: str) -> Deployment | None:
     """Moves an approved step whose time has come to `due`, or says why not."""
-    if now > step.expires_at:
+    if now >= step.expires_at:
         why = f"it is {now:%Y-%m-%d %H:%M} UTC, and the step was only good until {step.expires_at:%Y-%m-%d %H:%M}"
         return _ended(step, StepState.EXPIRED, why, ledger, now, by)
     if step.state is StepState.PROPOSED:

@@ -2,6 +2,7 @@
 
 from airflow.sdk import dag, task
 
+from forescale.orchestration.deploy_operator import DeployStep
 from forescale.orchestration.deploy_request import FORM
 from forescale.orchestration.hand_off import PATIENT, RETRIES
 from forescale.orchestration.wait_operator import WaitForClock
@@ -32,17 +33,8 @@ def deploy_dag():
         except (ValueError, LedgerError) as refusal:  # asking for the same again would not help
             raise AirflowFailException(str(refusal)) from refusal
 
-    @task(**PATIENT)
-    def deploy(step):
-        from forescale.codec import handed_over, taken_over
-        from forescale.jobs.deploy import StepToDeploy
-        from forescale.orchestration.deploy_outcome import shown_outcome
-        from forescale.settings import Settings
-
-        return handed_over(shown_outcome(Settings(), taken_over(StepToDeploy, step).step_id))
-
     which = step()
-    WaitForClock(task_id="wait", step=which) >> deploy(which)
+    WaitForClock(task_id="wait", step=which) >> DeployStep(task_id="deploy", step=which, **PATIENT)
 
 
 deploy_dag()

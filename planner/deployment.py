@@ -8,7 +8,17 @@ from datetime import datetime, timedelta
 
 from planner.catch_up import CatchUpWatch
 from planner.clock import Clock
-from planner.clusters.cluster import Accepted, Backlogs, Cluster, Failed, Pending, PlanSetter, Refusal, Status, Verified
+from planner.clusters.cluster import (
+    Accepted,
+    Backlogs,
+    Cluster,
+    Failed,
+    Pending,
+    PlanSetter,
+    Refusal,
+    StopsFirst,
+    Verified,
+)
 from planner.errors import LedgerError, PlanError
 from planner.floor_step import FloorStep
 from planner.ledger.entries import Outcome, StepEntry
@@ -85,9 +95,8 @@ def deploy_step(
     elif again:
         now = clock.now()
         present = cluster.state().plan if floor is None else floor.present()
-        # A job that is down may have been stopped by the attempt that was cut short: that is for the cluster to tell.
-        down = now > step.expires_at and cluster.state().status is Status.DOWN
-        if now > step.expires_at and not down and present.same_parallelism(step.replaces):
+        # A job that this step has stopped is brought up again, however late: nobody else does.
+        if now > step.expires_at and present.same_parallelism(step.replaces) and not _stopped_for(step, cluster):
             late = f"{NEVER_ASKED}, and its time has gone by at {step.expires_at}; nothing changed"
             return _ended(step, StepState.ROLLED_BACK, late, ledger, now, by)
         ledger.resume(step_id, at=clock.now(), by=by, why="taken up again after it was cut short")
@@ -129,7 +138,7 @@ def refuse_shadow(step: StepEntry) -> None:
 
 def _admitted(step: StepEntry, ledger: Ledger, now: datetime, by: str) -> Deployment | None:
     """Moves an approved step whose time has come to `due`, or says why not."""
-    if now > step.expires_at:
+    if now >= step.expires_at:
         why = f"it is {now:%Y-%m-%d %H:%M} UTC, and the step was only good until {step.expires_at:%Y-%m-%d %H:%M}"
         return _ended(step, StepState.EXPIRED, why, ledger, now, by)
     if step.state is StepState.PROPOSED:
@@ -141,6 +150,10 @@ def _admitted(step: StepEntry, ledger: Ledger, now: datetime, by: str) -> Deploy
             step.id, expected=StepState.APPROVED, to=StepState.DUE, at=now, by=by, why="its time has come"
         )
     return None
+
+
+def _stopped_for(step: StepEntry, cluster: Cluster) -> bool:
+    return isinstance(cluster, StopsFirst) and cluster.stopped_for(step.plan)
 
 
 def _awaited(

@@ -8,6 +8,7 @@ from datetime import datetime
 
 from modeling.inputs.topology import Topology
 from planner.clusters.cluster import Cluster, ClusterState, Status
+from planner.errors import LedgerError
 from planner.guard.actions import ActionKind
 from planner.guard.terms import GuardTerms
 from planner.guard.window import window_of
@@ -15,9 +16,7 @@ from planner.guard.withheld import withheld
 from planner.ledger.entries import StepEntry
 from planner.ledger.ledger import Ledger
 from planner.ledger.step_state import StepState
-
-WITHHELD = "withheld"
-"""How the reason of a withheld step begins."""
+from planner.ledger.withheld_places import WITHHELD
 
 _APPROVED = (StepState.APPROVED, StepState.DUE)
 
@@ -60,28 +59,16 @@ def _grown_unforeseen(step: StepEntry, ledger: Ledger, state: ClusterState) -> b
 def withhold(step: StepEntry, why: str, ledger: Ledger, now: datetime, by: str) -> str:
     """Keep why a step waits, once, and tell it."""
     reason = f"{WITHHELD}: {why}"
-    if step.state is StepState.APPROVED:
-        ledger.transition(step.id, expected=step.state, to=StepState.DUE, at=now, by=by, why=reason)
-    elif not step.reason.startswith(WITHHELD):
-        ledger.remark(step.id, expected=step.state, at=now, by=by, why=reason)
+    try:
+        if step.state is StepState.APPROVED:
+            ledger.transition(step.id, expected=step.state, to=StepState.DUE, at=now, by=by, why=reason)
+        elif not step.reason.startswith(WITHHELD):
+            ledger.remark(step.id, expected=step.state, at=now, by=by, why=reason)
+    except LedgerError:
+        # Another process was quicker, with this step or with another one; what it wrote down holds.
+        if ledger.step(step.id).state is step.state:
+            raise
     return (
         f"step {step.id} ({step.plan.brief()}) is {reason}; it is tried again until the next schedule or "
         f"{step.expires_at:%Y-%m-%d %H:%M} UTC; `forescale deploy plan` deploys it all the same"
     )
-
-
-def in_place_of_withheld(step: StepEntry, ledger: Ledger, now: datetime, by: str) -> StepEntry:
-    """The step; it follows on what runs where those of its schedule before it were withheld, which are called off."""
-    if step.schedule_id is None or step.state not in _APPROVED or not step.deploy_at <= now < step.expires_at:
-        return step
-    replaces = step.replaces
-    for earlier in reversed(ledger.steps(schedule_id=step.schedule_id, states=(StepState.DUE,))):
-        skipped = earlier.position < step.position and earlier.reason.startswith(WITHHELD)
-        if skipped and earlier.plan.same_parallelism(replaces):
-            why = f"step {step.id} takes its place, which was {earlier.reason}"
-            ledger.transition(earlier.id, expected=StepState.DUE, to=StepState.SUPERSEDED, at=now, by=by, why=why)
-            replaces = earlier.replaces
-    if replaces is step.replaces:
-        return step
-    why = f"{step.reason}; follows on {replaces.brief()}, as the steps before it were withheld"
-    return ledger.assume(step.id, expected=step.state, plan=step.plan, replaces=replaces, at=now, by=by, why=why)

@@ -20,7 +20,7 @@ from planner.ledger.entries import StepEntry
 from planner.ledger.guard_records import is_guards
 from planner.ledger.ledger import Ledger
 from planner.ledger.step_state import WAITING, StepState
-from planner.withheld_steps import in_place_of_withheld, withheld_because, withhold
+from planner.withheld_steps import withheld_because, withhold
 
 logger = logging.getLogger(__name__)
 
@@ -163,7 +163,7 @@ def _held(config: TopologyConfig, step: StepEntry) -> str:
 
 def _refuse_withheld(step: StepEntry, config: TopologyConfig, ledger: Ledger, cluster: Cluster, clock: Clock) -> None:
     now = clock.now()
-    step = in_place_of_withheld(step, ledger, now, "deploy")
+    step = ledger.take_withheld_places(step, at=now, by="deploy")
     topology, terms = config.as_topology(), guard_terms_of(config)
     if why := withheld_because(step, topology, terms, ledger, cluster, now):
         raise StepWithheld(withhold(step, why, ledger, now, "deploy"))

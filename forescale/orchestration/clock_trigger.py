@@ -17,26 +17,27 @@ TRACE_PAUSE_S = 0.5
 
 
 class ClockReached(BaseTrigger):
-    """Ends its task with success once the clock shows the moment; at once where it is past.
+    """Ends its task with success once the clock shows the moment, or resumes it; at once where it is past.
 
     moment: ISO time with a zone. clock: `real`, `trace` or `paced`; clock_file: of a trace clock.
     A trace clock that cannot be read fails the task with PlanError; its retry waits anew.
     """
 
-    def __init__(self, moment: str, clock: str, clock_file: str) -> None:
+    def __init__(self, moment: str, clock: str, clock_file: str, resumes: bool = False) -> None:
         super().__init__()
         self.moment = moment
         self.clock = clock
         self.clock_file = clock_file
+        self.resumes = resumes
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
-        kwargs = {"moment": self.moment, "clock": self.clock, "clock_file": self.clock_file}
+        kwargs = {name: getattr(self, name) for name in ("moment", "clock", "clock_file", "resumes")}
         return f"{type(self).__module__}.{type(self).__qualname__}", kwargs
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
         while (remaining_s := await asyncio.to_thread(self.remaining_s)) > 0:
             await asyncio.sleep(pause_s(remaining_s, self.clock))
-        yield TaskSuccessEvent()
+        yield TriggerEvent(self.moment) if self.resumes else TaskSuccessEvent()
 
     def remaining_s(self) -> float:
         """Seconds until the moment, on the clock; not positive once it is reached."""

@@ -9,8 +9,8 @@ def shown_outcome(settings: Settings, step_id: str) -> Deployment:
     """Deploy a step that is due. Returns where the plan runs and is verified.
 
     Raises AirflowFailException where it was refused, had to be undone or is not approved: trying again would not mend
-    it, a new schedule does. Raises StepWithheld where it waits, so that Airflow tries it again, and
-    AirflowSkipException where the step was vetoed, superseded or is too late.
+    it, a new schedule does. Raises StepWithheld where it waits, and AirflowSkipException where the step was vetoed,
+    superseded or is too late.
     """
     from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 

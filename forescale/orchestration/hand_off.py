@@ -16,7 +16,7 @@ RETRIES = {"retries": 2, "retry_delay": timedelta(seconds=10)}
 """Of every task: a cluster or a database that does not answer for a moment. Jobs are idempotent."""
 
 PATIENT = {"retries": 8, "retry_exponential_backoff": True, "max_retry_delay": timedelta(minutes=5)}
-"""Of a deployment that has begun: it is taken up again for about half an hour while the cluster does not answer."""
+"""Of a deployment: it is taken up again for about half an hour while the cluster does not answer."""
 
 ONE_TOPOLOGY = Param(
     None,

@@ -147,3 +147,14 @@ class TakesFloor(Protocol):
     """A Cluster whose own scaler can be bounded from below."""
 
     def scaler_floor(self) -> ScalerFloor: ...
+
+
+@runtime_checkable
+class StopsFirst(Protocol):
+    """A Cluster that stops the job before it starts it with a plan: whoever is cut short in between leaves it down."""
+
+    def stopped_for(self, plan: PhysicalPlan) -> bool:
+        """Whether the job is down because it was stopped for this plan and not started since. Raises ClusterError when
+        the cluster cannot be reached.
+        """
+        ...

@@ -99,6 +99,11 @@ class FlinkRestartCluster(FlinkCluster):
     def undo(self, accepted: Accepted) -> Accepted | Refusal:
         return self._restarted(accepted.replaced, accepted.plan)
 
+    def stopped_for(self, plan: PhysicalPlan) -> bool:
+        """By the path of the savepoint with which the job ended."""
+        job = self._rest.job(self._rest.find_job(self._job_name).jid)
+        return job.state in ENDED and self._savepoint_for(job.jid, plan) is not None
+
     def progress(self, accepted: Accepted) -> Verified | Pending | Failed:
         job = self._rest.job(self._rest.find_job(self._job_name).jid)
         if not job.vertices and job.state not in ENDED:

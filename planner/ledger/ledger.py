@@ -45,6 +45,7 @@ from planner.ledger.tables import (
     StepTable,
 )
 from planner.ledger.transitions import add_step, assume, begin_again, move_step, remark, step_row, supersede_others
+from planner.ledger.withheld_places import take_withheld_places
 from planner.scaling_schedule import ScalingSchedule
 from planner.schedule_json import numbers_to_json
 
@@ -301,6 +302,14 @@ class Ledger:
         with self._database.session() as session:
             assume(session, step_id, expected=expected, plan=plan, replaces=replaces, at=at, by=by, why=why)
             return step_entry(step_row(session, step_id))
+
+    def take_withheld_places(self, step: StepEntry, *, at: datetime, by: str) -> StepEntry:
+        """Let a step that may be deployed follow on what runs where those of its schedule right before it were
+        withheld, which are called off. Again, or of another process, it changes nothing more.
+        """
+        with self._database.session() as session:
+            self._database.lock(session.connection(), step.topology)
+            return take_withheld_places(session, step.id, at=at, by=by)
 
     def planned(self, step: StepEntry) -> PhysicalPlan:
         """What the step's schedule says, whatever was made of it; its own plan without a schedule."""

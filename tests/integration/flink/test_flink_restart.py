@@ -141,6 +141,13 @@ def test_apply__that_was_killed_anywhere_ends_in_the_same_state_when_it_is_repea
     with pytest.raises(KilledError):
         restarting(plain, transport=Cut(ending, after=after)).apply(plan, expected=before)
     time.sleep(2.0)
+    stopped = (ending == "/stop") == after  # with its savepoint, and not started anew
+    for _ in range(20):  # Flink tells of its jobs from a cache
+        if cluster.stopped_for(plan) is stopped:
+            break
+        time.sleep(0.5)
+    assert cluster.stopped_for(plan) is stopped
+    assert not cluster.stopped_for(before)
     again = cluster.apply(plan, expected=before)
     verified = ended(cluster, again)
     assert isinstance(verified, Verified), verified

@@ -178,3 +178,31 @@ def test_a_due_step__is_held_while_it_would_carry_less_than_what_comes(settings:
     # Nobody looks any more, so nothing is known that the forecast did not know.
     clock.wait(240)
     assert [each.state for each in deploy_due(settings, "pair").deployed] == [StepState.VERIFIED]
+
+
+def test_the_step_after_a_withheld_one__is_deployed_on_what_runs_as_the_other_ones_time_goes_by(
+    settings: Settings,
+) -> None:
+    """Two instances would not carry the 30/s that come; six are due a minute later, as the time of the two ends."""
+    config, clock, ledger = topology_config("pair", settings), clock_of(settings), ledger_of(settings)
+    cluster = cluster_of(config, settings, clock)
+    cluster.state()
+    for _ in range(12):
+        clock.wait(60)
+        guard_once(settings, "pair")
+    now, plans = clock.now(), [plan_of(5), plan_of(2), plan_of(6)]
+    end, steps = now + timedelta(hours=1), []
+    for minute in (0, 1):
+        at, (before, plan) = now + timedelta(minutes=minute), plans[minute : minute + 2]
+        steps.append(
+            ScheduledStep(at, at, at, end, plan, before, {"read": 1.0}, "work", 0.5, 2.0, 30.0, 0.0, 1.0, "planned")
+        )
+    whole = ScalingSchedule("pair", now, now, end, 0.95, plans[0], tuple(steps), 1.0, "planned")
+    schedule_id = ledger.record_schedule(whole)
+    ledger.approve_schedule(schedule_id, at=now, by="anna", why="as planned")
+    assert set(deploy_due(settings, "pair").held) == {f"{schedule_id}-1"}
+    clock.wait(60)
+    done = deploy_due(settings, "pair")
+    assert done.expired == (f"{schedule_id}-1",)
+    assert [(each.step_id, each.state) for each in done.deployed] == [(f"{schedule_id}-2", StepState.VERIFIED)]
+    assert cluster.state().plan.same_parallelism(plan_of(6))

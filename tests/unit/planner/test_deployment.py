@@ -182,25 +182,38 @@ def test_plan__that_comes_up_but_does_not_hold_is_undone(bench: Bench) -> None:
     assert bench.cluster.state().plan.same_parallelism(SMALL)
 
 
-def test_deployment__that_was_cut_short_with_the_job_stopped_is_taken_up_again_however_late(bench: Bench) -> None:
-    class Stopped(Faulty):
-        """Down with the old plan, as a job that was stopped to be started anew."""
+class Down(Faulty):
+    """The old plan is there, and nothing of it runs."""
 
-        def state(self) -> ClusterState:
-            return replace(bench.cluster.state(), status=Status.DOWN)
+    def state(self) -> ClusterState:
+        return replace(self._cluster.state(), status=Status.DOWN)
 
-    class Killed(Faulty):
-        def apply(self, plan: PhysicalPlan, *, expected: PhysicalPlan) -> Accepted | Refusal:
-            raise ClusterError("killed")
 
+class Stopped(Down):
+    """It was stopped to be started with a plan."""
+
+    def stopped_for(self, plan: PhysicalPlan) -> bool:
+        return plan.same_parallelism(LARGE)
+
+
+class Killed(Faulty):
+    def apply(self, plan: PhysicalPlan, *, expected: PhysicalPlan) -> Accepted | Refusal:
+        raise ClusterError("killed")
+
+
+@pytest.mark.parametrize(
+    ("kind", "state", "runs"), [(Stopped, StepState.VERIFIED, LARGE), (Down, StepState.ROLLED_BACK, SMALL)]
+)
+def test_deployment__that_was_cut_short_is_taken_up_however_late_only_where_it_has_stopped_the_job(
+    bench: Bench, kind: type[Faulty], state: StepState, runs: PhysicalPlan
+) -> None:
     step_id = bench.step()
     bench.clock.advance_to(DUE)
     with pytest.raises(ClusterError):
         bench.deploy(step_id, Killed(bench.cluster, bench.cluster.progress))  # type: ignore[arg-type]
     bench.clock.advance_to(DUE + timedelta(hours=2))
-    stopped = Stopped(bench.cluster, bench.cluster.progress)
-    assert bench.deploy(step_id, stopped).state is StepState.VERIFIED  # type: ignore[arg-type]
-    assert bench.cluster.state().plan.same_parallelism(LARGE)
+    assert bench.deploy(step_id, kind(bench.cluster, bench.cluster.progress)).state is state  # type: ignore[arg-type]
+    assert bench.cluster.state().plan.same_parallelism(runs)
 
 
 def test_deployment__cut_short_by_an_unreachable_cluster_is_taken_up_again(bench: Bench) -> None:

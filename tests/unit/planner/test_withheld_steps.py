@@ -11,7 +11,7 @@ from planner.deployment import deploy_step
 from planner.ledger.entries import ForecastEntry, StepEntry
 from planner.ledger.step_state import StepState
 from planner.scaling_schedule import ScalingSchedule, ScheduledStep
-from planner.withheld_steps import in_place_of_withheld, withheld_because, withhold
+from planner.withheld_steps import withheld_because, withhold
 
 
 def scheduled(bench: Bench, *steps: tuple[float, PhysicalPlan], issued: float | None = None) -> list[str]:
@@ -82,10 +82,10 @@ def test_a_step_for_less_than_what_comes__waits_until_the_next_one_takes_its_pla
     lower, higher = scheduled(healed, (25, plan_of(2)), (26, plan_of(7)), issued=25)
     ledger = healed.ledger
     reason = why(healed, ledger.step(lower))
-    assert reason == "30/s come and 0 tuples wait, which takes 31.5/s, and its plan carries 20/s"
+    assert reason == "30/s come and 0 tuples wait, which takes 30/s, and its plan carries 20/s"
     withhold(ledger.step(lower), reason, ledger, healed.clock.now(), "deploy")
     healed.clock.wait(60)
-    step = in_place_of_withheld(ledger.step(higher), ledger, healed.clock.now(), "deploy")
+    step = ledger.take_withheld_places(ledger.step(higher), at=healed.clock.now(), by="deploy")
     assert step.replaces.same_parallelism(plan_of(5))
     assert ledger.step(lower).state is StepState.SUPERSEDED
     assert why(healed, step) == ""
@@ -116,5 +116,54 @@ def test_a_step_that_is_not_due__is_not_looked_at(healed: Bench) -> None:
     (step_id,) = scheduled(healed, (50, plan_of(2)), issued=0)
     step = healed.ledger.step(step_id)
     assert why(healed, step) == ""
-    assert in_place_of_withheld(step, healed.ledger, healed.clock.now(), "deploy") == step
+    assert healed.ledger.take_withheld_places(step, at=healed.clock.now(), by="deploy") == step
     assert step.deploy_at - healed.clock.now() > timedelta(minutes=30)
+
+
+def test_a_step__follows_on_what_runs_once_and_past_withheld_steps_only(healed: Bench) -> None:
+    healed.until(25)
+    lower, same, higher = scheduled(healed, (25, plan_of(2)), (26, plan_of(2)), (27, plan_of(7)), issued=25)
+    ledger = healed.ledger
+    withhold(ledger.step(lower), "a test", ledger, healed.clock.now(), "deploy")
+    healed.clock.wait(60)
+    assert ledger.expire_steps(healed.clock.now(), by="deploy", topology="pair") == [lower]
+    step = ledger.take_withheld_places(ledger.step(same), at=healed.clock.now(), by="deploy")
+    assert step.replaces.same_parallelism(plan_of(5))
+    events = ledger.events(same)
+    # A second process that looks meanwhile finds nothing left to do.
+    assert ledger.take_withheld_places(ledger.step(same), at=healed.clock.now(), by="deploy") == step
+    assert ledger.events(same) == events
+    # Deployed, it is what the step after it was made for.
+    assert deploy_step(same, ledger, healed.cluster, healed.clock, by="deploy").state is StepState.VERIFIED
+    healed.clock.wait(60)
+    step = ledger.take_withheld_places(ledger.step(higher), at=healed.clock.now(), by="deploy")
+    assert step.replaces.same_parallelism(plan_of(2))
+
+
+def test_steps_that_are_called_off_for_a_later_one__wait_on_where_that_cannot_be_kept(
+    healed: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    healed.until(25)
+    lower, higher = scheduled(healed, (25, plan_of(2)), (26, plan_of(7)), issued=25)
+    ledger = healed.ledger
+    withhold(ledger.step(lower), "a test", ledger, healed.clock.now(), "deploy")
+    # As if the next step were due a moment before the time of this one ends.
+    ledger.transition(
+        higher, expected=StepState.APPROVED, to=StepState.DUE, at=healed.clock.now(), by="deploy", why="due"
+    )
+
+    def killed(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("planner.ledger.withheld_places.assume", killed)
+    with pytest.raises(KeyboardInterrupt):
+        ledger.take_withheld_places(ledger.step(higher), at=after(26), by="deploy")
+    assert ledger.step(lower).state is StepState.DUE
+
+
+def test_withholding__that_another_process_was_quicker_with_says_the_same(healed: Bench) -> None:
+    healed.until(25)
+    (step_id,) = scheduled(healed, (25, plan_of(2)), issued=25)
+    read_before = healed.ledger.step(step_id)
+    told = [withhold(read_before, "a test", healed.ledger, healed.clock.now(), "deploy") for _ in range(2)]
+    assert told[0] == told[1]

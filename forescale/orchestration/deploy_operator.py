@@ -1,0 +1,50 @@
+"""The task that deploys a step, and waits without a worker while the job needs what the step would take away."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+from airflow.sdk import BaseOperator
+
+from forescale.codec import handed_over, taken_over
+from forescale.orchestration.clock_trigger import ClockReached
+from forescale.settings import Settings
+
+LOOK_AGAIN = timedelta(minutes=1)
+"""Until a withheld step is tried again: the guard looks once a minute."""
+
+
+class DeployStep(BaseOperator):
+    """Hands over the Deployment of a step that is due; fails and skips as `shown_outcome` does.
+
+    A withheld step is tried again each minute of the clock (FORESCALE_CLOCK) until it is deployed, called off or too
+    late. That uses up no retry: those are for a cluster that does not answer.
+    step (templated): a StepToDeploy that was handed over.
+    """
+
+    template_fields: Sequence[str] = ("step",)
+
+    def __init__(self, *, step: Any, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.step = step
+
+    def execute(self, context: Any) -> Any:
+        return self.look_again(context)
+
+    def look_again(self, context: Any, event: Any = None) -> Any:
+        """What Airflow calls once the trigger fires."""
+        from airflow.sdk.exceptions import TaskDeferred
+
+        from forescale.jobs.deploy import StepToDeploy
+        from forescale.orchestration.deploy_outcome import shown_outcome
+        from forescale.wiring.parts import clock_of
+        from planner.errors import StepWithheld
+
+        settings = Settings()
+        try:
+            return handed_over(shown_outcome(settings, taken_over(StepToDeploy, self.step).step_id))
+        except StepWithheld as withheld:
+            self.log.info("%s", withheld)
+        moment = (clock_of(settings).now() + LOOK_AGAIN).isoformat()
+        trigger = ClockReached(moment, settings.clock, str(settings.clock_file.resolve()), resumes=True)
+        raise TaskDeferred(trigger=trigger, method_name="look_again")

@@ -1,0 +1,55 @@
+"""What becomes of a step whose schedule's steps before it were withheld: it was made for plans that never ran."""
+
+from datetime import datetime
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from planner.ledger.entries import StepEntry, step_entry
+from planner.ledger.rebase import FOLLOWS
+from planner.ledger.step_state import StepState
+from planner.ledger.tables import StepEventTable, StepTable
+from planner.ledger.transitions import assume, move_step, step_row
+
+WITHHELD = "withheld"
+"""How the reason of a withheld step begins."""
+
+_TO_DEPLOY = (StepState.APPROVED, StepState.DUE)
+
+
+def take_withheld_places(session: Session, step_id: str, *, at: datetime, by: str) -> StepEntry:
+    """The step, which follows on what the withheld steps right before it would have replaced. Again it changes nothing.
+
+    Those that still wait are called off. A step that may not be deployed now is left as it is.
+    """
+    session.execute(select(StepTable.id).where(StepTable.id == step_id).with_for_update())  # no veto in between
+    step = step_entry(step_row(session, step_id))
+    if step.schedule_id is None or step.state not in _TO_DEPLOY or not step.deploy_at <= at < step.expires_at:
+        return step
+    before = select(StepTable).where(StepTable.schedule_id == step.schedule_id, StepTable.position < step.position)
+    replaces = step.replaces
+    for row in session.scalars(before.order_by(StepTable.position.desc()).with_for_update()).all():
+        earlier = step_entry(row)
+        if not (_withheld(session, earlier) and earlier.plan.same_parallelism(replaces)):
+            break
+        if earlier.state is StepState.DUE:
+            why = f"step {step.id} takes its place, which was {earlier.reason}"
+            move_step(session, earlier.id, expected=earlier.state, to=StepState.SUPERSEDED, at=at, by=by, why=why)
+        replaces = earlier.replaces
+    if replaces.same_parallelism(step.replaces):
+        return step
+    reason = step.reason.partition(FOLLOWS)[0]
+    why = f"{reason}{FOLLOWS}{replaces.brief()}, as the steps before it were withheld"
+    assume(session, step.id, expected=step.state, plan=step.plan, replaces=replaces, at=at, by=by, why=why)
+    return step_entry(step_row(session, step.id))
+
+
+def _withheld(session: Session, step: StepEntry) -> bool:
+    """Whether a step waits withheld, or its time went by while it did."""
+    if step.state not in (StepState.DUE, StepState.EXPIRED):
+        return False
+    told = select(StepEventTable.why).where(
+        StepEventTable.step_id == step.id, StepEventTable.to_state != StepState.EXPIRED.value
+    )
+    why = session.scalars(told.order_by(StepEventTable.id.desc()).limit(1)).first()
+    return why is not None and why.startswith(WITHHELD)

@@ -173,6 +173,14 @@ class FlinkRest(JsonServer):
             return None
         return None if latest is None else latest.savepoint
 
+    def has_checkpoint(self, jid: str) -> bool:
+        """Whether a job completed a checkpoint or savepoint of its own; the one it began with is none."""
+        try:
+            latest = self._read(f"/jobs/{jid}/checkpoints", Checkpoints).latest
+        except RequestRefusedError:  # checkpoints are off, or it failed before it was laid out
+            return False
+        return latest is not None and (latest.completed is not None or latest.savepoint is not None)
+
     def jar_id(self, jar: str) -> str | None:
         """Of the uploaded jar of that id or name, the newest of that name; None where there is none."""
         files = self._valid("/jars", Jars).files

@@ -94,10 +94,10 @@ class FlinkRestartCluster(FlinkCluster):
         self._program = program
 
     def apply(self, plan: PhysicalPlan, *, expected: PhysicalPlan) -> Accepted | Refusal:
-        return self._restarted(plan, expected)
+        return self._restarted(plan, expected, undoing=False)
 
     def undo(self, accepted: Accepted) -> Accepted | Refusal:
-        return self._restarted(accepted.replaced, accepted.plan)
+        return self._restarted(accepted.replaced, accepted.plan, undoing=True)
 
     def stopped_for(self, plan: PhysicalPlan) -> bool:
         """By the path of the savepoint with which the job ended."""
@@ -116,7 +116,7 @@ class FlinkRestartCluster(FlinkCluster):
         vertices = {} if ended_early else operator_vertices(job, self._declared, self._vertex_names)
         return Seen(job, vertices, {vertex.id: vertex.parallelism for vertex in job.vertices})
 
-    def _restarted(self, plan: PhysicalPlan, replaced: PhysicalPlan) -> Accepted | Refusal:
+    def _restarted(self, plan: PhysicalPlan, replaced: PhysicalPlan, *, undoing: bool) -> Accepted | Refusal:
         seen = self._look()
         job, at = seen.job, moment(seen.job.now)
         jar = self._rest.jar_id(self._program.jar)
@@ -125,9 +125,10 @@ class FlinkRestartCluster(FlinkCluster):
         if job.state in ENDED:
             if self._predecessor(job.jid, plan):  # `progress` says how it ended
                 return Accepted(plan, replaced, at)
-            savepoint = self._savepoint_of_ours(job, plan, replaced)
-            if savepoint is None:
-                return Refusal(plan, f"{self._where} is {job.state}, not by us for this plan; start it again")
+            found = self._savepoint_of_ours(job, plan, replaced, undoing=undoing)
+            if isinstance(found, Refusal):
+                return found
+            savepoint = found
         else:
             if reason := self._unfit(plan, seen):
                 return Refusal(plan, reason)
@@ -183,15 +184,35 @@ class FlinkRestartCluster(FlinkCluster):
         last = self._rest.last_savepoint(jid)
         return last.path if last is not None and f"/forescale-{stopping_id(jid, plan)}/" in last.path else None
 
-    def _savepoint_of_ours(self, job: Job, plan: PhysicalPlan, replaced: PhysicalPlan) -> str | None:
-        """From which a job that has ended goes on: it was stopped for the plan, or failed as it was started with what
-        the plan is to replace.
+    def _savepoint_of_ours(
+        self, job: Job, plan: PhysicalPlan, replaced: PhysicalPlan, *, undoing: bool
+    ) -> str | Refusal:
+        """From which a job that has ended goes on: it was stopped for the plan, or never came up with what the plan is
+        to undo. Whatever else has ended was stopped by somebody, or has gone beyond the savepoint that it began with.
         """
         if path := self._savepoint_for(job.jid, plan):
             return path
-        if before := self._predecessor(job.jid, replaced):
-            return self._savepoint_for(before, replaced)
-        return None
+        before = self._predecessor(job.jid, replaced) if undoing else None
+        path = None if before is None else self._savepoint_for(before, replaced)
+        if path is None or job.state != "FAILED":
+            why = "not stopped for this plan"
+        elif reached := self._reached(job):
+            why = f"and {reached}: from {path} it would process again what it has done since"
+        else:
+            return path
+        return Refusal(
+            plan,
+            f"{self._where} is {job.state}, {why}; where it is to run, start it from its own last savepoint or "
+            "checkpoint, then decide from what runs",
+        )
+
+    def _reached(self, job: Job) -> str:
+        """What a job that has ended did beyond restoring its state; empty where it did nothing."""
+        if self._rest.has_checkpoint(job.jid):
+            return "it has completed a checkpoint"
+        subtasks = [subtask for vertex in job.vertices for subtask in self._rest.vertex(job.jid, vertex.id).subtasks]
+        ran = bool(subtasks) and all(subtask.durations_ms.get("RUNNING", -1) > 0 for subtask in subtasks)
+        return "all of its tasks ran" if ran else ""
 
     def _predecessor(self, jid: str, plan: PhysicalPlan) -> str | None:
         """The job that one took the place of, where that was for a plan."""

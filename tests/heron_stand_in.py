@@ -40,7 +40,9 @@ class HeronStandIn:
         return list(_read(self.file)["calls"])
 
     def change(self, **state: Any) -> None:
-        """down: why every update fails; lost: components whose new instances do not come up."""
+        """down: why every update fails; torn: why it fails once it has changed the packing; lost: components whose new
+        instances do not come up.
+        """
         self.file.write_text(json.dumps(_read(self.file) | state))
 
 
@@ -50,7 +52,7 @@ def heron_stand_in(folder: Path) -> Iterator[HeronStandIn]:
     file, client = folder / "state.json", folder / "heron"
     instances = [["feed", 1, 0], ["split", 2, 0], ["split", 3, 1], ["count", 4, 0], ["count", 5, 1]]
     packing = {"1": instances[:3], "2": instances[3:]}
-    file.write_text(json.dumps({"packing": packing, "began": {}, "calls": [], "down": "", "lost": []}))
+    file.write_text(json.dumps({"packing": packing, "began": {}, "calls": [], "down": "", "torn": "", "lost": []}))
     client.write_text(
         f"#!{sys.executable}\nimport sys\nsys.path.insert(0, {str(Path(__file__).parent)!r})\n"
         f"from heron_stand_in import update\nsys.exit(update({str(file)!r}, sys.argv[1:]))\n"
@@ -183,7 +185,7 @@ def update(state_file: str, call: list[str]) -> int:
     state["packing"] = new
     state["began"] |= {id: now for of in _ids(state).values() for id in of if id not in before}
     file.write_text(json.dumps(state))
-    return 0
+    return _error(state["torn"]) if state["torn"] else 0
 
 
 def _error(message: str) -> int:

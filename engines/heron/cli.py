@@ -53,7 +53,8 @@ class HeronCli:
     def update(self, parallelism: Mapping[str, int], timeout_s: float = UPDATE_S) -> None:
         """Instances by component; the others keep theirs. The topology has changed when this returns.
 
-        Raises UpdateRefusedError where Heron says no, a failure where the command cannot be run or does not end.
+        Raises UpdateRefusedError where Heron says no, or fails half-way; a failure where the command cannot be run or
+        does not end.
         """
         self._run(parallelism, (), timeout_s)
 
@@ -68,6 +69,11 @@ class HeronCli:
                 f"{self._shown()} --dry-run answers in a shape that is not documented ({printed[-200:]!r}); "
                 "check the version of its client"
             ) from None
+
+    @property
+    def activation(self) -> str:
+        """The command that lets spouts read again; an update that fails half-way may leave them at rest."""
+        return f"{self._command[0]} activate {self._place} {self._topology}"
 
     def _shown(self) -> str:
         return f"`{self._command[0]} update {self._place} {self._topology}`"

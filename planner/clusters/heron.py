@@ -243,11 +243,26 @@ class HeronCluster:
                     f"{plan.brief()} takes {len(new)} containers > {self._max_containers} that cluster.max_containers "
                     "allows; lower the parallelism, or allow more where the scheduler has room",
                 )
-            held = "; ".join(f"{c.id}: {', '.join(f'{i.component}[{i.index}]' for i in c.instances)}" for c in new)
-            logger.info("%s: heron update will pack %s", self._tracked.place, held)
-            self._cli.update(changed)
         except UpdateRefusedError as refused:
             return Refusal(plan, f"{self._tracked.place} refuses {plan.brief()}: {refused}; correct the plan")
+        held = "; ".join(f"{c.id}: {', '.join(f'{i.component}[{i.index}]' for i in c.instances)}" for c in new)
+        logger.info("%s: heron update will pack %s", self._tracked.place, held)
+        try:
+            self._cli.update(changed)
+        except UpdateRefusedError as failed:
+            if self._look().packing == seen.packing:
+                return Refusal(
+                    plan,
+                    f"heron update of {self._tracked.place} failed: {failed}; its packing is as before, but spouts may "
+                    f"rest: activate them by `{self._cli.activation}`, then correct what failed",
+                )
+            logger.warning(
+                "%s: heron update failed after it had changed the packing: %s; spouts may rest, activate them by `%s`",
+                self._tracked.place,
+                failed,
+                self._cli.activation,
+            )
+            return accepted  # how long spouts rested is not known
         self._updated = accepted, self._clock.now()
         return accepted
 

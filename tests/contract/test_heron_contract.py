@@ -86,7 +86,21 @@ class TestHeronContract(ClusterContract):
         refusal = cluster.apply(_with(before, count=3), expected=before)
         assert isinstance(refusal, Refusal)
         assert "Failed to get lock" in refusal.reason
+        assert "spouts may rest: activate them by `" in refusal.reason
+        assert "heron activate local/ubuntu/prod words`" in refusal.reason
         assert cluster.state().plan == before
+
+    def test_apply__that_fails_with_the_packing_changed__is_for_progress_and_undo(
+        self, cluster: Cluster, heron: HeronStandIn
+    ) -> None:
+        before = cluster.state().plan
+        heron.change(torn="[ERROR]: instances did not come up", lost=["count"])
+        accepted = cluster.apply(_with(before, count=3), expected=before)
+        assert isinstance(accepted, Accepted)
+        assert isinstance(cluster.progress(accepted), Pending)
+        heron.change(torn="")
+        assert isinstance(cluster.undo(accepted), Accepted)
+        assert cluster.state().plan.same_parallelism(before)
 
     def test_progress__waits_for_instances_that_do_not_report(self, cluster: Cluster, heron: HeronStandIn) -> None:
         before = cluster.state().plan

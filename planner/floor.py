@@ -1,7 +1,8 @@
 """A plan as a lower bound: what to run where somebody else, a reactive scaler or a person, decides what runs above it.
 
-What runs is raised to the plan, operator by operator. forescale takes back what it raised itself, while nobody has
-touched that since, and goes back no further than what ran before; what somebody else has set it never lowers.
+What runs, or the bound of the cluster's own scaler, is raised to the plan, operator by operator. forescale takes back
+what it raised itself, while nobody has touched that since, and goes back no further than what was there before; what
+somebody else has set it never lowers.
 """
 
 from collections.abc import Iterable, Mapping

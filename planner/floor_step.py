@@ -1,11 +1,12 @@
 """A step of a schedule in floor mode, where its plan is only a lower bound of what runs.
 
-Where the cluster's own scaler takes a lower bound, the plan becomes that bound, and the scaler decides above it.
-Elsewhere what runs is raised to it (planner/floor.py). Either way the ledger has what is asked for before the cluster
-is asked, so that compare-and-set, verification and undoing hold of that; the schedule keeps the floor itself.
+Where the cluster's own scaler takes a lower bound, that bound is raised to the plan, and the scaler decides above it.
+Elsewhere what runs is raised to it. What is taken back is the same for both (planner/floor.py). Either way the ledger
+has what is asked for before the cluster is asked, so that compare-and-set, verification and undoing hold of that; the
+schedule keeps the floor itself.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from modeling.inputs.physical_plan import PhysicalPlan
@@ -64,20 +65,22 @@ class FloorStep:
         """The step with what is to be asked for in place of what is there now, as the ledger has it from now on."""
         step = self.ledger.step(self.step_id)
         floor = self.ledger.planned(step)
-        if self.scaler is not None:
-            plan, replaces, why = (
-                floor,
-                self.scaler.floor(),
-                f"sets the floor of the cluster's scaler to {floor.brief()}",
-            )
-        else:
-            replaces = self._settled().plan
-            verified = self.ledger.outcomes(step.topology, states=(StepState.VERIFIED,), limit=MAX_LOOKED_BACK)
-            own = own_raises(each for each, _ in reversed(verified) if each.schedule_id is not None)
-            made = floored(replaces, floor, own, self.max_instances)
-            plan, why = made.plan, "; ".join([f"floor {floor.brief()} on what runs", *([made.why] if made.why else [])])
+        scaler = self.scaler
+        replaces = self._settled().plan if scaler is None else scaler.floor()
+        outcomes = self.ledger.outcomes(step.topology, states=(StepState.VERIFIED,), limit=MAX_LOOKED_BACK)
+        verified = [each for each, _ in reversed(outcomes) if each.schedule_id is not None]
+        if scaler is not None:
+            verified = [replace(each, plan=scaler.bound_of(each.plan)) for each in verified]
+        made = floored(replaces, floor, own_raises(verified), self.max_instances)
+        on = "what runs" if scaler is None else "the bound of the cluster's scaler"
         return self.ledger.assume(
-            step.id, expected=expected, plan=plan, replaces=replaces, at=self.clock.now(), by=self.by, why=why
+            step.id,
+            expected=expected,
+            plan=made.plan,
+            replaces=replaces,
+            at=self.clock.now(),
+            by=self.by,
+            why="; ".join([f"floor {floor.brief()} on {on}", *([made.why] if made.why else [])]),
         )
 
     def asked_again(self, step: StepEntry, answer: Accepted | Refusal) -> tuple[StepEntry, Accepted | Refusal]:

@@ -42,6 +42,9 @@ class _Bound:
     def floor(self) -> PhysicalPlan:
         return self._cluster.bound
 
+    def bound_of(self, plan: PhysicalPlan) -> PhysicalPlan:
+        return plan
+
     def apply(self, plan: PhysicalPlan, *, expected: PhysicalPlan) -> Accepted | Refusal:
         cluster, before = self._cluster, self._cluster.bound
         if before.same_parallelism(plan):

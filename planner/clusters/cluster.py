@@ -141,6 +141,10 @@ class ScalerFloor(PlanSetter, Protocol):
         """The bound that is set now."""
         ...
 
+    def bound_of(self, plan: PhysicalPlan) -> PhysicalPlan:
+        """What `floor` tells once a plan is the bound: not every scaler has a bound for each operator."""
+        ...
+
 
 @runtime_checkable
 class TakesFloor(Protocol):

@@ -44,8 +44,10 @@ class FlinkOperatorFloor:
     def floor(self) -> PhysicalPlan:
         """The same number for every operator."""
         with reading(self._server):
-            floor = max(1, self._read().floor)
-        return PhysicalPlan(self._topology.name, dict.fromkeys(self._topology.order, floor))
+            return self._uniform(max(1, self._read().floor))
+
+    def bound_of(self, plan: PhysicalPlan) -> PhysicalPlan:
+        return self._uniform(_highest(plan))
 
     def apply(self, plan: PhysicalPlan, *, expected: PhysicalPlan) -> Accepted | Refusal:
         return self._changed(plan, expected)
@@ -78,6 +80,9 @@ class FlinkOperatorFloor:
         if self._reached is None or self._reached[0] != floor:
             self._reached = floor, deployment.answer.at
         return Verified(accepted.plan, self._reached[1], None)
+
+    def _uniform(self, floor: int) -> PhysicalPlan:
+        return PhysicalPlan(self._topology.name, dict.fromkeys(self._topology.order, floor))
 
     @property
     def _where(self) -> str:

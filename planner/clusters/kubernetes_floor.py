@@ -54,6 +54,9 @@ class KubernetesFloor:
         with reading(self._server):
             return self._plan(self._fields.look())
 
+    def bound_of(self, plan: PhysicalPlan) -> PhysicalPlan:
+        return plan
+
     def apply(self, plan: PhysicalPlan, *, expected: PhysicalPlan) -> Accepted | Refusal:
         return self._changed(plan, expected, undoing=False)
 

@@ -1,8 +1,10 @@
 """Steps in floor mode on the simulator, with a real ledger, while somebody else scales the same job."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -190,6 +192,41 @@ def test_a_scaler_that_takes_a_bound__gets_the_plan_as_its_bound(bench: Bench) -
     assert bench.deploy(down, cluster).state is StepState.VERIFIED
     # The bound is lowered at once; what runs is the scaler's business.
     assert (cluster.bound.parallelism["transcribe"], bench.runs) == (2, 10)
+
+
+def test_a_bound_that_its_owner_set__is_never_lowered(bench: Bench) -> None:
+    # 3 for the night's sake: raised to 8, and back to 3 where the plan is 1.
+    cluster = BoundedSimulator(bench.cluster, plan_of(3))
+    for step_id, bound in zip(bench.planned((10, 2), (60, 8), (120, 1)), (3, 8, 3), strict=True):
+        assert bench.deploy(step_id, cluster).state is StepState.VERIFIED
+        assert cluster.bound.parallelism["transcribe"] == bound
+    assert any("above the floor is not forescale's to lower" in event.why for event in bench.ledger.events(step_id))
+
+
+def test_a_bound_that_is_one_number_for_all__is_taken_back_as_well(bench: Bench) -> None:
+    class Uniform(BoundedSimulator):
+        def scaler_floor(self) -> Any:
+            bounded = super().scaler_floor()
+
+            class One(type(bounded)):  # type: ignore[misc]
+                def floor(self) -> PhysicalPlan:
+                    return self.bound_of(super().floor())
+
+                def bound_of(self, plan: PhysicalPlan) -> PhysicalPlan:
+                    return replace(
+                        plan, parallelism=dict.fromkeys(plan.parallelism, max(plan.parallelism.values())), packing=()
+                    )
+
+                def apply(self, plan: PhysicalPlan, *, expected: PhysicalPlan) -> Accepted | Refusal:
+                    told: Accepted | Refusal = super().apply(self.bound_of(plan), expected=expected)
+                    return replace(told, plan=self.bound_of(plan)) if isinstance(told, Accepted) else told
+
+            return One(self)
+
+    cluster = Uniform(bench.cluster, plan_of(1))
+    for step_id, bound in zip(bench.planned((10, 6), (60, 2)), (6, 2), strict=True):
+        assert bench.deploy(step_id, cluster).state is StepState.VERIFIED
+        assert set(cluster.scaler_floor().floor().parallelism.values()) == {bound}
 
 
 def test_a_bound_that_never_comes_through__is_undone(bench: Bench) -> None:

@@ -142,7 +142,7 @@ class TopologyConfig(_Strict):
             placed["packing.slot_groups"] = set(self.packing.slot_groups)
         if cluster is not None:
             cluster.check_operators(self.operators)
-            cluster.check_mode(planning.mode)
+            cluster.check_mode(planning.mode, planning.guard_mode)
             placed |= {f"cluster.{field}": set(names) for field, names in cluster.operators_named().items()}
         for field, names in placed.items():
             if unknown := sorted(names - set(self.operators)):

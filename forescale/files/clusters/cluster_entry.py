@@ -20,8 +20,10 @@ class ClusterEntry(BaseModel):
     def check_operators(self, operators: Collection[str]) -> None:
         """Raises ValueError where the section lacks something of an operator of the topology."""
 
-    def check_mode(self, mode: str) -> None:
-        """Raises ValueError where plans of that planning.mode can never be deployed."""
+    def check_mode(self, mode: str, guard_mode: str) -> None:
+        """Raises ValueError where plans of that planning.mode, or actions of a guard of that mode, can never be
+        deployed.
+        """
 
 
 def http_address(url: str, of: str, example: str) -> str:

@@ -33,11 +33,16 @@ class FlinkOperatorEntry(KubernetesAccess):
     def url(self) -> str:
         return self.given_url or f"http://{self.deployment}-rest.{self.namespace}:8081"
 
-    def check_mode(self, mode: str) -> None:
+    def check_mode(self, mode: str, guard_mode: str) -> None:
         if self.autoscaler and mode == "act":
             raise ValueError(
                 "cluster.autoscaler is true: the operator's autoscaler would undo plans; set planning.mode: floor, or "
                 "switch that autoscaler off"
+            )
+        if self.autoscaler and guard_mode == "act":
+            raise ValueError(
+                "cluster.autoscaler is true: what the guard deploys, the operator's autoscaler would undo; set "
+                "planning.guard.mode: advise, or switch that autoscaler off"
             )
 
     def operators_named(self) -> Mapping[str, Collection[str]]:

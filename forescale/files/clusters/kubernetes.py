@@ -32,7 +32,7 @@ class KubernetesEntry(KubernetesAccess):
     def autoscaled(self) -> bool:
         return any(object_name(text).resource in SCALERS for text in self.operators.values())
 
-    def check_mode(self, mode: str) -> None:
+    def check_mode(self, mode: str, guard_mode: str) -> None:
         if self.autoscaled and mode == "act":
             raise ValueError(
                 "cluster.operators names autoscalers, which would undo plans; set planning.mode: floor, or name the "

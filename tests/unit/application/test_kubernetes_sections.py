@@ -72,6 +72,19 @@ def test_autoscalers__are_only_for_plans_that_leave_them_the_last_word(
         read_topology_file(path)
 
 
+def test_guard__may_not_act_beside_the_operators_autoscaler(tmp_path: Path) -> None:
+    body = yaml.safe_load((EXAMPLES / "word-count.yaml").read_text(encoding="utf-8"))
+    body["cluster"]["autoscaler"] = True
+    path = tmp_path / "word-count.yaml"
+    for mode, guard in (("floor", "advise"), ("shadow", "act"), ("floor", "act")):
+        body["planning"] |= {"mode": mode, "guard": {"mode": guard}}
+        path.write_text(yaml.safe_dump(body), encoding="utf-8")
+        if (mode, guard) != ("floor", "act"):
+            assert read_topology_file(path).planning.guard_mode == "advise"
+    with pytest.raises(FileError, match=re.escape("autoscaler would undo; set planning.guard.mode: advise, or switch")):
+        read_topology_file(path)
+
+
 def test_url__of_a_flink_deployment_is_that_of_its_service() -> None:
     entry = FlinkOperatorEntry(kind="flink-operator", namespace="streams", deployment="words")
     assert entry.url == "http://words-rest.streams:8081"

@@ -53,12 +53,19 @@ class GuardRecord:
 
 
 def guard(settings: Settings, topology: str) -> Guarding:
-    """One turn; safe to run again after a kill. Raises PlanError where the guard is off, and ClusterError."""
+    """One turn; safe to run again after a kill. Raises PlanError where the guard is off or would see nothing, and
+    ClusterError.
+    """
     config = topology_config(topology, settings)
     mode = config.planning.guard_mode
     if mode == "off":
         raise PlanError(
             f"the guard of topology {config.topology!r} is off; set planning.guard.mode: advise or act in its file"
+        )
+    if not config.cluster.counts_tuples:
+        raise PlanError(
+            f"topology {config.topology!r} has no guard: a cluster of kind {config.cluster.kind!r} counts no tuples, "
+            "and a guard would see nothing; its plans are made and deployed without one"
         )
     clock, ledger = clock_of(settings), ledger_of(settings)
     cluster = cluster_of(config, settings, clock)
@@ -86,13 +93,16 @@ def lift(settings: Settings, topology: str, diagnosis: str, action: str, *, by: 
 
 
 def guarded_topologies(settings: Settings, names: Iterable[str]) -> list[str]:
-    """Those whose guard is not off, and those of which nobody can tell: to guard such a one fails by itself."""
+    """Those whose guard is not off and has something to see, and those of which nobody can tell: to guard such a one
+    fails by itself.
+    """
     return [name for name in names if _may_be_guarded(name, settings)]
 
 
 def _may_be_guarded(name: str, settings: Settings) -> bool:
     try:
-        return topology_config(name, settings).planning.guard_mode != "off"
+        config = topology_config(name, settings)
+        return config.planning.guard_mode != "off" and config.cluster.counts_tuples
     except FileError:
         return True
 

@@ -1,17 +1,21 @@
 """What the sections `cluster` of all kinds have in common."""
 
 from collections.abc import Collection, Mapping
+from typing import ClassVar
 
 import httpx
 from pydantic import BaseModel, ConfigDict
 
 
 class ClusterEntry(BaseModel):
-    """kind: the word in the file; each kind narrows it to a literal."""
+    """kind: the word in the file; each kind narrows it to a literal. counts_tuples: whether the cluster tells what its
+    operators do, which the guard rests on.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     kind: str
+    counts_tuples: ClassVar[bool] = True
 
     def operators_named(self) -> Mapping[str, Collection[str]]:
         """The operators that the section names, by the field that does: all must be of the topology."""

@@ -1,7 +1,7 @@
 """Workloads of Kubernetes in a topology file."""
 
 from collections.abc import Collection, Mapping
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import field_validator
 
@@ -15,6 +15,7 @@ class KubernetesEntry(KubernetesAccess):
     """
 
     kind: Literal["kubernetes"]
+    counts_tuples: ClassVar[bool] = False
     operators: dict[str, str]
 
     @field_validator("operators")
@@ -37,6 +38,11 @@ class KubernetesEntry(KubernetesAccess):
             raise ValueError(
                 "cluster.operators names autoscalers, which would undo plans; set planning.mode: floor, or name the "
                 "workloads themselves where nothing scales them"
+            )
+        if guard_mode == "act":
+            raise ValueError(
+                "planning.guard.mode is act, and Kubernetes counts no tuples: a guard would see nothing; set "
+                "planning.guard.mode: off"
             )
 
     def operators_named(self) -> Mapping[str, Collection[str]]:

@@ -12,7 +12,9 @@ from forescale.files.clusters.flink_operator import FlinkOperatorEntry
 from forescale.files.clusters.kubernetes import KubernetesEntry
 from forescale.files.file_error import FileError
 from forescale.files.topology import read_topology_file
-from forescale.settings import PROJECT
+from forescale.jobs.guard import guard, guarded_topologies
+from forescale.settings import PROJECT, Settings
+from planner.errors import PlanError
 
 DOCS = PROJECT / "docs" / "engines" / "kubernetes.md"
 EXAMPLES = PROJECT / "examples" / "kubernetes"
@@ -76,12 +78,27 @@ def test_guard__may_not_act_beside_the_operators_autoscaler(tmp_path: Path) -> N
     body = yaml.safe_load((EXAMPLES / "word-count.yaml").read_text(encoding="utf-8"))
     body["cluster"]["autoscaler"] = True
     path = tmp_path / "word-count.yaml"
-    for mode, guard in (("floor", "advise"), ("shadow", "act"), ("floor", "act")):
-        body["planning"] |= {"mode": mode, "guard": {"mode": guard}}
+    for mode, guarding in (("floor", "advise"), ("shadow", "act"), ("floor", "act")):
+        body["planning"] |= {"mode": mode, "guard": {"mode": guarding}}
         path.write_text(yaml.safe_dump(body), encoding="utf-8")
-        if (mode, guard) != ("floor", "act"):
+        if (mode, guarding) != ("floor", "act"):
             assert read_topology_file(path).planning.guard_mode == "advise"
     with pytest.raises(FileError, match=re.escape("autoscaler would undo; set planning.guard.mode: advise, or switch")):
+        read_topology_file(path)
+
+
+def test_guard__has_nothing_to_see_where_tuples_are_not_counted(tmp_path: Path) -> None:
+    body = yaml.safe_load((EXAMPLES / "shop.yaml").read_text(encoding="utf-8"))
+    path = tmp_path / "shop.yaml"
+    path.write_text(yaml.safe_dump(body), encoding="utf-8")
+    settings = Settings(topologies=tmp_path, home=tmp_path / "home")
+    assert read_topology_file(path).planning.guard_mode == "advise"  # the default stays one
+    assert guarded_topologies(settings, ["shop"]) == []
+    with pytest.raises(PlanError, match=r"has no guard: a cluster of kind 'kubernetes' counts no tuples"):
+        guard(settings, "shop")
+    body["planning"]["guard"] = {"mode": "act"}
+    path.write_text(yaml.safe_dump(body), encoding="utf-8")
+    with pytest.raises(FileError, match=r"Kubernetes counts no tuples: .*; set planning\.guard\.mode: off"):
         read_topology_file(path)
 
 

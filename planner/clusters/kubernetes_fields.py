@@ -124,7 +124,7 @@ class PlannedFields:
                     return at
             raise RequestRefusedError("the objects change more often than they can be read; try again")
         except RequestRefusedError as refused:
-            self._put_back(before, refused)
+            self._put_back(before, wanted, refused)
             raise
 
     def _written(
@@ -174,15 +174,30 @@ class PlannedFields:
                     f"{one.said}, not {expected[name]} as was assumed; make the decision again from what runs"
                 )
 
-    def _put_back(self, before: Mapping[str, int], refused: RequestRefusedError) -> None:
-        """What came through of a change that was refused half-way."""
+    def _put_back(self, before: Mapping[str, int], wanted: Mapping[str, int], refused: RequestRefusedError) -> None:
+        """What came through of a change that was refused half-way, where nobody has changed it since."""
+        left = list[str]()
         for name, count in before.items():
             field = self._fields[name]
             try:
-                seen = seen_field(field, self._server.get(field.resource, field.object_name))
-                self._write(seen, count)
+                self._put_one_back(field, count, wanted[name])
             except RequestRefusedError as again:
-                raise self._server.failure(
-                    f"{self._server.place}: {refused}; and {field.where}, which had {field.name} {count}, could not be "
-                    f"put back: {again}; set it by hand"
-                ) from None
+                left.append(f"{field.where}, which had {field.name} {count}: {again}")
+        if left:
+            raise self._server.failure(
+                f"{self._server.place}: {refused}; and could not put back {'; '.join(left)}; set that by hand"
+            ) from None
+
+    def _put_one_back(self, field: PlannedField, count: int, wanted: int) -> None:
+        for _ in range(ATTEMPTS):
+            seen = seen_field(field, self._server.get(field.resource, field.object_name))
+            if seen.count != wanted or seen.managers[:1] != (FIELD_MANAGER,):
+                return  # somebody has the last word by now
+            try:
+                self._write(seen, count)
+            except RequestRefusedError as refused:
+                if not refused.stale:
+                    raise
+            else:
+                return
+        raise RequestRefusedError("it changes more often than it can be read")

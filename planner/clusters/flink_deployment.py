@@ -10,9 +10,11 @@ from engines.flink.answers import Job
 from engines.kubernetes.server import Answer
 from planner.clusters.flink_vertices import slots_needed
 from planner.clusters.kubernetes_quota import PodsWanted
+from planner.errors import ClusterError
 
 OVERRIDES = "pipeline.jobvertex-parallelism-overrides"
 VERTEX_FLOOR, VERTEX_CEILING = "job.autoscaler.vertex.min-parallelism", "job.autoscaler.vertex.max-parallelism"
+_SLOTS = "taskmanager.numberOfTaskSlots"
 _AUTOSCALER = ("job.autoscaler.enabled", "kubernetes.operator.job.autoscaler.enabled")
 _SCALING = ("job.autoscaler.scaling.enabled", "kubernetes.operator.job.autoscaler.scaling.enabled")
 _SETTLED = ("STABLE", "DEPLOYED")
@@ -21,7 +23,7 @@ _LOST = ("FAILED", "SUSPENDED", "ROLLED_BACK")
 
 @dataclass(frozen=True)
 class FlinkDeployment:
-    """One reading of the object."""
+    """One reading of the object. Raises ClusterError where its configuration gives no number for what has to be one."""
 
     answer: Answer
 
@@ -72,11 +74,11 @@ class FlinkDeployment:
 
     @property
     def floor(self) -> int:
-        return int(self.configuration.get(VERTEX_FLOOR, 1))
+        return self._number(VERTEX_FLOOR, self.configuration.get(VERTEX_FLOOR, 1))
 
     @property
     def ceiling(self) -> int:
-        return int(self.configuration.get(VERTEX_CEILING, 200))
+        return self._number(VERTEX_CEILING, self.configuration.get(VERTEX_CEILING, 200))
 
     def asked(self, job: Job) -> Mapping[str, int]:
         """Parallelism per vertex id that the object asks for; of a vertex that it does not name, what runs.
@@ -86,7 +88,7 @@ class FlinkDeployment:
         if self.autoscaled:
             return {vertex.id: vertex.parallelism for vertex in job.vertices}
         pairs = (pair.rpartition(":") for pair in str(self.configuration.get(OVERRIDES, "")).split(",") if ":" in pair)
-        named = {vertex.strip(): int(count) for vertex, _, count in pairs}
+        named = {vertex.strip(): self._number(OVERRIDES, count) for vertex, _, count in pairs}
         return {vertex.id: named.get(vertex.id, vertex.parallelism) for vertex in job.vertices}
 
     def fields(self, parallelism: Mapping[str, int]) -> Mapping[str, Any]:
@@ -103,12 +105,25 @@ class FlinkDeployment:
 
     def pods_wanted(self, job: Job, before: Mapping[str, int], after: Mapping[str, int]) -> PodsWanted:
         """Task managers to add: each holds as many slots as its configuration says."""
-        slots = int(self.configuration.get("taskmanager.numberOfTaskSlots", 1))
+        slots = self._number(_SLOTS, self.configuration.get(_SLOTS, 1), least=1)
         added = math.ceil(slots_needed(job, after) / slots) - math.ceil(slots_needed(job, before) / slots)
         resource = (self.spec.get("taskManager") or {}).get("resource") or {}
         requests = {"cpu": str(resource.get("cpu", 1)), "memory": _bytes(str(resource.get("memory", "0")))}
         resources = {"requests": requests, "limits": requests}
         return PodsWanted(added, {"spec": {"containers": [{"resources": resources}]}})
+
+    def _number(self, key: str, given: object, least: int = 0) -> int:
+        try:
+            number = int(str(given))
+        except ValueError:
+            number = least - 1
+        if number < least:
+            name = self.answer.body["metadata"].get("name", "")
+            raise ClusterError(
+                f"flinkdeployment/{name}: {key} of its flinkConfiguration gives {str(given).strip()!r}, which is no "
+                f"number of at least {least}; correct it in the object"
+            )
+        return number
 
     def _flag(self, names: tuple[str, ...], default: str) -> bool:
         told = next((self.configuration[name] for name in names if name in self.configuration), default)

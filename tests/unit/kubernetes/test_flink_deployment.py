@@ -1,5 +1,7 @@
 """What a FlinkDeployment says and is asked for, field by field."""
 
+import re
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -7,7 +9,8 @@ import pytest
 
 from engines.flink.answers import Job, Vertex
 from engines.kubernetes.server import Answer
-from planner.clusters.flink_deployment import OVERRIDES, FlinkDeployment
+from planner.clusters.flink_deployment import OVERRIDES, VERTEX_CEILING, VERTEX_FLOOR, FlinkDeployment
+from planner.errors import ClusterError
 
 JOB = Job(
     jid="1",
@@ -88,6 +91,23 @@ def test_unsettled__tells_how_far_the_operator_is(status: dict[str, Any], unsett
 )
 def test_autoscaled__where_the_autoscaler_is_on_and_may_scale(configuration: dict[str, str], autoscaled: bool) -> None:
     assert _deployment(configuration).autoscaled is autoscaled
+
+
+@pytest.mark.parametrize(
+    ("key", "given", "shown", "read"),
+    [
+        (VERTEX_FLOOR, "two", "'two'", lambda deployment: deployment.floor),
+        (VERTEX_CEILING, "", "''", lambda deployment: deployment.ceiling),
+        (OVERRIDES, "a:1,b: many", "'many'", lambda deployment: deployment.asked(JOB)),
+        ("taskmanager.numberOfTaskSlots", "0", "'0'", lambda deployment: deployment.pods_wanted(JOB, {}, {})),
+    ],
+)
+def test_a_number_that_is_none__is_named_with_object_and_key(
+    key: str, given: str, shown: str, read: Callable[[FlinkDeployment], object]
+) -> None:
+    said = f"flinkdeployment/words: {key} of its flinkConfiguration gives {shown}, which is no number of at least"
+    with pytest.raises(ClusterError, match=re.escape(said)):
+        read(_deployment({key: given}))
 
 
 @pytest.mark.parametrize(

@@ -56,6 +56,8 @@ class FlinkOperatorCluster:
     transport: replaces the network to Flink in tests of rare answers.
     """
 
+    _beside_autoscaler = "set cluster.autoscaler: true and planning.mode: floor, or switch that autoscaler off"
+
     def __init__(
         self,
         server: KubernetesServer,
@@ -210,7 +212,7 @@ class FlinkOperatorCluster:
         if seen.deployment.autoscaled:
             return (
                 f"{self._where} is scaled by the autoscaler of its operator (job.autoscaler.enabled), which would undo "
-                "the plan; set planning.mode: floor, or switch that autoscaler off"
+                f"the plan; {self._beside_autoscaler}"
             )
         wanted = seen.deployment.pods_wanted(seen.job, seen.deployment.asked(seen.job), _by_vertex(plan, seen))
         return beyond_quota([wanted], self._server.quotas()) if wanted.pods > 0 else None
@@ -237,6 +239,11 @@ class FlinkOperatorCluster:
 
 class AutoscaledFlinkOperatorCluster(FlinkOperatorCluster):
     """The same of a job that the operator's autoscaler scales: plans are a lower bound for it."""
+
+    _beside_autoscaler = (
+        "schedules raise its lower bound (planning.mode: floor), for any other plan set its bounds in the object by "
+        "hand"
+    )
 
     def scaler_floor(self) -> FlinkOperatorFloor:
         return FlinkOperatorFloor(self._server, self._name, self._declared, self._running, self._take_over)

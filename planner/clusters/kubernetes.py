@@ -101,8 +101,8 @@ class KubernetesCluster:
         changed = [name for name, state in seen.items() if state.asked != plan.parallelism[name]]
         if scaled := [name for name in changed if self._objects[name].resource in SCALERS]:
             return (
-                f"operator {scaled[0]!r} is scaled by {self._objects[scaled[0]]}, which would undo the plan; set "
-                "planning.mode: floor, and forescale raises its lower bound instead"
+                f"operator {scaled[0]!r} is scaled by {self._objects[scaled[0]]}, which would undo the plan; schedules "
+                "raise its lower bound (planning.mode: floor), for any other plan set the bounds there by hand"
             )
         added = [PodsWanted(plan.parallelism[name] - seen[name].asked, seen[name].template) for name in changed]
         return beyond_quota(added, self._server.quotas()) if sum(one.pods for one in added) > 0 else None

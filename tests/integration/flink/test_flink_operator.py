@@ -114,7 +114,7 @@ def test_apply__refuses_where_the_operators_autoscaler_would_undo_it(autoscaled:
     refusal = autoscaled.apply(_more(before, count=1), expected=before)
     assert isinstance(refusal, Refusal)
     assert "job.autoscaler.enabled" in refusal.reason
-    assert "set planning.mode: floor" in refusal.reason
+    assert "for any other plan set its bounds in the object by hand" in refusal.reason
     assert autoscaled.state().plan.same_parallelism(before)
 
 

@@ -186,7 +186,7 @@ def test_apply__tells_that_an_autoscaler_scales_the_operator(kubernetes: LocalKu
     refusal = cluster.apply(AFTER, expected=BEFORE)
     assert isinstance(refusal, Refusal)
     assert "operator 'orders' is scaled by hpa/orders" in refusal.reason
-    assert "set planning.mode: floor" in refusal.reason
+    assert "for any other plan set the bounds there by hand" in refusal.reason
 
 
 def test_floor__holds_while_the_autoscaler_goes_above_it(kubernetes: LocalKubernetes, place: str) -> None:

@@ -55,6 +55,7 @@ class ScalerFloorContract:
         assert isinstance(accepted, Accepted)
         assert accepted.replaced.same_parallelism(before)
         assert floor.floor().same_parallelism(wanted)
+        assert floor.bound_of(wanted).same_parallelism(wanted)
         runs = cluster.state().plan.parallelism
         assert all(runs[name] >= count for name, count in wanted.parallelism.items())
 

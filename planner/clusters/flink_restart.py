@@ -187,8 +187,9 @@ class FlinkRestartCluster(FlinkCluster):
     def _savepoint_of_ours(
         self, job: Job, plan: PhysicalPlan, replaced: PhysicalPlan, *, undoing: bool
     ) -> str | Refusal:
-        """From which a job that has ended goes on: it was stopped for the plan, or never came up with what the plan is
-        to undo. Whatever else has ended was stopped by somebody, or has gone beyond the savepoint that it began with.
+        """From which a job that has ended goes on: it was stopped for the plan, or has failed with what the plan is to
+        undo before a checkpoint of its own, from where Flink itself would restart it. Whatever else has ended was
+        stopped by somebody, or has gone beyond the savepoint that it began with.
         """
         if path := self._savepoint_for(job.jid, plan):
             return path
@@ -196,8 +197,8 @@ class FlinkRestartCluster(FlinkCluster):
         path = None if before is None else self._savepoint_for(before, replaced)
         if path is None or job.state != "FAILED":
             why = "not stopped for this plan"
-        elif reached := self._reached(job):
-            why = f"and {reached}: from {path} it would process again what it has done since"
+        elif self._rest.has_checkpoint(job.jid):
+            why = f"and it has completed a checkpoint: from {path} it would process again what it has done since"
         else:
             return path
         return Refusal(
@@ -205,14 +206,6 @@ class FlinkRestartCluster(FlinkCluster):
             f"{self._where} is {job.state}, {why}; where it is to run, start it from its own last savepoint or "
             "checkpoint, then decide from what runs",
         )
-
-    def _reached(self, job: Job) -> str:
-        """What a job that has ended did beyond restoring its state; empty where it did nothing."""
-        if self._rest.has_checkpoint(job.jid):
-            return "it has completed a checkpoint"
-        subtasks = [subtask for vertex in job.vertices for subtask in self._rest.vertex(job.jid, vertex.id).subtasks]
-        ran = bool(subtasks) and all(subtask.durations_ms.get("RUNNING", -1) > 0 for subtask in subtasks)
-        return "all of its tasks ran" if ran else ""
 
     def _predecessor(self, jid: str, plan: PhysicalPlan) -> str | None:
         """The job that one took the place of, where that was for a plan."""

@@ -116,8 +116,8 @@ def test_what_the_shadow_says__is_what_happens_where_it_acts(found: Shadow, tmp_
 
 
 def test_a_shadow_day__has_the_downtime_that_deployments_taught(tmp_path: Path) -> None:
-    """The file says 600 s; three deployments of 30 s and the file's two teach 30 s. A stop of 600 s leaves at least eight
-    minutes with more than the 120 s of lag that are allowed.
+    """The file says 600 s; three deployments of 30 s and the file's two teach 30 s. A stop of 600 s leaves eight
+    minutes or more beyond the allowed 120 s of lag.
     """
     settings = install(tmp_path, "act")
     file = tmp_path / f"{NAME}.yaml"

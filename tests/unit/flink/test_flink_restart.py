@@ -19,7 +19,7 @@ NARROWER = type(RUNNING)("word-count", {"sentences": 1, "split": 1, "count": 1})
 class Restarted(RecordedFlink):
     """The recorded job was stopped for WIDER, and the job that took its place has ended."""
 
-    def __init__(self, state: str, latest: dict[str, Any] | None = None, *, ran: bool = False) -> None:
+    def __init__(self, state: str, latest: dict[str, Any] | None = None) -> None:
         super().__init__()
         old = self.bodies["/jobs/overview"]["jobs"][0]
         old["state"] = "FINISHED"
@@ -33,7 +33,7 @@ class Restarted(RecordedFlink):
             body = recorded(f"vertex{number}")
             for subtask in body["subtasks"]:
                 subtask["status"] = "FAILED"
-                subtask["status-duration"]["RUNNING"] = 900 if ran else -1
+                subtask["status-duration"]["RUNNING"] = 900
             self.bodies[f"/jobs/{NEW}/vertices/{vertex}"] = body
         self.bodies["/jars"] = {"files": [{"id": "1_words.jar", "name": "words.jar"}]}
         self.started: list[Any] = []
@@ -79,9 +79,8 @@ def test_undo__starts_what_ran_before_where_the_new_job_never_came_up() -> None:
             "is FINISHED, not stopped for this plan",
         ),
         (Restarted("FAILED", {"completed": {"id": 3}}), "is FAILED, and it has completed a checkpoint: from s3://kept"),
-        (Restarted("FAILED", ran=True), "is FAILED, and all of its tasks ran: from s3://kept"),
     ],
-    ids=["cancelled", "stopped with a savepoint of their own", "failed after a checkpoint", "failed after it ran"],
+    ids=["cancelled", "stopped with a savepoint of their own", "failed after a checkpoint"],
 )
 def test_undo__leaves_a_job_that_somebody_stopped_or_that_went_on(flink: Restarted, said: str) -> None:
     refusal = cluster(flink).undo(Accepted(WIDER, RUNNING, moment(1)))

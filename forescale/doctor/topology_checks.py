@@ -206,8 +206,11 @@ def _slots(patient: Patient) -> str:
     free = patient.state.free_slots
     if free is None:
         raise NotUsedError("the cluster does not tell how many are free")
-    if free == 0:
-        raise AilmentError("none is free: every larger plan is refused", "add task managers, workers or nodes")
+    section = patient.config.cluster
+    no_slots = cluster_kind(section).no_slots
+    trouble = None if no_slots is None else no_slots(section)
+    if free <= 0 and trouble is not None:
+        raise AilmentError("none is free: every larger plan is refused", trouble)
     return f"{free} free"
 
 

@@ -59,7 +59,8 @@ class ClusterKind(Generic[ClusterSectionT]):
     has counted already. look_s: the span of one look of the guard. reads_arrivals: whether what runs there takes in
     what the section `arrivals` names, so that its consumer group tells what waits. truth: folder of the arrivals that
     reached it, where these are not in the history. may_rescale: asks whether the plan may be changed, and changes
-    nothing; how that was found, or ClusterError. None where that cannot be asked.
+    nothing; how that was found, or ClusterError. None where that cannot be asked. no_slots: what helps where no slot is
+    free and every larger plan would be refused for it; None, or giving None, where larger plans may still be taken.
     """
 
     section: type[ClusterSectionT]
@@ -70,6 +71,7 @@ class ClusterKind(Generic[ClusterSectionT]):
     reads_arrivals: bool = True
     truth: Callable[[ClusterSectionT, Settings], Path] | None = None
     may_rescale: Callable[[ClusterSectionT], str] | None = None
+    no_slots: Callable[[ClusterSectionT], str | None] | None = None
 
 
 @dataclass(frozen=True)

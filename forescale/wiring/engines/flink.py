@@ -80,6 +80,8 @@ FLINK = Engine(
         sample_s=lambda entry: entry.sample_s,
         look_s=lambda entry: entry.sample_s,
         may_rescale=_may_rescale,
+        # The command is asked for slots when a plan lacks them.
+        no_slots=lambda entry: None if entry.slots_command else "add task managers, or give cluster.slots_command",
     ),
     samples=SamplesKind(
         "--flink", "Flink", _samples, needs=frozenset({"--job"}), needs_why="the name of the running job"

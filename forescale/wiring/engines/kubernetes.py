@@ -48,7 +48,15 @@ def _flink(config: TopologyConfig, entry: FlinkOperatorEntry, settings: Settings
     )
 
 
-KUBERNETES = Engine("kubernetes", cluster=ClusterKind(KubernetesEntry, _workloads, sample_s=lambda _: LOOK_S))
+KUBERNETES = Engine(
+    "kubernetes",
+    cluster=ClusterKind(
+        KubernetesEntry,
+        _workloads,
+        sample_s=lambda _: LOOK_S,
+        no_slots=lambda _: "raise the number of pods of the namespace's resource quota",
+    ),
+)
 FLINK_OPERATOR = Engine(
     "flink-operator",
     cluster=ClusterKind(

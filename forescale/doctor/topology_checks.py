@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from pathlib import Path
 
@@ -122,10 +122,8 @@ def _event_files(path: str) -> str:
     files = [Path(path)] if Path(path).is_file() else files
     if not files:
         raise AilmentError(f"{path} holds no file", "correct arrivals.path, or see what writes there")
-    newest = max(each.stat().st_mtime for each in files)
-    return (
-        f"{len(files)} files in {path}, the newest of {datetime.fromtimestamp(newest).astimezone():%Y-%m-%d %H:%M %Z}"
-    )
+    newest = datetime.fromtimestamp(max(each.stat().st_mtime for each in files), UTC)
+    return f"{len(files)} files in {path}, the newest of {newest:%Y-%m-%d %H:%M} UTC"
 
 
 def _history(patient: Patient) -> str:

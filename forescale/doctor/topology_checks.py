@@ -60,7 +60,7 @@ def topology_checks(patient: Patient) -> Sequence[Check]:
         Check("forecast", lambda: _forecast(patient), ["history", "ledger"], 15.0),
         Check("calibration", lambda: _calibration(patient), [clocks, "ledger"], 15.0),
         Check(cluster, lambda: _cluster(patient), [clocks], 15.0),
-        Check("rights", lambda: _rights(patient), [cluster], 15.0),
+        Check("rights", lambda: _rights(patient), [cluster], 30.0),
         Check("slots", lambda: _slots(patient), [cluster]),
     ]
 
@@ -197,7 +197,7 @@ def _rights(patient: Patient) -> str:
     may_rescale = cluster_kind(section).may_rescale
     if may_rescale is None:
         raise NotUsedError(f"clusters of kind {section.kind} do not tell who may rescale")
-    return may_rescale(section)
+    return may_rescale(patient.config, section, patient.settings)
 
 
 def _slots(patient: Patient) -> str:

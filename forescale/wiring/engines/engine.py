@@ -70,7 +70,7 @@ class ClusterKind(Generic[ClusterSectionT]):
     look_s: SpanS[ClusterSectionT] = lambda _: LOOK_S
     reads_arrivals: bool = True
     truth: Callable[[ClusterSectionT, Settings], Path] | None = None
-    may_rescale: Callable[[ClusterSectionT], str] | None = None
+    may_rescale: Callable[[TopologyConfig, ClusterSectionT, Settings], str] | None = None
     no_slots: Callable[[ClusterSectionT], str | None] | None = None
 
 

@@ -59,7 +59,7 @@ def _described(request: JobRequest) -> DescribedJob:
     return DescribedJob(job, cluster=entry)
 
 
-def _may_rescale(entry: FlinkEntry) -> str:
+def _may_rescale(config: TopologyConfig, entry: FlinkEntry, settings: Settings) -> str:
     from engines.flink.rest import FlinkRest
     from planner.errors import ClusterError
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from forecasting.arrivals.arrival_source import ArrivalSource
 from forescale.files.arrivals_section import HeronEntry
@@ -20,8 +21,10 @@ from forescale.wiring.engines.engine import (
     SamplesKind,
 )
 from modeling.calibration.operator_sample import OperatorSample
-from planner.clock import Clock
-from planner.clusters.cluster import Cluster
+from planner.clock import Clock, RealClock
+
+if TYPE_CHECKING:
+    from planner.clusters.heron import HeronCluster
 
 PAST_S = 600.0
 """How far samples go back where nobody says."""
@@ -52,7 +55,7 @@ def _samples(request: SampleRequest, config: TopologyConfig) -> Sequence[Operato
     )
 
 
-def _cluster(config: TopologyConfig, entry: HeronClusterEntry, settings: Settings, clock: Clock) -> Cluster:
+def _cluster(config: TopologyConfig, entry: HeronClusterEntry, settings: Settings, clock: Clock) -> "HeronCluster":
     from planner.clusters.heron import HeronCluster, HeronNames
 
     return HeronCluster(
@@ -65,6 +68,10 @@ def _cluster(config: TopologyConfig, entry: HeronClusterEntry, settings: Setting
         clock=clock,
         **entry.connection(),
     )
+
+
+def _may_rescale(config: TopologyConfig, entry: HeronClusterEntry, settings: Settings) -> str:
+    return _cluster(config, entry, settings, RealClock()).check_may_rescale()
 
 
 def _described(request: JobRequest) -> DescribedJob:
@@ -100,7 +107,13 @@ def _described(request: JobRequest) -> DescribedJob:
 HERON = Engine(
     "heron",
     arrivals=ArrivalsKind(HeronEntry, _open),
-    cluster=ClusterKind(HeronClusterEntry, _cluster, sample_s=lambda entry: entry.sample_s, watched=False),
+    cluster=ClusterKind(
+        HeronClusterEntry,
+        _cluster,
+        sample_s=lambda entry: entry.sample_s,
+        watched=False,
+        may_rescale=_may_rescale,
+    ),
     samples=SamplesKind(
         "--heron-tracker",
         "Heron's tracker",

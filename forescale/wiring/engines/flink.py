@@ -13,6 +13,7 @@ from forescale.wiring.engines.engine import (
     JobsKind,
     SampleRequest,
     SamplesKind,
+    own_connection,
     watched_samples,
 )
 from modeling.calibration.operator_sample import OperatorSample
@@ -47,7 +48,8 @@ def _samples(request: SampleRequest, config: TopologyConfig) -> Sequence[Operato
 
     entry = config.cluster_section
     vertices = request.components or (entry.operators if isinstance(entry, FlinkEntry) else {})
-    cluster = FlinkCluster(request.url, request.name, request.topology, vertices)
+    login = own_connection(request.url, config)
+    cluster = FlinkCluster(request.url, request.name, request.topology, vertices, **login)
     return watched_samples(cluster, request.span_s or SPAN_S, request.spans)
 
 

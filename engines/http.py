@@ -1,9 +1,11 @@
 """Servers that answer with JSON over HTTP; every failure is an error of the caller's that names the place."""
 
+import json
 import random
 import ssl
 import time
-from collections.abc import Callable, Mapping, Sequence
+from base64 import b64encode
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import TypedDict, Unpack
 from urllib.parse import SplitResult, unquote, urlsplit
@@ -71,10 +73,15 @@ class JsonServer:
         """The error of a message, of which nothing secret is left: servers may repeat what they were sent."""
         return self._failure(without_secrets(message, self._secrets))
 
+    def excerpt(self, said: object, length: int) -> str:
+        """So many characters of what a server said, for a message. Cut first, half a secret would be left in it."""
+        return without_secrets(str(said), self._secrets)[:length]
+
     def surprise(self, path: str, body: object) -> Exception:
         """The error for an answer of another shape than documented."""
         return self.failure(
-            f"{self.place} answers {path} in a shape that is not documented ({str(body)[:120]!r}); check its version"
+            f"{self.place} answers {path} in a shape that is not documented ({self.excerpt(body, 120)!r}); "
+            "check its version"
         )
 
     def get(self, path: str, parameters: Parameters | None = None) -> tuple[int, object]:
@@ -129,7 +136,7 @@ class JsonServer:
         except (ValueError, RecursionError):
             raise self.failure(
                 f"{self.place} answers {asked} with HTTP {response.status_code} and no JSON "
-                f"({response.text[:80]!r}); check that the address is the server's own"
+                f"({self.excerpt(response.text, 80)!r}); check that the address is the server's own"
             ) from None
         return body
 
@@ -156,10 +163,9 @@ def _client(
         raise failure(f"{name}: timeout_s {timeout_s}; give a positive number of seconds")
     shown = " or ".join(_shown(each) for each in (parts, *standbys))
     sent = {key: value.get_secret_value() for key, value in (headers or {}).items()}
-    # A header such as `Bearer TOKEN` may be repeated in part.
-    words = [word for value in sent.values() for word in (value, value.rpartition(" ")[2])]
-    passwords = [each.password or "" for each in (parts, *standbys)]
-    secrets = [*words, *passwords, *map(unquote, passwords)]
+    secrets = [*_of_headers(sent.values()), *(each for one in (parts, *standbys) for each in _of_login(one))]
+    # Quoted as well: errors and answers hold them as Python or JSON writes them.
+    secrets += [quoted for each in secrets for quoted in (repr(each)[1:-1], json.dumps(each)[1:-1])]
     certificates = _certificates(name, failure, ca_file, certificate_file, key_file)
     limits = httpx.Limits(max_keepalive_connections=0)
     if standbys:
@@ -179,6 +185,20 @@ def _client(
     except (httpx.InvalidURL, ValueError):
         raise wrong from None
     return client, shown, secrets
+
+
+def _of_headers(values: Iterable[str]) -> Iterator[str]:
+    """What messages must not show of headers: one such as `Bearer TOKEN` may be repeated in part."""
+    for value in values:
+        yield from (value, value.strip(), *value.split()[-1:])
+
+
+def _of_login(parts: SplitResult) -> Iterator[str]:
+    """The same of an address: its password, and the header that it is sent in."""
+    if parts.username or parts.password:
+        password = unquote(parts.password or "")
+        login = b64encode(f"{unquote(parts.username or '')}:{password}".encode()).decode()
+        yield from (parts.password or "", password, login)
 
 
 def _checked(url: str, wrong: Exception) -> SplitResult:

@@ -69,6 +69,9 @@ def json_stand_in(certificate: Path | None = None, key: Path | None = None) -> I
         def do_POST(self) -> None:
             self.do_GET()
 
+        def do_PATCH(self) -> None:
+            self.do_GET()
+
         def log_message(self, format: str, *args: object) -> None:
             pass
 

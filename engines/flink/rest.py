@@ -217,7 +217,7 @@ class FlinkRest(JsonServer):
             first = error.errors()[0]
             field = ".".join(str(part) for part in first["loc"]) or "the answer"
             raise self.failure(
-                f"{self.place} answers {path} with {field} = {str(first['input'])[:80]!r} ({first['msg']}); "
+                f"{self.place} answers {path} with {field} = {self.excerpt(first['input'], 80)!r} ({first['msg']}); "
                 "forescale reads the REST interface of Flink 1.18 to 2.3"
             ) from None
 
@@ -226,9 +226,10 @@ class FlinkRest(JsonServer):
         status, answer = self.call(method, path, body=body, idempotent=method == "GET")
         if 200 <= status < 300:
             return answer
+        reason = self.excerpt(_reason(answer), 500)
         if status in (400, 404, 409):
-            raise RequestRefusedError(_reason(answer))
-        raise self.failure(f"{self.place} fails {method} {path} with HTTP {status}: {_reason(answer)}; see its log")
+            raise RequestRefusedError(reason)
+        raise self.failure(f"{self.place} fails {method} {path} with HTTP {status}: {reason}; see its log")
 
 
 def _reason(answer: object) -> str:
@@ -236,4 +237,4 @@ def _reason(answer: object) -> str:
     errors = answer.get("errors") if isinstance(answer, dict) else None
     texts = [str(error) for error in errors] if isinstance(errors, list) and errors else [str(answer)]
     reason = " ".join(text.split("\n\tat ")[0] for text in texts[:2]).replace("\n", " ").strip()
-    return reason.removeprefix("org.apache.flink.runtime.rest.handler.RestHandlerException: ")[:500]
+    return reason.removeprefix("org.apache.flink.runtime.rest.handler.RestHandlerException: ")

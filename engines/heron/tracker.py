@@ -113,7 +113,8 @@ class TrackedTopology(JsonServer):
                 status, body = legacy_status, legacy_body
         if (reason := _refusal(status, body)) is not None:
             raise self.failure(
-                f"{self.place} refuses {path}: {reason}; check cluster, role, environ and topology, and whether it runs"
+                f"{self.place} refuses {path}: {self.excerpt(reason, 300)}; "
+                "check cluster, role, environ and topology, and whether it runs"
             )
         result = body["result"] if isinstance(body, dict) and "result" in body and "status" in body else body
         if not isinstance(result, dict):
@@ -141,4 +142,4 @@ def _refusal(status: int, body: object) -> str | None:
     if 200 <= status < 300 and not failed:
         return None
     said = (body.get("message") or body.get("detail")) if isinstance(body, dict) else None
-    return " ".join(str(said or f"HTTP {status}").split())[:300]
+    return str(said or f"HTTP {status}")

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from engines.http import Failure
 from engines.kubernetes.identity import Identity, api_client
-from engines.kubernetes.resources import SCALE, Resource
+from engines.kubernetes.resources import FLINK_DEPLOYMENT, SCALE, Resource
 from engines.redaction import without_secrets
 
 if TYPE_CHECKING:
@@ -189,7 +189,7 @@ class KubernetesServer:
         return Answer(body, _date(headers))
 
     def _error(self, where: str, status: int, told: Mapping[str, Any], text: str) -> Exception:
-        message = _one_line(told.get("message") or text[:200] or f"HTTP {status}")
+        message = self._shown(told.get("message") or text[:4000] or f"HTTP {status}")[:400]
         if status == 401:
             return self.failure(f"{self.place} does not know who asks (HTTP 401); renew the login of the kubeconfig")
         if status == 403 and (right := _LACKING_RIGHT.search(message)):
@@ -199,9 +199,8 @@ class KubernetesServer:
                 f"group {group!r}, as in examples/kubernetes"
             )
         if status == 404:
-            return self._refusal(
-                f"{self.place} has no {where} ({message}); correct its name in cluster.operators, or create it"
-            )
+            field = "cluster.deployment" if where.startswith(f"{FLINK_DEPLOYMENT.short}/") else "cluster.operators"
+            return self._refusal(f"{self.place} has no {where} ({message}); correct its name in {field}, or create it")
         if status == 409:
             causes = (told.get("details") or {}).get("causes") or ()
             matches = (_OTHER_MANAGER.search(str(cause.get("message"))) for cause in causes if isinstance(cause, dict))

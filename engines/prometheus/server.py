@@ -91,7 +91,7 @@ class PrometheusServer(JsonServer):
         if not isinstance(body, dict) or body.get("status") not in ("success", "error"):
             raise self.surprise(path, body)
         if body["status"] == "error":
-            reason = " ".join(str(body.get("error", f"HTTP {status}")).split())[:300]
+            reason = self.excerpt(body.get("error", f"HTTP {status}"), 300)
             raise self.failure(
                 f"{self.place} cannot answer {query}: {reason}; "
                 "a source needs a plain selector such as events_total, held_back any expression"
@@ -99,6 +99,6 @@ class PrometheusServer(JsonServer):
         # Remarks on PromQL are not about the data; all else (a store that did not answer) means that data is lacking.
         partial = [str(one) for one in body.get("warnings") or [] if not str(one).startswith("PromQL ")]
         if partial:
-            reason = " ".join(partial[0].split())[:300]
+            reason = self.excerpt(partial[0], 300)
             raise self.failure(f"{self.place} answers {query} only in part: {reason}; see that all its stores answer")
         return body.get("data")

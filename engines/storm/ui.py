@@ -78,7 +78,7 @@ class StormPages(JsonServer):
         if not isinstance(body, dict):
             raise self.surprise(asked, body)
         if status >= httpx.codes.BAD_REQUEST or "error" in body:
-            reason = " ".join(str(body.get("error") or f"HTTP {status}").split())[:200]
+            reason = self.excerpt(body.get("error") or f"HTTP {status}", 200)
             raise self.failure(f"{self.place} fails {asked}: {reason}; see the log of the UI and whether Nimbus runs")
         return body
 

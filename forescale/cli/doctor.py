@@ -1,6 +1,7 @@
 """`forescale doctor`: what a decision needs and lacks, with what helps. The first command when something is wrong."""
 
 from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -19,11 +20,12 @@ def doctor(
     topology: Annotated[
         str | None, typer.Argument(help="Topology file, or its name; all in the folder if absent.")
     ] = None,
+    fleet: Annotated[Path | None, typer.Option(help="Fleet file, which is no topology file of the folder.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Check everything that a decision needs, in the order in which it is needed; exits with 1 where anything fails."""
     findings = []
-    for finding in diagnosed(settings_of(context), EXPECTED, topology):
+    for finding in diagnosed(settings_of(context), EXPECTED, topology, fleet):
         findings.append(finding)
         if as_json:
             continue

@@ -2,18 +2,23 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 from forescale.doctor.examination import Expected, Finding, examined
 from forescale.doctor.installation import installation_checks, settings_check
 from forescale.doctor.topology_checks import Patient, topology_checks
+from forescale.files.topology import topology_files
 from forescale.settings import Settings
 
 
-def diagnosed(settings: Settings, expected: Expected, topology: str | None = None) -> Iterator[Finding]:
+def diagnosed(
+    settings: Settings, expected: Expected, topology: str | None = None, fleet: Path | None = None
+) -> Iterator[Finding]:
     """Findings in the order in which things are needed.
 
     expected: errors that say what is wrong with the world. topology: name or path; None for every file in the folder.
+    fleet: a file in it that is none of a topology.
     """
-    names = [topology] if topology is not None else sorted(path.stem for path in settings.topologies.glob("*.yaml"))
+    names = [path.stem for path in topology_files(settings.topologies, fleet)] if topology is None else [topology]
     of_topologies = [replace(check, of=name) for name in names for check in topology_checks(Patient(settings, name))]
     return examined([settings_check(settings), *of_topologies, *installation_checks(settings)], expected)

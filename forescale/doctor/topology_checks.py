@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from pathlib import Path
 
@@ -60,7 +60,7 @@ def topology_checks(patient: Patient) -> Sequence[Check]:
         Check("forecast", lambda: _forecast(patient), ["history", "ledger"], 15.0),
         Check("calibration", lambda: _calibration(patient), [clocks, "ledger"], 15.0),
         Check(cluster, lambda: _cluster(patient), [clocks], 15.0),
-        Check("rights", lambda: _rights(patient), [cluster], 15.0),
+        Check("rights", lambda: _rights(patient), [cluster], 30.0),
         Check("slots", lambda: _slots(patient), [cluster]),
     ]
 
@@ -122,10 +122,8 @@ def _event_files(path: str) -> str:
     files = [Path(path)] if Path(path).is_file() else files
     if not files:
         raise AilmentError(f"{path} holds no file", "correct arrivals.path, or see what writes there")
-    newest = max(each.stat().st_mtime for each in files)
-    return (
-        f"{len(files)} files in {path}, the newest of {datetime.fromtimestamp(newest).astimezone():%Y-%m-%d %H:%M %Z}"
-    )
+    newest = datetime.fromtimestamp(max(each.stat().st_mtime for each in files), UTC)
+    return f"{len(files)} files in {path}, the newest of {newest:%Y-%m-%d %H:%M} UTC"
 
 
 def _history(patient: Patient) -> str:
@@ -199,15 +197,18 @@ def _rights(patient: Patient) -> str:
     may_rescale = cluster_kind(section).may_rescale
     if may_rescale is None:
         raise NotUsedError(f"clusters of kind {section.kind} do not tell who may rescale")
-    return may_rescale(section)
+    return may_rescale(patient.config, section, patient.settings)
 
 
 def _slots(patient: Patient) -> str:
     free = patient.state.free_slots
     if free is None:
         raise NotUsedError("the cluster does not tell how many are free")
-    if free == 0:
-        raise AilmentError("none is free: every larger plan is refused", "add task managers, workers or nodes")
+    section = patient.config.cluster
+    no_slots = cluster_kind(section).no_slots
+    trouble = None if no_slots is None else no_slots(section)
+    if free <= 0 and trouble is not None:
+        raise AilmentError("none is free: every larger plan is refused", trouble)
     return f"{free} free"
 
 

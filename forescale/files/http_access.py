@@ -32,10 +32,10 @@ class HttpAccess(BaseModel):
         return self
 
     def headers(self) -> dict[str, SecretStr]:
-        """Of every request. Raises ValueError where the environment lacks one."""
-        headers = {name: secret(variable) for name, variable in self.headers_env.items()}
+        """Of every request. Raises ValueError where the environment lacks one, or holds what no header can be."""
+        headers = {name: _sent(variable) for name, variable in self.headers_env.items()}
         if self.token_env is not None:
-            headers["Authorization"] = SecretStr(f"Bearer {secret(self.token_env).get_secret_value()}")
+            headers["Authorization"] = SecretStr(f"Bearer {_sent(self.token_env).get_secret_value()}")
         return headers
 
     def connection(self) -> Connection:
@@ -85,7 +85,22 @@ def _token(path: Path) -> str:
         raise ValueError(
             f"token_file {path} holds {len(token.split())} words; write the token into it, and nothing else"
         )
+    if not token.isprintable():
+        raise ValueError(
+            f"token_file {path} holds more than printable ASCII; write the token into it, and nothing else"
+        )
     return token
+
+
+def _sent(variable: str) -> SecretStr:
+    """What the environment holds for a header. HTTP knows no header of several lines, and none beyond ASCII."""
+    value = secret(variable).get_secret_value().strip()
+    if not (value and value.isascii() and value.isprintable()):
+        raise ValueError(
+            f"the environment variable {variable} is sent as a header, and is empty or not one line of printable "
+            "ASCII; correct it"
+        )
+    return SecretStr(value)
 
 
 def secret(variable: str) -> SecretStr:

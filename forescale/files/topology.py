@@ -216,6 +216,12 @@ def topology_of_text(text: str, path: Path) -> TopologyConfig:
         return TopologyConfig.model_validate(yaml_of_text(text))
 
 
+def topology_files(folder: Path, fleet: Path | None = None) -> list[Path]:
+    """Those of a folder in alphabetical order. fleet: the fleet file, which may be among them, and is none."""
+    own = None if fleet is None else fleet.resolve()
+    return [path for path in sorted(folder.glob("*.yaml")) if path.resolve() != own]
+
+
 def find_topology_file(name: str, folder: Path) -> Path:
     """The file of a topology, by its path or by its name in the folder of topology files."""
     if name.endswith((".yaml", ".yml")):

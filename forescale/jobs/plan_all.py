@@ -13,7 +13,7 @@ from pathlib import Path
 
 from forescale.files.file_error import FileError
 from forescale.files.fleet import read_fleet_file
-from forescale.files.topology import TopologyConfig, read_topology_file
+from forescale.files.topology import TopologyConfig, read_topology_file, topology_files
 from forescale.jobs.fleet_standing import standing
 from forescale.jobs.plan import (
     PlannedSchedule,
@@ -122,8 +122,7 @@ def plan_all(
 
 def _configs(settings: Settings, fleet: Path | None) -> tuple[dict[str, TopologyConfig], dict[str, str]]:
     """By the name of the topology; and what is wrong with files, by theirs."""
-    own = None if fleet is None else fleet.resolve()
-    files = [path for path in sorted(settings.topologies.glob("*.yaml")) if path.resolve() != own]
+    files = topology_files(settings.topologies, fleet)
     if not files:
         raise FileError(
             f"no topology file (*.yaml) in {settings.topologies}; add one, or set FORESCALE_TOPOLOGIES to their folder"

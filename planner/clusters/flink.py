@@ -198,7 +198,8 @@ class FlinkCluster:
         if job.scheduler != "Adaptive":
             raise ClusterError(
                 f"{self._where} runs under the {job.scheduler} scheduler, which cannot rescale in place; "
-                "set jobmanager.scheduler: adaptive and start the job again"
+                "set jobmanager.scheduler: adaptive and start the job again, or give cluster.rescale: savepoint with "
+                "cluster.restart"
             )
         requirements = self._rest.requirements(job.jid)
         if lacking := [vertex.name for vertex in job.vertices if vertex.id not in requirements]:
@@ -320,11 +321,11 @@ class FlinkCluster:
     def _wait_until_warm(self) -> None:
         waited_s = 0.0
         while waited_s < self._warm_s + _START_LATE_S:
-            state = self.state()
-            if state.status is Status.DOWN:
+            # Not its state: that asks what a plan may change, and a job may be measured under any scheduler.
+            job, _ = self._found()
+            if job.state in ENDED:
                 raise ClusterError(f"{self._where} is down; start it before it is measured")
-            since = state.running_since
-            if since is not None and (state.observed_at - since).total_seconds() >= self._warm_s:
+            if job.runs and (moment(job.now) - self._rest.running_since(job)).total_seconds() >= self._warm_s:
                 return
             self._clock.wait(POLL_S)
             waited_s += POLL_S

@@ -20,7 +20,7 @@ from planner.clusters.flink import FlinkCluster, brief, downtime_s
 from planner.clusters.flink_deployment import FlinkDeployment
 from planner.clusters.flink_operator_floor import FlinkOperatorFloor
 from planner.clusters.flink_vertices import bounded_topology, operator_vertices
-from planner.clusters.kubernetes_fields import ATTEMPTS, applied
+from planner.clusters.kubernetes_fields import ATTEMPTS, applied, until_fresh
 from planner.clusters.kubernetes_quota import beyond_quota
 from planner.clusters.kubernetes_workloads import reading
 from planner.errors import ClusterError
@@ -129,6 +129,20 @@ class FlinkOperatorCluster:
             downtime_s(self._rest, accepted, seen.job.jid, since),
             sum(state_bytes.values()) / 2**30 if state_bytes else None,
         )
+
+    def check_may_rescale(self) -> str:
+        """A dry run of one instance more of each vertex. Says so; raises ClusterError where that is refused."""
+
+        def tried() -> None:
+            seen = self._look()
+            more = {vertex: count + 1 for vertex, count in seen.deployment.asked(seen.job).items()}
+            fields, version = seen.deployment.fields(more), seen.deployment.answer.version
+            of = self._server, FLINK_DEPLOYMENT, self._name, fields
+            applied(*of, version=version, take_over=self._take_over, dry_run=True)
+
+        with reading(self._server):
+            until_fresh(tried)
+        return f"a dry run of a change of flinkdeployment/{self._name} was taken"
 
     @property
     def _where(self) -> str:
@@ -244,6 +258,9 @@ class AutoscaledFlinkOperatorCluster(FlinkOperatorCluster):
         "schedules raise its lower bound (planning.mode: floor), for any other plan set its bounds in the object by "
         "hand"
     )
+
+    def check_may_rescale(self) -> str:
+        return self.scaler_floor().check_may_raise()
 
     def scaler_floor(self) -> FlinkOperatorFloor:
         return FlinkOperatorFloor(self._server, self._name, self._declared, self._running, self._take_over)

@@ -16,7 +16,7 @@ from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Topology
 from planner.clusters.cluster import Accepted, Failed, Pending, Refusal, Verified
 from planner.clusters.flink_deployment import VERTEX_FLOOR, FlinkDeployment
-from planner.clusters.kubernetes_fields import ATTEMPTS, applied
+from planner.clusters.kubernetes_fields import ATTEMPTS, applied, until_fresh
 from planner.clusters.kubernetes_workloads import reading
 
 _MANAGER = f"{FIELD_MANAGER}-floor"
@@ -83,6 +83,19 @@ class FlinkOperatorFloor:
 
     def _uniform(self, floor: int) -> PhysicalPlan:
         return PhysicalPlan(self._topology.name, dict.fromkeys(self._topology.order, floor))
+
+    def check_may_raise(self) -> str:
+        """A dry run of a lower bound that is one higher. Says so; raises ClusterError where that is refused."""
+
+        def tried() -> None:
+            deployment = self._read()
+            fields = {"flinkConfiguration": {VERTEX_FLOOR: str(max(1, deployment.floor) + 1)}}
+            of, version = (self._server, FLINK_DEPLOYMENT, self._name, fields), deployment.answer.version
+            applied(*of, version=version, take_over=self._take_over, manager=_MANAGER, dry_run=True)
+
+        with reading(self._server):
+            until_fresh(tried)
+        return f"a dry run of a higher {VERTEX_FLOOR} of flinkdeployment/{self._name} was taken"
 
     @property
     def _where(self) -> str:

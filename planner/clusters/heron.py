@@ -197,6 +197,23 @@ class HeronCluster:
             )
         return self._ask(back, away, seen)
 
+    def check_may_rescale(self) -> str:
+        """A dry run of one instance more: Heron turns an update down that changes nothing. Says what it would make.
+
+        Raises ClusterError where the client cannot be run, or Heron says no.
+        """
+        seen = self._look()
+        name, component = next(iter(seen.components.items()))
+        count = seen.packed[name] + 1
+        try:
+            packed = self._cli.dry_run({component: count})
+        except UpdateRefusedError as refused:
+            raise ClusterError(
+                f"{self._tracked.place} refuses a dry run of {name} {count}: {refused}; see that cluster, role and "
+                "environ are as `heron submit` was given them"
+            ) from None
+        return f"a dry run of `heron update` took {name} {count}, in {len(packed)} containers"
+
     def _look(self) -> _Seen:
         at = self._clock.now()
         physical, logical = self._tracked.plans()

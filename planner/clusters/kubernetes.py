@@ -85,6 +85,13 @@ class KubernetesCluster:
         downtime_s = 0.0 if accepted.replaced.same_parallelism(accepted.plan) else None
         return Verified(accepted.plan, max(state.since for state in states.values()), downtime_s)
 
+    def check_may_rescale(self) -> str:
+        """A dry run of one replica more of each workload. Says so; raises ClusterError where that is refused."""
+        fields = self._fields()
+        with reading(self._server):
+            fields.try_change({name: one.count + 1 for name, one in fields.look().items()})
+        return "a dry run of one replica more of each workload was taken"
+
     def _changed(self, plan: PhysicalPlan, expected: PhysicalPlan, *, undoing: bool) -> Accepted | Refusal:
         try:
             plan.check(self._topology)
@@ -124,6 +131,9 @@ class KubernetesCluster:
 
 class AutoscaledKubernetesCluster(KubernetesCluster):
     """The same where every operator has a scaler: plans are lower bounds for them."""
+
+    def check_may_rescale(self) -> str:
+        return self.scaler_floor().check_may_raise()
 
     def scaler_floor(self) -> KubernetesFloor:
         return KubernetesFloor(self._server, self._topology, self._objects, self._take_over)

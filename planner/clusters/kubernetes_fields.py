@@ -5,7 +5,7 @@ one transaction: all changes are tried as a dry run first, and those that came t
 after all. What a killed process left half-way is gone on with: numbers that are ours already count as asked for.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -93,6 +93,17 @@ def applied(
     return apply(take_over=True)
 
 
+def until_fresh(change: Callable[[], None]) -> None:
+    """Make a change again while objects are written between its look and its request. Raises RequestRefusedError."""
+    for _ in range(ATTEMPTS):
+        try:
+            return change()
+        except RequestRefusedError as refused:
+            if not refused.stale:
+                raise
+    raise RequestRefusedError("the objects change more often than they can be read; try again")
+
+
 class PlannedFields:
     """fields: per operator. take_over: managers whose fields may become ours."""
 
@@ -126,6 +137,18 @@ class PlannedFields:
         except RequestRefusedError as refused:
             self._put_back(before, wanted, refused)
             raise
+
+    def try_change(self, wanted: Mapping[str, int]) -> None:
+        """A dry run of these numbers: rights and other managers are seen, and nothing changes.
+
+        Raises RequestRefusedError.
+        """
+
+        def tried() -> None:
+            for _, one, count in self._differing(self.look(), wanted):
+                self._write(one, count, dry_run=True)
+
+        until_fresh(tried)
 
     def _written(
         self, seen: Mapping[str, SeenField], wanted: Mapping[str, int], before: dict[str, int]

@@ -85,6 +85,18 @@ class KubernetesFloor:
             self._reached = accepted.plan, max(state.since for state in states.values())
         return Verified(accepted.plan, self._reached[1], None)
 
+    def check_may_raise(self) -> str:
+        """A dry run of lower bounds that are one higher, where scalers take that. Says so; raises ClusterError where it
+        is refused.
+        """
+        with reading(self._server):
+            seen = self._fields.look()
+            higher = {name: one.count + 1 for name, one in seen.items() if _unfit(one, one.count + 1) is None}
+            if not higher:
+                raise ClusterError(next(filter(None, (_unfit(one, one.count + 1) for one in seen.values()))))
+            self._fields.try_change({name: higher.get(name, one.count) for name, one in seen.items()})
+        return f"a dry run of a higher lower bound was taken, of {len(higher)} scalers out of {len(seen)}"
+
     def _changed(self, plan: PhysicalPlan, expected: PhysicalPlan, *, undoing: bool) -> Accepted | Refusal:
         try:
             plan.check(self._topology)

@@ -46,9 +46,9 @@ def storm_description(url: str, name: str | None, **connection: Unpack[Connectio
         inputs = {each: _Drawn.model_validate(one).inputs for each, one in drawn.items()}
     except ValidationError as error:
         first = error.errors()[0]
+        field = ".".join(map(str, first["loc"]))
         raise ui.failure(
-            f"{ui.place} shows {'.'.join(map(str, first['loc']))} = {str(first['input'])[:80]!r} ({first['msg']}); "
-            "check its version"
+            f"{ui.place} shows {field} = {ui.excerpt(first['input'], 80)!r} ({first['msg']}); check its version"
         ) from None
     if not shown.spouts:
         raise ui.failure(f"{ui.place}: topology {name!r} has no spouts yet; ask again when it has started")

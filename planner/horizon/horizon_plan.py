@@ -250,6 +250,7 @@ class HorizonPlanner:
                 found.violation_minutes,
                 allowed,
                 self._pricing,
+                unpacked,
             )
             for found in several_found
         ]

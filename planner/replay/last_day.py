@@ -84,7 +84,7 @@ def last_day(
         max_instances=limits.max_instances,
     )
     track = track_of(guarded, max_lag_s)
-    need = Need(topology, profiles, replace(limits, max_utilisation=FULL, max_latency_s=None))
+    need = Need(topology, profiles, replace(limits.with_free_latency(), max_utilisation=FULL))
     ladder = _with_least(plan_ladder(need, load, LOADS), terms.least)
     # Who knows all ahead orders in time.
     ahead = Reality(topology, profiles, replace(terms.engine, lead_s=0.0), Differences(), load.start_s, load.end_s)

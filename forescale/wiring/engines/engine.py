@@ -12,11 +12,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+from engines.http import Connection
 from forecasting.arrivals.arrival_source import ArrivalSource
 from forecasting.arrivals.sources.kafka_group import KafkaGroup
 from forecasting.arrivals.sources.steady import SteadySource
 from forescale.files.arrivals_section import ArrivalsSection
 from forescale.files.clusters.cluster_entry import ClusterEntry
+from forescale.files.http_access import HttpAccess
 from forescale.files.topology import TopologyConfig
 from forescale.settings import Settings
 from modeling.calibration.operator_sample import OperatorSample
@@ -24,6 +26,7 @@ from modeling.inputs.topology import Topology
 from planner.clock import Clock
 from planner.clusters.cluster import Cluster
 from planner.clusters.job_description import JobDescription
+from planner.errors import ClusterError
 
 ArrivalsSectionT = TypeVar("ArrivalsSectionT")
 """A kind of the section `arrivals`."""
@@ -59,7 +62,8 @@ class ClusterKind(Generic[ClusterSectionT]):
     has counted already. look_s: the span of one look of the guard. reads_arrivals: whether what runs there takes in
     what the section `arrivals` names, so that its consumer group tells what waits. truth: folder of the arrivals that
     reached it, where these are not in the history. may_rescale: asks whether the plan may be changed, and changes
-    nothing; how that was found, or ClusterError. None where that cannot be asked.
+    nothing; how that was found, or ClusterError. None where that cannot be asked. no_slots: what helps where no slot is
+    free and every larger plan would be refused for it; None, or giving None, where larger plans may still be taken.
     """
 
     section: type[ClusterSectionT]
@@ -69,7 +73,8 @@ class ClusterKind(Generic[ClusterSectionT]):
     look_s: SpanS[ClusterSectionT] = lambda _: LOOK_S
     reads_arrivals: bool = True
     truth: Callable[[ClusterSectionT, Settings], Path] | None = None
-    may_rescale: Callable[[ClusterSectionT], str] | None = None
+    may_rescale: Callable[[TopologyConfig, ClusterSectionT, Settings], str] | None = None
+    no_slots: Callable[[ClusterSectionT], str | None] | None = None
 
 
 @dataclass(frozen=True)
@@ -147,6 +152,20 @@ class JobsKind:
     describe: Callable[[JobRequest], DescribedJob]
     uses: frozenset[str] = frozenset({"--job"})
     needs: frozenset[str] = frozenset()
+
+
+def own_connection(url: str, config: TopologyConfig) -> Connection:
+    """The login and certificates of the section of the topology file that names the same address; none at another one:
+    a secret goes nowhere but where the file sends it. Raises ClusterError where the environment lacks a secret.
+    """
+    sections = {"arrivals": config.arrivals_section, "cluster": config.cluster_section}
+    for name, section in sections.items():
+        if isinstance(section, HttpAccess) and str(getattr(section, "url", "")).rstrip("/") == url.rstrip("/"):
+            try:
+                return section.connection()
+            except ValueError as error:
+                raise ClusterError(f"section {name} of {config.topology}: {error}") from None
+    return Connection()
 
 
 def watched_samples(cluster: Cluster, span_s: float, spans: int) -> Sequence[OperatorSample]:

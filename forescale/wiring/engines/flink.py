@@ -13,6 +13,7 @@ from forescale.wiring.engines.engine import (
     JobsKind,
     SampleRequest,
     SamplesKind,
+    own_connection,
     watched_samples,
 )
 from modeling.calibration.operator_sample import OperatorSample
@@ -47,7 +48,8 @@ def _samples(request: SampleRequest, config: TopologyConfig) -> Sequence[Operato
 
     entry = config.cluster_section
     vertices = request.components or (entry.operators if isinstance(entry, FlinkEntry) else {})
-    cluster = FlinkCluster(request.url, request.name, request.topology, vertices)
+    login = own_connection(request.url, config)
+    cluster = FlinkCluster(request.url, request.name, request.topology, vertices, **login)
     return watched_samples(cluster, request.span_s or SPAN_S, request.spans)
 
 
@@ -59,7 +61,7 @@ def _described(request: JobRequest) -> DescribedJob:
     return DescribedJob(job, cluster=entry)
 
 
-def _may_rescale(entry: FlinkEntry) -> str:
+def _may_rescale(config: TopologyConfig, entry: FlinkEntry, settings: Settings) -> str:
     from engines.flink.rest import FlinkRest
     from planner.errors import ClusterError
 
@@ -80,6 +82,8 @@ FLINK = Engine(
         sample_s=lambda entry: entry.sample_s,
         look_s=lambda entry: entry.sample_s,
         may_rescale=_may_rescale,
+        # The command is asked for slots when a plan lacks them.
+        no_slots=lambda entry: None if entry.slots_command else "add task managers, or give cluster.slots_command",
     ),
     samples=SamplesKind(
         "--flink", "Flink", _samples, needs=frozenset({"--job"}), needs_why="the name of the running job"

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from forecasting.arrivals.arrival_source import ArrivalSource
 from forescale.files.arrivals_section import HeronEntry
@@ -18,10 +19,13 @@ from forescale.wiring.engines.engine import (
     JobsKind,
     SampleRequest,
     SamplesKind,
+    own_connection,
 )
 from modeling.calibration.operator_sample import OperatorSample
-from planner.clock import Clock
-from planner.clusters.cluster import Cluster
+from planner.clock import Clock, RealClock
+
+if TYPE_CHECKING:
+    from planner.clusters.heron import HeronCluster
 
 PAST_S = 600.0
 """How far samples go back where nobody says."""
@@ -49,10 +53,11 @@ def _samples(request: SampleRequest, config: TopologyConfig) -> Sequence[Operato
         topology=request.topology,
         operators=request.components or None,
         span_s=request.span_s or PAST_S,
+        **own_connection(request.url, config),
     )
 
 
-def _cluster(config: TopologyConfig, entry: HeronClusterEntry, settings: Settings, clock: Clock) -> Cluster:
+def _cluster(config: TopologyConfig, entry: HeronClusterEntry, settings: Settings, clock: Clock) -> "HeronCluster":
     from planner.clusters.heron import HeronCluster, HeronNames
 
     return HeronCluster(
@@ -65,6 +70,10 @@ def _cluster(config: TopologyConfig, entry: HeronClusterEntry, settings: Setting
         clock=clock,
         **entry.connection(),
     )
+
+
+def _may_rescale(config: TopologyConfig, entry: HeronClusterEntry, settings: Settings) -> str:
+    return _cluster(config, entry, settings, RealClock()).check_may_rescale()
 
 
 def _described(request: JobRequest) -> DescribedJob:
@@ -100,7 +109,13 @@ def _described(request: JobRequest) -> DescribedJob:
 HERON = Engine(
     "heron",
     arrivals=ArrivalsKind(HeronEntry, _open),
-    cluster=ClusterKind(HeronClusterEntry, _cluster, sample_s=lambda entry: entry.sample_s, watched=False),
+    cluster=ClusterKind(
+        HeronClusterEntry,
+        _cluster,
+        sample_s=lambda entry: entry.sample_s,
+        watched=False,
+        may_rescale=_may_rescale,
+    ),
     samples=SamplesKind(
         "--heron-tracker",
         "Heron's tracker",

@@ -8,7 +8,7 @@ from forecasting.arrivals.arrival_source import ArrivalSource
 from forescale.files.arrivals_section import PrometheusEntry
 from forescale.files.topology import TopologyConfig
 from forescale.settings import Settings
-from forescale.wiring.engines.engine import ArrivalsKind, Engine, SampleRequest, SamplesKind
+from forescale.wiring.engines.engine import ArrivalsKind, Engine, SampleRequest, SamplesKind, own_connection
 from modeling.calibration.operator_sample import OperatorSample
 
 PAST_S = 600.0
@@ -30,7 +30,13 @@ def _samples(request: SampleRequest, config: TopologyConfig) -> Sequence[Operato
     counters = RequestCounters(section.threads, section.requests, section.calls, section.replica_label)
     now_s = datetime.now(UTC).timestamp()
     return service_operator_samples(
-        request.url, request.topology, counters, until_s=now_s, span_s=request.span_s or PAST_S, spans=request.spans
+        request.url,
+        request.topology,
+        counters,
+        until_s=now_s,
+        span_s=request.span_s or PAST_S,
+        spans=request.spans,
+        **own_connection(request.url, config),
     )
 
 

@@ -40,6 +40,12 @@ def _truth(entry: SimulatorEntry, settings: Settings) -> Path:
 SIMULATOR = Engine(
     "simulator",
     cluster=ClusterKind(
-        SimulatorEntry, _cluster, sample_s=lambda _: PAST_S, watched=False, reads_arrivals=False, truth=_truth
+        SimulatorEntry,
+        _cluster,
+        sample_s=lambda _: PAST_S,
+        watched=False,
+        reads_arrivals=False,
+        truth=_truth,
+        no_slots=lambda _: "raise cluster.slots",
     ),
 )

@@ -19,6 +19,7 @@ from forescale.wiring.engines.engine import (
     JobsKind,
     SampleRequest,
     SamplesKind,
+    own_connection,
 )
 from modeling.calibration.operator_sample import OperatorSample
 from planner.clock import Clock
@@ -50,6 +51,7 @@ def _samples(request: SampleRequest, config: TopologyConfig) -> Sequence[Operato
         topology=request.topology,
         operators=request.components or None,
         window_s=int(request.span_s or WINDOW_S),
+        **own_connection(request.url, config),
     )
 
 

@@ -82,6 +82,30 @@ def test_headers__come_from_the_environment_and_are_sent(tmp_path: Path, monkeyp
     assert "s3cret" not in str(error.value)
 
 
+def test_token__of_a_file_with_a_last_line_end_is_sent_without_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SHOP_TOKEN", "s3cret\n")
+    with json_stand_in() as server:
+        shop = config(tmp_path, PROMETHEUS | {"url": server.url, "token_env": "SHOP_TOKEN"})
+        with arrival_source(shop, settings_of(tmp_path), NOW) as source, pytest.raises(HistoryError):
+            source.first_moment()
+    assert server.headers["Authorization"] == "Bearer s3cret"
+
+
+@pytest.mark.parametrize("value", ["", " ", "sesame\nopen", "s\u00e9same", "ses\x07ame"])
+@pytest.mark.parametrize("naming", [{"token_env": "SHOP_TOKEN"}, {"headers_env": {"X-Tenant": "SHOP_TOKEN"}}])
+def test_secret__that_no_header_can_hold_is_named_and_not_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, value: str, naming: dict[str, Any]
+) -> None:
+    monkeypatch.setenv("SHOP_TOKEN", value)
+    expected = "variable SHOP_TOKEN is sent as a header, and is empty or not one line of printable ASCII; correct it"
+    shop = config(tmp_path, PROMETHEUS | naming)
+    with pytest.raises(HistoryError, match=expected) as failed, arrival_source(shop, settings_of(tmp_path), NOW):
+        pass
+    assert "same" not in str(failed.value)
+
+
 @pytest.mark.parametrize("section", [PROMETHEUS, HERON, STORM], ids=lambda section: section["kind"])
 @pytest.mark.parametrize("naming", [{"token_env": "NOT_SET"}, {"headers_env": {"X-Tenant": "NOT_SET"}}])
 def test_secret__that_the_environment_lacks_is_named(

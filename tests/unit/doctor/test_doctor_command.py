@@ -1,6 +1,8 @@
 """`forescale doctor` on installations that lack this or that."""
 
 import json
+import os
+import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -76,6 +78,33 @@ def test_doctor__tells_a_broken_file_and_checks_nothing_that_needs_it(
     assert "operators is missing" in found["topology file"]["detail"]
     assert found["cluster"]["verdict"] == "not checked"
     assert found["ledger"]["verdict"] == "good"
+
+
+def test_doctor__takes_a_fleet_file_for_no_topology(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    fleet = tmp_path / "topologies" / "fleet.yaml"
+    fleet.write_text(yaml.safe_dump({"quota": {"instances": 9}}))
+    capsys.readouterr()
+    with pytest.raises(SystemExit):
+        main(["doctor", "--fleet", str(fleet), "--json"])
+    findings = json.loads(capsys.readouterr().out)["findings"]
+    assert {finding["of"] for finding in findings} == {"", "words"}
+
+
+def test_doctor__tells_the_newest_event_file_in_utc(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, home: Path
+) -> None:
+    file = home / "events" / "one.csv"
+    file.parent.mkdir(parents=True)
+    file.touch()
+    os.utime(file, (1_709_467_200, 1_709_467_200))  # 2024-03-03 12:00 UTC
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    time.tzset()
+    try:
+        arrivals = doctor(capsys, "words", code=1)["arrivals"]
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    assert "the newest of 2024-03-03 12:00 UTC" in arrivals["detail"]
 
 
 def test_doctor__knows_a_home_that_cannot_be_written_to(

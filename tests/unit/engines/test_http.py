@@ -1,16 +1,21 @@
 """What goes wrong between a client and its server, and what a real Prometheus rarely answers."""
 
+import json
 import socket
 import subprocess
+from base64 import b64encode
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
+import httpx
 import pytest
 from json_stand_in import JsonStandIn, json_stand_in
 from pydantic import SecretStr
 
+from engines.flink.rest import FlinkRest
 from engines.http import PAUSES_S, JsonServer
 from forecasting.arrivals.arrival_source import Measures
 from forecasting.arrivals.sources.prometheus import Prometheus
@@ -92,6 +97,33 @@ def test_failure__of_a_server_that_repeats_what_it_was_sent_shows_none_of_it(sta
     with pytest.raises(HistoryError) as failed:
         server.get("/x")
     assert "unknown: …, anna:…, …" in str(failed.value)
+
+
+@pytest.mark.parametrize("before", range(0, 60, 7))
+@pytest.mark.parametrize("shape", ["text", "list", "error"])
+def test_failure__of_an_echoing_server_shows_no_part_of_a_login_wherever_it_is_cut(before: int, shape: str) -> None:
+    token = "tok-\u00e9'" + "abcdefghij" * 3
+
+    def echoed(request: httpx.Request) -> httpx.Response:
+        said = "x" * 5 * before + " " + request.headers["Authorization"] + " " + token
+        body = {"text": said, "list": json.dumps([said]), "error": json.dumps({"errors": [said]})}[shape]
+        return httpx.Response(400 if shape == "error" else 200, text=body)
+
+    url = f"http://anna:{quote(token)}@flink:8081"
+    rest = FlinkRest(url, HistoryError, transport=httpx.MockTransport(echoed))
+    with pytest.raises(HistoryError) as failed:
+        rest.jobs()
+    login = b64encode(f"anna:{token}".encode()).decode()
+    assert "abcd" not in str(failed.value)
+    assert login[:8] not in str(failed.value)
+
+
+@pytest.mark.parametrize("value", ["Bearer sesame-open\n", "sesame-open\r\n"])
+def test_header__that_cannot_be_sent_is_not_repeated(stand_in: JsonStandIn, value: str) -> None:
+    server = JsonServer("Storm", stand_in.url, HistoryError, headers={"Authorization": SecretStr(value)})
+    with pytest.raises(HistoryError, match="Illegal header value") as failed:
+        server.get("/x")
+    assert "sesame" not in str(failed.value)
 
 
 @pytest.mark.parametrize("url", ["prometheus:9090", "ftp://host", "http://", "http://host:port", "http://[::1"])

@@ -315,7 +315,7 @@ def test_state__of_two_jobs_of_one_name_is_a_cluster_error(flink: RecordedFlink,
 
 def test_state__of_a_job_under_another_scheduler_says_what_to_set(flink: RecordedFlink, cluster: FlinkCluster) -> None:
     flink.job["schedulerType"] = "Default"
-    with pytest.raises(ClusterError, match=r"jobmanager\.scheduler: adaptive"):
+    with pytest.raises(ClusterError, match=r"jobmanager\.scheduler: adaptive .*, or give cluster\.rescale: savepoint"):
         cluster.state()
 
 

@@ -227,6 +227,13 @@ def test_operator_samples__cover_one_span_when_flink_collects_counters_while_the
     assert [sample.span_s for sample in samples] == pytest.approx([samples[0].span_s] * 5)
 
 
+def test_operator_samples__are_of_jobs_under_any_scheduler() -> None:
+    flink = RunningFlink()
+    flink.job["schedulerType"] = "Default"
+    flink.replace("GET", f"/jobs/{JOB}/resource-requirements", lambda _: httpx.Response(404, json={"errors": ["no"]}))
+    assert {sample.operator for sample in measured(flink).operator_samples(15.0)} == {"sentences", "split", "count"}
+
+
 def test_state__is_that_of_the_last_checkpoint_dealt_out_evenly() -> None:
     flink = RunningFlink()
     flink.bodies[f"/jobs/{JOB}/checkpoints"] = {"latest": {"completed": {"id": 17, "state_size": 2**30}}}

@@ -102,6 +102,15 @@ def test_an_edit_to_a_plan_that_cannot_be_packed__is_refused() -> None:
         planner.followed(level([4.5] * 24), Present(START.timestamp(), pair(5)), wanted, Budget(), 1.0)
 
 
+def test_edited_changes__know_which_plans_cannot_be_packed() -> None:
+    pricing, _ = by_container(4.0, most=2)
+    planner = HorizonPlanner(PAIR, PROFILES, LIMITS, TERMS, 1.0, pricing=pricing)
+    wanted = [[Change(PhysicalPlan("pair", pair(6)), START.timestamp() + 600)]]
+    found = planner.followed(level([4.5] * 24), Present(START.timestamp(), pair(12)), wanted, Budget(), 1.0)
+    assert found is not None
+    assert 12 in [found[0].ladder.plans[number].parallelism["work"] for number in found[0].unpacked]
+
+
 def test_instances_that_are_dear_to_start_and_stop__are_left_alone() -> None:
     # 20 instance-hours are saved; 4 instances stop, at 6 each beside the rescale.
     dear = schedule_of(level(EVENING), pair(9), disruption=DisruptionPrices(started_h=6.0))

@@ -7,6 +7,7 @@ from replay_cases import PROFILES, TOPOLOGY, load_of, plan
 
 from planner.clusters.engine_terms import EngineTerms
 from planner.guard.terms import GuardTerms
+from planner.limits import Limits
 from planner.replay.last_day import DayTerms, LastDay, last_day
 
 TERMS = DayTerms(EngineTerms(30.0, lead_s=300.0), GuardTerms(), {}, 0.0)
@@ -48,3 +49,11 @@ def test_a_price_for_violations__is_what_hindsight_weighs() -> None:
     assert dear.violation_minutes == 0
     assert cheap.violation_minutes > 60
     assert cheap.instance_hours < dear.instance_hours
+
+
+@pytest.mark.parametrize("bound", ["max_latency_s", "max_p95_latency_s"])
+def test_latency_bounds_of_the_limits__do_not_bind_hindsight(bound: str) -> None:
+    # 19/s on two instances of 10/s: 95 % busy, so tuples of 0.1 s wait for long, and no lag comes of it.
+    limits = Limits(max_latency_s=0.4) if bound == "max_latency_s" else Limits(max_p95_latency_s=0.4)
+    found = day([19.0] * 120, replace(TERMS, guard=GuardTerms(limits=limits)))
+    assert found.hindsight.instance_hours == pytest.approx(6.0)

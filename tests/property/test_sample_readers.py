@@ -51,7 +51,11 @@ def _storm_pages() -> dict[str, Any]:
     executor = {"id": "[1-1]", "uptimeSeconds": 900, "emitted": 60, "executed": 60, "executeLatency": "2.000"}
     return {
         "/api/v1/topology/summary": {"topologies": [{"name": "pair", "id": "pair-1-1"}]},
-        "/api/v1/topology/pair-1-1": {"spouts": [{"spoutId": "a"}], "bolts": [{"boltId": "b"}]},
+        "/api/v1/topology/pair-1-1": {
+            "status": "ACTIVE",
+            "spouts": [{"spoutId": "a", "executors": 1, "tasks": 1}],
+            "bolts": [{"boltId": "b", "executors": 1, "tasks": 1}],
+        },
         COMPONENT + "a": {"executorStats": [executor], "outputStats": [{"stream": "default", "emitted": 60}]},
         COMPONENT + "b": {
             "executorStats": [executor],

@@ -32,7 +32,7 @@ unit: setup ## unit tests, properties, contracts and doctests, without the slow 
 test: setup ## every check and every test
 	@bash scripts/tools.sh kubernetes jdk chromium kafka prometheus storm flink_autoscaler || [ "$$CI" != true ] # tests without their tool are skipped; in CI they fail
 	@$(MAKE) --no-print-directory check
-	@.venv/bin/pytest -q -n 2 --dist loadgroup --no-loadscope-reorder # groups and order are tests/conftest.py's
+	@.venv/bin/pytest -q -n 3 --dist loadgroup --no-loadscope-reorder # groups and order are tests/conftest.py's; servers are waited for, so three for two cores
 
 check: setup ## format, lint, import contracts and types
 	@.venv/bin/ruff format --check --quiet .

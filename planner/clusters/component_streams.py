@@ -2,9 +2,10 @@
 themselves (Heron, Storm).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from modeling.inputs.topology import Topology
+from planner.clusters.cluster import SourceBacklog
 from planner.errors import ClusterError
 
 Read = tuple[str, str]
@@ -72,3 +73,16 @@ def streams_read(
                 )
             found[meant[0].name].append(stream_id)
     return {name: tuple(ids) for name, ids in found.items()}
+
+
+def unmeasured_spouts(engine: str, sources: Iterable[str], operators: Mapping[str, str]) -> dict[str, SourceBacklog]:
+    """Of an engine that does not know what waits outside. operators: topology operator → component."""
+    return {
+        source: SourceBacklog(
+            None,
+            None,
+            f"{engine} does not tell what waits before spout {operators.get(source, source)!r}; where it reads Kafka, "
+            "name its consumer group in arrivals.group",
+        )
+        for source in sources
+    }

@@ -19,7 +19,7 @@ from modeling.inputs.physical_plan import Container, Instance, PhysicalPlan
 from modeling.inputs.topology import Topology
 from planner.clock import Clock, RealClock
 from planner.clusters.cluster import Accepted, ClusterState, Failed, Pending, Refusal, SourceBacklog, Status, Verified
-from planner.clusters.component_streams import component_of_operator
+from planner.clusters.component_streams import component_of_operator, unmeasured_spouts
 from planner.clusters.heron_samples import heron_operator_samples
 from planner.errors import ClusterError
 
@@ -135,16 +135,7 @@ class HeronCluster:
         )
 
     def backlogs(self) -> Mapping[str, SourceBacklog]:
-        """Heron does not know what waits outside."""
-        return {
-            source: SourceBacklog(
-                None,
-                None,
-                f"Heron does not tell what waits before spout {self._operators.get(source, source)!r}; where it reads "
-                "Kafka, name its consumer group in arrivals.group",
-            )
-            for source in self._declared.sources
-        }
+        return unmeasured_spouts("Heron", self._declared.sources, self._operators)
 
     def record(self, start: datetime, end: datetime) -> None:
         """The tracker keeps counters of instances, not which plan ran."""

@@ -17,7 +17,7 @@ from modeling.inputs.physical_plan import Container, Instance, PhysicalPlan
 from modeling.inputs.topology import Topology
 from planner.clock import Clock, RealClock
 from planner.clusters.cluster import Accepted, ClusterState, Failed, Pending, Refusal, SourceBacklog, Status, Verified
-from planner.clusters.component_streams import component_of_operator
+from planner.clusters.component_streams import component_of_operator, unmeasured_spouts
 from planner.clusters.storm_samples import WINDOWS_S, storm_operator_samples
 from planner.errors import ClusterError
 
@@ -131,16 +131,7 @@ class StormCluster:
         )
 
     def backlogs(self) -> Mapping[str, SourceBacklog]:
-        """Storm does not know what waits outside."""
-        return {
-            source: SourceBacklog(
-                None,
-                None,
-                f"Storm does not tell what waits before spout {self._operators.get(source, source)!r}; where it reads "
-                "Kafka, name its consumer group in arrivals.group",
-            )
-            for source in self._declared.sources
-        }
+        return unmeasured_spouts("Storm", self._declared.sources, self._operators)
 
     def record(self, start: datetime, end: datetime) -> None:
         """Storm tells of now alone."""

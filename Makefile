@@ -4,7 +4,7 @@ SHELL := /bin/bash
 # Of the unit loop: what needs neither servers nor much time. Compiled once, whatever is set outside, not by each worker.
 UNIT := tests/unit tests/property tests/contract modeling planner forecasting forescale
 export PYTHONDONTWRITEBYTECODE =
-.PHONY: help setup demo demo-flink up unit test check lock
+.PHONY: help setup demo demo-flink up unit test check lock release
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -30,8 +30,9 @@ unit: setup ## unit tests, properties, contracts and doctests, without the slow 
 	@.venv/bin/pytest -q -n 2 --dist loadfile -m "not slow" --hypothesis-profile same-examples $(UNIT)
 
 test: setup ## every check and every test
-	@bash scripts/tools.sh kubernetes jdk chromium kafka prometheus storm flink_autoscaler || [ "$$CI" != true ] # tests without their tool are skipped; in CI they fail
-	@$(MAKE) --no-print-directory check
+	@bash scripts/tools.sh kubernetes jdk chromium kafka prometheus storm flink_autoscaler systemd & tools=$$!; \
+	$(MAKE) --no-print-directory check || { kill $$tools; exit 1; }; \
+	wait $$tools || [ "$$CI" != true ] # tests without their tool are skipped; in CI they fail
 	@.venv/bin/pytest -q -n 3 --dist loadgroup --no-loadscope-reorder # groups and order are tests/conftest.py's; servers are waited for, so three for two cores
 
 check: setup ## format, lint, import contracts and types
@@ -41,7 +42,11 @@ check: setup ## format, lint, import contracts and types
 	@.venv/bin/mypy
 
 lock: ## choose versions anew and lock them with their hashes
-	@.venv/bin/uv pip compile pyproject.toml --all-extras --group demo --group dev --universal --generate-hashes \
+	@.venv/bin/uv pip compile pyproject.toml --all-extras --group dev --universal --generate-hashes \
 		--no-emit-index-url --no-emit-find-links --override overrides.txt --no-header --quiet -o requirements.lock
 	@grep '^uv==' requirements.lock | sed 's/ .*//' | .venv/bin/uv pip compile - --universal --generate-hashes \
 		--no-emit-index-url --no-emit-find-links --no-header --quiet -o bootstrap.lock
+
+release: setup ## the wheel, and the constraints to install it with, in dist/
+	@.venv/bin/uv build --quiet --wheel --no-build-isolation --offline --python .venv/bin/python --out-dir dist .
+	@.venv/bin/python scripts/constraints.py dist

@@ -39,6 +39,8 @@ from modeling.arrays import Floats
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.site import ContainerSize, Site
 from modeling.inputs.topology import Operator, Stream, Topology
+from modeling.rescaling.state import Restored
+from modeling.rescaling.state_restore import NO_RESTORE, StateRestore
 from planner.horizon.budget import Budget, course_within
 from planner.horizon.horizon_plan import HorizonPlan, HorizonPlanner, Present
 from planner.horizon.horizon_search import Course, Found, Turn, best_course, followed_course
@@ -58,6 +60,7 @@ PEAK_PER_S, OPERATORS, INSTANCES, UTILISATION = 2000.0, 10, 200, 0.85
 TERMS = ChangeTerms(lead_s=300.0, downtime_s=60.0, apart_s=0.0, max_lag_s=90.0, react_s=600.0)
 RESCALE_H, ALLOWED = 1.0, 0.005
 CORES, MAX_P95_LATENCY_S = 8.0, 0.4
+STATE_GIB, RESTORE_S_PER_GIB = 2.0, 20.0
 
 
 @dataclass(frozen=True)
@@ -236,9 +239,11 @@ def speed() -> list[Planned]:
     paths = forecasts[of.sources[0]].paths_per_s
     budget = Budget(ALLOWED)
 
-    def planner(max_p95_latency_s: float | None = None, pricing: PlanPricing | None = None) -> HorizonPlanner:
+    def planner(
+        max_p95_latency_s: float | None = None, pricing: PlanPricing | None = None, restore: StateRestore = NO_RESTORE
+    ) -> HorizonPlanner:
         limits = Limits(UTILISATION, max_instances=2 * INSTANCES, max_p95_latency_s=max_p95_latency_s)
-        return HorizonPlanner(of, profiles(of), limits, TERMS, RESCALE_H, pricing=pricing)
+        return HorizonPlanner(of, profiles(of), limits, replace(TERMS, restore=restore), RESCALE_H, pricing=pricing)
 
     running = planner().cheapest.plan({of.sources[0]: 0.25 * PEAK_PER_S})
     present = Present(START.timestamp(), running.parallelism)
@@ -253,6 +258,9 @@ def speed() -> list[Planned]:
     one = planner()
     anew_s = cpu_s(lambda: plan(one))
     again_s = min(cpu_s(lambda: plan(one)) for _ in range(3))
+    state_gib = dict.fromkeys(of.order, STATE_GIB)
+    moved = StateRestore(RESTORE_S_PER_GIB, state_gib, Restored.MOVED_KEY_GROUPS, parallel=True)
+    moved_s = cpu_s(lambda: plan(planner(restore=moved)))
     packed_s = cpu_s(lambda: plan(planner(pricing=by_container(of))))
     quick_s = cpu_s(lambda: plan(planner(MAX_P95_LATENCY_S)))
     planned = plans[0]
@@ -265,9 +273,10 @@ def speed() -> list[Planned]:
 
     rows = [
         row("ladder, outlook, search within the budget", anew_s, planned.found.turns),
-        row("the same with the ladder that is known", again_s, plans[-3].found.turns),
+        row("the same with the ladder that is known", again_s, plans[-4].found.turns),
     ]
     for what, spent_s, other in (
+        (f"where {STATE_GIB:.0f} GiB an operator have key groups that move", moved_s, plans[-3]),
         (f"where containers of {CORES:.0f} cores are paid for", packed_s, plans[-2]),
         (f"within a p95 of {MAX_P95_LATENCY_S:.2g} s", quick_s, plans[-1]),
     ):

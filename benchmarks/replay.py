@@ -1,7 +1,8 @@
 """What policies cost and violate on real traces: every trace × lead and downtime × topology, by `forescale replay`.
 
     python benchmarks/replay.py --traces DIR --work DIR [--days 7] [--seeds 3] [--topologies one,chain,diamond]
-                                [--settings 2/1,5/2,10/3] [--names a,b,c] [--policies …] [--processes 2] [--table]
+                                [--settings 2/1,5/2,10/3] [--names a,b,c] [--policies …] [--forecast-every 3600]
+                                [--processes 2] [--table]
 
 A trace is a CSV file with the columns timestamp and count that spans at least 14 days; beside those of the folder, the
 demo's call-centre counts (bank_calls) are replayed. The last --days of each are replayed, what came before is learnt
@@ -50,6 +51,7 @@ from forescale.settings import Settings
 from planner.errors import PlanError
 from planner.replay.contest import ALL_KNOWING, POLICIES
 from planner.replay.own_budget import policy_of
+from planner.replay.pipeline_forecasts import EVERY_S
 
 LEAST_DAYS = 14
 INSTANCES, UTILISATION = 20, 0.85
@@ -89,9 +91,10 @@ class Asked:
     days: float
     seeds: int
     policies: tuple[str, ...]
+    forecast_every_s: int
 
     def answer(self, case: Case) -> Path:
-        return self.work / "answers" / f"{case.name}-{self.days:g}-{self.seeds}.json"
+        return self.work / "answers" / f"{case.name}-{self.days:g}-{self.seeds}-{self.forecast_every_s}.json"
 
 
 def trace_file(name: str, asked: Asked) -> Path:
@@ -195,6 +198,7 @@ def replayed(case: Case, asked: Asked) -> dict[str, Any]:
         start=start,
         end=end,
         workers=1,
+        forecast_every_s=asked.forecast_every_s,
     )
     answer = to_json(replay(Settings(home=asked.work / "home"), request))
     asked.answer(case).parent.mkdir(parents=True, exist_ok=True)
@@ -238,10 +242,13 @@ def main() -> None:
     parser.add_argument("--settings", default="2/1,5/2,10/3", help="lead/downtime in minutes")
     parser.add_argument("--names", help="of the traces, by default all that are long enough")
     parser.add_argument("--policies", default=",".join(ASKED))
+    parser.add_argument("--forecast-every", type=int, default=EVERY_S, help="seconds from one forecast to the next")
     parser.add_argument("--processes", type=int, default=os.cpu_count())
     parser.add_argument("--table", action="store_true", help="show what there is, and replay nothing")
     given = parser.parse_args()
-    asked = Asked(given.traces, given.work, given.days, given.seeds, tuple(given.policies.split(",")))
+    asked = Asked(
+        given.traces, given.work, given.days, given.seeds, tuple(given.policies.split(",")), given.forecast_every
+    )
     names = given.names.split(",") if given.names else ["bank_calls"]
     if given.traces and not given.names:
         names += sorted(path.stem for path in given.traces.glob("*.csv") if path.stem != "MANIFEST")

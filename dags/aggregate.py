@@ -1,7 +1,5 @@
 """Raw events → arrival history, once an hour. Hands the history on to `forecast`."""
 
-import os
-
 from airflow.sdk import dag, task, task_group
 
 from forescale.orchestration.hand_off import (
@@ -12,8 +10,9 @@ from forescale.orchestration.hand_off import (
     plan_anyway,
     topologies,
 )
+from forescale.settings import Settings
 
-CRON = os.environ.get("FORESCALE_SCHEDULE", "5 * * * *")  # a few minutes late, for events that are; "none": by hand
+CRON = Settings().schedule  # a few minutes late, for events that are; "none": by hand
 
 
 @dag(
@@ -34,7 +33,6 @@ def aggregate_dag():
         def aggregate(topology, outlet_events):
             from forescale.codec import handed_over
             from forescale.jobs.aggregate import aggregate as aggregated
-            from forescale.settings import Settings
 
             history = handed_over(aggregated(Settings(), topology))
             outlet_events[ARRIVAL_HISTORY].extra = history

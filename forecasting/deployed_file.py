@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
+from forecasting.bounded_file import bounded_bytes, check_regular
 from forecasting.calibration import Calibration
 from forecasting.deployed import DeployedForecaster
 from forecasting.errors import ForecastError
@@ -123,7 +124,8 @@ def write_deployed(deployed: DeployedForecaster, folder: Path) -> None:
 def read_deployed(folder: Path) -> DeployedForecaster:
     """The deployed forecaster of a folder. Raises ForecastError naming the file and what is wrong with it."""
     try:
-        body = _Body.model_validate_json((folder / JSON_FILE).read_bytes())
+        body = _Body.model_validate_json(bounded_bytes(folder / JSON_FILE))
+        check_regular(folder / ARRAYS_FILE)
         # Outside files are never unpickled: an array of objects is refused.
         arrays = _arrays(np.load(folder / ARRAYS_FILE, allow_pickle=False), body)
         fitted = {name: _fitted(name, entry, arrays) for name, entry in body.fitted.items()}

@@ -12,6 +12,8 @@ from forecasting.errors import ForecastError
 
 QUANTILES: tuple[float, ...] = (0.5, 0.9, 0.95, 0.99)
 HORIZONS_S: tuple[int, ...] = (900, 3600, 21600, 86400)
+MAX_PER_S = 1e12
+"""Far more than ever comes: a larger rate is a mistake."""
 
 
 # JSON has no infinity: as in forecast.json, it is written as text.
@@ -47,7 +49,8 @@ class Forecast:
     trained_from, trained_to, history_digest: exactly which history it saw; seed: reproduces it.
     run_id, model_version: where it is tracked; empty until it is.
     history_snapshot: the commit of the history that it was read from, empty where it came from no store.
-    Raises ForecastError where quantiles cross, a rate is negative or not finite, or shapes disagree.
+    Raises ForecastError where quantiles cross or do not ascend, a rate cannot be, nothing is said of peaks, a
+    time has no zone, or shapes disagree.
     """
 
     issued_at: datetime
@@ -72,6 +75,14 @@ class Forecast:
 
     def __post_init__(self) -> None:
         where = f"forecast of source {self.source!r} issued at {self.issued_at}"
+        if self.step_s < 1 or any(horizon_s < 1 for horizon_s in self.peak_per_s):
+            raise ForecastError(f"{where}: steps of {self.step_s} s, peaks within {tuple(self.peak_per_s)} s")
+        steps = [*self.quantiles]
+        if not steps or sorted(set(steps)) != steps or not 0 < steps[0] <= steps[-1] < 1:
+            raise ForecastError(f"{where}: quantiles {self.quantiles} are not ascending between 0 and 1")
+        for moment in (self.issued_at, self.start, self.trained_from, self.trained_to):
+            if moment.tzinfo is None:
+                raise ForecastError(f"{where}: {moment} has no time zone")
         if self.rate_per_s.ndim != 2 or self.rate_per_s.shape[1] != len(self.quantiles):
             raise ForecastError(f"{where}: rates of shape {self.rate_per_s.shape} for {len(self.quantiles)} quantiles")
         if self.paths_per_s.ndim != 2 or self.paths_per_s.shape[1] != self.rate_per_s.shape[0]:
@@ -79,10 +90,12 @@ class Forecast:
                 f"{where}: paths of shape {self.paths_per_s.shape} for {self.rate_per_s.shape[0]} steps"
             )
         peaks = {f"peaks within {horizon_s} s": peak for horizon_s, peak in self.peak_per_s.items()}
+        if ragged := [name for name, peak in peaks.items() if peak.shape != (len(self.quantiles),)]:
+            raise ForecastError(f"{where}: {ragged[0]} for other than {len(self.quantiles)} quantiles")
         said = {"rates": self.rate_per_s} | peaks
         for name, values in (*said.items(), ("paths", self.paths_per_s)):
-            if not np.isfinite(values).all() or (values < 0).any():
-                raise ForecastError(f"{where}: {name} hold a negative or non-finite value")
+            if not np.isfinite(values).all() or (values < 0).any() or (values > MAX_PER_S).any():
+                raise ForecastError(f"{where}: {name} hold a negative or non-finite value, or one above {MAX_PER_S:g}")
         for name, values in said.items():
             if (np.diff(values, axis=-1) < 0).any():
                 raise ForecastError(f"{where}: quantiles of the {name} cross")

@@ -1,15 +1,16 @@
 """A forecast as files: `forecast.json` with all but the paths, `paths.parquet` with these. An exact round trip."""
 
 import hashlib
-from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Literal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pydantic import AfterValidator, BaseModel, ConfigDict, PlainSerializer, ValidationError
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, PlainSerializer, ValidationError
 
+from forecasting.arrivals.grid import in_calendar
+from forecasting.bounded_file import bounded_bytes, check_regular
 from forecasting.errors import ForecastError
 from forecasting.folder import whole_folder
 from forecasting.forecast import BacktestScore, Forecast
@@ -17,10 +18,14 @@ from forecasting.forecast import BacktestScore, Forecast
 JSON_FILE, PATHS_FILE = "forecast.json", "paths.parquet"
 
 
+MAX_PATHS = 1_000_000
+
+
 def _tolist(array: np.ndarray) -> object:
     return array.tolist()
 
 
+_Moment = Annotated[AwareDatetime, AfterValidator(in_calendar)]
 _Quantiles = Annotated[list[float], AfterValidator(np.array), PlainSerializer(_tolist)]
 _Steps = Annotated[list[list[float]], AfterValidator(np.array), PlainSerializer(_tolist)]
 
@@ -33,18 +38,18 @@ class _Body(BaseModel):
 
     # Version 1 knew no snapshot; up to version 2 every path had a column of its own.
     schema_version: Literal[1, 2, 3] = 3
-    issued_at: datetime
+    issued_at: _Moment
     topology: str
     source: str
-    start: datetime
+    start: _Moment
     step_s: int
     quantiles: tuple[float, ...]
     rate_per_s: _Steps
-    peak_per_s: dict[int, _Quantiles]
-    paths: int
+    peak_per_s: Annotated[dict[int, _Quantiles], Field(min_length=1)]
+    paths: Annotated[int, Field(ge=0, le=MAX_PATHS)]
     forecaster: dict[int, str]
-    trained_from: datetime
-    trained_to: datetime
+    trained_from: _Moment
+    trained_to: _Moment
     history_digest: str
     seed: int
     scores: tuple[BacktestScore, ...]
@@ -71,26 +76,41 @@ def write_forecast(forecast: Forecast, folder: Path) -> None:
         raise ForecastError(f"forecast cannot be written to {folder}: {error}; check the path and the space") from None
 
 
-def read_forecast(folder: Path, *, with_paths: bool = True) -> Forecast:
+def read_forecast(folder: Path, *, with_paths: bool = True, of: tuple[str, str] | None = None) -> Forecast:
     """The forecast of a folder. Raises ForecastError naming the file, the field and the remedy.
 
     with_paths: otherwise it has none, which is much faster where hundreds of past forecasts are read for their peaks.
+    of: the topology and the source that it must be of.
     """
     remedy = "make the forecast again"
     for name in (JSON_FILE, PATHS_FILE) if with_paths else (JSON_FILE,):
         if not (folder / name).exists():
             raise ForecastError(f"{folder / name}: there is no such file; {remedy}")
     try:
-        body = _Body.model_validate_json((folder / JSON_FILE).read_bytes())
-        table = pq.read_table(folder / PATHS_FILE) if with_paths else None
+        body = _Body.model_validate_json(bounded_bytes(folder / JSON_FILE))
+        table = _paths_file(folder / PATHS_FILE) if with_paths else None
     except ValidationError as error:
         problem = error.errors()[0]
         at = ".".join(str(part) for part in problem["loc"]) or "(file)"
         raise ForecastError(f"{folder / JSON_FILE}: {at}: {problem['msg']}; {remedy}") from None
     except (OSError, pa.ArrowException) as error:
         raise ForecastError(f"{folder} cannot be read: {error}; {remedy}") from None
-    paths = np.empty((0, len(body.rate_per_s))) if table is None else _paths(table, body, folder / PATHS_FILE)
-    return _forecast(body, paths)
+    if of is not None and (body.topology, body.source) != of:
+        raise ForecastError(
+            f"{folder / JSON_FILE} is of source {body.source!r} of topology {body.topology!r}, not of {of[1]!r} of "
+            f"{of[0]!r}; {remedy}"
+        )
+    try:
+        paths = np.empty((0, len(body.rate_per_s))) if table is None else _paths(table, body, folder / PATHS_FILE)
+        return _forecast(body, paths)
+    except ForecastError as error:
+        told = str(error)
+        raise ForecastError(told if str(folder) in told else f"{folder / JSON_FILE}: {told}; {remedy}") from None
+
+
+def _paths_file(file: Path) -> pa.Table:
+    check_regular(file)
+    return pq.read_table(file)
 
 
 def forecast_json(forecast: Forecast) -> str:
@@ -129,7 +149,11 @@ def _paths(table: pa.Table, body: _Body, file: Path) -> np.ndarray:
     held = table.schema.field("paths_per_s").type
     if not pa.types.is_fixed_size_list(held) or held.list_size != body.paths:
         raise ForecastError(f"{file} holds {held} as paths, {body.paths} are expected; make the forecast again")
-    rates = table["paths_per_s"].combine_chunks().flatten().to_numpy()
+    if not pa.types.is_floating(held.value_type) or table["paths_per_s"].null_count:
+        raise ForecastError(f"{file} holds {held}, or lacks paths of a step; make the forecast again")
+    rates = table["paths_per_s"].combine_chunks().flatten().to_numpy(zero_copy_only=False)
+    if rates.size != table.num_rows * body.paths:
+        raise ForecastError(f"{file} lacks rates; make the forecast again")
     return np.ascontiguousarray(rates.reshape(table.num_rows, body.paths).T)
 
 
@@ -140,4 +164,6 @@ def _paths_in_columns(table: pa.Table, body: _Body, file: Path) -> np.ndarray:
             f"{file} holds {table.num_columns - 1} paths or columns of other names, {body.paths} are expected; "
             "make the forecast again"
         )
+    if any(not pa.types.is_floating(table.schema.field(name).type) for name in names):
+        raise ForecastError(f"{file} holds paths that are no numbers; make the forecast again")
     return np.array([table[name].to_numpy() for name in names], dtype=np.float64).reshape(body.paths, table.num_rows)

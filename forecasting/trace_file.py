@@ -1,12 +1,14 @@
 """A trace: one arrival series as a CSV file with the columns `timestamp` and `count`, as it is published and shared."""
 
 from datetime import UTC
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from forecasting.arrivals.history import ArrivalSeries
+from forecasting.bounded_file import unpacked_bytes
 from forecasting.errors import HistoryError
 
 COLUMNS = ("timestamp", "count")
@@ -19,12 +21,18 @@ def read_trace(path: Path) -> ArrivalSeries:
 
     Windows without a row, and rows without a count, are missing. Raises HistoryError naming file, row, value and
     remedy.
+
+    A packed file (.gz, .bz2, .xz, .zst) is unpacked.
     """
     try:
-        rows = pd.read_csv(path, dtype=str, usecols=lambda name: name in COLUMNS, keep_default_na=False)
+        rows = pd.read_csv(
+            BytesIO(unpacked_bytes(path)), dtype=str, usecols=lambda name: name in COLUMNS, keep_default_na=False
+        )
     except FileNotFoundError:
         raise HistoryError(f"trace {path} does not exist; check the path") from None
-    except (OSError, UnicodeDecodeError, ValueError) as error:
+    except OSError as error:
+        raise HistoryError(f"trace {path} cannot be read: {error.strerror or error}; check the path") from None
+    except (UnicodeDecodeError, ValueError) as error:
         raise HistoryError(f"trace {path} cannot be read as CSV: {' '.join(str(error).split())}; check it") from None
     for name in COLUMNS:
         if name not in rows.columns:

@@ -9,6 +9,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from forecasting.bounded_file import bounded_bytes
 from forecasting.deployed_file import read_deployed, write_deployed
 from forecasting.errors import ForecastError
 from forecasting.folder import whole_folder
@@ -52,7 +53,7 @@ def write_trained(trained: Trained, folder: Path) -> None:
 def read_trained(folder: Path) -> Trained:
     """What was trained. Raises ForecastError naming the folder and what is wrong with it."""
     try:
-        body = _Body.model_validate_json((folder / JSON_FILE).read_bytes())
+        body = _Body.model_validate_json(bounded_bytes(folder / JSON_FILE))
     except (OSError, ValidationError) as error:
         problem = error.errors()[0]["msg"] if isinstance(error, ValidationError) else error
         raise ForecastError(f"{folder / JSON_FILE} cannot be read: {problem}; train it again") from None

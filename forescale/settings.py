@@ -1,25 +1,57 @@
-"""Settings of one installation, from the environment (`FORESCALE_…`), and the paths that follow from them."""
+"""Settings of one installation and the paths that follow from them.
 
+They come from the environment (`FORESCALE_…`), else from the file `forescale.env` in the home.
+"""
+
+from collections.abc import Callable
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 from urllib.parse import urlsplit, urlunsplit
 
 from pydantic import Field, SecretStr
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import BaseSettings, DotEnvSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
-PROJECT = Path(__file__).resolve().parent.parent
+from forescale.places import IN_CHECKOUT, PROJECT, default_home
+
+SETTINGS_FILE = "forescale.env"
+PREFIX = "FORESCALE_"
+
+
+class SettingsFileError(ValueError):
+    """A settings file that cannot be used; names the file, the variable and the remedy."""
+
+
+def _in_home(folder: str, in_checkout: str) -> Callable[[dict[str, Any]], Path]:
+    """A folder of the home. A home of the checkout without a settings file uses the checkout's."""
+
+    def default(data: dict[str, Any]) -> Path:
+        home = data.get("home") or default_home()
+        own = (home / SETTINGS_FILE).exists() or not IN_CHECKOUT
+        return Path(home / folder) if own else PROJECT / in_checkout
+
+    return default
 
 
 class Settings(BaseSettings):
-    """Where things are kept and who decides. Every field is an environment variable with the prefix FORESCALE_."""
+    """Where things are kept and who decides. Every field is an environment variable with the prefix FORESCALE_, and may
+    stand in the settings file of the home. The environment has precedence.
 
-    model_config = SettingsConfigDict(env_prefix="FORESCALE_", extra="ignore")
+    Raises SettingsFileError where that file holds something else, and pydantic's ValidationError for wrong values.
+    """
 
-    home: Path = Field(default=PROJECT / "var", description="Histories, forecasts, reports, the ledger, the simulator.")
-    topologies: Path = Field(default=PROJECT / "examples" / "topologies", description="Folder of topology files.")
+    model_config = SettingsConfigDict(env_prefix=PREFIX, extra="ignore")
+
+    home: Path = Field(
+        default_factory=default_home, description="Histories, forecasts, reports, the ledger, the simulator."
+    )
+    topologies: Path = Field(
+        default_factory=_in_home("topologies", "examples/topologies"), description="Folder of topology files."
+    )
     ledger_url: SecretStr | None = Field(default=None, description="SQLAlchemy URL; SQLite under home by default.")
     mlflow_uri: str | None = Field(default=None, description="MLflow tracking URI; SQLite under mlruns by default.")
-    mlruns: Path = Field(default=PROJECT / "mlruns", description="Default tracking database and artifacts.")
+    mlruns: Path = Field(
+        default_factory=_in_home("mlruns", "mlruns"), description="Default tracking database and artifacts."
+    )
     mlflow_ui: str = Field(default="http://127.0.0.1:5000", description="Where reports link to.")
     airflow_url: str | None = Field(default=None, description="Airflow that `forescale doctor` looks at; none: cron.")
     airflow_user: str = Field(default="admin", description="Who reads Airflow's REST API.")
@@ -33,8 +65,35 @@ class Settings(BaseSettings):
     spark_master: str = Field(default="local[*]", description="Spark master URL: local[*], spark://…, yarn, k8s://…")
     spark_memory: str = Field(default="1g", description="Heap of the Spark driver, as Spark writes it.")
     spark_settings: dict[str, str] = Field(default={}, description="Further settings of Spark, as JSON.")
-    fan_out_from: int = Field(default=16, ge=1, description="Sources from which on they are forecast over Spark.")
-    snapshot_days: float = Field(default=90, ge=0, description="How long past commits of a history stay readable.")
+    fan_out_from: int = Field(
+        default=16, ge=1, le=1_000_000, description="Sources from which on they are forecast over Spark."
+    )
+    snapshot_days: float = Field(
+        default=90, ge=0, le=36_525, description="How long past commits of a history stay readable."
+    )
+
+    notify_urls: SecretStr | None = Field(
+        default=None, description="Where messages go: Apprise URLs with spaces between them; none: nobody is told."
+    )
+    reports_url: str | None = Field(
+        default=None, description="Where the folder of reports is served: messages link there."
+    )
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """What is passed in, then the environment, then the file of the home that those two name."""
+        home = Path(init_settings().get("home") or env_settings().get("home") or default_home())
+        try:
+            return init_settings, env_settings, _HomeFile(settings_cls, env_file=home / SETTINGS_FILE)
+        except UnicodeDecodeError:
+            raise SettingsFileError(f"{home / SETTINGS_FILE} is not UTF-8; save it so") from None
 
     @property
     def history_dir(self) -> Path:
@@ -83,14 +142,41 @@ class Settings(BaseSettings):
     def shown(self) -> dict[str, str]:
         """Every setting as people may see it: without passwords."""
         values = self.model_dump(mode="json") | {"tracking_uri": self.tracking_uri}
+        # Keys of object stores among them: which setting is a secret only Spark knows.
+        values["spark_settings"] = dict.fromkeys(self.spark_settings, "***")
         return {name: _without_password(str(value)) for name, value in values.items()}
+
+
+class _HomeFile(DotEnvSettingsSource):
+    """The settings file of a home; an unknown setting in it is an error, as a typing error would change who decides."""
+
+    def __call__(self) -> dict[str, Any]:
+        fields = self.settings_cls.model_fields
+        for variable, value in self.env_vars.items():
+            name = variable.upper()
+            if not name.startswith(PREFIX):
+                continue  # of Java, of Spark, of a cloud: for whoever loads the file into the environment
+            field = name.removeprefix(PREFIX).lower()
+            if field == "home":
+                raise SettingsFileError(f"{self.env_file}: {name} cannot stand in the home that it names; remove it")
+            if field not in fields:
+                raise SettingsFileError(
+                    f"{self.env_file}: {name} is not a known setting; remove it or correct its name "
+                    "(`forescale config check` lists them)"
+                )
+            if not value:
+                raise SettingsFileError(f"{self.env_file}: {name} has no value; give one after =, or remove it")
+        return super().__call__()
 
 
 def _without_password(text: str) -> str:
     """The same, with the user and password of a URL left out."""
     if "://" not in text:
         return text
-    parts = urlsplit(text)
+    try:
+        parts = urlsplit(text)
+    except ValueError:
+        return "(not shown: it is no URL, and may hold a password)"
     if "@" not in parts.netloc:
         return text
     return urlunsplit(parts._replace(netloc="***@" + parts.netloc.rpartition("@")[2]))

@@ -4,6 +4,7 @@ A search asks for the strain of some parallelisms, decides, and asks for others.
 by side, and each round of all of them is worked out at once: most of the time goes into what does not grow with it.
 """
 
+import math
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -134,11 +135,32 @@ def _cheaper(question: Question, least: Counts, price: float) -> Iterator[dict[s
     names = list(least)
     room = [question.counts(name)[-1] - least[name] for name in names]
     of_one = [question.price_of({name: 1}) for name in names]
-    added = list(islice(_additions((price - question.price_of(least)) / ROUNDING, room, of_one), MAX_TRIED + 1))
+    below = (price - question.price_of(least)) / ROUNDING
+    if ways_to_add(below / max(of_one), room) > MAX_TRIED:
+        return
+    added = list(islice(_additions(below, room, of_one), MAX_TRIED + 1))
     if len(added) > MAX_TRIED:
         return
     for each in sorted(added, key=lambda each: (sum(np.multiply(each, of_one)), each)):
         yield {name: least[name] + more for name, more in zip(names, each, strict=True)}
+
+
+def ways_to_add(below: float, room: Sequence[int]) -> int:
+    """In how many ways fewer instances than `below` can be added in all, each operator within its room: as many as cost
+    less than that where each costs 1, and at least as many where none costs more. Where that is beyond MAX_TRIED, some
+    number beyond it.
+
+    >>> ways_to_add(3.0, [1, 2, 5])  # one adds none, three add one instance, five add two
+    9
+    """
+    most = max(0, min(math.ceil(below) - 1, MAX_TRIED))
+    ways = np.zeros(most + 1)
+    ways[0] = 1.0 if below > 0 else 0.0
+    for left in room:
+        sums = np.cumsum(ways)
+        ways = sums
+        ways[left + 1 :] -= sums[: max(0, most - left)].copy()
+    return int(min(ways.sum(), 2.0 * MAX_TRIED))
 
 
 def _additions(below: float, room: Sequence[int], of_one: Sequence[float]) -> Iterator[tuple[int, ...]]:

@@ -23,6 +23,7 @@ from modeling.latency.stream_delays import plan_delays
 from modeling.least_parallelism import ROUNDING, Question, even_count, least_count
 from modeling.least_within_latency import fewest_within_latency
 from modeling.queueing.bursts import Arrivals
+from modeling.wording import count_of
 
 _FULL = 1 - 1e-6
 """An instance that is busy all the time does not carry its load: exactly 1 is too much, whatever rounding says."""
@@ -127,7 +128,10 @@ class _Search:
             if least is None:
                 remedy, change = beyond_parallelism(question, changed, name), {}
             else:
-                remedy, change = f"give {name} {least} instances instead of {parallelism[name]}", {name: least}
+                remedy, change = (
+                    f"give {name} {count_of(least, 'instance')} instead of {parallelism[name]}",
+                    {name: least},
+                )
                 changed[name] = least
             for target, of in missed:
                 found.append(_too_busy(self._plan, target, name, used, of, remedy, change))

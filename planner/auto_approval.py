@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from modeling.inputs.physical_plan import PhysicalPlan
+from modeling.wording import count_of
 from planner.scaling_schedule import ScalingSchedule
 from planner.schedule import HOLD
 
@@ -11,20 +12,33 @@ from planner.schedule import HOLD
 class ApprovalBounds:
     """Each is None where it does not matter. max_step: instances that one step starts or stops, over all operators.
     max_cost_instance_hours: of a schedule, more than holding the plan that runs would cost. max_violation_probability:
-    that any minute of its horizon is in violation.
+    that any minute of its horizon is in violation. max_cost_price: likewise in the currency of the prices; nothing is
+    within it where nobody says what plans cost.
     """
 
     max_step: int | None = None
     max_cost_instance_hours: float | None = None
     max_violation_probability: float | None = None
+    max_cost_price: float | None = None
 
     def schedule_beyond(self, schedule: ScalingSchedule) -> str:
         """Which bound the schedule as a whole passes, in words; empty where it is within all."""
-        most_h, more_h = self.max_cost_instance_hours, _more_h(schedule)
+        most_h, more_h, more = self.max_cost_instance_hours, _more_h(schedule), _more_price(schedule)
         if most_h is not None and more_h > most_h:
+            priced = "" if more is None else f" (a price of {more:.3g})"
             return (
-                f"the schedule costs {more_h:.3g} instance-hours more than holding, planning.auto_approve allows "
-                f"{most_h:.3g}"
+                f"the schedule costs {more_h:.3g} instance-hours{priced} more than holding, planning.auto_approve "
+                f"allows {most_h:.3g}"
+            )
+        if self.max_cost_price is not None and more is None:
+            return (
+                "nobody says what plans cost, so planning.auto_approve.max_cost_price cannot be kept; give operators, "
+                "or the site of the section packing, a price_per_hour"
+            )
+        if self.max_cost_price is not None and more is not None and more > self.max_cost_price:
+            return (
+                f"the schedule costs a price of {more:.3g} more than holding, planning.auto_approve allows "
+                f"{self.max_cost_price:.3g}"
             )
         most, probability = self.max_violation_probability, schedule.violation_probability
         if most is not None and probability > most:
@@ -38,16 +52,18 @@ class ApprovalBounds:
         """Which bound a step passes, in words; empty where it is within all."""
         changes = instances_changed(replaces, plan)
         if self.max_step is not None and changes > self.max_step:
-            return f"it starts or stops {changes} instances, planning.auto_approve allows {self.max_step}"
+            return f"it starts or stops {count_of(changes, 'instance')}, planning.auto_approve allows {self.max_step}"
         return ""
 
     def within(self, schedule: ScalingSchedule) -> str:
         """In words, by what a schedule is within the bounds."""
         told = []
         if self.max_step is not None:
-            told.append(f"at most {self.max_step} instances a step")
+            told.append(f"at most {count_of(self.max_step, 'instance')} a step")
         if self.max_cost_instance_hours is not None:
             told.append(f"{_more_h(schedule):.3g} of {self.max_cost_instance_hours:.3g} instance-hours over holding")
+        if self.max_cost_price is not None and (more := _more_price(schedule)) is not None:
+            told.append(f"a price of {more:.3g} of {self.max_cost_price:.3g} over holding")
         if self.max_violation_probability is not None:
             told.append(f"violation with {schedule.violation_probability:.0%} of {self.max_violation_probability:.0%}")
         return f"within planning.auto_approve: {', '.join(told)}"
@@ -65,3 +81,11 @@ def _more_h(schedule: ScalingSchedule) -> float:
     """Than holding; than nothing where that was not costed."""
     held = [other.cost_instance_hours for other in schedule.alternatives if other.name == HOLD]
     return schedule.cost_instance_hours - (held[0] if held else 0.0)
+
+
+def _more_price(schedule: ScalingSchedule) -> float | None:
+    """Likewise in the currency of the prices; None where nobody says what plans cost."""
+    held = [other.price for other in schedule.alternatives if other.name == HOLD]
+    if schedule.price is None or (held and held[0] is None):
+        return None
+    return schedule.price - ((held[0] or 0.0) if held else 0.0)

@@ -7,7 +7,13 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Protocol
 
+from forecasting.arrivals.grid import EPOCH, LATEST, in_calendar
+from forecasting.bounded_file import bounded_text
 from planner.errors import PlanError
+
+__all__ = ["EPOCH", "LATEST", "Clock", "RealClock", "TraceClock"]
+
+MAX_CLOCK_BYTES = 1024
 
 
 class Clock(Protocol):
@@ -44,13 +50,17 @@ class TraceClock:
         self.paced = paced
 
     def now(self) -> datetime:
+        text = ""
         try:
-            return datetime.fromisoformat(self.path.read_text().strip())
+            text = bounded_text(self.path, MAX_CLOCK_BYTES).strip()
+            return in_calendar(datetime.fromisoformat(text)).astimezone(UTC)
         except FileNotFoundError:
             raise PlanError(f"trace clock {self.path} does not exist; start it with `forescale demo`") from None
-        except ValueError:
+        except OSError as error:
+            raise PlanError(f"trace clock {self.path} cannot be read: {error.strerror or error}") from None
+        except ValueError as error:
             raise PlanError(
-                f"trace clock {self.path} holds {self.path.read_text()!r}; write an ISO time into it"
+                f"trace clock {self.path} holds {text[:40]!r}: {error}; write an ISO time with its offset into it"
             ) from None
 
     def wait(self, seconds: float) -> None:

@@ -14,6 +14,8 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
+from forecasting.arrivals.grid import in_calendar
+
 Json = dict[str, Any]
 T = TypeVar("T")
 
@@ -39,13 +41,18 @@ class Codec(Generic[T]):
         return TypeAdapter(self.kind)
 
     def to_json(self, value: T) -> Json:
-        """Raises a failure for a moment without a time zone."""
-        return {"schema_version": self.version, **self._plain(self._adapter.dump_python(value))}
+        """Raises a failure for a moment without a time zone, and one that no clock may show."""
+        try:
+            return {"schema_version": self.version, **_plain(self._adapter.dump_python(value))}
+        except ValueError as error:
+            raise self.failure(f"moment {error}") from None
 
     def from_json(self, body: Mapping[str, Any]) -> T:
         """Raises a failure for a body that nothing of the kind was written as, and for one of a later version. What
         tells no version is of the first.
         """
+        if not isinstance(body, Mapping):
+            raise self.failure(f"{self.what} cannot be read: it is no object of JSON; {self.remedy}")
         told = body.get("schema_version")
         version = told if isinstance(told, int) else 1
         if version > self.version or (version < self.version and self.older is None):
@@ -54,30 +61,38 @@ class Codec(Generic[T]):
             )
         fields: Any = {name: body[name] for name in body if name != "schema_version"}
         if self.older is not None and version < self.version:
-            fields = self.older(fields, version)
+            try:
+                fields = self.older(fields, version)
+            except (ValueError, TypeError, KeyError, AttributeError) as error:
+                raise self.failure(f"{self.what} cannot be read: {error}; {self.remedy}") from None
         try:
-            return self._adapter.validate_python(fields)
+            value = self._adapter.validate_python(fields)
         except ValidationError as error:
             first = error.errors()[0]
             field = ".".join(str(part) for part in first["loc"]) or "(whole)"
             reason = first["msg"].removeprefix("Value error, ")
             raise self.failure(f"{self.what} cannot be read: {field}: {reason}; {self.remedy}") from None
-
-    def _plain(self, value: Any) -> Any:
-        match value:
-            case Mapping():
-                return {str(key): self._plain(each) for key, each in value.items()}
-            case list() | tuple():
-                return [self._plain(each) for each in value]
-            case datetime():
-                if value.tzinfo is None:
-                    raise self.failure(f"moment {value} has no time zone; give it in UTC")
-                return value.astimezone(UTC).isoformat()
-            case Path() | date():
-                return str(value)
-            case float():
-                return number_to_json(value)
+        try:
+            _plain(self._adapter.dump_python(value))
+        except ValueError as error:
+            raise self.failure(f"{self.what} cannot be read: {error}; {self.remedy}") from None
         return value
+
+
+def _plain(value: Any) -> Any:
+    """Raises ValueError for a moment without a time zone, and one that no clock may show."""
+    match value:
+        case Mapping():
+            return {str(key): _plain(each) for key, each in value.items()}
+        case list() | tuple():
+            return [_plain(each) for each in value]
+        case datetime():
+            return in_calendar(value).astimezone(UTC).isoformat()
+        case Path() | date():
+            return str(value)
+        case float():
+            return number_to_json(value)
+    return value
 
 
 def number_to_json(value: float) -> float | str:

@@ -3,9 +3,11 @@
 Safe to run again after a kill at any point: the ledger says how far it came, and the cluster what runs.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from modeling.inputs.physical_plan import PhysicalPlan
 from planner.catch_up import CatchUpWatch
 from planner.clock import Clock
 from planner.clusters.cluster import (
@@ -18,7 +20,9 @@ from planner.clusters.cluster import (
     Refusal,
     StopsFirst,
     Verified,
+    applied_by,
 )
+from planner.clusters.settled_state import settled
 from planner.errors import LedgerError, PlanError
 from planner.floor_step import FloorStep
 from planner.ledger.entries import Outcome, StepEntry
@@ -27,6 +31,8 @@ from planner.ledger.step_state import WAITING, StepState
 
 NEVER_ASKED = "cut short before the cluster took it"
 """How the reason of a step begins that was rolled back without ever having been tried."""
+_UNDOING = "being undone: "
+"""How the reason of a step begins whose undoing was begun: cut short, it is undone further and not tried again."""
 
 
 @dataclass(frozen=True)
@@ -93,22 +99,20 @@ def deploy_step(
             step.id, expected=StepState.DUE, to=StepState.DEPLOYING, at=clock.now(), by=by, why="asked the cluster"
         )
     elif again:
-        now = clock.now()
-        present = cluster.state().plan if floor is None else floor.present()
-        # A job that this step has stopped is brought up again, however late: nobody else does.
-        if now > step.expires_at and present.same_parallelism(step.replaces) and not _stopped_for(step, cluster):
-            late = f"{NEVER_ASKED}, and its time has gone by at {step.expires_at}; nothing changed"
-            return _ended(step, StepState.ROLLED_BACK, late, ledger, now, by)
-        ledger.resume(step_id, at=clock.now(), by=by, why="taken up again after it was cut short")
+        taken_up = _taken_up(
+            step, ledger, cluster, setter, clock, by, patience, None if floor is None else floor.present
+        )
+        if taken_up is not None:
+            return taken_up
     else:
         return Deployment(step_id, step.state, step.reason or f"the step is {step.state}")
-    answer = setter.apply(step.plan, expected=step.replaces)
+    answer = applied_by(setter, step.plan, expected=step.replaces, latest=step.expires_at)
     if floor is not None:
         step, answer = floor.asked_again(step, answer)
     if isinstance(answer, Refusal):
-        return _ended(
-            step, StepState.ROLLED_BACK, f"refused, nothing changed: {answer.reason}", ledger, clock.now(), by
-        )
+        # What an attempt that was cut short has done is told by the reason.
+        refused_as = "refused when it was taken up again" if again else "refused, nothing changed"
+        return _ended(step, StepState.ROLLED_BACK, f"{refused_as}: {answer.reason}", ledger, clock.now(), by)
     watch = CatchUpWatch(cluster, backlogs or cluster.backlogs) if patience.catch_up_s > 0 else None
     result = _awaited(setter, clock, answer, patience, watch)
     if isinstance(result, Failed) and floor is not None:
@@ -119,12 +123,13 @@ def deploy_step(
         detail = f"{result.plan.brief()} runs since {result.running_since:%Y-%m-%d %H:%M:%S} UTC{downtime}"
         if floor is not None:
             detail = f"{detail}; the floor is {ledger.planned(step).brief()}"
+        if answer.note:
+            detail = f"{detail}; {answer.note}"
         ended = _ended(step, StepState.VERIFIED, detail, ledger, clock.now(), by)
         if watch is not None:
             _record_catch_up(step, watch, result.running_since, ledger, clock, patience)
         return ended
-    undone = _undone(setter, clock, answer, patience)
-    return _ended(step, StepState.ROLLED_BACK, f"{result.reason}; {undone}", ledger, clock.now(), by)
+    return _rolled_back(step, answer, result.reason, setter, ledger, clock, by, patience)
 
 
 def refuse_shadow(step: StepEntry) -> None:
@@ -149,6 +154,35 @@ def _admitted(step: StepEntry, ledger: Ledger, now: datetime, by: str) -> Deploy
         ledger.transition(
             step.id, expected=StepState.APPROVED, to=StepState.DUE, at=now, by=by, why="its time has come"
         )
+    return None
+
+
+def _taken_up(
+    step: StepEntry,
+    ledger: Ledger,
+    cluster: Cluster,
+    setter: PlanSetter,
+    clock: Clock,
+    by: str,
+    patience: Patience,
+    present: Callable[[], PhysicalPlan] | None,
+) -> Deployment | None:
+    """Where a deployment that was cut short is to end; None where it is to be asked for. present: what compare-and-set
+    compares with, where that is not what runs.
+    """
+    now = clock.now()
+    if step.reason.startswith(_UNDOING):
+        ledger.resume(step.id, at=now, by=by, why=step.reason)
+        why = step.reason.removeprefix(_UNDOING)
+        return _rolled_back(step, Accepted(step.plan, step.replaces, now), why, setter, ledger, clock, by, patience)
+    if now > step.expires_at:
+        # A rescale that is under way may be the one that this step has asked for.
+        plan = settled(cluster, clock, patience.timeout_s, patience.poll_s).plan if present is None else present()
+        # A job that this step has stopped is brought up again, however late: nobody else does.
+        if plan.same_parallelism(step.replaces) and not _stopped_for(step, cluster):
+            late = f"{NEVER_ASKED}, and its time has gone by at {step.expires_at}; nothing changed"
+            return _ended(step, StepState.ROLLED_BACK, late, ledger, now, by)
+    ledger.resume(step.id, at=now, by=by, why="taken up again after it was cut short")
     return None
 
 
@@ -189,6 +223,25 @@ def _hold(clock: Clock, patience: Patience, watch: CatchUpWatch | None, since: d
             clock.wait(min(left_s, patience.poll_s))
 
 
+def _rolled_back(
+    step: StepEntry,
+    accepted: Accepted,
+    why: str,
+    setter: PlanSetter,
+    ledger: Ledger,
+    clock: Clock,
+    by: str,
+    patience: Patience,
+) -> Deployment:
+    """Undo what was accepted. The ledger has first that this was begun: whoever takes the step up goes on undoing."""
+    try:
+        ledger.remark(step.id, expected=StepState.DEPLOYING, at=clock.now(), by=by, why=f"{_UNDOING}{why}")
+    except LedgerError as error:
+        return _ended_by_another(step, StepState.DEPLOYING, ledger, error)
+    undone = _undone(setter, clock, accepted, patience)
+    return _ended(step, StepState.ROLLED_BACK, f"{why}; {undone}", ledger, clock.now(), by)
+
+
 def _undone(setter: PlanSetter, clock: Clock, accepted: Accepted, patience: Patience) -> str:
     answer = setter.undo(accepted)
     if isinstance(answer, Refusal):
@@ -203,13 +256,17 @@ def _ended(step: StepEntry, state: StepState, detail: str, ledger: Ledger, now: 
     before = step.state if state is StepState.EXPIRED else StepState.DEPLOYING
     try:
         ledger.transition(step.id, expected=before, to=state, at=now, by=by, why=detail)
-    except LedgerError:
-        # Another attempt at the same step was quicker; what it recorded holds.
-        current = ledger.step(step.id)
-        if current.state is before:
-            raise
-        return Deployment(step.id, current.state, current.reason)
+    except LedgerError as error:
+        return _ended_by_another(step, before, ledger, error)
     return Deployment(step.id, state, detail)
+
+
+def _ended_by_another(step: StepEntry, before: StepState, ledger: Ledger, error: LedgerError) -> Deployment:
+    """Another attempt at the same step was quicker; what it recorded holds. Raises the error where none was."""
+    current = ledger.step(step.id)
+    if current.state is before:
+        raise error
+    return Deployment(step.id, current.state, current.reason)
 
 
 def _measured(accepted: Accepted, verified: Verified, *, asked_once: bool) -> dict[str, float]:

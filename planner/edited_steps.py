@@ -1,13 +1,20 @@
-"""Steps of a schedule, with another plan or time for one of them: what may be, and why not."""
+"""Steps of a schedule, with another plan or time for one of them: what may be, and why not.
+
+What no plan can pass is refused here: what the engine cannot do, quotas, the order of steps. Limits that protect the
+job (`limits_passed`) may be passed by a person who says why.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from itertools import pairwise
 
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Topology
+from modeling.rescaling.instance_changes import instance_changes
+from modeling.wording import count_of
 from planner.errors import PlanError
-from planner.horizon.horizon_plan import NO_RULES, Change, Present, Rules
+from planner.horizon.horizon_plan import NO_RULES, Change, Present, Rules, most_a_day
 from planner.horizon.prices import ChangeTerms
 from planner.limits import Limits
 
@@ -32,7 +39,6 @@ def edited_steps(
     limits: Limits,
     terms: ChangeTerms,
     present: Present,
-    rules: Rules = NO_RULES,
 ) -> tuple[Change, ...]:
     """All steps, with the edited one in its place. Raises PlanError, or ModelError for a plan that the topology does
     not allow: each with what would help.
@@ -52,9 +58,49 @@ def edited_steps(
     _check_differs([running, *(step.plan for step in made)], edit.number)
     if changed.at_s < present.at_s - 60:
         raise PlanError(f"{_told(changed.at_s)} is past, it is {_told(present.at_s)}; give a time to come")
-    _check_order(made, edit.number, running, terms, present.free_at_s)
-    _check_closed(made[edit.number], [running, *(step.plan for step in made)][edit.number], terms, rules)
+    _check_order(made, edit.number, running, topology, terms, present.free_at_s)
     return made
+
+
+def limits_passed(
+    steps: Sequence[Change],
+    number: int,
+    topology: Topology,
+    terms: ChangeTerms,
+    present: Present,
+    rules: Rules = NO_RULES,
+    least: Mapping[str, int] | None = None,
+) -> tuple[str, ...]:
+    """Limits of the topology file that the edited step passes, or makes the next one pass: each with what it is and
+    what it may be. least: instances that operators are to have.
+    """
+    plans = [PhysicalPlan(topology.name, dict(present.running)), *(step.plan for step in steps)]
+    passed = [
+        f"{plans[number + 1].parallelism[name]} instances of operator {name!r} < planning.min_parallelism of {fewest}"
+        for name, fewest in (least or {}).items()
+        if plans[number + 1].parallelism[name] < fewest
+    ]
+    for before, plan in pairwise(plans[number : number + 3]):
+        changes = instance_changes(before, plan)
+        if (started := changes.started + changes.stopped) > terms.max_step:
+            passed.append(
+                f"from {before.brief()} to {plan.brief()} {started} instances start or stop > planning.max_step of "
+                f"{terms.max_step:g}"
+            )
+        if terms.only_out and changes.stopped:
+            passed.append(
+                f"from {before.brief()} to {plan.brief()} {changes.stopped} instances stop, and "
+                "planning.scale_out_only stops none"
+            )
+    if rules.most_a_day is not None:
+        most = most_a_day(present.changes, [step.at_s for step in steps])
+        if most > rules.most_a_day:
+            passed.append(f"{most} rescales within 24 hours > planning.max_rescales_a_day of {rules.most_a_day}")
+    step, before = steps[number], plans[number]
+    back_s = step.at_s + terms.stops_after_s(before, step.plan) + terms.down_s(topology, before, step.plan)
+    if (span := rules.closed_for(step.at_s, back_s)) is not None:
+        passed.append(f"{_told(step.at_s)} is within planning.freeze, from {_told(span[0])} to {_told(span[1])}")
+    return tuple(passed)
 
 
 def _check_plan(plan: PhysicalPlan, topology: Topology, limits: Limits) -> None:
@@ -62,12 +108,14 @@ def _check_plan(plan: PhysicalPlan, topology: Topology, limits: Limits) -> None:
     for operator, most in limits.max_parallelism.items():
         if (count := plan.parallelism.get(operator, 0)) > most:
             raise PlanError(
-                f"{count} instances of operator {operator!r} > planning.max_parallelism of {most}; give fewer, or "
+                f"{count_of(count, 'instance')} of operator {operator!r} > planning.max_parallelism of {most}; "
+                "give fewer, or "
                 "raise that"
             )
     if plan.instances > limits.max_instances:
         raise PlanError(
-            f"{plan.brief()} has {plan.instances} instances > planning.max_instances of {limits.max_instances}; give "
+            f"{plan.brief()} has {count_of(plan.instances, 'instance')} > planning.max_instances of "
+            f"{limits.max_instances}; give "
             "fewer, or raise that"
         )
 
@@ -88,14 +136,19 @@ def _check_differs(plans: Sequence[PhysicalPlan], number: int) -> None:
 
 
 def _check_order(
-    steps: Sequence[Change], number: int, running: PhysicalPlan, terms: ChangeTerms, free_at_s: float
+    steps: Sequence[Change],
+    number: int,
+    running: PhysicalPlan,
+    topology: Topology,
+    terms: ChangeTerms,
+    free_at_s: float,
 ) -> None:
     """A step is asked for once the one before it runs and has dwelt, as in every schedule."""
     plans = [running, *(step.plan for step in steps)]
 
     def free_after_s(at: int) -> float:
         stop_s = steps[at].at_s + terms.stops_after_s(plans[at], plans[at + 1])
-        return stop_s + terms.downtime_s + terms.apart_s
+        return stop_s + terms.down_s(topology, plans[at], plans[at + 1]) + terms.apart_s
 
     earliest_s = free_after_s(number - 1) if number else free_at_s
     if steps[number].at_s < earliest_s - ROUNDING_S:
@@ -109,16 +162,6 @@ def _check_order(
             f"{_told(steps[number].at_s)} is too late: it is in place and has run for planning.min_dwell_s by "
             f"{_told(free_after_s(number))}, and the next step ({steps[number + 1].plan.brief()}) is asked for at "
             f"{_told(steps[number + 1].at_s)}; give an earlier time, or edit that step first"
-        )
-
-
-def _check_closed(step: Change, before: PhysicalPlan, terms: ChangeTerms, rules: Rules) -> None:
-    """Neither is it asked for in a closed span, nor is the job down for it then."""
-    back_s = step.at_s + terms.stops_after_s(before, step.plan) + terms.downtime_s
-    if (span := rules.closed_for(step.at_s, back_s)) is not None:
-        raise PlanError(
-            f"{_told(step.at_s)} is within planning.freeze, from {_told(span[0])} to {_told(span[1])}; give a time "
-            "outside it, or change the freeze"
         )
 
 

@@ -7,7 +7,6 @@ schedule keeps the floor itself.
 """
 
 from dataclasses import dataclass, replace
-from datetime import timedelta
 
 from modeling.inputs.physical_plan import PhysicalPlan
 from planner.clock import Clock
@@ -22,7 +21,9 @@ from planner.clusters.cluster import (
     Status,
     TakesFloor,
     Verified,
+    applied_by,
 )
+from planner.clusters.settled_state import settled
 from planner.floor import floored, own_raises
 from planner.ledger.entries import StepEntry
 from planner.ledger.ledger import Ledger
@@ -93,7 +94,7 @@ class FloorStep:
             if self.present().same_parallelism(step.replaces):
                 break
             step = self.resolved(StepState.DEPLOYING)
-            answer = self.setter.apply(step.plan, expected=step.replaces)
+            answer = applied_by(self.setter, step.plan, expected=step.replaces, latest=step.expires_at)
         return step, answer
 
     def kept(self, step: StepEntry, failed: Failed) -> Verified | Failed:
@@ -110,8 +111,4 @@ class FloorStep:
         return failed
 
     def _settled(self) -> ClusterState:
-        """What runs, once a rescale that is under way is over."""
-        deadline = self.clock.now() + timedelta(seconds=self.timeout_s)
-        while (state := self.cluster.state()).status is Status.RESCALING and self.clock.now() < deadline:
-            self.clock.wait(self.poll_s)
-        return state
+        return settled(self.cluster, self.clock, self.timeout_s, self.poll_s)

@@ -4,7 +4,8 @@ Safe to run again after a kill at any point, and in several processes at once: a
 before the cluster is asked, and the next turn takes up what is open.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -38,7 +39,8 @@ _NEWEST = 10
 @dataclass(frozen=True)
 class Guarded:
     """A topology and how it is guarded. acts: False to advise alone. look_s: span of one look. lead_s: of planning.
-    floor: the schedule's plans are lower bounds, whatever runs (planning.mode).
+    floor: the schedule's plans are lower bounds, whatever runs (planning.mode). alone: whether nobody else deploys the
+    step of an action, for as long as it is held.
     """
 
     topology: Topology
@@ -48,6 +50,7 @@ class Guarded:
     lead_s: float = 300.0
     patience: Patience = field(default_factory=Patience)
     floor: bool = False
+    alone: Callable[[str], AbstractContextManager[bool]] = lambda step_id: nullcontext(True)
 
 
 @dataclass(frozen=True)
@@ -139,7 +142,10 @@ def _deployed(opened: GuardAction, guarded: Guarded, ledger: Ledger, cluster: Cl
         why = "the guard only advises now (planning.guard.mode, planning.mode)"
         ledger.transition(step.id, expected=step.state, to=StepState.VETOED, at=clock.now(), by=GUARD, why=why)
     elif step.state in (*WAITING, StepState.DEPLOYING):
-        deploy_step(step.id, ledger, cluster, clock, by=GUARD, patience=guarded.patience)
+        with guarded.alone(step.id) as alone:
+            if not alone:
+                return opened
+            deploy_step(step.id, ledger, cluster, clock, by=GUARD, patience=guarded.patience)
     step = ledger.step(step.id)
     if step.state is StepState.VERIFIED:
         # Floors are laid on whatever runs by then, and need not follow on it.

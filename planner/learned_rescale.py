@@ -28,7 +28,9 @@ _MAD_TO_DEVIATION = 1.4826  # of a normal distribution
 
 @dataclass(frozen=True)
 class MeasuredDeployment:
-    """What is known of one deployment. lead_s: None where nothing was added. state_gib: keyed state of the job then."""
+    """What is known of one deployment. lead_s: None where nothing was added. state_gib: keyed state that
+    was read again, of all instances, or of the one that read most where they do so at once.
+    """
 
     downtime_s: float | None
     lead_s: float | None = None
@@ -55,22 +57,29 @@ class LearnedNumber:
 
 @dataclass(frozen=True)
 class LearnedRescale:
-    """model: how the downtime follows the state, where past sizes tell; downtime is of the newest one then."""
+    """downtime: without the state that is read again at a declared speed. model: how it follows the state, where past
+    sizes tell; downtime is of the newest one then, all told.
+    """
 
     downtime: LearnedNumber
     lead: LearnedNumber
     model: RescaleModel | None = None
 
 
-def learned_rescale(newest_first: Sequence[MeasuredDeployment], downtime_s: float, lead_s: float) -> LearnedRescale:
-    """Of deployments that held. downtime_s, lead_s: declared.
+def learned_rescale(
+    newest_first: Sequence[MeasuredDeployment], downtime_s: float, lead_s: float, restore_s_per_gib: float | None = None
+) -> LearnedRescale:
+    """Of deployments that held. downtime_s, lead_s, restore_s_per_gib: declared; the downtime without the state that is
+    read again where that has a speed, None where nobody declares one.
 
     A downtime of 0 s is left out: it is that of a plan that ran already.
     """
     leads = [one.lead_s for one in newest_first if one.lead_s is not None]
     stopped = [one for one in newest_first if one.downtime_s]
-    downtime = _learned([one.downtime_s or 0.0 for one in stopped], downtime_s)
-    model = _fitted(stopped, downtime_s)
+    speed = restore_s_per_gib or 0.0
+    rests_s = [max(0.0, (one.downtime_s or 0.0) - speed * (one.state_gib or 0.0)) for one in stopped]
+    downtime = _learned(rests_s, downtime_s)
+    model = _fitted(stopped, downtime_s, restore_s_per_gib)
     if model is not None:
         with_state = [one.state_gib for one in stopped if one.state_gib is not None]
         expected_s = float(model.downtime_s(with_state[0]))
@@ -97,7 +106,9 @@ def _learned(measured_s: Sequence[float], declared_s: float) -> LearnedNumber:
     return LearnedNumber(steadied_median(measured_s, declared_s), declared_s, len(measured_s), len(measured_s))
 
 
-def _fitted(stopped: Sequence[MeasuredDeployment], declared_s: float) -> RescaleModel | None:
+def _fitted(
+    stopped: Sequence[MeasuredDeployment], declared_s: float, restore_s_per_gib: float | None
+) -> RescaleModel | None:
     """None where too few deployments tell their state, or it was about the same in all. Those far from the line of
     repeated medians (Siegel 1982), which stands while fewer than half are wrong, are left out.
     """
@@ -110,6 +121,8 @@ def _fitted(stopped: Sequence[MeasuredDeployment], declared_s: float) -> Rescale
     slope, intercept = siegelslopes(downtimes_s, state_gib)
     misfits_s = np.abs(downtimes_s - intercept - slope * state_gib)
     declared = declared_rescale(declared_s, save_s_per_gib=0.0)
+    if restore_s_per_gib is not None:
+        declared = declared_rescale(declared_s, save_s_per_gib=0.0, restore_s_per_gib=restore_s_per_gib)
     usual_s = max(_MAD_TO_DEVIATION * float(np.median(misfits_s)), declared.noise * float(np.median(downtimes_s)))
     kept = misfits_s <= MAX_MISFIT * usual_s
     measured = [

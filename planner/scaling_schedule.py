@@ -6,6 +6,7 @@ from datetime import datetime
 
 from modeling.excuse import Excuse
 from modeling.inputs.physical_plan import PhysicalPlan
+from planner.errors import PlanError
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,7 @@ class ScalingSchedule:
     violation_minutes: expected over the horizon; violation_probability: that there is any. allowed_minutes: of them,
     that were aimed at, None where each has a fixed price; violation_price_h: of one, in instance-hours. price: expected
     as cost_instance_hours, in the currency of the prices, of which an instance-hour is instance_price_per_hour; None
-    where nobody says what plans cost.
+    where nobody says what plans cost. Raises PlanError for a quantile that is none and a horizon that does not end.
     """
 
     topology: str
@@ -112,6 +113,13 @@ class ScalingSchedule:
     derived_from: Mapping[str, str] = field(default_factory=dict)
     price: float | None = None
     instance_price_per_hour: float | None = None
+
+    def __post_init__(self) -> None:
+        where = f"schedule of topology {self.topology!r}"
+        if not 0 < self.quantile < 1:
+            raise PlanError(f"{where}: quantile {self.quantile:g}; give one between 0 and 1")
+        if self.start >= self.end:
+            raise PlanError(f"{where}: it ends at {self.end}, not after {self.start}; give a later end")
 
     def plans_in_place(self) -> list[tuple[PhysicalPlan, datetime, datetime]]:
         """Which plan carries the load from when to when, over the horizon: each once it has caught up, by the model."""

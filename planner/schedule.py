@@ -12,6 +12,7 @@ from modeling.evaluate import evaluate
 from modeling.excuse import Excuse
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.rescaling.recovery import catch_up_s
+from modeling.wording import count_of
 from planner.disruption import disruptions
 from planner.horizon.horizon_plan import HorizonPlan
 from planner.horizon.horizon_search import Found, Turn, followed_course
@@ -20,6 +21,8 @@ from planner.scaling_schedule import Alternative, ScalingSchedule, ScheduledStep
 from planner.search.cheapest_plan import cheapest_plan
 
 HOLD, STATIC, CANDIDATE = "hold the running plan", "static plan for the peak", "candidate "
+VIOLATION = "violation"
+"""What an excuse of a plan is about that is within the limits, and misses more than the one that was chosen."""
 NEARLY_H, NEARLY_MINUTES = 0.05, 0.05
 """Instance-hours and minutes that count as no difference."""
 
@@ -112,13 +115,14 @@ class _Told:
         return f"a price of {paid_h * pricing.instance_per_hour:.3g}"
 
     def step(self, number: int, before: PhysicalPlan) -> ScheduledStep:
-        turn, until_s, terms = self.turns[number], self.ends_s[number], self.planned.terms
+        turn, until_s = self.turns[number], self.ends_s[number]
         plan, running = self.planned.plan_of(turn), self.running_before(number)
+        downtime_s = self.planned.downtime_s(running, turn.plan)
         first, last = self.span(turn.stop_s, until_s)
         load = self.load_per_s(first, last)
         usual_per_s = float(np.median(self.planned.course.rate_per_s[first]))
-        drain_s = catch_up_s(usual_per_s, self.capacity_per_s(turn.plan, first), terms.downtime_s)
-        drain_s = min(drain_s, max(0.0, until_s - turn.stop_s - terms.downtime_s))
+        drain_s = catch_up_s(usual_per_s, self.capacity_per_s(turn.plan, first), downtime_s)
+        drain_s = min(drain_s, max(0.0, until_s - turn.stop_s - downtime_s))
         needed_s = self.needed_s(running, turn, first, last)
         estimate = evaluate(
             self.cheapest.topology, self.cheapest.profiles, plan, load, arrival_cv2=self.cheapest.arrival_cv2
@@ -126,7 +130,7 @@ class _Told:
         without = self.followed([*self.turns[:number], *self.turns[number + 1 :]]).violation_minutes
         return ScheduledStep(
             deploy_at=self.moment(turn.asked_s),
-            in_place_at=self.moment(turn.stop_s + terms.downtime_s + drain_s),
+            in_place_at=self.moment(turn.stop_s + downtime_s + drain_s),
             needed_from=self.moment(needed_s),
             needed_until=self.moment(until_s),
             plan=plan,
@@ -135,7 +139,7 @@ class _Told:
             bottleneck=str(estimate.bottleneck),
             utilisation=estimate.utilisation,
             saturation_scale=estimate.saturation_scale,
-            downtime_s=terms.downtime_s,
+            downtime_s=downtime_s,
             catch_up_s=drain_s,
             cost_instance_hours=plan.instances * (until_s - turn.stop_s) / 3600.0,
             why=self.reason(running, turn, (first, last), load, without),
@@ -167,8 +171,9 @@ class _Told:
         with_it = self.planned.found.violation_minutes
         reason = (
             f"p{self.quantile * 100:g} of the peak is {comes} from {self.moment(turn.stop_s):%a %H:%M} to "
-            f"{self.moment(float(self.edges_s[span[1]])):%a %H:%M}; {plans[1].instances} instances carry "
-            f"{carried[1]:.3g}/s, {plans[0].instances} carry {carried[0]:.3g}/s"
+            f"{self.moment(float(self.edges_s[span[1]])):%a %H:%M}; with "
+            f"{count_of(plans[1].instances, 'instance')} the job "
+            f"carries {carried[1]:.3g}/s, with {plans[0].instances} {carried[0]:.3g}/s"
         )
         if without > with_it + NEARLY_MINUTES:
             return f"{reason}; without this step {without:.3g} min in violation are expected, with it {with_it:.2g}"
@@ -184,8 +189,9 @@ class _Told:
         planned, found = self.planned, self.planned.found
         count, hours = len(found.turns), planned.ahead.hours
         if count:
-            rescales = "1 rescale follows" if count == 1 else f"{count} rescales follow"
-            told = f"{rescales} the forecast over {hours:.3g} h"
+            told = (
+                f"{count_of(count, 'rescale')} {'follows' if count == 1 else 'follow'} the forecast over {hours:.3g} h"
+            )
         elif planned.within_budget:
             told = "the running plan carries the forecast, and no change is worth its rescale: hold it"
         else:
@@ -309,7 +315,7 @@ class _Told:
             else f"and it costs {self.amount(-hours)} more with what the guard adds"
         )
         give = ", ".join(f"{name} {count}" for name, count in change.items())
-        return Excuse(plan, "violation", "", value, bound, reason, f"give {give}", change)
+        return Excuse(plan, VIOLATION, "", value, bound, reason, f"give {give}", change)
 
 
 def _would(excuse: str) -> str:

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # What only some targets need beyond the set-up: `tools.sh jdk` a Java compiler for the Flink job, `tools.sh chromium` a
 # browser for the tests that look at the report, `tools.sh kafka`, `tools.sh prometheus` and `tools.sh storm` the servers
-# that tests start, `tools.sh kubernetes` the API server of Kubernetes, which is built here, with its store, `tools.sh
-# flink_autoscaler` the library that a policy is compared with. Fails where a tool is neither there nor can be installed.
+# that tests start, `tools.sh systemd` what checks unit files, `tools.sh kubernetes` the API server of Kubernetes, which
+# is built here, with its store, `tools.sh flink_autoscaler` the library that a policy is compared with. Fails where a
+# tool is neither there nor can be installed.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 source scripts/debian.sh
@@ -73,6 +74,8 @@ for tool in "$@"; do
             (debian_package chromium "the report's tests need Chromium") ;;
         prometheus) command -v prometheus >/dev/null && command -v promtool >/dev/null ||
             (debian_package prometheus "the tests of Prometheus counters need a Prometheus server") ;;
+        systemd) command -v systemd-analyze >/dev/null ||
+            (debian_package systemd "the unit files are checked with systemd-analyze") ;;
         kafka | storm | flink_autoscaler) server_jars "$tool" ;;
         kubernetes) command -v etcd >/dev/null ||
             (debian_package etcd-server "the API server of the tests keeps its objects in etcd") || lacking=1

@@ -9,6 +9,8 @@ from forecasting.forecast import Forecast
 from modeling.arrays import Floats
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.topology import Operator, Stream, Topology
+from modeling.rescaling.state import Restored
+from modeling.rescaling.state_restore import NO_RESTORE, StateRestore
 from planner.clusters.engine_terms import EngineTerms
 from planner.horizon.budget import Budget
 from planner.horizon.horizon_plan import HorizonPlan, HorizonPlanner, Present
@@ -44,7 +46,15 @@ class ClaimedCase:
         minutes = np.repeat(self.paths_per_s[path], STEP_S // 60)
         load = Load(int(START.timestamp()), {self.topology.sources[0]: minutes})
         true = {name: slower(profile, 1.0 / capacity_factor) for name, profile in self.profiles.items()}
-        terms = EngineTerms(self.terms.downtime_s, lead_s=self.terms.lead_s)
+        restore = self.terms.restore
+        terms = EngineTerms(
+            self.terms.downtime_s,
+            lead_s=self.terms.lead_s,
+            restore_s_per_gib=restore.s_per_gib,
+            state_gib=restore.state_gib,
+            restored=restore.restored,
+            parallel_restore=restore.parallel,
+        )
         reality = Reality(self.topology, true, terms, Differences(), load.start_s, load.end_s)
         plans = [(turn.asked_s + load.start_s, self.planned.plan_of(turn)) for turn in self.planned.found.turns]
         changes = [(load.start_s, self.running), *((at_s, dict(plan.parallelism)) for at_s, plan in plans)]
@@ -54,7 +64,7 @@ class ClaimedCase:
 
 def claimed_case(seed: int) -> ClaimedCase:
     """A chain or a fork of one to three operators behind a source, a load with a level, a walk and spikes, and terms,
-    target and budget, all drawn by seed. Nobody but the schedule acts.
+    target, state and budget, all drawn by seed. Nobody but the schedule acts.
     """
     rng = np.random.default_rng(seed)
     topology, profiles = _job(rng)
@@ -64,6 +74,7 @@ def claimed_case(seed: int) -> ClaimedCase:
         downtime_s=float(rng.choice([30, 60, 120, 180])),
         apart_s=0.0,
         max_lag_s=float(rng.choice([60, 90, 180])),
+        restore=_restore(topology, np.random.default_rng([seed, 2])),
     )
     planner = HorizonPlanner(
         topology,
@@ -112,6 +123,15 @@ def _job(rng: np.random.Generator) -> tuple[Topology, dict[str, OperatorProfile]
     # At 10/s, the middle of what comes, each operator needs two to six instances.
     profiles |= {name: OperatorProfile(name, float(rng.uniform(0.2, 0.6))) for name in names}
     return topology, profiles
+
+
+def _restore(topology: Topology, rng: np.random.Generator) -> StateRestore:
+    """None in half of the cases."""
+    if rng.random() < 0.5:
+        return NO_RESTORE
+    state_gib = {name: float(rng.uniform(0, 4)) for name in topology.order[1:]}
+    restored = list(Restored)[int(rng.integers(len(Restored)))]
+    return StateRestore(float(rng.uniform(5, 40)), state_gib, restored, bool(rng.random() < 0.5))
 
 
 def _paths(rng: np.random.Generator) -> Floats:

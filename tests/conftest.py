@@ -15,7 +15,7 @@ for _name, _value in {
     os.environ.setdefault(_name, _value)
 
 WITH_SERVERS = Path(__file__).parent / "integration"
-LONGEST = ("flink", "airflow", "kubernetes")
+LONGEST = ("flink", "airflow", "kubernetes", "wheel")
 """Folders that take minutes, mostly of waiting: begun last, one of them would be left over."""
 
 

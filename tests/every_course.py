@@ -5,6 +5,8 @@ Sequences that can no longer become the cheapest are cut off by a lower bound, i
 takes time; so its answer is exact.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from modeling.arrays import Floats, Ints
@@ -54,17 +56,19 @@ def _after(
     strongest: float,
 ) -> tuple[float, float, float, float, float]:
     """Of a path after a step: what waits, for how long it has been over, late seconds, instances that were added, or
-    half more than were lacking, as a part of the plan's, and whether it was rescued.
+    half more than were lacking, as a part of the plan's, and the changes of a rescue.
     """
     lacking = max(0.0, rate / capacity - 1.0)
+    added = 1.15 * rate / capacity - 1.0 if rate > capacity else 0.0
     if over_s >= react_s and rate <= strongest:
-        return 0.0, react_s if rate > capacity else 0.0, 0.0, lacking, 0.0
+        return 0.0, react_s if rate > capacity else 0.0, 0.0, added, 0.0
     left, late_s = _queue(waiting, rate, capacity, step_s, down_s, max_lag_s)
     late_s = min(step_s, late_s + 30.0) if late_s > 1e-6 else 0.0
     over_s = over_s + step_s - down_s if rate > capacity else 0.0
     lacking *= 1.5
     if over_s >= react_s and rate <= strongest:
-        return 0.0, over_s, react_s, lacking, 1.0
+        # Two changes, and half an hour of what is added.
+        return 0.0, over_s, react_s, lacking + added * 1800.0 / step_s, 2.0
     return left, over_s, late_s, lacking, 0.0
 
 
@@ -109,7 +113,8 @@ def _cheapest(
     waiting: float,
     free_s: float,
     edges_s: Floats,
-    downtime_s: float,
+    down_s: Floats,
+    closed: Floats,
     apart_s: float,
     max_lag_s: float,
     react_s: float,
@@ -138,13 +143,15 @@ def _cheapest(
         if to != plan[at]:
             if edges_s[at] < until_s - 1e-9 or edges_s[at] - lead_s[plan[at], to] < from_s - 1e-9:
                 continue
+            asked_s, until_s = edges_s[at] - lead_s[plan[at], to], edges_s[at] + down_s[plan[at], to]
+            if ((asked_s < closed[:, 1] - 1e-6) & (until_s > closed[:, 0] + 1e-6)).any():
+                continue
             spent_h += change_h[plan[at], to]
-            until_s = edges_s[at] + downtime_s
             from_s = until_s + apart_s
         if spent_h + least_h[at, to] >= best_h:
             continue
         step_s = edges_s[at + 1] - edges_s[at]
-        down_s = min(step_s, max(0.0, until_s - edges_s[at]))
+        stands_s = min(step_s, max(0.0, until_s - edges_s[at]))
         spent_h += price_h[to] * step_s / 3600.0
         for path in range(paths):
             waits[at + 1, path], overs[at + 1, path], late_s, more, rescued = _after(
@@ -153,7 +160,7 @@ def _cheapest(
                 rate[at, path],
                 capacity[to, at, path],
                 step_s,
-                down_s,
+                stands_s,
                 max_lag_s,
                 react_s,
                 capacity[:, at, path].max(),
@@ -168,9 +175,15 @@ def _cheapest(
 
 
 def cheapest_course(
-    course: Course, terms: ChangeTerms, prices: Prices, known_h: float = np.inf
+    course: Course,
+    terms: ChangeTerms,
+    prices: Prices,
+    known_h: float = np.inf,
+    closed: Sequence[tuple[float, float]] = (),
 ) -> tuple[float, tuple[Turn, ...]]:
-    """Cost and turns of the cheapest sequence of changes there is; known_h and no turns where none costs less."""
+    """Cost and turns of the cheapest sequence of changes there is; known_h and no turns where none costs less. closed:
+    spans, in seconds from the beginning, in which none is asked for and the job is not down.
+    """
     counts = course.instances[:, None] if course.counts is None else course.counts
     started, grows = np.zeros(2 * (len(counts),)), np.zeros(2 * (len(counts),), dtype=bool)
     for operator in counts.T:
@@ -193,7 +206,8 @@ def cheapest_course(
         course.waiting,
         course.free_s,
         course.edges_s,
-        terms.downtime_s,
+        _down_s(course, terms),
+        np.array(closed, dtype=np.float64).reshape(-1, 2),
         terms.apart_s,
         terms.max_lag_s,
         terms.react_s,
@@ -209,18 +223,25 @@ def cheapest_course(
     return cost_h, tuple(turns)
 
 
+def _down_s(course: Course, terms: ChangeTerms) -> Floats:
+    plans = course.instances.size
+    down_s = np.full((plans, plans), terms.downtime_s)
+    return down_s if course.restore_s is None else down_s + course.restore_s
+
+
 def late_minutes(course: Course, terms: ChangeTerms, turns: tuple[Turn, ...]) -> Floats:
     """Minutes that count as late under given turns, by path."""
-    found, told = np.zeros(course.paths), course.capacity_per_s.shape[1]
+    found, told, down_s = np.zeros(course.paths), course.capacity_per_s.shape[1], _down_s(course, terms)
     for path in range(course.paths):
         waiting, over_s, plan, back_s, ahead = course.waiting, 0.0, course.running, -np.inf, list(turns)
         for at, (begin_s, end_s) in enumerate(zip(course.edges_s[:-1], course.edges_s[1:], strict=True)):
             if ahead and ahead[0].stop_s < end_s - 1e-9:
-                plan, back_s, over_s = ahead.pop(0).plan, begin_s + terms.downtime_s, 0.0
-            step_s, down_s = end_s - begin_s, min(end_s - begin_s, max(0.0, back_s - begin_s))
+                before, plan, over_s = plan, ahead.pop(0).plan, 0.0
+                back_s = begin_s + float(down_s[before, plan])
+            step_s, stands_s = end_s - begin_s, min(end_s - begin_s, max(0.0, back_s - begin_s))
             rate, carried = course.rate_per_s[at, path], course.capacity_per_s[:, min(at, told - 1), path]
             waiting, over_s, late_s, _, _ = _after(
-                waiting, over_s, rate, carried[plan], step_s, down_s, terms.max_lag_s, terms.react_s, carried.max()
+                waiting, over_s, rate, carried[plan], step_s, stands_s, terms.max_lag_s, terms.react_s, carried.max()
             )
             found[path] += late_s / 60.0
     return found

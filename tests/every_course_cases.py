@@ -6,6 +6,7 @@ from itertools import product
 import numpy as np
 
 from modeling.arrays import Floats
+from planner.horizon.horizon_plan import room_between
 from planner.horizon.horizon_search import Course
 from planner.horizon.prices import ChangeTerms, Prices
 
@@ -14,9 +15,12 @@ MOST_RUNGS = 6
 
 @dataclass(frozen=True)
 class HorizonCase:
+    """closed: spans of the course in which nothing may change, in seconds from its beginning."""
+
     course: Course
     terms: ChangeTerms
     prices: Prices
+    closed: tuple[tuple[float, float], ...] = ()
 
 
 def ladder(counts: Floats, capacity: Floats) -> Floats:
@@ -34,6 +38,23 @@ def priced_case(seed: int) -> HorizonCase:
     moved_gib = rng.uniform(0, 4) * np.abs(1 - instances[:, None] / np.maximum(instances[:, None], instances))
     prices = replace(case.prices, moved_gib_h=float(rng.choice([0.0, 0.2])))
     return replace(case, course=replace(case.course, price_h=price_h, moved_gib=moved_gib), prices=prices)
+
+
+def stateful_case(seed: int) -> HorizonCase:
+    """The same where state is read again by all instances at once, or the part that moves, and in a third of the cases
+    a span is closed.
+    """
+    case, rng = horizon_case(seed), np.random.default_rng([seed, 2])
+    instances, edges_s = case.course.instances, case.course.edges_s
+    largest = rng.uniform(0, 900) / instances[None, :] * np.ones((instances.size, 1))
+    moved = rng.uniform(0, 600) * np.abs(1 - instances[:, None] / np.maximum(instances[:, None], instances))
+    restore_s = largest if rng.random() < 0.5 else moved
+    closed: tuple[tuple[float, float], ...] = ()
+    if rng.random() < 1 / 3:
+        begin_s = float(rng.uniform(0, edges_s[-1]))
+        closed = ((begin_s, begin_s + float(rng.uniform(60, 0.4 * edges_s[-1]))),)
+    room_s = room_between(closed, edges_s[:-1]) if closed else None
+    return replace(case, course=replace(case.course, restore_s=restore_s, room_s=room_s), closed=closed)
 
 
 def horizon_case(seed: int) -> HorizonCase:

@@ -35,6 +35,9 @@ class HeronStandIn:
     tracker: JsonStandIn
     file: Path
 
+    def state(self) -> dict[str, Any]:
+        return _read(self.file)
+
     def calls(self) -> list[list[str]]:
         """Of the command, oldest first."""
         return list(_read(self.file)["calls"])
@@ -49,23 +52,34 @@ class HeronStandIn:
 @contextmanager
 def heron_stand_in(folder: Path) -> Iterator[HeronStandIn]:
     """words: feed (1) → split (2) → count (2)."""
-    file, client = folder / "state.json", folder / "heron"
-    instances = [["feed", 1, 0], ["split", 2, 0], ["split", 3, 1], ["count", 4, 0], ["count", 5, 1]]
-    packing = {"1": instances[:3], "2": instances[3:]}
-    file.write_text(json.dumps({"packing": packing, "began": {}, "calls": [], "down": "", "torn": "", "lost": []}))
+    file, client = prepared(folder), folder / "heron"
     client.write_text(
         f"#!{sys.executable}\nimport sys\nsys.path.insert(0, {str(Path(__file__).parent)!r})\n"
         f"from heron_stand_in import update\nsys.exit(update({str(file)!r}, sys.argv[1:]))\n"
     )
     client.chmod(client.stat().st_mode | stat.S_IXUSR)
     with json_stand_in() as tracker:
-        tracker.answers |= {
-            "/topologies/physicalplan": lambda _: _physical(file),
-            "/topologies/logicalplan": lambda _: _LOGICAL,
-            "/topologies/packingplan": lambda _: _packing_plan(file),
-            "/topologies/metrics/timeline": lambda query: _timeline(file, query),
-        }
+        tracker.answers |= tracker_answers(file)
         yield HeronStandIn(tracker.url, client, tracker, file)
+
+
+def prepared(folder: Path) -> Path:
+    """The file of state in which the topology has just been submitted."""
+    file = folder / "state.json"
+    instances = [["feed", 1, 0], ["split", 2, 0], ["split", 3, 1], ["count", 4, 0], ["count", 5, 1]]
+    packing = {"1": instances[:3], "2": instances[3:]}
+    file.write_text(json.dumps({"packing": packing, "began": {}, "calls": [], "down": "", "torn": "", "lost": []}))
+    return file
+
+
+def tracker_answers(file: Path) -> dict[str, Any]:
+    """By path, as JsonStandIn takes them."""
+    return {
+        "/topologies/physicalplan": lambda _: _physical(file),
+        "/topologies/logicalplan": lambda _: _LOGICAL,
+        "/topologies/packingplan": lambda _: _packing_plan(file),
+        "/topologies/metrics/timeline": lambda query: _timeline(file, query),
+    }
 
 
 _DEFAULT = [{"stream_name": "default"}]

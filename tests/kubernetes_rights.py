@@ -12,7 +12,6 @@ from kubernetes_server import LocalKubernetes
 from forescale.settings import PROJECT
 
 MANIFESTS = PROJECT / "examples" / "kubernetes"
-ACCOUNT = "forescale"
 
 
 @dataclass(frozen=True)
@@ -32,6 +31,10 @@ def manifest(name: str) -> list[dict[str, Any]]:
     return list(yaml.safe_load_all(path.read_text(encoding="utf-8")))
 
 
+def _account(name: str) -> str:
+    return str(manifest(name)[0]["metadata"]["name"])
+
+
 def rights_of(name: str) -> list[Right]:
     """All that a manifest gives."""
     return [
@@ -43,13 +46,13 @@ def rights_of(name: str) -> list[Right]:
     ]
 
 
-def service_token(kubernetes: LocalKubernetes, namespace: str) -> str:
+def service_token(kubernetes: LocalKubernetes, namespace: str, name: str) -> str:
     """Of the account that the manifest made."""
     from kubernetes.client import CoreV1Api
 
     request = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 3600}}
     core = CoreV1Api(kubernetes.client())
-    return str(core.create_namespaced_service_account_token(ACCOUNT, namespace, request).status.token)
+    return str(core.create_namespaced_service_account_token(_account(name), namespace, request).status.token)
 
 
 def give(kubernetes: LocalKubernetes, namespace: str, name: str, token: str, without: Right | None = None) -> None:
@@ -58,8 +61,9 @@ def give(kubernetes: LocalKubernetes, namespace: str, name: str, token: str, wit
 
     kept = [right for right in rights_of(name) if right != without]
     rules = [{"apiGroups": [r.group], "resources": [r.resource], "verbs": [r.verb]} for r in kept]
-    role = {**manifest(name)[1], "metadata": {"name": ACCOUNT, "namespace": namespace}, "rules": rules}
-    RbacAuthorizationV1Api(kubernetes.client()).replace_namespaced_role(ACCOUNT, namespace, role)
+    account = _account(name)
+    role = {**manifest(name)[1], "metadata": {"name": account, "namespace": namespace}, "rules": rules}
+    RbacAuthorizationV1Api(kubernetes.client()).replace_namespaced_role(account, namespace, role)
     asked = AuthorizationV1Api(_client(kubernetes, namespace, token))
     deadline = time.monotonic() + 20
     for right in rights_of(name):
@@ -75,4 +79,4 @@ def _client(kubernetes: LocalKubernetes, namespace: str, token: str) -> Any:
     from engines.kubernetes.identity import Identity, api_client
     from planner.errors import ClusterError
 
-    return api_client(Identity(kubernetes.kubeconfig(f"{ACCOUNT}-{namespace}", token)), ClusterError)
+    return api_client(Identity(kubernetes.kubeconfig(f"account-of-{namespace}", token)), ClusterError)

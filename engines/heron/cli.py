@@ -2,7 +2,7 @@
 
 import json
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
@@ -12,6 +12,12 @@ from engines.http import Failure
 DRY_RUN_S = 120.0
 UPDATE_S = 900.0
 """An update looks for up to ten minutes whether the new instances are there, and starts Java before and after."""
+
+Run = Callable[[Sequence[str], float], "subprocess.CompletedProcess[str]"]
+"""Runs a command for at most so many seconds; fails as `subprocess.run` does."""
+
+_LOCKED = "update lock can not be obtained"
+"""What Heron says while another update of the topology is under way, be it one that a killed process left behind."""
 
 _NEW, _OLD = "New packing plan:", "Old packing plan:"
 
@@ -40,21 +46,27 @@ class UpdateRefusedError(Exception):
     """`heron update` ended with an error; the message is its own."""
 
 
+def run_command(call: Sequence[str], timeout_s: float) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(call, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout_s)
+
+
 class HeronCli:
     """One topology. command: how the command line begins, such as `heron` or its path, and options of every call.
 
-    place: cluster[/role[/environ]], as `heron submit` was given it.
+    place: cluster[/role[/environ]], as `heron submit` was given it. run: replaces the client in tests of rare answers.
     """
 
-    def __init__(self, command: Sequence[str], place: str, topology: str, failure: Failure) -> None:
+    def __init__(
+        self, command: Sequence[str], place: str, topology: str, failure: Failure, *, run: Run = run_command
+    ) -> None:
         self._command = tuple(command)
-        self._place, self._topology, self._failure = place, topology, failure
+        self._place, self._topology, self._failure, self._call = place, topology, failure, run
 
     def update(self, parallelism: Mapping[str, int], timeout_s: float = UPDATE_S) -> None:
         """Instances by component; the others keep theirs. The topology has changed when this returns.
 
         Raises UpdateRefusedError where Heron says no, or fails half-way; a failure where the command cannot be run or
-        does not end.
+        does not end, and where another update is under way: what it leads to is not known before it has ended.
         """
         self._run(parallelism, (), timeout_s)
 
@@ -84,7 +96,7 @@ class HeronCli:
         ]
         call = [*self._command, "update", self._place, self._topology, *changes, *options]
         try:
-            done = subprocess.run(call, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout_s)
+            done = self._call(call, timeout_s)
         except subprocess.TimeoutExpired:
             raise self._failure(
                 f"{self._shown()} has not ended within {timeout_s:.0f} s and was stopped; see the scheduler's log, and "
@@ -97,5 +109,10 @@ class HeronCli:
             ) from None
         if done.returncode:
             said = " ".join((done.stderr.strip() or done.stdout.strip()).split())[-400:]
+            if _LOCKED in said:
+                raise self._failure(
+                    f"{self._shown()}: another update is under way ({said[:200]}); deploy again when it has ended: "
+                    "what runs then is looked at first"
+                )
             raise UpdateRefusedError(said or f"exit code {done.returncode}")
         return done.stdout

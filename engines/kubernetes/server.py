@@ -27,12 +27,16 @@ _OTHER_MANAGER = re.compile(r'conflict with "([^"]+)"')
 class RequestRefusedError(Exception):
     """The API server understood the request and said no; nothing has changed.
 
-    stale: somebody changed the object since it was read. managers: of fields that we would take from them.
+    stale: somebody changed the object since it was read. absent: there is none. managers: of fields that we would take
+    from them.
     """
 
-    def __init__(self, reason: str, *, stale: bool = False, managers: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, reason: str, *, stale: bool = False, absent: bool = False, managers: tuple[str, ...] = ()
+    ) -> None:
         super().__init__(reason)
         self.stale = stale
+        self.absent = absent
         self.managers = managers
 
 
@@ -92,6 +96,33 @@ class KubernetesServer:
                 _request_timeout=(self._timeout_s, self._timeout_s),
             ),
         )
+
+    def listed(self, resource: Resource, selector: str | None = None) -> Sequence[Answer]:
+        """All objects of a kind, or those with the labels of a selector; none where the kind is not served.
+
+        Raises RequestRefusedError where they may not be listed, or the selector cannot be read.
+        """
+        from kubernetes.client import CustomObjectsApi
+
+        call = CustomObjectsApi(self._client).list_namespaced_custom_object_with_http_info
+        labels = {} if selector is None else {"label_selector": selector}
+        try:
+            answer = self._answer(
+                resource.plural if selector is None else f"{resource.plural} of the labels {selector!r}",
+                lambda: call(
+                    resource.group,
+                    resource.version,
+                    self.namespace,
+                    resource.plural,
+                    _request_timeout=(self._timeout_s, self._timeout_s),
+                    **labels,
+                ),
+            )
+        except RequestRefusedError as refused:
+            if refused.absent:
+                return ()
+            raise
+        return [Answer(body, answer.at) for body in answer.body.get("items") or ()]
 
     def apply(
         self,
@@ -200,7 +231,9 @@ class KubernetesServer:
             )
         if status == 404:
             field = "cluster.deployment" if where.startswith(f"{FLINK_DEPLOYMENT.short}/") else "cluster.operators"
-            return self._refusal(f"{self.place} has no {where} ({message}); correct its name in {field}, or create it")
+            return self._refusal(
+                f"{self.place} has no {where} ({message}); correct its name in {field}, or create it", absent=True
+            )
         if status == 409:
             causes = (told.get("details") or {}).get("causes") or ()
             matches = (_OTHER_MANAGER.search(str(cause.get("message"))) for cause in causes if isinstance(cause, dict))
@@ -209,11 +242,13 @@ class KubernetesServer:
                 f"{self.place} refuses the change of {where}: {message}", stale=not managers, managers=managers
             )
         if status in (400, 403, 422):
-            return self._refusal(f"{self.place} refuses the change of {where}: {message}; correct it there")
+            return self._refusal(f"{self.place} refuses what was asked of {where}: {message}; correct it there")
         return self.failure(f"{self.place} fails on {where} with HTTP {status}: {message}; ask again, or see its log")
 
-    def _refusal(self, reason: str, *, stale: bool = False, managers: tuple[str, ...] = ()) -> RequestRefusedError:
-        return RequestRefusedError(self._shown(reason), stale=stale, managers=managers)
+    def _refusal(
+        self, reason: str, *, stale: bool = False, absent: bool = False, managers: tuple[str, ...] = ()
+    ) -> RequestRefusedError:
+        return RequestRefusedError(self._shown(reason), stale=stale, absent=absent, managers=managers)
 
     def _shown(self, message: str) -> str:
         settings = self._client.configuration  # whose token is renewed now and then

@@ -15,8 +15,9 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
-from forecasting.arrivals.grid import to_us
+from forecasting.arrivals.grid import in_calendar, to_us
 from forecasting.arrivals.history import STATUSES
+from forecasting.bounded_file import check_regular
 from forecasting.errors import HistoryError
 
 Int64s = npt.NDArray[np.int64]
@@ -125,6 +126,7 @@ def _holds(spans: Int64s, moments_us: Int64s) -> npt.NDArray[np.bool_]:
 
 def _coverage_table(path: Path) -> pa.Table:
     try:
+        check_regular(path)
         if path.suffix == ".csv":
             text = pa.csv.ConvertOptions(column_types=dict.fromkeys(COVERAGE_COLUMNS, pa.string()))
             return pa.csv.read_csv(path, convert_options=text)
@@ -143,4 +145,7 @@ def _moment_us(value: object, timezone: str, where: str) -> int:
             value = datetime.fromisoformat(value.strip())
     if not isinstance(value, datetime):
         raise HistoryError(f"{where} is {value!r}; write an ISO 8601 time such as 2003-03-03T07:00:00Z")
-    return to_us(value if value.tzinfo else value.replace(tzinfo=ZoneInfo(timezone)))
+    try:
+        return to_us(in_calendar(value if value.tzinfo else value.replace(tzinfo=ZoneInfo(timezone))))
+    except ValueError as error:
+        raise HistoryError(f"{where} is {error}") from None

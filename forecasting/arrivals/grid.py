@@ -1,5 +1,6 @@
 """The grid of windows: whole microseconds since the epoch, window edges at multiples of the window."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 from forecasting.errors import HistoryError
@@ -7,6 +8,8 @@ from forecasting.errors import HistoryError
 SECOND_US = 1_000_000
 DAY_S = 86_400
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+LATEST = datetime(2201, 1, 1, tzinfo=UTC)
+"""What clocks and files may show lies between the two: whatever is added to it, a calendar still has it."""
 
 
 def to_us(moment: datetime) -> int:
@@ -14,6 +17,29 @@ def to_us(moment: datetime) -> int:
     if moment.tzinfo is None:
         raise HistoryError(f"time {moment} has no time zone; give it in UTC")
     return (moment - EPOCH) // timedelta(microseconds=1)
+
+
+def in_calendar(moment: datetime) -> datetime:
+    """The moment. Raises ValueError for one without a zone, before 1970 or after 2200."""
+    if moment.tzinfo is None:
+        raise ValueError(f"{moment} has no time zone; give it in UTC")
+    if not EPOCH <= moment < LATEST:
+        raise ValueError(f"{moment} is not between {EPOCH.year} and {LATEST.year - 1}; correct it")
+    return moment
+
+
+def typed_moment(text: str, place: str, failure: Callable[[str], Exception] = HistoryError) -> datetime:
+    """An ISO time as people type it; one without an offset is UTC. Raises a failure that names the place."""
+    try:
+        parsed = datetime.fromisoformat(text)
+        # In UTC a time at either end of the calendar is none.
+        moment = parsed.replace(tzinfo=UTC) if parsed.tzinfo is None else parsed.astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise failure(f"{place} {text[:40]!r} is no ISO time; give it like 2026-03-01T06:45:00Z") from None
+    try:
+        return in_calendar(moment)
+    except ValueError as error:
+        raise failure(f"{place} {error}") from None
 
 
 def from_us(moment_us: int) -> datetime:

@@ -11,12 +11,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+import httpx
+
 from forecasting.errors import TrackingError
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
 
 CONNECT_TIMEOUT_S = 3.0
+ANSWER_TIMEOUT_S = 10.0
 REMEDY = "start the server, or correct FORESCALE_MLFLOW_URI"
 
 
@@ -81,7 +84,14 @@ def _check_answers(uri: str) -> None:
     try:
         port = parts.port or (443 if parts.scheme == "https" else 80)
         socket.create_connection((parts.hostname or "", port), timeout=CONNECT_TIMEOUT_S).close()
-    except (OSError, ValueError) as error:
+        # A server that takes connections and never answers would be asked again and again for minutes.
+        httpx.get(f"{uri.rstrip('/')}/health", timeout=ANSWER_TIMEOUT_S, follow_redirects=False)
+    except httpx.TimeoutException:
+        raise TrackingError(
+            f"MLflow at {without_credentials(uri)} takes connections and did not answer within {ANSWER_TIMEOUT_S:g} s; "
+            f"{REMEDY}"
+        ) from None
+    except (OSError, ValueError, httpx.HTTPError, httpx.InvalidURL) as error:
         raise TrackingError(f"MLflow at {without_credentials(uri)} does not answer ({error}); {REMEDY}") from None
 
 
@@ -107,6 +117,11 @@ def _first_use(uri: str) -> Iterator[Path | None]:
     database.parent.mkdir(parents=True, exist_ok=True)
     with database.with_name(database.name + ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
+        if database.exists() and not (database.is_file() and database.stat().st_size):
+            raise TrackingError(
+                f"MLflow at {uri}: {database} is no database, or an empty file; move it away, or correct "
+                "FORESCALE_MLFLOW_URI"
+            )
         yield None if database.exists() else database
 
 

@@ -18,7 +18,7 @@ from forecasting.prequential_scores import prequential_scores
 from forecasting.selection import DEPLOYED
 from forecasting.trace_file import read_trace
 from forescale.cli.forecast import horizon_text
-from forescale.cli.output import AsJson, check_page, console, plain, say_json, table
+from forescale.cli.output import AsJson, check_output, check_page, console, plain, say_json, table
 from forescale.files.atomic import write_whole
 from forescale.files.events import read_events_file
 from forescale.files.events_section import event_calendar
@@ -35,11 +35,12 @@ def backtest(
     ] = None,
     origins: Annotated[int, typer.Option(min=1, help="Moments of forecasting, over the last two weeks.")] = 28,
     paths: Annotated[int, typer.Option(min=50, help="Sample paths of each forecast.")] = 400,
-    seed: Annotated[int, typer.Option(help="Same seed, same predictions.")] = 7,
+    seed: Annotated[int, typer.Option(min=0, help="Same seed, same predictions.")] = 7,
     plot: Annotated[Path | None, typer.Option(help="Write a page (.html) with what was said and what came.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Replay a trace: at each origin choose, calibrate and forecast from what was known then, and score what came."""
+    check_output("--out", out, ForecastError)
     check_page(plot, ForecastError)
     series = read_trace(trace)
     calendar = EventCalendar()

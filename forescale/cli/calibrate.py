@@ -10,7 +10,7 @@ from forecasting.errors import TrackingError
 from forescale.cli.calibration_json import calibration_fields
 from forescale.cli.calibration_tables import show_calibration
 from forescale.cli.installation import settings_of
-from forescale.cli.output import AsJson, console, plain, say_json
+from forescale.cli.output import AsJson, check_output, console, plain, say_json
 from forescale.files.shown import shown
 from forescale.jobs.calibrate import calibrate as calibrated
 from forescale.jobs.calibrate import track as kept
@@ -52,6 +52,7 @@ def calibrate(
     as_json: AsJson = False,
 ) -> None:
     """Measure service times, selectivities and needs of every operator, each with its 95 % interval."""
+    check_output("--out", out, ModelError)
     settings = settings_of(context)
     components = dict(_component(text) for text in component or ())
     given = {"flink": flink, "heron": heron_tracker, "storm": storm_ui, "prometheus": prometheus}

@@ -7,6 +7,7 @@ from forescale.cli.output import console, plain, table
 from modeling.calibration import Calibrated, CalibratedOperator, Drift
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.scale_efficiency import LINEAR
+from modeling.wording import count_of
 
 
 def show_calibration(made: Calibrated, changed: Sequence[Drift]) -> None:
@@ -64,7 +65,7 @@ def _show_more(operator: CalibratedOperator) -> None:
     if profile.efficiency != LINEAR:
         scale = profile.efficiency
         grows = f"exponent {scale.exponent:.3g}, {scale.coordination_s:.3g} s more for each further instance"
-        plain(f"{name}: service time at {scale.measured_at} instances; {grows}")
+        plain(f"{name}: service time at {count_of(scale.measured_at, 'instance')}; {grows}")
     for what, marked in (("dropped", operator.dropped), ("censored", operator.censored)):
         for why, count in sorted(Counter(one.why for one in marked).items()):
             plain(f"{name}: {what} {count}: {why}")

@@ -1,5 +1,7 @@
-"""`forescale config`: whether settings and topology files can be used, and what files of ours look like."""
+"""`forescale config`: a home to begin with, whether settings and topology files can be used, schemas of files."""
 
+import shlex
+from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
@@ -10,7 +12,7 @@ from forescale.files.file_error import FileError
 from forescale.files.schemas import file_schema
 from forescale.files.topology import find_topology_file, read_topology_file
 
-app = typer.Typer(help="Settings and topology files.", no_args_is_help=True)
+app = typer.Typer(help="A home, its settings and topology files.", no_args_is_help=True)
 
 
 @app.command()
@@ -40,6 +42,26 @@ def check(
             plain(f"{name}: {problems.get(name, 'good')}")
     if problems:
         raise typer.Exit(1)
+
+
+@app.command()
+def init(
+    context: typer.Context,
+    folder: Annotated[Path | None, typer.Argument(help="Folder to make; FORESCALE_HOME if none.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make a home: settings file, topologies/, dags/ (links) and examples/; what is there already stays as it is."""
+    from forescale.local.home_folder import make_home
+
+    done = make_home((folder or settings_of(context).home).absolute())
+    if as_json:
+        say_json({"home": str(done.home), "made": done.made, "kept": done.kept})
+        return
+    if done.made:
+        plain(f"made in {done.home}: {', '.join(done.made)}")
+    if done.kept:
+        plain(f"left as it was in {done.home}: {', '.join(done.kept)}")
+    plain(f"next: export FORESCALE_HOME={shlex.quote(str(done.home))}; forescale init --help; forescale up --help")
 
 
 Kind = Literal["topology", "fleet", "plan", "profile", "samples", "site"]

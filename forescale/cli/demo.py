@@ -2,6 +2,7 @@
 
 import time
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -10,20 +11,31 @@ from forecasting.forecast import QUANTILES
 from forescale.cli.forecast import horizon_text
 from forescale.cli.installation import settings_of
 from forescale.cli.output import AsJson, console, plain, say_json, table
+from modeling.wording import count_of
 
-Port = Annotated[int, typer.Option(min=0, max=65535, help="Preferred port; the next free one where it is taken.")]
+Port = Annotated[
+    int,
+    typer.Option(min=0, max=65535, help="Preferred port; the next free one where it is taken, an error with --home."),
+]
 
 
-def demo(context: typer.Context, as_json: AsJson = False) -> None:
+def demo(
+    context: typer.Context,
+    quick: Annotated[
+        bool, typer.Option(help="Two weeks of history and half a day ahead: about half the work.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
     """The main job on a real trace, with Airflow, Spark, MLflow and the cluster simulator; about two minutes."""
     from forescale.local.demo.home import demo_settings, fresh_home
     from forescale.local.demo.run import run_demo
+    from forescale.local.demo.span import FULL, QUICK
     from forescale.local.processes import ended_by_signals
 
     settings = demo_settings(settings_of(context), "demo", clock="trace", review=False, schedule="none")
     say = _Progress(quiet=as_json)
     with ended_by_signals(), fresh_home(settings), say:
-        result = run_demo(settings, say)
+        result = run_demo(settings, say, QUICK if quick else FULL)
     summary = _summary(result)
     if as_json:
         say_json(summary)
@@ -50,15 +62,27 @@ def demo_flink(context: typer.Context, as_json: AsJson = False) -> None:
         raise typer.Exit(1)
 
 
-def up(context: typer.Context, port: Port = 8080, mlflow_port: Port = 5000) -> None:
-    """Airflow's and MLflow's web pages on loopback with the demo's data, until Ctrl-C."""
-    from forescale.local.demo.home import demo_settings
-    from forescale.local.demo.live import prepare_live
+def up(
+    context: typer.Context,
+    home: Annotated[
+        Path | None, typer.Option(help="A home made by `forescale config init`; without it the demo's data.")
+    ] = None,
+    port: Port = 8080,
+    mlflow_port: Port = 5000,
+) -> None:
+    """Airflow's and MLflow's web pages on loopback, of a home or with the demo's data, until Ctrl-C."""
+    from forescale.local.up import Ports, home_to_serve
     from forescale.local.up import up as serve
 
-    settings = demo_settings(settings_of(context), "up", clock="real")
-    prepare_live(settings, datetime.now(UTC), plain)
-    serve(settings, plain, airflow_port=port, mlflow_port=mlflow_port, decide=True)
+    if home is not None:
+        settings, dags = home_to_serve(home)
+        serve(settings, plain, Ports(port, mlflow_port, tries=1), dags=dags)
+        return
+    from forescale.local.demo.home import demo_settings
+    from forescale.local.demo.live import prepare_live
+
+    settings = prepare_live(demo_settings(settings_of(context), "up", clock="real"), datetime.now(UTC), plain)
+    serve(settings, plain, Ports(port, mlflow_port), decide=True)
 
 
 class _Progress:
@@ -85,11 +109,9 @@ class _Progress:
 
 
 def _summary(result: Any) -> dict[str, Any]:
-    from pathlib import Path
+    from forescale.jobs.newest_forecasts import recorded_forecast
 
-    from forecasting.forecast_file import read_forecast
-
-    forecasts = {entry.source: read_forecast(Path(entry.folder)) for entry in result.forecasts}
+    forecasts = {entry.source: recorded_forecast(entry) for entry in result.forecasts}
     after, schedule = result.after, result.schedule.schedule
     return {
         "events_read": result.data.rows,
@@ -141,7 +163,8 @@ def _show(summary: dict[str, Any]) -> None:
     console.print(table("schedule", ["deployed (UTC)", "needed from", "plan", "state"], rows))
     saved = 1 - summary["instance_hours"] / summary["instance_hours_static"]
     plain(
-        f"then {summary['calls_that_came']:,.0f} calls came: {summary['violation_minutes']} minutes of violation, "
+        f"then {summary['calls_that_came']:,.0f} calls came: {count_of(summary['violation_minutes'], 'minute')} "
+        "of violation, "
         f"largest lag {summary['largest_lag_s']:.0f} s, {summary['instance_hours']:.0f} instance-hours "
         f"({saved:.0%} less than a static plan for the peak)"
     )

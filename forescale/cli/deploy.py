@@ -12,6 +12,7 @@ from forescale.cli.installation import settings_of
 from forescale.cli.output import AsJson, console, plain, say_json, table
 from forescale.files.file_error import FileError
 from forescale.files.shown import shown
+from forescale.files.typed_plan import MAX_DIGITS
 from forescale.settings import Settings
 from forescale.wiring.parts import ledger_of, topology_config
 
@@ -119,14 +120,14 @@ def outcomes(
     settings = settings_of(context)
     config, ledger = topology_config(topology, settings), ledger_of(settings)
     known = ledger.outcomes(config.topology, limit=last)
-    learned = learned_planning(ledger, config)
+    learned = learned_planning(settings, ledger, config)
     if as_json:
         say_json(
             {
                 "topology": config.topology,
                 "outcomes": [outcome_json(step, outcome) for step, outcome in known],
                 "learned": {
-                    "downtime_s": learned.planning.downtime_s,
+                    "downtime_s": learned.learned.downtime.seconds,
                     "lead_s": learned.planning.lead_s,
                     "notes": dict(learned.notes),
                 },
@@ -171,7 +172,7 @@ def _parallelism(settings: Settings, topology: str, file: Path | None, given: li
         asked |= read_plan_file(file, topology_config(topology, settings).as_topology()).parallelism
     for text in given:
         operator, _, count = text.partition("=")
-        if not (operator and count.isdecimal()):
+        if not (operator and count.isdecimal() and len(count) <= MAX_DIGITS):
             raise FileError(f"--set {shown(text)} is not OPERATOR=INSTANCES; give it like --set 'count=2'")
         asked[operator] = int(count)
     if not asked:

@@ -22,6 +22,13 @@ def edit(
     by: Annotated[str, typer.Option(help="Who edits; the user who calls if absent. Kept in the ledger.")] = "",
     why: Annotated[str, typer.Option(help="Kept in the ledger.")] = "",
     approve: Annotated[bool, typer.Option("--approve", help="Approve the edited step at once.")] = False,
+    override: Annotated[
+        bool,
+        typer.Option(
+            "--override",
+            help="Pass max_step, scale_out_only, min_parallelism, max_rescales_a_day or freeze; needs --why.",
+        ),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Give a step another plan or time; everything else stays. Tells what that does to cost and violations."""
@@ -41,16 +48,23 @@ def edit(
             by=by or getpass.getuser(),
             why=why,
             approve=approve,
+            override=override,
         )
     if as_json:
         say_json(made)
         return
     plain(f"schedule {made.schedule_id} in place of {made.in_place_of}: {made.change}")
+    for limit in made.passed:
+        plain(f"overridden: {limit}")
     columns = ["over the horizon", "instance-hours", "violation expected (min)", "probability"]
+    both = (("before", made.before), ("edited", made.after))
     rows = [
-        (name, f"{of.instance_hours:.1f}", f"{of.violation_minutes:.2g}", f"{of.violation_probability:.0%}")
-        for name, of in (("before", made.before), ("edited", made.after))
+        [name, f"{of.instance_hours:.1f}", f"{of.violation_minutes:.2g}", f"{of.violation_probability:.0%}"]
+        for name, of in both
     ]
+    if made.after.price is not None:
+        columns.append("price")
+        rows = [[*row, f"{of.price:.3g}"] for row, (_, of) in zip(rows, both, strict=True)]
     console.print(table("", columns, rows))
     for step_id, state in made.states.items():
         plain(f"{step_id}: {state}")

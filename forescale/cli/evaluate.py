@@ -30,6 +30,7 @@ from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.site import Site
 from modeling.inputs.targets import Targets
 from modeling.inputs.topology import Topology
+from modeling.wording import count_of
 
 MOST_IN_FULL = 8
 """Plans that are told in full beside their ranking: as many as a page draws."""
@@ -161,7 +162,7 @@ def evaluate(
             show_comparison(found)
         show_ranking(best, shown_names(paths))
     if plot is not None:
-        drawn = "" if len(found) == len(plans) else f": the best {len(found)} of {len(plans)} plans"
+        drawn = "" if len(found) == len(plans) else f": the best {len(found)} of {count_of(len(plans), 'plan')}"
         plain(f"drawn in {plot}{drawn}")
 
 
@@ -189,7 +190,8 @@ def _asked(
         return asked_loads(load, quantiles, within_s, arrival_cv2)
     if len(quantiles) > 1:
         raise ModelError(
-            f"--quantile is given {len(quantiles)} times; several rank several plans: give one, or another --plan"
+            f"--quantile is given {count_of(len(quantiles), 'time')}; several rank several plans: give one, or "
+            "another --plan"
         )
     return [asked_load(load, quantiles[0], within_s, arrival_cv2)]
 

@@ -4,7 +4,9 @@ from forecasting.errors import ForecastError, HistoryError, TrackingError
 from forescale.files.file_error import FileError
 from forescale.jobs.deploy import DeploymentFailed
 from forescale.local.errors import LocalFlinkError, ServiceError
+from forescale.monitoring.errors import NotifyError, PushError
 from forescale.report.kit.error import ReportError
+from forescale.settings import SettingsFileError
 from modeling.errors import ModelError
 from planner.errors import ClusterError, LedgerError, PlanError
 
@@ -18,7 +20,10 @@ EXPECTED = (
     ModelError,
     PlanError,
     FileError,
+    NotifyError,
+    PushError,
     ReportError,
     ServiceError,
+    SettingsFileError,
     TrackingError,
 )

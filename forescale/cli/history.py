@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from forecasting.arrivals.grid import typed_moment
 from forescale.cli.history_check import check
 from forescale.cli.history_record import record
 from forescale.cli.history_show import show
@@ -11,8 +12,8 @@ from forescale.cli.history_snapshots import snapshots
 from forescale.cli.installation import settings_of
 from forescale.cli.output import AsJson, console, plain, say_json
 from forescale.codec import to_json
-from forescale.history.span import moment
 from forescale.report.kit.wording import percent
+from modeling.wording import count_of
 
 app = typer.Typer(help="The arrival history of a topology.", no_args_is_help=True)
 
@@ -32,8 +33,8 @@ def build(
         built = aggregate(
             settings_of(context),
             topology,
-            start=moment(start, "start") if start else None,
-            end=moment(end, "end") if end else None,
+            start=typed_moment(start, "start") if start else None,
+            end=typed_moment(end, "end") if end else None,
             progress=None if as_json else status.update,
         )
     if as_json:
@@ -43,7 +44,8 @@ def build(
         return
     total = built.total
     plain(
-        f"{total.rows_read:,} rows read, {total.duplicates:,} duplicates dropped, {total.kept:,} events counted from "
+        f"{count_of(total.rows_read, 'row')} read, {count_of(total.duplicates, 'duplicate')} dropped, "
+        f"{count_of(total.kept, 'event')} counted from "
         f"{built.start.isoformat()} to {built.end.isoformat()} ({built.measures})"
     )
     unused = {"late": total.late, **total.quarantined}

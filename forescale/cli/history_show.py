@@ -19,13 +19,12 @@ from forescale.cli.history_options import Days, From, Name, SnapshotId, To
 from forescale.cli.installation import settings_of
 from forescale.cli.output import AsJson, check_page, console, plain, say_json, table
 from forescale.files.atomic import write_whole
-from forescale.history.binned_windows import BinnedWindows, bin_starts, binned_history, readable_width_s
+from forescale.history.binned_windows import PAGE_POINTS, BinnedWindows, bin_starts, binned_history, readable_width_s
 from forescale.history.span import history_span
-from forescale.report.kit.wording import count_of, duration, number, percent, shortened, visible
+from forescale.report.kit.wording import duration, number, percent, shortened, visible
 from forescale.wiring.parts import topology_config
+from modeling.wording import count_of
 
-POINTS = 3000
-"""Per source of the page: fine enough that a screen shows no more, few enough that it opens at once."""
 _KEYS_SHOWN = 10
 
 
@@ -49,7 +48,7 @@ def show(
     asked = history_span(directory, config.topology, start=start, end=end, days=days, snapshot=snapshot)
     span = asked.within_history()
     cells = max(24, min(120, console.width - 34))
-    widths_s = [DAY_S, readable_width_s(span, cells), *([readable_width_s(span, POINTS)] if plot else [])]
+    widths_s = [DAY_S, readable_width_s(span, cells), *([readable_width_s(span, PAGE_POINTS)] if plot else [])]
     binned = binned_history(directory, span, config.as_topology().sources, source or (), widths_s)
     by_day, by_cell = binned.by_width[:2]
     histograms = []

@@ -7,31 +7,64 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from forescale.cli.installation import settings_of
-from forescale.cli.interview import interview
-from forescale.cli.output import AsJson, console, plain, say_json
-from forescale.jobs.init import DraftTarget, described_job, draft_topology, first_calibration
+from forescale.cli.interview import completed, interview
+from forescale.cli.login_options import (
+    CaFile,
+    CertificateFile,
+    HeadersEnv,
+    KeyFile,
+    Kubeconfig,
+    KubeContext,
+    TokenEnv,
+    TokenFile,
+    login_fields,
+)
+from forescale.cli.output import AsJson, check_output, console, plain, say_json
+from forescale.jobs.init import DraftTarget, described_job, draft_topology, first_calibration, unmeasured_because
 from forescale.wiring.engines.engine import JobRequest
-from forescale.wiring.engines.registry import DESCRIBED, SAMPLED
+from forescale.wiring.engines.registry import DESCRIBED
 from modeling.errors import ModelError
+from modeling.wording import count_of
 from planner.errors import ClusterError
 
 if TYPE_CHECKING:
     from forescale.jobs.calibrate import CalibratedTopology
     from forescale.jobs.init import DraftedTopology
+    from forescale.settings import Settings
 
 
 def init(
-    context: typer.Context,
+    run: typer.Context,
     flink: Annotated[str | None, typer.Option(help="Address of Flink's REST interface.")] = None,
     storm_ui: Annotated[str | None, typer.Option(help="Address of Storm's UI.")] = None,
     heron_tracker: Annotated[
         str | None, typer.Option(help="Address of Heron's tracker; with --job, --cluster and --environ.")
     ] = None,
+    kubernetes: Annotated[
+        str | None, typer.Option(help="Namespace of Kubernetes; with --job, --workload or --selector.")
+    ] = None,
     interactive: Annotated[bool, typer.Option("--interactive", help="Ask for what no engine tells.")] = False,
-    job: Annotated[str | None, typer.Option(help="Name of the job or topology; the only one if absent.")] = None,
+    job: Annotated[
+        str | None, typer.Option(help="Name of the job, topology or FlinkDeployment; the only one if absent.")
+    ] = None,
     cluster: Annotated[str | None, typer.Option(help="Of Heron.")] = None,
     environ: Annotated[str | None, typer.Option(help="Of Heron.")] = None,
     role: Annotated[str | None, typer.Option(help="Of Heron.")] = None,
+    workload: Annotated[
+        list[str] | None, typer.Option(help="deployment/NAME or statefulset/NAME that is an operator; several times.")
+    ] = None,
+    selector: Annotated[str | None, typer.Option(help="Labels of the workloads that are operators.")] = None,
+    url: Annotated[
+        str | None, typer.Option(help="Address of a FlinkDeployment's REST interface; its service's if absent.")
+    ] = None,
+    token_env: TokenEnv = None,
+    token_file: TokenFile = None,
+    headers_env: HeadersEnv = None,
+    ca_file: CaFile = None,
+    certificate_file: CertificateFile = None,
+    key_file: KeyFile = None,
+    kubeconfig: Kubeconfig = None,
+    context: KubeContext = None,
     kafka: Annotated[str | None, typer.Option(help="Servers (host:port) where arrivals are looked for.")] = None,
     prometheus: Annotated[str | None, typer.Option(help="Address where arrivals are looked for.")] = None,
     name: Annotated[str | None, typer.Option(help="Of the topology; after the job if absent.")] = None,
@@ -44,42 +77,62 @@ def init(
     as_json: AsJson = False,
 ) -> None:
     """Write a topology file from what runs, with what is still open marked; calibrate, and tell the next command."""
-    settings = settings_of(context)
-    given = {"flink": flink, "storm": storm_ui, "heron": heron_tracker}
-    addresses = {kind: address for kind, address in given.items() if address is not None}
-    asked = [DESCRIBED[kind].option for kind in addresses] + (["--interactive"] if interactive else [])
-    if len(asked) != 1:
-        every = ", ".join([*(jobs.option for jobs in DESCRIBED.values()), "--interactive"])
-        raise ClusterError(f"{' and '.join(asked) or 'nothing'} is given; say what to describe by one of {every}")
+    check_output("--out", out, ModelError)
+    settings = settings_of(run)
+    places = {"flink": flink, "storm": storm_ui, "heron": heron_tracker, "kubernetes": kubernetes}
+    kind = _asked(places, interactive=interactive)
     target = DraftTarget(name, out, force)
     target.check()
-    if interactive:
+    if kind is None:
         drafted = draft_topology(settings, interview(job or name), target, kafka=kafka, prometheus=prometheus)
         _say(drafted, None, "", as_json=as_json)
         return
-    kind, url = addresses.popitem()
-    request = JobRequest(url, job, cluster, environ, role)
+    login = login_fields(
+        headers_env,
+        token_env=token_env,
+        token_file=token_file,
+        ca_file=ca_file,
+        certificate_file=certificate_file,
+        key_file=key_file,
+        kubeconfig=kubeconfig,
+        context=context,
+    )
+    place = str(places[kind])
+    request = JobRequest(place, job, cluster, environ, role, login, tuple(workload or ()), selector, url)
     with console.status(f"asking {DESCRIBED[kind].option} {kind}"):
-        drafted = draft_topology(settings, described_job(kind, request), target, kafka=kafka, prometheus=prometheus)
-    calibration, unmeasured = None, _not_measured(drafted, kind, measure)
+        described = described_job(kind, request)
+    if interactive:
+        described = completed(described)
+    with console.status("writing the topology file"):
+        drafted = draft_topology(settings, described, target, kafka=kafka, prometheus=prometheus)
+    unmeasured = unmeasured_because(drafted) if measure else "--no-calibrate is given"
+    calibration = None
     if not unmeasured:
         if not as_json:
             plain(f"wrote {drafted.path}")
-        try:
-            with console.status(f"measuring {drafted.topology}"):
-                calibration = first_calibration(settings, drafted, kind, request, spans)
-        except (ClusterError, ModelError) as error:  # the file is there and good
-            unmeasured = str(error)
+        calibration, unmeasured = _measured(settings, drafted, spans)
     _say(drafted, calibration, unmeasured, as_json=as_json)
 
 
-def _not_measured(drafted: "DraftedTopology", kind: str, measure: bool) -> str:
-    """Why nothing is measured, before it is tried; empty where it can be."""
-    if not measure:
-        return "--no-calibrate is given"
-    if kind not in SAMPLED:
-        return "this engine gives no samples"
-    return "" if drafted.job.runs else f"the job is {drafted.job.state}"
+def _asked(places: dict[str, str | None], *, interactive: bool) -> str | None:
+    """The kind of the engine that is to be asked, None where a person alone is. Raises ClusterError."""
+    kinds = [kind for kind, place in places.items() if place is not None]
+    if interactive and not any(DESCRIBED[kind].asks for kind in kinds):
+        kinds.append("")
+    if len(kinds) != 1:
+        asked = [DESCRIBED[kind].option if kind else "--interactive" for kind in kinds]
+        every = ", ".join([*(jobs.option for jobs in DESCRIBED.values()), "--interactive"])
+        raise ClusterError(f"{' and '.join(asked) or 'nothing'} is given; say what to describe by one of {every}")
+    return kinds[0] or None
+
+
+def _measured(settings: "Settings", drafted: "DraftedTopology", spans: int) -> "tuple[CalibratedTopology | None, str]":
+    """The first calibration, or why there is none: the file is there and good all the same."""
+    try:
+        with console.status(f"measuring {drafted.topology}"):
+            return first_calibration(settings, drafted, spans), ""
+    except (ClusterError, ModelError) as error:
+        return None, str(error)
 
 
 def _say(
@@ -107,7 +160,7 @@ def _say(
     if calibration is not None:
         for name, operator in calibration.made.operators.items():
             service_s = calibration.made.profiles[name].service_s
-            plain(f"{name}: {1000 * service_s:.4g} ms a tuple, of {operator.used} samples")
+            plain(f"{name}: {1000 * service_s:.4g} ms a tuple, of {count_of(operator.used, 'sample')}")
         plain(f"profiles: {calibration.path}")
     elif unmeasured:
         plain(f"not calibrated: {unmeasured}")

@@ -1,4 +1,6 @@
-"""A job described by answers on a terminal, for engines that nobody can ask."""
+"""A job described by answers on a terminal, for engines that nobody can ask, and for what one does not tell."""
+
+from dataclasses import replace
 
 import typer
 
@@ -25,18 +27,42 @@ def interview(name: str | None) -> DescribedJob:
             continue
         parallelism = typer.prompt(f"  instances of {operator} now", default="1", value_proc=_at_least_1, err=True)
         most = typer.prompt(f"  most instances of {operator}", default="128", value_proc=_at_least_1, err=True)
-        busy_ms = typer.prompt(
-            f"  milliseconds that one instance of {operator} is busy with a tuple (empty: not known)",
-            default="",
-            show_default=False,
-            value_proc=_milliseconds,
-            err=True,
-        )
-        service_s = None if busy_ms is None else busy_ms / 1000
-        operators[operator] = DescribedOperator(operator, operator, parallelism, most, service_s, _ANSWERED)
+        operators[operator] = DescribedOperator(operator, operator, parallelism, most, _service_s(operator), _ANSWERED)
     streams = [stream for name_ in operators for stream in _streams_into(name_, list(operators))]
     job = JobDescription(name, engine, "answers on a terminal", False, "as answered", list(operators.values()), streams)
     return DescribedJob(job)
+
+
+def completed(described: DescribedJob) -> DescribedJob:
+    """Ask for what the engine left open: service times, and streams where it knows none."""
+    job = described.job
+    for known in job.feeds.values():
+        typer.echo(known.evidence, err=True)
+    operators = [each if each.service_s is not None else _timed(each) for each in job.operators]
+    streams, question = job.streams, job.streams_question
+    if question:
+        names = [each.name for each in operators]
+        streams, question = [stream for name in names for stream in _streams_into(name, names)], ""
+    return replace(described, job=replace(job, operators=operators, streams=streams, streams_question=question))
+
+
+def _timed(each: DescribedOperator) -> DescribedOperator:
+    service_s = _service_s(each.name)
+    if service_s is None:
+        return each
+    return replace(each, service_s=service_s, evidence=f"{each.evidence}; service_s {_ANSWERED}")
+
+
+def _service_s(operator: str) -> float | None:
+    """None where it is not known."""
+    busy_ms = typer.prompt(
+        f"  milliseconds that one instance of {operator} is busy with a tuple (empty: not known)",
+        default="",
+        show_default=False,
+        value_proc=_milliseconds,
+        err=True,
+    )
+    return None if busy_ms is None else busy_ms / 1000
 
 
 def _streams_into(operator: str, known: list[str]) -> list[DescribedStream]:

@@ -6,8 +6,9 @@ from importlib import import_module
 
 import typer
 from pydantic import ValidationError
+from pydantic_settings import SettingsError
 
-from forescale.cli.output import say_json
+from forescale.cli.output import say_in_any_encoding, say_json
 from forescale.files.shown import shown
 
 COMMANDS = {
@@ -31,15 +32,19 @@ COMMANDS = {
     " seen.",
     "shadow": "What forescale would have cost and violated, day by day, had it acted, beside what really ran.",
     "guard": "Between forecasts: see that the job keeps up, and act or advise where it does not.",
+    "metrics": "Tell Prometheus how forecasts, plans and deployments do; exits with 1 where a topology cannot be read.",
+    "notify": "Tell the services of FORESCALE_NOTIFY_URLS of new incidents; exits with 1 where one takes nothing.",
     "report": "Write a schedule's HTML report again, with what has come of it since, and log it to MLflow.",
     "reproduce": "Make forecasts again from the commit of the history and the model that their run recorded. Exits with"
     " 1 where\none is not the same, bit for bit.",
     "demo": "The main job on a real trace, with Airflow, Spark, MLflow and the cluster simulator; about two minutes.",
     "demo-flink": "The same job, deployed to a real Flink on loopback; prediction against measurement; the guard.",
-    "up": "Airflow's and MLflow's web pages on loopback with the demo's data, until Ctrl-C.",
+    "up": "Airflow's and MLflow's web pages on loopback, of a home or with the demo's data, until Ctrl-C.",
     "history": "The arrival history of a topology.",
     "deploy": "Review and deploy.",
-    "config": "Settings and topology files.",
+    "config": "A home, its settings and topology files.",
+    "dags": "Link the DAGs into a folder that Airflow reads; without a folder, tell the DAG bundle for Airflow's"
+    " settings.",
 }
 """The line of each command in `forescale --help`: known without importing what the command needs."""
 
@@ -75,7 +80,9 @@ def _not_imported() -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command. Exits with 0, with 1 after an error (one line on standard error), or with 2 for wrong usage."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    say_in_any_encoding()
     try:
+        _check_text(given)
         application(next((word for word in given if not word.startswith("-")), None))(args=given)
     except KeyboardInterrupt:
         sys.exit(130)
@@ -89,6 +96,20 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(1)
 
 
+def _check_text(given: Sequence[str]) -> None:
+    """Raises FileError for an argument that no file and no message could repeat."""
+    for number, word in enumerate(given, start=1):
+        try:
+            word.encode()
+            wrong = "holds a null byte; leave it out" if "\0" in word else ""
+        except UnicodeEncodeError:
+            wrong = "is not UTF-8; rename what it names, or set the locale to UTF-8"
+        if wrong:
+            from forescale.files.file_error import FileError  # with the model's errors, and so with numpy
+
+            raise FileError(f"argument {number} {shown(word)} {wrong}")
+
+
 def _expected(error: Exception) -> str | None:
     """What is wrong with the world, in a line; None for anything else, which is a defect and shows its traceback."""
     from forescale.cli.expected import EXPECTED
@@ -98,6 +119,9 @@ def _expected(error: Exception) -> str | None:
     if isinstance(error, OSError):
         where = error.filename or "a file"
         return f"{where}: {error.strerror or error}; check the path, its permissions and FORESCALE_HOME"
+    if isinstance(error, SettingsError):
+        cause = f": {error.__cause__}" if error.__cause__ is not None else ""
+        return f"settings: {error}{cause}; write dictionaries and lists as JSON, or unset the variable FORESCALE_…"
     if isinstance(error, ValidationError):
         first = error.errors()[0]
         field = ".".join(str(part) for part in first["loc"])

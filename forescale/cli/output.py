@@ -1,7 +1,9 @@
 """How commands answer: Rich tables for people, one JSON document for machines, errors in a line on standard error."""
 
+import io
 import json
 import math
+import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import is_dataclass
@@ -14,10 +16,18 @@ from rich.markup import escape
 from rich.table import Table
 
 from forescale.codec import to_json
+from forescale.files.atomic import check_replaceable
 
 # Into a file or a pipe there is no width to keep to; 80 columns would fold every table.
 console = Console(highlight=False, width=None if sys.stdout.isatty() else 140)
 AsJson = Annotated[bool, typer.Option("--json", help="Answer as one JSON document.")]
+
+
+def say_in_any_encoding() -> None:
+    """What a terminal's encoding lacks is written as an escape, whatever it is; the rest as it stands."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def say_json(body: object) -> None:
@@ -38,10 +48,25 @@ def table(title: str, columns: Iterable[str], rows: Iterable[Iterable[object]]) 
     return made
 
 
+def check_output(option: str, path: Path | None, failure: Callable[[str], Exception]) -> None:
+    """Fails where a file that an option asks for could not be written: before hours of work for it, not after."""
+    if path is None:
+        return
+    try:
+        check_replaceable(path)
+        if not path.absolute().parent.is_dir():
+            raise failure(f"{option} {path}: there is no folder {path.parent}; check the path, or make the folder")
+        if not os.access(path.absolute().parent, os.W_OK | os.X_OK):
+            raise failure(f"{option} {path}: nothing may be written into {path.parent}; name a file elsewhere")
+    except OSError as error:
+        raise failure(f"{option} {path} cannot be written: {error.strerror or error}; name another file") from None
+
+
 def check_page(plot: Path | None, failure: Callable[[str], Exception]) -> None:
-    """Fails where --plot is given and is no name of a page."""
+    """Fails where --plot is given and is no name of a page, or cannot be written."""
     if plot is not None and plot.suffix.lower() not in (".html", ".htm"):
         raise failure(f"--plot {plot} is no name of a page; give one that ends in .html")
+    check_output("--plot", plot, failure)
 
 
 def plain(text: str) -> None:

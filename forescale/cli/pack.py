@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from forescale.cli.installation import settings_of
-from forescale.cli.output import AsJson, console, plain, say_json, table
+from forescale.cli.output import AsJson, check_output, console, plain, say_json, table
 from forescale.cli.profile_option import given_profiles
 from forescale.cli.source_options import MAX_PER_S, MIN_PER_S, sources_numbers
 from forescale.files.plan import check_plan_path, plan_fields, read_plan_file, write_plan_file
 from forescale.files.shown import shown
 from forescale.files.site import no_site, read_site_file
-from forescale.files.typed_plan import parallelism_of
+from forescale.files.typed_plan import MAX_DIGITS, parallelism_of
 from forescale.wiring.parts import clock_of, cluster_of, topology_config
 from modeling.inputs.site import Site
+from modeling.wording import count_of
 from planner.errors import PlanError
 from planner.packing.offer import Offer, offered_nodes, padding_of
 
@@ -77,6 +78,7 @@ def pack(
 
     if out is not None:
         check_plan_path(out)
+        check_output("--out", out, PlanError)
     settings = settings_of(context)
     config = topology_config(topology, settings)
     shape = config.as_topology()
@@ -129,7 +131,8 @@ def _show(made: "Packed", packer: str, out: Path | None) -> None:
     console.print(table(f"{packer}: {made.plan.brief()}", columns, rows))
     cores, memory_mib, disk_mib = made.needed
     plain(
-        f"{len(made.plan.packing)} containers of at least {cores:.4g} cores, {memory_mib:.0f} MiB, {disk_mib:.0f} MiB "
+        f"{count_of(len(made.plan.packing), 'container')} of at least {cores:.4g} cores, {memory_mib:.0f} MiB, "
+        f"{disk_mib:.0f} MiB "
         f"of disk, padding included; by volume no fewer than {made.least} would do"
     )
     if made.stay is not None:
@@ -164,7 +167,7 @@ def _nodes(texts: Sequence[str], site: Site) -> Mapping[str, int | None]:
     named: dict[str, int | None] = {}
     for text in texts:
         name, equals, count = text.partition("=")
-        if not name or (equals and not count.isdecimal()) or name in named:
+        if not name or (equals and not (count.isdecimal() and len(count) <= MAX_DIGITS)) or name in named:
             raise PlanError(f"--node {shown(text)} is no NAME or NAME=CONTAINERS, or named twice; name each node once")
         named[name] = int(count) if equals else None
     return offered_nodes(site, named, "--node")

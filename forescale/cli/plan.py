@@ -84,6 +84,8 @@ def show_schedule(made: "PlannedSchedule") -> None:
         plain("floor mode: each plan is a lower bound; a reactive scaler or a person decides above it")
     if made.cause and made.rung.plans:
         plain(f"planned by: {made.rung.words}: {made.cause}")
+    for excuse in made.excuses:
+        plain(f"cannot be had: {excuse}")
     if made.steps:
         rows = [(f"{step.deploy_at:%Y-%m-%d %H:%M}", step.plan, step.state, step.step_id) for step in made.steps]
         console.print(table("", ["deploy at (UTC)", "plan", "state", "step"], rows))

@@ -5,11 +5,11 @@ from typing import Annotated
 
 import typer
 
+from forecasting.arrivals.grid import typed_moment
 from forescale.cli.installation import settings_of
-from forescale.cli.output import AsJson, check_page, console, plain, say_json, table
+from forescale.cli.output import AsJson, check_output, check_page, console, plain, say_json, table
 from forescale.codec import to_json
 from forescale.files.atomic import write_whole
-from forescale.history.span import moment
 from forescale.jobs.replay import ReplayedPolicies, ReplayRequest
 from forescale.jobs.replay import replay as replay_policies
 from forescale.jobs.replay_gate import Bounds, worse_than
@@ -18,6 +18,7 @@ from forescale.jobs.replay_tracking import tracked
 from forescale.report.replay.score_columns import DIFFERENCE_COLUMNS, difference_cells, further_columns
 from planner.errors import PlanError
 from planner.replay.contest import BUDGETED, POLICIES
+from planner.replay.pipeline_forecasts import EVERY_S
 from planner.replay.scores import Score
 from planner.replay.timeline import read_timeline
 
@@ -73,6 +74,9 @@ def replay(
         float | None,
         typer.Option(help="Share of the minutes that may be in violation: .005 is .5 %; the file's if none."),
     ] = None,
+    forecast_every: Annotated[
+        int, typer.Option(help="Seconds from one forecast to the next; FORESCALE_SCHEDULE decides it for the DAGs.")
+    ] = EVERY_S,
     against: Annotated[
         str | None, typer.Option(help="Policy to hold the others against, seed by seed; none if absent.")
     ] = None,
@@ -91,6 +95,7 @@ def replay(
     as_json: AsJson = False,
 ) -> None:
     """What policies would have cost and violated, minute by minute, each seeing no more than it would have seen."""
+    check_output("--out", out, PlanError)
     check_page(plot, PlanError)
     is_trace = arrivals.lower().endswith(".csv")
     if is_trace and topology is None:
@@ -109,14 +114,15 @@ def replay(
         restore_s_per_gib=restore_s_per_gib,
         deviations=Deviations(error, noise, failures_every, slow_every, key_drift),
         seeds=seeds,
-        start=None if start is None else moment(start, "--from"),
-        end=None if end is None else moment(end, "--until"),
+        start=None if start is None else typed_moment(start, "--from"),
+        end=None if end is None else typed_moment(end, "--until"),
         days=days,
         scale=scale,
         allow=allow,
         against=against,
         workers=workers,
         anew=anew,
+        forecast_every_s=forecast_every,
     )
     settings = settings_of(context)
     with console.status(f"replaying {arrivals}") as status:

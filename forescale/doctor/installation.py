@@ -6,6 +6,7 @@ from pathlib import Path
 from forescale.doctor.examination import AilmentError, Check, NotUsedError
 from forescale.settings import Settings
 from forescale.wiring.parts import ledger_of
+from modeling.wording import count_of
 
 NEEDED_DAGS = ("aggregate", "forecast", "plan", "deploy")
 IMPORT_S = 30.0
@@ -39,7 +40,7 @@ def _ledger(settings: Settings) -> str:
     if url.startswith("sqlite:///") and not Path(url.removeprefix("sqlite:///")).exists():
         return "none yet; the first forecast or deployment makes it"
     topologies = ledger_of(settings).forecast_topologies()
-    return f"answers; it knows forecasts of {len(topologies)} topologies"
+    return f"answers; it knows forecasts of {count_of(len(topologies), 'topology')}"
 
 
 def _mlflow(settings: Settings) -> str:
@@ -73,7 +74,7 @@ def _airflow(settings: Settings) -> str:
         if errors := client.import_errors():
             first = errors[0].splitlines()
             raise AilmentError(
-                f"Airflow at {shown} cannot parse {len(errors)} files, first {first[0]} {first[-1]}",
+                f"Airflow at {shown} cannot parse {count_of(len(errors), 'file')}, first {first[0]} {first[-1]}",
                 "install forescale where its DAG processor runs, and see `airflow dags list-import-errors`",
             )
         paused = client.paused()

@@ -18,6 +18,7 @@ from forescale.settings import Settings
 from forescale.wiring.arrivals import arrival_source
 from forescale.wiring.engines.registry import cluster_kind
 from forescale.wiring.parts import clock_of, cluster_of, ledger_of, topology_config
+from modeling.wording import count_of
 from planner.clusters.cluster import ClusterState, Status
 from planner.fallback import CALIBRATION, why_stale
 
@@ -67,7 +68,10 @@ def topology_checks(patient: Patient) -> Sequence[Check]:
 
 def _file(patient: Patient) -> str:
     config = patient.config
-    return f"{config.topology}: {len(config.operators)} operators, sources {', '.join(config.as_topology().sources)}"
+    return (
+        f"{config.topology}: {count_of(len(config.operators), 'operator')}, sources "
+        f"{', '.join(config.as_topology().sources)}"
+    )
 
 
 def _clocks(patient: Patient) -> str:
@@ -123,7 +127,7 @@ def _event_files(path: str) -> str:
     if not files:
         raise AilmentError(f"{path} holds no file", "correct arrivals.path, or see what writes there")
     newest = datetime.fromtimestamp(max(each.stat().st_mtime for each in files), UTC)
-    return f"{len(files)} files in {path}, the newest of {newest:%Y-%m-%d %H:%M} UTC"
+    return f"{count_of(len(files), 'file')} in {path}, the newest of {newest:%Y-%m-%d %H:%M} UTC"
 
 
 def _history(patient: Patient) -> str:
@@ -143,7 +147,7 @@ def _history(patient: Patient) -> str:
             f"it ends at {until:%Y-%m-%d %H:%M} UTC, {_hours(now - until)} ago",
             f"run: forescale history build {patient.name}, and see what should (DAG aggregate, or cron)",
         )
-    return f"{_days(span)} of {len(history.series)} sources, until {until:%Y-%m-%d %H:%M} UTC"
+    return f"{_days(span)} of {count_of(len(history.series), 'source')}, until {until:%Y-%m-%d %H:%M} UTC"
 
 
 def _forecast(patient: Patient) -> str:
@@ -157,7 +161,7 @@ def _forecast(patient: Patient) -> str:
         if why := why_stale(entries[source].issued_at, entries[source].horizon_end, now, stale):
             raise AilmentError(f"that of {source} {why}", remedy)
     oldest = min(entry.issued_at for entry in entries.values())
-    return f"of {len(entries)} sources, issued {_hours(now - oldest)} ago"
+    return f"of {count_of(len(entries), 'source')}, issued {_hours(now - oldest)} ago"
 
 
 def _calibration(patient: Patient) -> str:
@@ -177,7 +181,7 @@ def _calibration(patient: Patient) -> str:
     note = newest[0].schedule.derived_from.get(CALIBRATION, "") if newest else ""
     if "drifted:" in note and (made_at is None or newest[0].schedule.made_at >= made_at):
         raise AilmentError(note, f"see what has changed in the job, then {remedy}")
-    return f"{len(profiles)} operators" + ("" if age is None else f", measured {_hours(age)} ago")
+    return f"{count_of(len(profiles), 'operator')}" + ("" if age is None else f", measured {_hours(age)} ago")
 
 
 def _cluster(patient: Patient) -> str:

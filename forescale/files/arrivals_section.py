@@ -4,7 +4,6 @@ from collections.abc import Collection, Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import (
-    AwareDatetime,
     BaseModel,
     ConfigDict,
     Discriminator,
@@ -16,10 +15,10 @@ from pydantic import (
 
 from forecasting.arrivals.arrival_source import Measures
 from forecasting.arrivals.counting.event_files import EventColumns
+from forecasting.arrivals.grid import DAY_S
+from forescale.files.bounded_numbers import Moment, NotNegative, Positive
 from forescale.files.http_access import EnvironmentVariable, HttpAccess, secret
 
-Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
@@ -41,7 +40,7 @@ class _Arrivals(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    window_s: Annotated[int, Field(gt=0)] = 60
+    window_s: Annotated[int, Field(gt=0, le=DAY_S)] = 60
     lateness_s: NotNegative = 3600
     quality: QualityEntry = QualityEntry()
 
@@ -72,7 +71,7 @@ class EventsEntry(_Arrivals):
     max_silence_s: Positive = 3600
     max_copy_gap_s: NotNegative = 86400
     max_ahead_s: NotNegative = 300
-    not_before: AwareDatetime | None = None
+    not_before: Moment | None = None
     span_s: NotNegative = 0
     measures: Measures = Measures.OFFERED
 
@@ -131,7 +130,7 @@ class PrometheusEntry(_OverHttp):
     max_gap_s: Positive | None = None
     ended_after_s: Positive | None = None
     held_back: str | None = None
-    since: AwareDatetime | None = None
+    since: Moment | None = None
 
     def sources_named(self) -> Mapping[str, Collection[str]]:
         return {"queries": self.queries}

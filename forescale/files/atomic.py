@@ -1,22 +1,25 @@
 """Text files that appear whole: a reader sees the old file or the new one, never half of it."""
 
+import errno
 import os
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
 
-def write_whole(text: str, path: Path, *, anew: bool = False) -> Path:
+def write_whole(text: str, path: Path, *, anew: bool = False, mode: int = 0o644) -> Path:
     """Written beside it under a name of its own, so that writers do not meet; the last one stands.
 
-    anew: only where there is no such file yet, else FileExistsError. Raises OSError.
+    anew: only where there is no such file yet, else FileExistsError. Raises OSError, also where something else than a
+    file is there: a file in the place of a device or a pipe would be its end.
     """
+    check_replaceable(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     with NamedTemporaryFile("w", encoding="utf-8", newline="\n", dir=path.parent, suffix=".part", delete=False) as part:
         try:
             part.write(text)
             part.flush()
             os.fsync(part.fileno())
-            Path(part.name).chmod(0o644)
+            Path(part.name).chmod(mode)
             if anew:
                 path.hardlink_to(part.name)
                 Path(part.name).unlink()
@@ -26,3 +29,11 @@ def write_whole(text: str, path: Path, *, anew: bool = False) -> Path:
             Path(part.name).unlink(missing_ok=True)
             raise
     return path
+
+
+def check_replaceable(path: Path) -> None:
+    """Raises OSError where the path is there and no regular file."""
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, "it is a folder; name a file in it", str(path))
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, "it is a device, a pipe or a socket; name a regular file", str(path))

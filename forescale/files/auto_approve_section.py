@@ -4,31 +4,36 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from forescale.files.arrivals_section import NotNegative
+from forescale.files.bounded_numbers import NotNegative
+from modeling.inputs.physical_plan import MAX_PARALLELISM
 from planner.auto_approval import ApprovalBounds
 
 
 class AutoApproveSection(BaseModel):
     """What is within all bounds that are given is approved; at least one is given. max_step: instances that one step
     starts or stops, over all operators. max_cost_instance_hours: of a schedule, more than holding the plan that runs
-    would cost. max_violation_probability: that any minute of its horizon is in violation.
+    would cost; max_cost_price: likewise in the currency of the prices, where these are told.
+    max_violation_probability: that any minute of its horizon is in violation.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    max_step: Annotated[int, Field(ge=0)] | None = None
+    max_step: Annotated[int, Field(ge=0, le=MAX_PARALLELISM)] | None = None
     max_cost_instance_hours: NotNegative | None = None
+    max_cost_price: NotNegative | None = None
     max_violation_probability: Annotated[float, Field(ge=0, le=1)] | None = None
 
     @model_validator(mode="after")
     def _bounds_something(self) -> "AutoApproveSection":
         if self.bounds == ApprovalBounds():
             raise ValueError(
-                "no bound is given, so everything would be approved; give max_step, max_cost_instance_hours or "
-                "max_violation_probability, or leave the section out"
+                "no bound is given, so everything would be approved; give max_step, max_cost_instance_hours, "
+                "max_cost_price or max_violation_probability, or leave the section out"
             )
         return self
 
     @property
     def bounds(self) -> ApprovalBounds:
-        return ApprovalBounds(self.max_step, self.max_cost_instance_hours, self.max_violation_probability)
+        return ApprovalBounds(
+            self.max_step, self.max_cost_instance_hours, self.max_violation_probability, self.max_cost_price
+        )

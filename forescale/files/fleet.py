@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from forescale.files.file_error import FileError, field_errors
 from forescale.files.yaml_fields import yaml_fields
+from modeling.wording import count_of
 from planner.fleet.terms import FleetTerms, Quota, Stagger
 
 Count = Annotated[int, Field(ge=1, le=10**9)]
@@ -74,12 +75,18 @@ class FleetEntry(_Strict):
         for name, group in self.groups.items():
             if self.quota is not None and group.most > self.quota.most:
                 raise ValueError(
-                    f"groups.{name} may hold {group.most} instances and all topologies together {self.quota.most}; "
+                    f"groups.{name} may hold {count_of(group.most, 'instance')} and all topologies together "
+                    f"{self.quota.most}; "
                     f"lower groups.{name} to {self.quota.most} or less, or raise quota"
                 )
             if (other := of.setdefault(frozenset(group.topologies), name)) != name:
                 raise ValueError(f"groups {other} and {name} have the same topologies; leave one of them out")
         return self
+
+
+def sections_of_a_fleet(fields: Collection[str]) -> list[str]:
+    """Those of a file's fields that only a fleet file has; none where the file is of another kind."""
+    return [] if "topology" in fields else [name for name in FleetEntry.model_fields if name in fields]
 
 
 def read_fleet_file(path: Path, topologies: Collection[str]) -> FleetTerms:

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from forescale.files.arrivals_section import NotNegative, Positive
+from forescale.files.bounded_numbers import NotNegative, Positive
 
 
 class GuardSection(BaseModel):
@@ -22,7 +22,7 @@ class GuardSection(BaseModel):
     utilisation: Annotated[float, Field(gt=0, lt=1)] = 0.7
     drain_s: Positive = 600
     min_dwell_s: NotNegative = 3600
-    blacklist_after: Annotated[int, Field(ge=1)] = 2
+    blacklist_after: Annotated[int, Field(ge=1, le=1000)] = 2
 
     @field_validator("mode", mode="before")
     @classmethod

@@ -7,6 +7,10 @@ from typing import Annotated, Self
 from pydantic import BaseModel, Field, SecretStr, model_validator
 
 from engines.http import Connection
+from forecasting.bounded_file import bounded_text
+from forescale.files.bounded_numbers import Positive
+
+MAX_TOKEN_BYTES = 64 << 10
 
 HeaderName = Annotated[str, Field(pattern=r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")]
 EnvironmentVariable = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
@@ -23,7 +27,7 @@ class HttpAccess(BaseModel):
     token_env: EnvironmentVariable | None = None
     headers_env: dict[HeaderName, EnvironmentVariable] = {}
     ca_file: AbsolutePath | None = None
-    timeout_s: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 30
+    timeout_s: Positive = 30
 
     @model_validator(mode="after")
     def _authorizes_once(self) -> Self:
@@ -77,7 +81,7 @@ class MutualAccess(HttpAccess):
 
 def _token(path: Path) -> str:
     try:
-        token = path.read_text(encoding="ascii").strip()
+        token = bounded_text(path, MAX_TOKEN_BYTES, encoding="ascii").strip()
     except (OSError, UnicodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it holds more than ASCII"
         raise ValueError(f"token_file {path} cannot be read: {reason}; write the token into it") from None
@@ -106,5 +110,5 @@ def _sent(variable: str) -> SecretStr:
 def secret(variable: str) -> SecretStr:
     """What the environment holds. Raises ValueError where it lacks it."""
     if variable not in os.environ:
-        raise ValueError(f"the environment holds no {variable}, which the topology file names; set it")
+        raise ValueError(f"the environment holds no {variable}, which is to hold a secret; set it")
     return SecretStr(os.environ[variable])

@@ -4,13 +4,14 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from forescale.files.bounded_numbers import AllInstances
 from modeling.inputs.site import Site
 from planner.errors import PlanError
 from planner.packing.offer import Offer, offered_nodes, padding_of, site_nodes
 from planner.packing.registry import PACKERS
 from planner.pricing.site_prices import SitePrices
 
-Count = Annotated[int, Field(ge=1)]
+Count = AllInstances
 
 
 class PackingSection(BaseModel):

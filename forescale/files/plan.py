@@ -4,24 +4,29 @@ import json
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import yaml
-from pydantic import BaseModel, ConfigDict, StrictInt
+from pydantic import BaseModel, ConfigDict, Field, StrictInt
 
+from forecasting.bounded_file import bounded_text
 from forescale.files.atomic import write_whole
 from forescale.files.file_error import FileError, field_errors
 from forescale.files.yaml_fields import yaml_fields
-from modeling.inputs.physical_plan import Container, Instance, PhysicalPlan
+from modeling.inputs.physical_plan import MAX_PARALLELISM, Container, Instance, PhysicalPlan
 from modeling.inputs.topology import Topology
 
 _DOCUMENTED = "see docs/topology-file.md for one"
 
 
+ContainerId = Annotated[StrictInt, Field(ge=-(2**31), lt=2**31)]
+"""Or the index of an instance."""
+
+
 class _ContainerEntry(BaseModel):
     model_config = ConfigDict(extra="forbid")
-    id: StrictInt
-    instances: list[tuple[str, StrictInt]]
+    id: ContainerId
+    instances: list[tuple[str, ContainerId]]
     node: str = ""
 
 
@@ -32,7 +37,7 @@ class PlanEntry(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
     topology: str
-    parallelism: dict[str, StrictInt]
+    parallelism: dict[str, Annotated[StrictInt, Field(le=MAX_PARALLELISM)]]
     containers: list[_ContainerEntry] = []
 
 
@@ -51,7 +56,7 @@ def _json_fields(path: Path) -> dict[str, Any]:
     """Read as JSON, tens of times faster than as the YAML that it is too. Empty where it is none: YAML tells why."""
     if path.suffix.lower() == ".json":
         with suppress(OSError, ValueError, RecursionError):
-            body = json.loads(path.read_text(encoding="utf-8-sig"), object_pairs_hook=_unique)
+            body = json.loads(bounded_text(path), object_pairs_hook=_unique)
             return body if isinstance(body, dict) else {}
     return {}
 

@@ -5,8 +5,8 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from forecasting.forecast import QUANTILES
-from forescale.files.arrivals_section import NotNegative, Positive
 from forescale.files.auto_approve_section import AutoApproveSection
+from forescale.files.bounded_numbers import AllInstances, Instances, NotNegative, Positive
 from forescale.files.freeze_window import FreezeWindow
 from forescale.files.guard_section import GuardSection
 from modeling.inputs.operator_profile import MOST_CV2
@@ -45,11 +45,11 @@ class Planning(BaseModel):
     lead_s: NotNegative = 300
     min_dwell_s: NotNegative = 300
     max_catch_up_s: Positive = 600
-    max_instances: Annotated[int, Field(ge=1)] = 64
-    max_parallelism: dict[str, Annotated[int, Field(ge=1)]] = {}
-    min_parallelism: dict[str, Annotated[int, Field(ge=1)]] = {}
-    max_step: Annotated[int, Field(ge=1)] | None = None
-    max_rescales_a_day: Annotated[int, Field(ge=1)] | None = None
+    max_instances: AllInstances = 64
+    max_parallelism: dict[str, Instances] = {}
+    min_parallelism: dict[str, Instances] = {}
+    max_step: Instances | None = None
+    max_rescales_a_day: Annotated[int, Field(ge=1, le=1440)] | None = None
     scale_out_only: bool = False
     freeze: list[FreezeWindow] = []
     rescale_cost_instance_hours: NotNegative = 1.0

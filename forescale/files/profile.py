@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
+from forecasting.bounded_file import bounded_text
 from forescale.files.atomic import write_whole
 from forescale.files.file_error import FileError, field_errors
 from modeling.errors import ModelError
@@ -73,7 +74,7 @@ def read_profile_file(
     """
     name = called or str(path)
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = bounded_text(path)
     except UnicodeDecodeError as error:
         raise FileError(f"profile file {name} cannot be read: {error}; save it as UTF-8") from None
     except OSError as error:
@@ -88,7 +89,7 @@ def read_profile_file(
 def measured_at(path: Path) -> datetime | None:
     """When what stands in a profile file was measured, None where it does not say. Raises FileError or OSError."""
     with field_errors(path, "; see docs/topology-file.md"):
-        told = ProfilesEntry.model_validate_json(path.read_text(encoding="utf-8-sig")).measured_at
+        told = ProfilesEntry.model_validate_json(bounded_text(path)).measured_at
     try:
         moment = datetime.fromisoformat(told)
     except ValueError:

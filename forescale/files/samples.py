@@ -11,11 +11,14 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from forecasting.bounded_file import bounded_text
+from forescale.files.bounded_numbers import MAX_MEASURED
 from forescale.files.file_error import FileError, field_errors
 from modeling.calibration.operator_sample import OperatorSample
 from modeling.calibration.sifting import tuples_seen
 from modeling.errors import ModelError
 from modeling.inputs.topology import Topology
+from modeling.wording import count_of
 
 MOST_BUSY = 1.5
 """Busy and backpressured seconds over those of the span, beyond which they are no measurement but another unit."""
@@ -31,7 +34,7 @@ PER_STREAM = {"records_out": "records_out", "records_in": "records_in_by", "busy
 
 WHOLE = ("index", "parallelism")
 
-NotNegative = Annotated[float, Field(ge=0)]
+NotNegative = Annotated[float, Field(ge=0, le=MAX_MEASURED)]
 
 
 class _SampleEntry(BaseModel):
@@ -40,12 +43,12 @@ class _SampleEntry(BaseModel):
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False, strict=True)
     operator: str
     index: Annotated[int, Field(ge=0, lt=MOST_INSTANCES)]
-    span_s: Annotated[float, Field(gt=0)]
+    span_s: Annotated[float, Field(gt=0, le=MAX_MEASURED)]
     busy_s: NotNegative
     backpressured_s: NotNegative
     records_in: NotNegative
     records_out: dict[str, NotNegative] = {}
-    began_s: float | None = None
+    began_s: Annotated[float, Field(ge=-MAX_MEASURED, le=MAX_MEASURED)] | None = None
     age_s: NotNegative | None = None
     records_in_by: dict[str, NotNegative] = {}
     busy_s_by: dict[str, NotNegative] = {}
@@ -76,7 +79,7 @@ def read_sample_file(path: Path, topology: Topology) -> list[OperatorSample]:
     Raises FileError naming file, line (CSV) or entry (JSON), field, value and remedy.
     """
     try:
-        text = path.read_bytes().decode("utf-8-sig")
+        text = bounded_text(path)
     except UnicodeDecodeError as error:
         raise FileError(
             f"{path}: byte {error.start} is not UTF-8; save the file as text in UTF-8 (compressed files unpacked)"
@@ -157,7 +160,7 @@ def _of_row(where: str, cells: Mapping[str, str]) -> OperatorSample:
         if name == "operator" or (not cell and name not in REQUIRED):
             continue
         number = _number(f"{where}: {name}", cell, signed=name == "began_s")
-        if colon:
+        if colon and number <= MAX_MEASURED:
             streams[PER_STREAM[kind]][stream] = number
         elif name in WHOLE:
             if not number.is_integer():
@@ -165,6 +168,8 @@ def _of_row(where: str, cells: Mapping[str, str]) -> OperatorSample:
             if number > MOST_INSTANCES:
                 raise FileError(f"{where}: {name}: {cell} is above {MOST_INSTANCES}; correct it")
             numbers[name] = int(number)
+        elif abs(number) > MAX_MEASURED:
+            raise FileError(f"{where}: {name}: {cell} is beyond {MAX_MEASURED:g}; correct it")
         else:
             numbers[name] = number
     try:
@@ -246,7 +251,8 @@ def _check_instance(where: str, sample: OperatorSample, most: int) -> None:
     """most: max_parallelism of the operator."""
     if sample.parallelism is not None and not 1 <= sample.parallelism <= most:
         raise FileError(
-            f"{where}: parallelism: {sample.parallelism} of {sample.operator!r}, which runs as 1 to {most} instances; "
+            f"{where}: parallelism: {sample.parallelism} of {sample.operator!r}, which runs as 1 to "
+            f"{count_of(most, 'instance')}; "
             "correct it, or max_parallelism in the topology file"
         )
     if sample.index >= (sample.parallelism or most):

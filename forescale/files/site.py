@@ -8,13 +8,16 @@ from typing import Annotated
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
+from forescale.files.bounded_numbers import Seed
 from forescale.files.file_error import field_errors
 from forescale.files.yaml_fields import yaml_fields
 from modeling.inputs.checked import check_site_streams
 from modeling.inputs.network import MeasuredLink, measured_network
+from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.site import ContainerSize, Site
 from modeling.inputs.topology import Engine, Topology
 from modeling.rescaling.checkpoints import Checkpoints
+from modeling.rescaling.plan_change import PlanChange
 from modeling.rescaling.rescale_fit import MeasuredRescale, fitted_rescale
 from modeling.rescaling.rescale_model import RescaleModel, declared_for, declared_rescale
 from modeling.rescaling.state import Restored
@@ -80,7 +83,8 @@ class MeasuredRescaleEntry(_Strict):
 class RescaleEntry(_Strict):
     """What is known of rescales: declared where given, else what is usual for the engine; learnt from those measured.
 
-    with_savepoint: all state is saved before the job stops. restored: what is read again.
+    with_savepoint: all state is saved before the job stops. restored: what is read again. parallel_restore: by all
+    instances at once, so that GiB of restores are those of the instance that reads most.
     """
 
     restart_s: NotNegative | None = None
@@ -89,6 +93,7 @@ class RescaleEntry(_Strict):
     measured: list[MeasuredRescaleEntry] = []
     with_savepoint: bool = False
     restored: Restored = Restored.WHOLE_JOB
+    parallel_restore: bool = False
 
 
 class SiteEntry(_Strict):
@@ -101,12 +106,14 @@ class SiteEntry(_Strict):
     buffer_timeout_s: NotNegative = 0.0
     checkpoints: CheckpointsEntry | None = None
     rescale: RescaleEntry = RescaleEntry()
-    seed: Annotated[int, Field(ge=0)] = 7
+    seed: Seed = 7
 
 
 @dataclass(frozen=True)
 class SiteFile:
-    """The site, how plans are changed there, and what it charges."""
+    """The site, how plans are changed there, and what it charges. rescales_told: the file says how long they take;
+    else it is as usual for the engine.
+    """
 
     site: Site
     checkpoints: Checkpoints | None
@@ -114,6 +121,13 @@ class SiteFile:
     with_savepoint: bool
     restored: Restored
     prices: SitePrices = field(default_factory=SitePrices)
+    parallel_restore: bool = False
+    rescales_told: bool = False
+
+    def change_from(self, running: PhysicalPlan) -> PlanChange:
+        return PlanChange(
+            running, self.rescale, self.checkpoints, self.with_savepoint, self.restored, self.parallel_restore
+        )
 
 
 def read_site_file(path: Path, topology: Topology) -> SiteFile:
@@ -160,4 +174,13 @@ def site_of(entry: SiteEntry, engine: Engine) -> SiteFile:
         {name: node.price_per_hour for name, node in entry.nodes.items() if node.price_per_hour is not None},
     )
     rescale = fitted_rescale(measured, declared)
-    return SiteFile(site, checkpoints, rescale, given.with_savepoint, given.restored, prices)
+    return SiteFile(
+        site,
+        checkpoints,
+        rescale,
+        given.with_savepoint,
+        given.restored,
+        prices,
+        given.parallel_restore,
+        "rescale" in entry.model_fields_set,
+    )

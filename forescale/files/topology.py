@@ -8,10 +8,13 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from forescale.files.arrivals_section import ArrivalsSection, NotNegative
+from forecasting.arrivals.grid import DAY_S
+from forescale.files.arrivals_section import ArrivalsSection
+from forescale.files.bounded_numbers import Instances, NotNegative, Seed
 from forescale.files.cluster_section import ClusterSection
 from forescale.files.events_section import EventsSection
 from forescale.files.file_error import FileError, field_errors
+from forescale.files.fleet import sections_of_a_fleet
 from forescale.files.packing_section import PackingSection
 from forescale.files.planning_section import Planning
 from forescale.files.services_section import ServicesSection
@@ -19,6 +22,9 @@ from forescale.files.yaml_fields import yaml_fields, yaml_of_text
 from modeling.inputs.key_histogram import KeyHistogram
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.topology import Engine, Grouping, Operator, Stream, Topology
+
+MAX_OPERATORS = 300
+MAX_STREAMS = 3000
 
 # Far beyond what any instance has, and far from where numbers overflow.
 Amount = Annotated[float, Field(ge=0, le=1e12, allow_inf_nan=False)]
@@ -36,9 +42,9 @@ class OperatorEntry(_Strict):
 
     service_s: NotNegative
     service_cv2: NotNegative = 1.0
-    max_parallelism: Annotated[int, Field(ge=1)] = 128
+    max_parallelism: Instances = 128
     key_shares: dict[str, Annotated[float, Field(ge=0, le=1)]] | None = None
-    distinct_keys: Annotated[int, Field(ge=1)] | None = None
+    distinct_keys: Annotated[int, Field(ge=1, le=10**15)] | None = None
     state_gib: Amount = 0.0
     cores: Amount | None = None
     memory_mib: Amount | None = None
@@ -80,13 +86,13 @@ class ForecastEntry(_Strict):
     refit_s: how old what was trained may be before backtest, choice and fits are made anew; 0 for every forecast.
     """
 
-    step_s: Annotated[int, Field(gt=0)] = 300
-    horizon_s: Annotated[int, Field(gt=0)] = 86400
-    train_days: Annotated[int, Field(ge=2)] = 56
-    origins: Annotated[int, Field(ge=2)] = 36
-    paths: Annotated[int, Field(ge=100)] = 400
-    seed: Annotated[int, Field(ge=0)] = 7
-    refit_s: Annotated[float, Field(ge=0)] = 6 * 3600
+    step_s: Annotated[int, Field(gt=0, le=DAY_S)] = 300
+    horizon_s: Annotated[int, Field(gt=0, le=366 * DAY_S)] = 86400
+    train_days: Annotated[int, Field(ge=2, le=36_525)] = 56
+    origins: Annotated[int, Field(ge=2, le=10_000)] = 36
+    paths: Annotated[int, Field(ge=100, le=100_000)] = 400
+    seed: Seed = 7
+    refit_s: NotNegative = 6 * 3600
 
 
 class TopologyConfig(_Strict):
@@ -94,8 +100,8 @@ class TopologyConfig(_Strict):
 
     topology: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=80)]
     engine: Engine = Engine.FLINK
-    operators: dict[str, OperatorEntry]
-    streams: list[StreamEntry]
+    operators: Annotated[dict[str, OperatorEntry], Field(max_length=MAX_OPERATORS)]
+    streams: Annotated[list[StreamEntry], Field(max_length=MAX_STREAMS)]
     arrivals_section: ArrivalsSection | None = Field(default=None, alias="arrivals")
     events: EventsSection = []
     forecast: ForecastEntry = ForecastEntry()
@@ -206,6 +212,11 @@ class TopologyConfig(_Strict):
 def read_topology_file(path: Path) -> TopologyConfig:
     """The validated file. Raises FileError naming file, field, value and remedy."""
     body = yaml_fields(path, "topology file", "see examples/topologies for one")
+    if shared := sections_of_a_fleet(body):
+        raise FileError(
+            f"{path} is a fleet file, not a topology file: it has {' and '.join(shared)}, which topologies share; give "
+            "it to `forescale plan --all` and `forescale doctor` by --fleet, and keep it in another folder for all else"
+        )
     with field_errors(path):
         return TopologyConfig.model_validate(body)
 

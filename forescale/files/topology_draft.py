@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 from pydantic import BaseModel
 
-from modeling.inputs.topology import Operator, Stream, Topology
+from modeling.inputs.topology import Grouping, Operator, Stream, Topology
 from planner.clusters.job_description import DescribedOperator, DescribedStream, JobDescription
 
 TODO = "TODO"
@@ -49,9 +49,7 @@ def topology_draft(name: str, job: JobDescription, arrivals: DraftSection, clust
         f"topology: {_scalar(name)}",
         f"engine: {job.engine}",
         "",
-        *_comment(
-            f"It runs as {running} ({job.state}). Sources: {', '.join(job.sources)}. Sinks: {', '.join(job.sinks)}."
-        ),
+        *_comment(f"It runs as {running} ({job.state}).{_ends(job)}"),
         *_comment("service_s: busy seconds of one instance per tuple, until `forescale calibrate` measures it."),
         "operators:",
         *(line for each in topology.order for line in _operator(by_name[each])),
@@ -59,6 +57,7 @@ def topology_draft(name: str, job: JobDescription, arrivals: DraftSection, clust
         *_comment(
             "selectivity: tuples out on the stream per tuple into the operator that it leaves (a source: per arrival)."
         ),
+        *_open_streams(job),
         f"streams:{'' if job.streams else ' []'}",
         *(line for each in job.streams for line in _stream(each, each.upstream in job.sources)),
         "",
@@ -77,10 +76,29 @@ def open_questions(text: str) -> list[tuple[int, str]]:
     return [(number, question) for number, (_, mark, question) in marked if mark]
 
 
+def _ends(job: JobDescription) -> str:
+    if job.streams_question:
+        return ""
+    return f" Sources: {', '.join(job.sources)}. Sinks: {', '.join(job.sinks)}."
+
+
+def _open_streams(job: JobDescription) -> list[str]:
+    """Where nobody told them: the question, and lines like which its answers are written."""
+    if not job.streams_question:
+        return []
+    first, second, *_ = [each.name for each in job.operators]
+    example = {"from": first, "to": second, "grouping": str(Grouping.SHUFFLE), "selectivity": 1.0}
+    return [_todo(job.streams_question), "# streams:", f"#   - {_flow(example)}"]
+
+
 def _operator(each: DescribedOperator) -> list[str]:
     fields: dict[str, Any] = {"service_s": ASSUMED_SERVICE_S if each.service_s is None else _rounded(each.service_s)}
     if each.max_parallelism is not None:
         fields["max_parallelism"] = each.max_parallelism
+    if each.cores is not None:
+        fields["cores"] = _rounded(each.cores)
+    if each.memory_mib is not None:
+        fields["memory_mib"] = _rounded(each.memory_mib)
     questions = [each.question] if each.question else []
     if each.service_s is None:
         questions.append("how long is one instance busy with one tuple? Calibration measures it where the engine tells")
@@ -119,13 +137,10 @@ def _planning(job: JobDescription) -> list[str]:
         "  max_lag_s: 180",
         _todo("how old may what waits at the sources become before it hurts? 180 s is assumed", "  "),
     ]
-    if job.slots is None:
-        return lines
-    most = {each.name: min(job.slots, each.max_parallelism or job.slots) for each in job.operators}
-    return [
-        *lines,
-        f"  max_parallelism: {_flow(most)} # {job.slots} slots are free or its own",
-    ]
+    for each in job.terms:
+        questions = [each.question] if each.question else []
+        lines += _entry(f"  {each.name}: {_scalar(each.value)}", each.evidence, questions, "  ")
+    return lines
 
 
 def _section(name: str, draft: DraftSection) -> list[str]:

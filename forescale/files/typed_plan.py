@@ -1,9 +1,13 @@
 """A plan and a moment as people type them: OPERATOR=INSTANCES, several with commas between; an ISO time."""
 
-from datetime import UTC, datetime
+from datetime import datetime
 
+from forecasting.arrivals.grid import typed_moment
 from forescale.files.shown import shown
 from planner.errors import PlanError
+
+MAX_DIGITS = 9
+"""More of them are no number of instances, and Python refuses to read thousands."""
 
 
 def parallelism_of(place: str, text: str) -> dict[str, int]:
@@ -11,7 +15,7 @@ def parallelism_of(place: str, text: str) -> dict[str, int]:
     asked: dict[str, int] = {}
     for part in filter(None, text.split(",")):
         operator, _, count = part.strip().rpartition("=")
-        if not (operator and count.isdecimal()):
+        if not (operator and count.isdecimal() and len(count) <= MAX_DIGITS):
             raise PlanError(f"{place} {shown(part)} is not OPERATOR=INSTANCES; give it like 'count=2,split=3'")
         if operator in asked:
             raise PlanError(f"{place} names {operator!r} twice; name each operator once")
@@ -21,8 +25,4 @@ def parallelism_of(place: str, text: str) -> dict[str, int]:
 
 def moment_of(place: str, text: str) -> datetime:
     """One without an offset is UTC. Raises PlanError for anything else."""
-    try:
-        at = datetime.fromisoformat(text)
-    except ValueError:
-        raise PlanError(f"{place} {shown(text)} is no ISO time; give it like '2026-03-02 08:30'") from None
-    return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
+    return typed_moment(text, place, PlanError)

@@ -1,11 +1,24 @@
-"""The fields of a YAML file as they stand there, not validated; every kind of file is read by it."""
+"""The fields of a YAML file as they stand there, not validated; every kind of file is read by it.
+
+A text is looked through before anything is made of it: a few lines of aliases and merge keys may stand for more values
+than any memory holds.
+"""
 
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from forecasting.bounded_file import bounded_text
 from forescale.files.file_error import FileError
+
+MAX_BYTES = 8 << 20
+MAX_DEPTH = 50
+MAX_VALUES = 400_000
+"""Keys and values, each alias counted as what it stands for."""
+
+_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+"""That of libyaml, which is ten times as fast, where PyYAML was built with it."""
 
 
 def yaml_fields(path: Path, what: str, example: str, *, may_be_empty: bool = False) -> dict[str, Any]:
@@ -14,7 +27,7 @@ def yaml_fields(path: Path, what: str, example: str, *, may_be_empty: bool = Fal
     what: how messages call the file; example: where they send those who have none.
     """
     try:
-        body = yaml_of_text(path.read_text(encoding="utf-8-sig"))
+        body = yaml_of_text(bounded_text(path, MAX_BYTES))
     except FileNotFoundError:
         raise FileError(f"{what} {path} does not exist; {example}") from None
     except UnicodeDecodeError as error:
@@ -23,7 +36,7 @@ def yaml_fields(path: Path, what: str, example: str, *, may_be_empty: bool = Fal
         raise FileError(f"{what} {path} cannot be read: {error}; check the path") from None
     except RecursionError:
         raise FileError(f"{what} {path} is nested too deeply; {example}") from None
-    except _TwiceError as error:
+    except _RefusedError as error:
         raise FileError(f"{what} {path}: {error}") from None
     # A date that no calendar has, such as 2026-02-30, is a ValueError of its own.
     except (yaml.YAMLError, ValueError) as error:
@@ -38,27 +51,68 @@ def yaml_fields(path: Path, what: str, example: str, *, may_be_empty: bool = Fal
 
 
 def yaml_of_text(text: str) -> Any:
-    """What a text holds. Raises yaml.YAMLError, also for a key that is given twice."""
+    """What a text holds. Raises yaml.YAMLError, also for a key that is given twice, and for more than MAX_VALUES."""
+    _check_extent(text)
     return yaml.load(text, _UniqueKeysLoader)  # noqa: S506 - a safe loader
 
 
-class _TwiceError(yaml.YAMLError):
-    """A key that stands twice in a mapping."""
+class _RefusedError(yaml.YAMLError):
+    """YAML that we do not take: a key that stands twice in a mapping, too many values, too deep."""
 
 
-class _UniqueKeysLoader(yaml.SafeLoader):
+def _check_extent(text: str) -> None:
+    """Raises _RefusedError, and RecursionError beyond MAX_DEPTH. libyaml gives one event after the other."""
+    named: dict[str, int] = {}
+    begun: list[tuple[str | None, int]] = []
+    values = 0
+    for event in yaml.parse(text, _Loader):
+        match event:
+            case yaml.MappingStartEvent() | yaml.SequenceStartEvent():
+                begun.append((event.anchor, values))
+                values += 1
+                if len(begun) > MAX_DEPTH:
+                    raise RecursionError(f"more than {MAX_DEPTH} levels")
+            case yaml.MappingEndEvent() | yaml.SequenceEndEvent():
+                anchor, before = begun.pop()
+                if anchor is not None:
+                    named[anchor] = values - before
+            case yaml.AliasEvent():
+                values += named.get(str(event.anchor), 1)
+            case yaml.ScalarEvent():
+                values += 1
+        if values > MAX_VALUES:
+            raise _RefusedError(
+                f"{_line(event)}: up to here are more than {MAX_VALUES} keys and values, aliases included; give less"
+            )
+
+
+def _line(event: yaml.Event) -> str:
+    return "the file" if event.start_mark is None else f"line {event.start_mark.line + 1}"
+
+
+class _UniqueKeysLoader(_Loader):  # type: ignore[misc]
     """YAML forbids a key that stands twice in a mapping; PyYAML takes the last one."""
 
-    def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
-        node: yaml.MappingNode = super().compose_mapping_node(anchor)
-        lines: dict[tuple[str, str], int] = {}
-        for key, _ in node.value:
-            if not isinstance(key, yaml.ScalarNode):
-                continue
-            line, told = key.start_mark.line + 1, (key.tag, key.value)
-            if told in lines:
-                raise _TwiceError(
-                    f"line {line}: {key.value!r} is given twice, first in line {lines[told]}; leave one out"
-                )
-            lines[told] = line
-        return node
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self._checked: set[int] = set()
+
+    def flatten_mapping(self, node: yaml.MappingNode) -> None:
+        # A mapping that is merged into others comes here again, with keys merged into it.
+        if id(node) not in self._checked:
+            self._checked.add(id(node))
+            _check_unique(node)
+            super().flatten_mapping(node)
+
+
+def _check_unique(node: yaml.MappingNode) -> None:
+    lines: dict[tuple[str, str], int] = {}
+    for key, _ in node.value:
+        if not isinstance(key, yaml.ScalarNode):
+            continue
+        line, told = key.start_mark.line + 1, (key.tag, key.value)
+        if told in lines:
+            raise _RefusedError(
+                f"line {line}: {key.value!r} is given twice, first in line {lines[told]}; leave one out"
+            )
+        lines[told] = line

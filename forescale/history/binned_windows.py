@@ -28,6 +28,8 @@ from forescale.history.span import HistorySpan
 _COLUMNS = ("source", "window_start", "count", "status", "measures")
 _WIDTHS_S = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200)
 _WIDTHS_D = (1, 2, 7, 14, 28)
+PAGE_POINTS = 3000
+"""Per source of a page: fine enough that a screen shows no more, few enough that it opens at once."""
 """Widths of bins that people read easily."""
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from forecasting.arrivals.grid import from_us
+from forecasting.arrivals.grid import from_us, typed_moment
 from forecasting.arrivals.rows import window_starts_us
 from forecasting.arrivals.storage.manifest import Manifest
 from forecasting.arrivals.storage.reading import read_commit, rows_between
@@ -60,8 +60,8 @@ def history_span(
         raise HistoryError(f"--from {start}, --to {end} and --days {days:g} are given; use at most two of them")
     if days is not None and not 0 < days <= MAX_DAYS:
         raise HistoryError(f"--days {days:g}; give more than 0 and at most {MAX_DAYS:,}")
-    asked_start = None if start is None else moment(start, "--from")
-    asked_end = None if end is None else moment(end, "--to")
+    asked_start = None if start is None else typed_moment(start, "--from")
+    asked_end = None if end is None else typed_moment(end, "--to")
     manifest, (first, last) = read_commit(directory, topology, snapshot, _bounds)
     width = timedelta(days=USUAL_DAYS if days is None else days)
     try:
@@ -83,15 +83,6 @@ def history_span(
             f"{_told(begins if asked_start else ends)}; it covers {_told(first)} to {_told(last)}: ask within"
         )
     return HistorySpan(topology, manifest.snapshot, manifest.window_s, begins, ends, first, last)
-
-
-def moment(text: str, name: str) -> datetime:
-    """An ISO time; one without an offset is UTC. Raises HistoryError naming the field."""
-    try:
-        parsed = datetime.fromisoformat(text)
-        return parsed.replace(tzinfo=UTC) if parsed.tzinfo is None else parsed.astimezone(UTC)
-    except (ValueError, OverflowError):
-        raise HistoryError(f"{name} {text!r} is no ISO time; give it like 2026-03-01T06:45:00Z") from None
 
 
 def _bounds(folder: Path, manifest: Manifest) -> tuple[datetime, datetime]:

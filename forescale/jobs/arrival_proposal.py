@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from forescale.files.arrivals_section import KafkaEntry, PrometheusEntry
 from forescale.files.topology_draft import DraftSection
+from forescale.jobs.feed_proposal import OFFERED_QUESTION, TAKEN_IN, feed_proposal
+from forescale.jobs.workload_series import workload_counters
 from forescale.wiring.engines.engine import DescribedJob
 from planner.clusters.job_description import JobDescription
 from planner.errors import ClusterError
@@ -28,25 +30,31 @@ def arrival_proposal(described: DescribedJob, kafka: str | None, prometheus: str
     What was offered to the job (topics) comes before what it took in (counters). Raises ClusterError where a server
     that somebody named does not answer.
     """
-    job, remarks = described.job, list[str]()
+    job, remarks = described.job, list(described.job.feed_remarks)
     by_topics = None if kafka is None else _by_topics(job, kafka, remarks)
     by_series = None if prometheus is None else _by_series(job, prometheus, now, remarks)
     if by_topics is not None:
         return DraftSection(by_topics, remarks)
     if by_series is not None:
-        remarks.append("What a job took in is what was offered only while nothing held it back: held_back tells.")
-        return DraftSection(by_series, remarks)
+        remarks.append(TAKEN_IN)
+        return DraftSection(by_series, remarks, "" if by_series.held_back else OFFERED_QUESTION)
+    if by_feeds := feed_proposal(job):
+        return DraftSection(by_feeds.section, [*remarks, *by_feeds.remarks], by_feeds.question)
     if described.arrivals is not None:
         return DraftSection(described.arrivals, [*remarks, described.arrivals_evidence])
     named = "; ".join(f"{source} reads {_listed(topics)}" for source, topics in job.topics.items())
     if named and kafka is None:
-        remarks.append(f"By the metrics of its sources: {named}. `forescale init --kafka SERVERS` looks at them.")
+        remarks.append(
+            f"By the {job.topics_by} of its sources: {named}. `forescale init --kafka SERVERS` looks at them."
+        )
+    if job.series and prometheus is None:
+        remarks.append("`forescale init --prometheus URL` looks for counters of its pods.")
     question = "where is it counted what comes to the sources? Without this section nothing can be forecast"
     return DraftSection(None, remarks, question, _example(job))
 
 
 def _example(job: JobDescription) -> list[str]:
-    topics = {source: job.topics.get(source, ["TOPIC"])[0] for source in job.sources}
+    topics = {source: job.topics.get(source, ["TOPIC"])[0] for source in job.fed}
     return [
         "arrivals: # or kind: events, prometheus; see docs/history.md",
         "  kind: kafka",
@@ -64,15 +72,17 @@ def _by_topics(job: JobDescription, servers: str, remarks: list[str]) -> KafkaEn
     known = client.topic_names()
     topics = {
         source: [name for name in known if _in_metrics(name) in map(_in_metrics, job.topics.get(source, ()))]
-        for source in job.sources
+        for source in job.fed
     }
     if lacking := [source for source, names in topics.items() if not names]:
         remarks.append(
-            f"{place} has the topics {_listed(known)}; the metrics of {', '.join(lacking)} name none of them."
+            f"{place} has the topics {_listed(known)}; none of them is named by the {job.topics_by} of "
+            f"{', '.join(lacking)}."
         )
         return None
     remarks += [
-        f"{source}: its metrics name topic {_listed(names)}, which {place} has." for source, names in topics.items()
+        f"{source}: by its {job.topics_by} it reads topic {_listed(names)}, which {place} has."
+        for source, names in topics.items()
     ]
     group = _group(client, topics, remarks)
     fields = {source: names[0] if len(names) == 1 else names for source, names in topics.items()}
@@ -102,6 +112,11 @@ def _by_series(job: JobDescription, url: str, now: datetime, remarks: list[str])
     server = PrometheusServer(url, ClusterError, timeout_s=TIMEOUT_S)
     end_ms = int(now.timestamp() * 1000)
     begin_ms = end_ms - int(_LOOKED_BACK.total_seconds() * 1000)
+    if job.series:
+        counters = workload_counters(server, job, begin_ms, end_ms, remarks)
+        complete = bool(counters) and set(counters) >= set(job.fed)
+        fields = {"kind": "prometheus", "url": url, "queries": counters}
+        return PrometheusEntry.model_validate(fields) if complete else None
     found = server.series([f'{{job_name="{_quoted(job.name)}"}}'], begin_ms, end_ms, limit=_MOST_SERIES)
     queries: dict[str, str] = {}
     for source in job.sources:

@@ -18,6 +18,7 @@ from forescale.wiring.parts import clock_of, topology_config
 from modeling.calibration import WARM_S, Calibrated, Drift, calibrated, drifts
 from modeling.errors import ModelError
 from modeling.inputs.operator_profile import OperatorProfile
+from modeling.wording import count_of
 from planner.clusters.cluster import Cluster
 from planner.errors import ClusterError
 
@@ -68,7 +69,8 @@ def calibrate(
     made = calibrated(config.as_topology(), samples, known, warm_s=warm_s)
     if not any(operator.used for operator in made.operators.values()):
         raise ModelError(
-            f"{len(samples)} samples, none of them of use ({'; '.join(_reasons(made))}); {path} is left as it is"
+            f"{count_of(len(samples), 'sample')}, none of them of use ({'; '.join(_reasons(made))}); {path} is "
+            "left as it is"
         )
     now = clock_of(settings).now()
     write_profile_file(path, config.topology, made.profiles, now.isoformat())

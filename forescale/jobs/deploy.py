@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from forecasting.errors import TrackingError
 from forescale.codec import Moment
 from forescale.files.topology import TopologyConfig
+from forescale.jobs.deployment_lock import deployment_lock
 from forescale.settings import Settings
 from forescale.wiring.backlogs import recorded_backlogs
 from forescale.wiring.parts import clock_of, cluster_of, guard_terms_of, ledger_of, topology_config, tracker_of
@@ -32,6 +33,10 @@ class DeploymentFailed(RuntimeError):  # noqa: N818 (it is what happened, and no
     """The plan was refused or did not hold, and the one before it runs again. The message says why."""
 
 
+class DeploymentUnderWay(PlanError):  # noqa: N818 (nothing is wrong)
+    """Another process of this machine deploys the step."""
+
+
 @dataclass(frozen=True)
 class StepToDeploy:
     """An approved step of the ledger."""
@@ -43,8 +48,8 @@ class StepToDeploy:
 @dataclass(frozen=True)
 class DueSteps:
     """What was done about the steps of a topology. expired: ids of those whose time has gone by; failed: why, by id.
-    held: approved before the topology was in shadow mode, and not deployed in it, or withheld while the job needs what
-    they would take away; why, by id.
+    held: approved before the topology was in shadow mode, and not deployed in it, withheld while the job needs what
+    they would take away, or deployed by another process; why, by id.
     """
 
     expired: tuple[str, ...]
@@ -93,8 +98,15 @@ def deploy(settings: Settings, step_id: str) -> Deployment:
 
     Raises DeploymentFailed when the plan was refused or had to be undone, PlanError when the step is not approved, not
     due or of a topology in shadow mode, StepWithheld while the job needs what it would take away, ClusterError when the
-    cluster cannot be reached (run it again after these two).
+    cluster cannot be reached (run it again after these two), DeploymentUnderWay while another process deploys it.
     """
+    with deployment_lock(settings, step_id) as alone:
+        if not alone:
+            raise DeploymentUnderWay(f"step {step_id} is deployed by another process right now; see how that ends")
+        return _deployed(settings, step_id)
+
+
+def _deployed(settings: Settings, step_id: str) -> Deployment:
     clock, ledger = clock_of(settings), ledger_of(settings)
     step = ledger.step(step_id)
     config = topology_config(step.topology, settings)
@@ -121,7 +133,8 @@ def deploy(settings: Settings, step_id: str) -> Deployment:
 
 
 def deploy_due(settings: Settings, topology: str) -> DueSteps:
-    """Deploy every approved step whose time has come, and call off those whose time has gone by.
+    """Deploy every approved step whose time has come, take up those whose deployment was cut short, and call off those
+    whose time has gone by.
 
     For installations without Airflow, run from cron every minute or so.
     """
@@ -129,13 +142,14 @@ def deploy_due(settings: Settings, topology: str) -> DueSteps:
     ledger, now = ledger_of(settings), clock_of(settings).now()
     expired = ledger.expire_steps(now, by="deploy", topology=config.topology)
     deployed, failed, held = [], {}, {}
-    for step in ledger.due_steps(now, topology=config.topology):
+    cut_short = ledger.steps(topology=config.topology, states=(StepState.DEPLOYING,))
+    for step in (*cut_short, *ledger.due_steps(now, topology=config.topology)):
         if why := _held(config, step):
             held[step.id] = why
             continue
         try:
             deployed.append(deploy(settings, step.id))
-        except StepWithheld as withheld:
+        except (StepWithheld, DeploymentUnderWay) as withheld:
             held[step.id] = str(withheld)
         except DeploymentFailed as failure:
             failed[step.id] = str(failure)

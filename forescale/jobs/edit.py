@@ -18,7 +18,7 @@ from forescale.jobs.rungs import recorded_basis
 from forescale.settings import Settings
 from forescale.wiring.parts import clock_of, cluster_of, ledger_of, topology_config
 from planner.deployment import refuse_shadow
-from planner.edited_steps import StepEdit, edited_steps
+from planner.edited_steps import StepEdit, edited_steps, limits_passed
 from planner.errors import PlanError
 from planner.horizon.horizon_plan import Change, HorizonPlan
 from planner.ledger.entries import StepEntry
@@ -29,17 +29,20 @@ from planner.scaling_schedule import ScalingSchedule
 
 @dataclass(frozen=True)
 class Expected:
-    """Of the whole horizon, from now on. violation_probability: that any minute of it is in violation."""
+    """Of the whole horizon, from now on. violation_probability: that any minute of it is in violation. price: in the
+    currency of the prices, None where nobody says what plans cost.
+    """
 
     instance_hours: float
     violation_minutes: float
     violation_probability: float
+    price: float | None = None
 
 
 @dataclass(frozen=True)
 class EditedSchedule:
     """A schedule of its own, in place of the one that was edited. before, after: over the same paths of the same
-    forecasts. states: of its steps by id.
+    forecasts. states: of its steps by id. passed: limits of the topology file that the edit overrides.
     """
 
     topology: str
@@ -52,6 +55,7 @@ class EditedSchedule:
     states: Mapping[str, StepState]
     deploy_at: Moment
     report: Path
+    passed: tuple[str, ...] = ()
 
     @property
     def effect(self) -> str:
@@ -68,12 +72,14 @@ def edit(
     by: str,
     why: str = "",
     approve: bool = False,
+    override: bool = False,
 ) -> EditedSchedule:
     """Record the schedule that has another plan or time for a step. Operators that parallelism does not name, and a
     time that is None, stay.
 
     With approve the edited step is approved, and what was approved before stays so; otherwise it is proposed, and what
-    was approved before stands until it is approved. Raises PlanError, ModelError or LedgerError for what cannot be.
+    was approved before stands until it is approved. override: limits that protect the job may be passed, for a reason
+    that is kept. Raises PlanError, ModelError or LedgerError for what cannot be.
     """
     ledger, clock = ledger_of(settings), clock_of(settings)
     now = clock.now()
@@ -95,13 +101,15 @@ def edit(
     number = [each.id for each in steps].index(step_id)
     unchanged = [Change(each.plan, max(each.deploy_at, now).timestamp()) for each in steps]
     wanted = StepEdit(number, parallelism, None if deploy_at is None else deploy_at.timestamp())
-    changed = edited_steps(unchanged, wanted, case.topology, case.limits, case.terms, case.present, case.rules)
+    changed = edited_steps(unchanged, wanted, case.topology, case.limits, case.terms, case.present)
+    passed = limits_passed(changed, number, case.topology, case.terms, case.present, case.rules, case.least)
+    _check_override(passed, override=override, why=why)
     before, after = case.followed(
         joint_forecasts(settings, config, forecasts).forecasts, [unchanged, changed], made.schedule.violation_price_h
     )
-    schedule = _told(_at_its_times(case.schedule(after), changed), step, number, before, after, by, why)
+    schedule = _told(_at_its_times(case.schedule(after), changed), step, number, before, after, by, why, passed)
     newest = ledger.schedules(config.topology, limit=1)[0]
-    of = {"edited from": made.id, "edited by": by, "edited because": why}
+    of = {"edited from": made.id, "edited by": by, "edited because": why, "edited past": "; ".join(passed)}
     schedule = replace(
         schedule,
         # A moment later than the newest, which it takes the place of even where the clock stands still.
@@ -134,13 +142,28 @@ def edit(
         states={each.id: each.state for each in ledger.steps(schedule_id=schedule_id)},
         deploy_at=own[number].deploy_at,
         report=report,
+        passed=passed,
     )
+
+
+def _check_override(passed: Sequence[str], *, override: bool, why: str) -> None:
+    """Raises PlanError for limits that are passed without being overridden, or without a reason."""
+    if passed and not override:
+        raise PlanError(
+            f"{'; '.join(passed)}: give another plan or time, or override that with a reason, which the ledger keeps "
+            "(--override --why REASON; in Airflow, Override and Why)"
+        )
+    if passed and not why.strip():
+        raise PlanError(f"{'; '.join(passed)}: overridden without a reason; say why (--why; in Airflow, Why)")
 
 
 def effect(before: Expected, after: Expected) -> str:
     """What an edit does, in words."""
+    priced = ""
+    if before.price is not None and after.price is not None:
+        priced = f"a price of {after.price:.3g} instead of {before.price:.3g}, "
     return (
-        f"{after.instance_hours:.3g} instance-hours instead of {before.instance_hours:.3g}, "
+        f"{after.instance_hours:.3g} instance-hours instead of {before.instance_hours:.3g}, {priced}"
         f"{after.violation_minutes:.2g} min in violation expected instead of {before.violation_minutes:.2g}, with a "
         f"probability of {after.violation_probability:.0%} instead of {before.violation_probability:.0%}"
     )
@@ -186,7 +209,8 @@ def _forecasts(config: TopologyConfig, of: Mapping[str, Forecast]) -> dict[str, 
 
 def _expected(planned: HorizonPlan) -> Expected:
     found = planned.found
-    return Expected(found.instance_hours, found.violation_minutes, float((found.late_minutes > 0).mean()))
+    price = None if planned.pricing is None else found.paid_h * planned.pricing.instance_per_hour
+    return Expected(found.instance_hours, found.violation_minutes, float((found.late_minutes > 0).mean()), price)
 
 
 def _at_its_times(schedule: ScalingSchedule, changes: Sequence[Change]) -> ScalingSchedule:
@@ -206,9 +230,11 @@ def _told(
     after: HorizonPlan,
     by: str,
     why: str,
+    passed: Sequence[str],
 ) -> ScalingSchedule:
     """With who edited it, why, and what that does, in the reasons."""
     told = f"edited by {by}: {_change(step, schedule, number)}" + (f" ({why})" if why else "")
+    told += f", which overrides: {'; '.join(passed)}" if passed else ""
     edited = schedule.steps[number]
     edited = replace(edited, why=f"{told}; {edited.why}")
     steps = (*schedule.steps[:number], edited, *schedule.steps[number + 1 :])

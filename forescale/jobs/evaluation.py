@@ -17,7 +17,6 @@ from modeling.inputs.targets import Targets
 from modeling.inputs.topology import Topology
 from modeling.queueing.bursts import Arrivals
 from modeling.remedies import change_of, excuses
-from modeling.rescaling.plan_change import PlanChange
 from modeling.uncertainty.estimate_intervals import EstimateIntervals, estimate_intervals
 from modeling.uncertainty.parameter_draws import parameter_draws
 from modeling.uncertainty.violation import violations
@@ -73,11 +72,7 @@ def evaluation(topology: Topology, profiles: Profiles, plan: PhysicalPlan, terms
     load, where = terms.load, terms.where
     rates_per_s, site, cv2 = load.rate_per_s, where.site, load.arrival_cv2
     max_lag_s = float("inf") if terms.targets.max_lag_s is None else terms.targets.max_lag_s
-    change = (
-        None
-        if terms.running is None
-        else PlanChange(terms.running, where.rescale, where.checkpoints, where.with_savepoint, where.restored)
-    )
+    change = None if terms.running is None else where.change_from(terms.running)
     told = evaluate(
         topology,
         profiles,

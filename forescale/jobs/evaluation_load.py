@@ -12,7 +12,7 @@ from forecasting.forecast_file import read_forecast
 from forescale.files.topology import TopologyConfig
 from forescale.jobs.joint_forecasts import joint_forecasts
 from forescale.jobs.measured_arrivals import measured_arrivals
-from forescale.jobs.newest_forecasts import newest_forecasts
+from forescale.jobs.newest_forecasts import newest_forecasts, recorded_forecast
 from forescale.settings import Settings
 from forescale.wiring.parts import ledger_of
 from modeling.arrays import Floats
@@ -70,7 +70,7 @@ def evaluated_load(settings: Settings, config: TopologyConfig, asked: AskedLoad)
     newest: dict[str, Forecast] = {}
     if asked.newest:
         entries = newest_forecasts(config, ledger_of(settings))
-        newest = {source: read_forecast(Path(entry.folder)) for source, entry in entries.items()}
+        newest = {source: recorded_forecast(entry) for source, entry in entries.items()}
     named: dict[str, Forecast] = {}
     for folder in asked.folders:
         forecast = read_forecast(folder)

@@ -22,7 +22,7 @@ from forecasting.errors import ForecastError, HistoryError, TrackingError
 from forecasting.events.effects import without_outages
 from forecasting.fleet import Order, Outcome, forecast_each
 from forecasting.forecast import HORIZONS_S, Forecast
-from forecasting.forecast_file import PATHS_FILE, read_forecast
+from forecasting.forecast_file import PATHS_FILE
 from forecasting.pipeline import known_history
 from forecasting.terms import ForecastTerms
 from forecasting.tracking.batch import FEW, Batch, BatchContent, BatchHead, slug
@@ -34,10 +34,12 @@ from forescale.files.topology import TopologyConfig
 from forescale.jobs.forecast_failures import write_failures
 from forescale.jobs.forecast_report import reports_after_forecast
 from forescale.jobs.forecast_request import ForecastRequest
+from forescale.jobs.newest_forecasts import recorded_forecast
 from forescale.jobs.past_forecasts import drifts_by_source
 from forescale.settings import Settings
 from forescale.wiring.parts import clock_of, ledger_of, topology_config, tracker_of
 from forescale.wiring.spark import task_session
+from modeling.wording import count_of
 from planner.ledger.entries import ForecastEntry
 
 log = logging.getLogger(__name__)
@@ -72,7 +74,7 @@ def forecast(settings: Settings, topology: str, *, progress: Progress | None = N
     config = topology_config(topology, settings)
     with _one_at_a_time(settings.home / "trained" / config.topology):
         made, failures = _forecasts(config, settings, progress)
-        forecasts = {source: read_forecast(Path(entry.folder), with_paths=False) for source, entry in made.items()}
+        forecasts = {source: recorded_forecast(entry, with_paths=False) for source, entry in made.items()}
         return MadeForecasts(
             config.topology,
             {source: Path(entry.folder) for source, entry in made.items()},
@@ -138,7 +140,7 @@ def _forecasts(
 def _readable(entry: ForecastEntry) -> bool:
     """Whether its files are there; if not it is made again."""
     try:
-        read_forecast(Path(entry.folder), with_paths=False)
+        recorded_forecast(entry, with_paths=False)
     except ForecastError as error:
         log.warning("a forecast is made again: %s", error)
         return False
@@ -307,7 +309,7 @@ def _outcomes(settings: Settings, orders: Sequence[Order], progress: Progress | 
     from forecasting.fleet_spark import forecast_over_spark
 
     if progress is not None:
-        progress(f"{len(orders)} sources over Spark")
+        progress(f"{count_of(len(orders), 'source')} over Spark")
     with task_session(settings, "forescale forecast") as session:
         yield from forecast_over_spark(session, orders)
 

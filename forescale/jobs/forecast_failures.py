@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 
+from forecasting.bounded_file import bounded_text
 from forescale.files.atomic import write_whole
 
 FILE = "failures.json"
@@ -18,7 +19,7 @@ def write_failures(folder: Path, at: datetime, causes: Mapping[str, str]) -> Non
 def read_failures(folder: Path) -> dict[str, str]:
     """Causes by source; none where nothing was forecast yet, or the file is none of ours."""
     try:
-        causes = json.loads((folder / FILE).read_text(encoding="utf-8"))["causes"]
+        causes = json.loads(bounded_text(folder / FILE))["causes"]
     except (OSError, ValueError, KeyError, TypeError):
         return {}
     return {str(source): str(cause) for source, cause in causes.items()} if isinstance(causes, dict) else {}

@@ -1,5 +1,6 @@
 """The pages on forecasts: of each source what past ones were worth, and of all series what is riskiest."""
 
+import json
 import logging
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -17,10 +18,11 @@ from forecasting.forecast import Forecast
 from forecasting.forecast_file import read_forecast
 from forecasting.outlook import SeriesOutlook, by_risk
 from forecasting.tracking.mlflow_tracker import MlflowTracker
+from forescale.codec import handed_over, taken_over
 from forescale.files.atomic import write_whole
-from forescale.files.file_error import FileError
 from forescale.files.safe_name import safe_name
-from forescale.files.topology import read_topology_file
+from forescale.files.topology import TopologyConfig
+from forescale.jobs.known_topologies import known_topologies
 from forescale.jobs.past_forecasts import (
     MAX_OF_SOURCE,
     ForecastTopology,
@@ -43,6 +45,7 @@ logger = logging.getLogger(__name__)
 MAX_PAGES = 100
 """Pages that are written at once, of the riskiest sources: each is of some megabytes, with all that draws it."""
 FLEET_PAGE = "forecasts.html"
+TOPOLOGY_PAGES = "forecasts.json"
 _MAX_REFUSED = 3
 
 
@@ -58,6 +61,13 @@ class SourcePage:
     p95_per_s: Mapping[int, float]
     growth: float
     drifts: Mapping[int, Drift]
+
+
+@dataclass(frozen=True)
+class TopologyPages:
+    """As they are kept beside the pages. sources: by name."""
+
+    sources: Mapping[str, SourcePage]
 
 
 @dataclass(frozen=True)
@@ -109,7 +119,26 @@ def forecast_reports(
         name: {source: _source_page(one.row, written.get((name, source))) for source, one in sorted(series.items())}
         for name, series in asked.items()
     }
+    for name, sources in pages.items():
+        body = handed_over(TopologyPages(sources))
+        write_whole(json.dumps(body), settings.reports_dir / name / TOPOLOGY_PAGES)
     return ForecastPages(page, pages)
+
+
+def read_forecast_pages(settings: Settings, topology: str) -> Mapping[str, SourcePage]:
+    """What the pages on a known topology said when they were last written, by source; none where they never were, or
+    by another release.
+    """
+    try:
+        body = json.loads((settings.reports_dir / topology / TOPOLOGY_PAGES).read_text(encoding="utf-8"))
+        return taken_over(TopologyPages, body).sources if isinstance(body, dict) else {}
+    except (OSError, ValueError):
+        return {}
+
+
+def forecast_page_file(settings: Settings, topology: str, source: str) -> Path:
+    """Where the page on a source of a known topology is, once it was written."""
+    return settings.reports_dir / topology / _file_name(source)
 
 
 def reports_after_forecast(settings: Settings, topology: str) -> dict[str, Path]:
@@ -129,16 +158,13 @@ def _known_topologies(settings: Settings, ledger: Ledger) -> tuple[dict[str, For
     """Every topology by its name, and a row for each topology file that cannot be read."""
     known: dict[str, ForecastTopology] = {}
     broken = []
-    for path in sorted(settings.topologies.glob("*.yaml")):
-        try:
-            config = read_topology_file(path)
-        except FileError as error:
-            broken.append(SeriesOutlook(path.stem, "all sources", cause=str(error)))
-        else:
-            known[config.topology] = ForecastTopology.of(config)
-    for name in ledger.forecast_topologies():
-        if name not in known:
-            sources = {entry.source for entry in ledger.forecasts(name, limit=MAX_OF_SOURCE)}
+    for name, config in known_topologies(settings, ledger).items():
+        if isinstance(config, TopologyConfig):
+            known[name] = ForecastTopology.of(config)
+            continue
+        if config is not None:
+            broken.append(SeriesOutlook(name, "all sources", cause=str(config)))
+        if sources := {entry.source for entry in ledger.forecasts(name, limit=MAX_OF_SOURCE)}:
             known[name] = ForecastTopology(name, tuple(sorted(sources)))
     return known, broken
 
@@ -222,9 +248,7 @@ def _page(series: _Series, links: _RunLinks, settings: Settings) -> Path:
     with suppress(ForecastError):
         forecast = read_forecast(series.folder)
     report = replace(series.report, newest=forecast, link=links.of(forecast))
-    return write_whole(
-        render_forecast_page(report), settings.reports_dir / forecast.topology / _file_name(forecast.source)
-    )
+    return write_whole(render_forecast_page(report), forecast_page_file(settings, forecast.topology, forecast.source))
 
 
 def _links(rows: Sequence[SeriesOutlook], settings: Settings) -> dict[tuple[str, str], str]:
@@ -232,7 +256,7 @@ def _links(rows: Sequence[SeriesOutlook], settings: Settings) -> dict[tuple[str,
     return {
         (row.topology, row.source): f"{quote(row.topology)}/{quote(_file_name(row.source))}"
         for row in rows
-        if row.quantiles and (settings.reports_dir / row.topology / _file_name(row.source)).exists()
+        if row.quantiles and forecast_page_file(settings, row.topology, row.source).exists()
     }
 
 

@@ -2,11 +2,13 @@
 
 import logging
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 from forescale.codec import Moment
 from forescale.files.file_error import FileError
 from forescale.files.topology import TopologyConfig
+from forescale.jobs.deployment_lock import deployment_lock
 from forescale.settings import Settings
 from forescale.wiring.backlogs import recorded_backlogs
 from forescale.wiring.engines.registry import cluster_kind
@@ -69,7 +71,8 @@ def guard(settings: Settings, topology: str) -> Guarding:
         )
     clock, ledger = clock_of(settings), ledger_of(settings)
     cluster = cluster_of(config, settings, clock)
-    turn = guard_turn(_guarded(config), ledger, cluster, clock, recorded_backlogs(config, cluster, ledger, clock))
+    guarded = replace(_guarded(config), alone=partial(deployment_lock, settings))
+    turn = guard_turn(guarded, ledger, cluster, clock, recorded_backlogs(config, cluster, ledger, clock))
     logger.info("guard of %s: %s", config.topology, turn.why)
     return _guarding(turn, mode)
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from forescale.files.atomic import write_whole
-from forescale.files.clusters.cluster_entry import http_address
-from forescale.files.file_error import FileError
+from forescale.files.clusters.cluster_entry import ClusterEntry, http_address
+from forescale.files.file_error import FileError, field_errors
 from forescale.files.topology import TopologyConfig, topology_of_text
 from forescale.files.topology_draft import DraftSection, open_questions, topology_draft
 from forescale.jobs.arrival_proposal import arrival_proposal
@@ -30,11 +30,14 @@ class Question:
 
 @dataclass(frozen=True)
 class DraftedTopology:
-    """A file that was written, and can be read. questions: that are open in it. following: the next command."""
+    """A file that was written, and can be read. cluster: its section of that name. questions: that are open in it.
+    following: the next command.
+    """
 
     topology: str
     path: Path
     job: JobDescription
+    cluster: ClusterEntry | None
     questions: Sequence[Question]
     following: str
 
@@ -63,23 +66,28 @@ class DraftTarget:
 def check_request(kind: str, request: JobRequest) -> JobsKind:
     """What describes jobs of that kind. Raises ClusterError for options that are lacking, or that change nothing."""
     jobs = DESCRIBED[kind]
-    options = {
-        "--job": request.name,
-        "--cluster": request.cluster,
-        "--environ": request.environ,
-        "--role": request.role,
-    }
-    if lacking := sorted(option for option in jobs.needs if not options[option]):
+    options = request.options()
+    if lacking := sorted(option for option in jobs.needs if not options.get(option)):
         raise ClusterError(f"{jobs.option} needs {' and '.join(lacking)}; without it no topology is found there")
-    if unused := [option for option, value in options.items() if value is not None and option not in jobs.uses]:
+    if unused := [option for option in options if option not in jobs.uses]:
         raise ClusterError(f"{' and '.join(unused)} would change nothing of a job at {jobs.option}; leave it out")
-    _check_address(request.url, jobs.option)
+    if jobs.at_an_address:
+        _check_address(request.place, jobs.option)
+    if request.url is not None:
+        _check_address(request.url, "--url")
     return jobs
 
 
 def described_job(kind: str, request: JobRequest) -> DescribedJob:
-    """What an engine of that kind tells of a job. Raises ClusterError."""
-    return check_request(kind, request).describe(request)
+    """What an engine of that kind tells of a job. Raises ClusterError, and FileError for a login that cannot be."""
+    jobs = check_request(kind, request)
+    try:
+        with field_errors(jobs.option):
+            return jobs.describe(request)
+    except FileError:
+        raise
+    except ValueError as error:  # the environment, or a file, lacks a secret
+        raise ClusterError(f"{jobs.option}: {error}") from None
 
 
 def draft_topology(
@@ -110,30 +118,31 @@ def draft_topology(
     except FileExistsError:
         raise FileError(_taken(path)) from None
     questions = [Question(line, question) for line, question in open_questions(text)]
-    return DraftedTopology(name, path, described.job, questions, _following(path, config))
+    following = _following(path, config, described.job)
+    return DraftedTopology(name, path, described.job, config.cluster_section, questions, following)
 
 
-def first_calibration(
-    settings: Settings, drafted: DraftedTopology, kind: str, request: JobRequest, spans: int
-) -> CalibratedTopology:
-    """Measure the job that was described, on top of what its file declares. Raises ClusterError or ModelError."""
-    source = SampleSource(
-        addresses={kind: request.url},
-        name=drafted.job.name,
-        cluster=request.cluster,
-        environ=request.environ,
-        role=request.role,
-        components=drafted.job.components,
-        spans=spans,
-    )
-    return calibrate(settings, str(drafted.path), source)
+def first_calibration(settings: Settings, drafted: DraftedTopology, spans: int) -> CalibratedTopology:
+    """Measure the job where its file says that it runs, on top of what that declares. Raises ClusterError or
+    ModelError.
+    """
+    return calibrate(settings, str(drafted.path), SampleSource(spans=spans))
 
 
-def _following(path: Path, config: TopologyConfig) -> str:
+def unmeasured_because(drafted: DraftedTopology) -> str:
+    """Why no samples can be had of a job that was described; empty where they can."""
+    if drafted.cluster is None or not drafted.cluster.counts_tuples:
+        return "this engine gives no samples"
+    return "" if drafted.job.runs else f"the job is {drafted.job.state}"
+
+
+def _following(path: Path, config: TopologyConfig, job: JobDescription) -> str:
     """What brings the topology nearer to its first schedule."""
     section = config.arrivals_section
-    if section is None:
-        return f"fill in `arrivals` in {path}, then: forescale doctor {path}"
+    lacking = ["`streams`"] if job.streams_question else []
+    if section is None or lacking:
+        lacking += ["`arrivals`"] if section is None else []
+        return f"fill in {' and '.join(lacking)} in {path}, then: forescale doctor {path}"
     if arrivals_kind(section).steady is not None:
         return f"forescale history record {path} --every 60"
     return f"forescale history build {path}"
@@ -162,7 +171,8 @@ def _taken(path: Path) -> str:
 
 def _cluster_draft(described: DescribedJob) -> DraftSection:
     if described.cluster is not None:
-        return DraftSection(described.cluster, ["Where plans are deployed."])
+        remarks = ["Where plans are deployed.", *described.cluster_remarks]
+        return DraftSection(described.cluster, remarks, described.cluster_question)
     kind = str(described.job.engine)
     if any(engine.kind == kind and engine.cluster is not None for engine in ENGINES):
         question = "where does it run? Without this section nothing is measured or deployed (docs/topology-file.md)"

@@ -1,14 +1,13 @@
 """Forecasts of several sources with paths that go together, as past forecasts of them erred together."""
 
 from collections.abc import Mapping
-from pathlib import Path
 
 from forecasting.arrivals.store import read_history
 from forecasting.errors import ForecastError, HistoryError
 from forecasting.forecast import Forecast
-from forecasting.forecast_file import read_forecast
 from forecasting.joined_paths import JoinedForecasts, compared_s, joined_forecasts
 from forescale.files.topology import TopologyConfig
+from forescale.jobs.newest_forecasts import recorded_forecast
 from forescale.jobs.past_forecasts import known_by
 from forescale.settings import Settings
 from forescale.wiring.parts import ledger_of
@@ -50,7 +49,7 @@ def _past(ledger: Ledger, topology: str, forecasts: Mapping[str, Forecast], span
         if before_s <= 0 or before_s % span_s:
             continue
         try:
-            found[entry.source].append(read_forecast(Path(entry.folder), with_paths=False))
+            found[entry.source].append(recorded_forecast(entry, with_paths=False))
         except ForecastError:
             continue
     return found

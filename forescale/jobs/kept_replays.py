@@ -19,7 +19,7 @@ from planner.replay.variation import Variation
 
 KEPT_VERSION = 2
 """Raised where the simulator does another thing with the same."""
-CHANGED: Mapping[str, int] = {"planner": 3, "planner-perfect": 3}
+CHANGED: Mapping[str, int] = {"planner": 5, "planner-perfect": 5}
 """Policies that decide otherwise with the same than they once did: raised where one does so again."""
 ASKING: Mapping[str, frozenset[str]] = {
     "forecasts": FORECASTING,
@@ -27,6 +27,9 @@ ASKING: Mapping[str, frozenset[str]] = {
     "headroom": OURS,
     "rescale_h": OURS,
     "variation": OURS,
+    "pricing": frozenset(),  # priced_by stands for it
+    "priced_by": OURS,
+    "disruption": OURS,
 }
 """Policies that ask for a field of the contest; all do for the others."""
 

@@ -15,7 +15,6 @@ from forescale.wiring.parts import guard_terms_of
 from modeling.errors import ModelError
 from modeling.inputs.operator_profile import Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
-from planner.clusters.engine_terms import EngineTerms
 from planner.errors import PlanError
 from planner.ledger.entries import ScheduleEntry
 from planner.ledger.ledger import Ledger
@@ -38,9 +37,10 @@ def day_before(
     schedule, topology = made.schedule, config.as_topology()
     end = schedule.made_at.replace(second=0, microsecond=0)
     start = end - DAY
-    planning = learned_planning(ledger, config).planning
+    learned = learned_planning(settings, ledger, config, profiles)
+    planning = learned.planning
     terms = DayTerms(
-        EngineTerms(planning.downtime_s, lead_s=planning.lead_s),
+        learned.engine,
         guard_terms_of(config),
         planning.min_parallelism,
         planning.allowed_share,

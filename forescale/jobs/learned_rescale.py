@@ -1,13 +1,21 @@
 """What past deployments of a topology teach: the downtime and the lead time to plan with in place of the file's."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from forescale.files.planning_section import Planning
 from forescale.files.topology import TopologyConfig
-from forescale.report.kit.wording import count_of
+from forescale.jobs.known_profiles import kept_profiles
+from forescale.settings import Settings
+from forescale.wiring.packing import site_of_packing
+from modeling.inputs.operator_profile import Profiles
+from modeling.inputs.physical_plan import PhysicalPlan
+from modeling.inputs.topology import Topology
+from modeling.rescaling.state_restore import NO_RESTORE, StateRestore
+from modeling.wording import count_of
+from planner.clusters.engine_terms import EngineTerms
 from planner.learned_rescale import MIN_DEPLOYMENTS, LearnedNumber, LearnedRescale, MeasuredDeployment, learned_rescale
-from planner.ledger.entries import Outcome
+from planner.ledger.entries import Outcome, StepEntry
 from planner.ledger.ledger import Ledger
 from planner.ledger.step_state import StepState
 
@@ -17,32 +25,90 @@ NEWEST = 20
 
 @dataclass(frozen=True)
 class LearnedPlanning:
-    """planning: the file's section, with the downtime and the lead time that were learnt; as it was where too little is
-    known. notes: by name, what it plans with, from how many deployments, and what the file says.
+    """planning: the file's section, with the lead time that was learnt, and with the downtime but for what restore adds
+    to it; as it was where too little is known. notes: by name, what it plans with, from how many deployments, and what
+    the file says.
     """
 
     planning: Planning
     learned: LearnedRescale
     notes: Mapping[str, str]
+    restore: StateRestore = NO_RESTORE
+
+    @property
+    def engine(self) -> EngineTerms:
+        """Of a simulated engine that changes plans as is planned with."""
+        restore = self.restore
+        return EngineTerms(
+            self.planning.downtime_s,
+            lead_s=self.planning.lead_s,
+            restore_s_per_gib=restore.s_per_gib,
+            state_gib=restore.state_gib,
+            restored=restore.restored,
+            parallel_restore=restore.parallel,
+        )
 
 
-def learned_planning(ledger: Ledger, config: TopologyConfig) -> LearnedPlanning:
-    """Of the newest deployments of the topology that were verified; what was undone or refused teaches nothing."""
+def learned_planning(
+    settings: Settings, ledger: Ledger, config: TopologyConfig, profiles: Profiles | None = None
+) -> LearnedPlanning:
+    """Of the newest deployments of the topology that were verified; what was undone or refused teaches nothing.
+    profiles: of which the state is taken; as measured last where None. Raises FileError for the site's file.
+    """
     verified = ledger.outcomes(config.topology, states=(StepState.VERIFIED,), limit=NEWEST)
-    declared = config.planning
-    learned = learned_rescale([_measured(known) for _, known in verified], declared.downtime_s, declared.lead_s)
-    terms = {"downtime_s": learned.downtime.seconds, "lead_s": learned.lead.seconds}
-    by_state = "" if learned.model is None else f", at {learned.model.restore_s_per_gib:.3g} s per GiB of state"
+    topology, declared = config.as_topology(), config.planning
+    known = kept_profiles(config, settings) if profiles is None else profiles
+    state_gib = {name: gib for name in topology.order if (gib := known[name].state_gib)}
+    site = site_of_packing(config, settings)
+    told = None if site is None or not site.rescales_told else site
+    restore, downtime_s = StateRestore(state_gib=state_gib), declared.downtime_s
+    if told is not None:
+        restore = StateRestore(told.rescale.restore_s_per_gib, state_gib, told.restored, told.parallel_restore)
+        saved_gib = sum(state_gib.values()) if told.with_savepoint else 0.0
+        downtime_s += told.rescale.save_s_per_gib * saved_gib
+    measured = [_measured(step, outcome, topology, restore) for step, outcome in verified]
+    speed = None if told is None else told.rescale.restore_s_per_gib
+    learned = learned_rescale(measured, downtime_s, declared.lead_s, speed)
+    restart_s, by_state = learned.downtime.seconds, ""
+    if learned.model is not None:
+        by_state = f", at {learned.model.restore_s_per_gib:.3g} s per GiB of state"
+        told_gib = (job_gib for _, each in verified if (job_gib := each.measured.get("state_gib")) is not None)
+        newest_gib = next(told_gib, sum(state_gib.values()))
+        restore = _of_size(replace(restore, s_per_gib=learned.model.restore_s_per_gib), newest_gib)
+        restart_s = learned.model.restart_s if restore.takes_time else restart_s
+    elif restore.takes_time:
+        by_state = f", and {restore.s_per_gib:.3g} s per GiB of state that is read again, as the site file says"
     notes = {
         "downtime": f"{_note(learned.downtime)}{by_state}",
         "lead time": _note(learned.lead),
     }
-    return LearnedPlanning(declared.model_copy(update=terms), learned, notes)
+    planning = declared.model_copy(update={"downtime_s": restart_s, "lead_s": learned.lead.seconds})
+    return LearnedPlanning(planning, learned, notes, restore if restore.takes_time else NO_RESTORE)
 
 
-def _measured(known: Outcome) -> MeasuredDeployment:
+def _measured(step: StepEntry, known: Outcome, topology: Topology, restore: StateRestore) -> MeasuredDeployment:
+    """Of its job's state the part that was read again, by what is known of the operators now."""
     told = known.measured
-    return MeasuredDeployment(told.get("downtime_s"), told.get("lead_s"), told.get("state_gib"))
+    job_gib, total_gib = told.get("state_gib"), sum(restore.state_gib.values())
+    if total_gib and all(_fits(plan, topology) for plan in (step.replaces, step.plan)):
+        if restore.s_per_gib and job_gib is None:
+            job_gib = total_gib
+        if job_gib is not None:
+            read_gib = replace(restore, s_per_gib=1.0).change_s(topology, step.replaces, step.plan)
+            job_gib *= read_gib / total_gib
+    return MeasuredDeployment(told.get("downtime_s"), told.get("lead_s"), job_gib)
+
+
+def _fits(plan: PhysicalPlan, topology: Topology) -> bool:
+    """Whether it is one of the operators as the file has them now."""
+    most = topology.max_parallelism
+    return plan.parallelism.keys() == most.keys() and all(n <= most[name] for name, n in plan.parallelism.items())
+
+
+def _of_size(restore: StateRestore, total_gib: float) -> StateRestore:
+    """The same where the state of all operators adds up to that."""
+    factor = total_gib / known_gib if (known_gib := sum(restore.state_gib.values())) else 1.0
+    return replace(restore, state_gib={name: gib * factor for name, gib in restore.state_gib.items()})
 
 
 def _note(number: LearnedNumber) -> str:

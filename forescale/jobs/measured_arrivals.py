@@ -11,6 +11,7 @@ from forecasting.forecast import Forecast
 from forescale.settings import Settings
 from modeling.queueing.bursts import Arrivals
 from modeling.queueing.dispersion import SHORTEST, dispersion_of_history
+from modeling.wording import count_of
 
 SPAN = timedelta(days=7)
 
@@ -45,7 +46,7 @@ def measured_arrivals(
 
 def _note(source: str, arrivals: Arrivals | None, series: ArrivalSeries | None) -> str:
     if arrivals is None or series is None:
-        told = "no window" if series is None else f"{series.counts.size} windows of {series.window_s} s"
+        told = "no window" if series is None else f"{count_of(series.counts.size, 'window')} of {series.window_s} s"
         return f"arrivals at {source} are taken as Poisson: {told} within {SPAN.days} days do not tell how they vary"
     bursts = arrivals.bursts
     if bursts is None:

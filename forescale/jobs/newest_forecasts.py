@@ -1,5 +1,9 @@
-"""The newest forecast of each source, as the ledger has it."""
+"""The newest forecast of each source, as the ledger has it, and forecasts that it knows of."""
 
+from pathlib import Path
+
+from forecasting.forecast import Forecast
+from forecasting.forecast_file import read_forecast
 from forescale.files.topology import TopologyConfig
 from planner.errors import PlanError
 from planner.ledger.entries import ForecastEntry
@@ -26,3 +30,8 @@ def newest_forecasts(config: TopologyConfig, ledger: Ledger) -> dict[str, Foreca
                 f"{config.topology}` and hold the plan until then"
             )
     return newest
+
+
+def recorded_forecast(entry: ForecastEntry, *, with_paths: bool = True) -> Forecast:
+    """The forecast of an entry. Raises ForecastError as read_forecast, also for one of another topology or source."""
+    return read_forecast(Path(entry.folder), with_paths=with_paths, of=(entry.topology, entry.source))

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from forescale.files.topology import TopologyConfig
+from forescale.wiring.packing import reserved_of
 from modeling.arrays import Floats
 from modeling.flow.plan_rates import arrival_rates
 from modeling.inputs.checked import site_of_plans
@@ -11,7 +12,7 @@ from modeling.inputs.operator_profile import Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.rescaling.instance_changes import staying
 from planner.packing.lower_bound import least_containers
-from planner.packing.needs import Reserved, loaded_needs, reserved_needs
+from planner.packing.needs import loaded_needs, reserved_needs
 from planner.packing.offer import Offer
 from planner.packing.open_containers import OpenContainers
 from planner.packing.registry import packer_named
@@ -69,7 +70,7 @@ def workload(
     topology = config.as_topology()
     plan = PhysicalPlan(config.topology, parallelism)
     plan.check(topology)
-    reserved = {name: Reserved(entry.cores, entry.memory_mib) for name, entry in config.operators.items()}
+    reserved = reserved_of(config)
     if not load_per_s:
         return Workload(topology, plan.parallelism, reserved_needs(plan.parallelism, reserved))
     rates = arrival_rates(topology, profiles, plan, load_per_s)

@@ -4,7 +4,6 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 
 from forecasting.arrivals.history import ArrivalHistory, ArrivalSeries
 from forecasting.arrivals.store import read_history
@@ -12,11 +11,11 @@ from forecasting.drift import Drift
 from forecasting.errors import CalendarError, ForecastError, HistoryError
 from forecasting.events.effects import without_outages
 from forecasting.forecast import Forecast
-from forecasting.forecast_file import read_forecast
 from forecasting.judged import JudgedForecasts, judged_forecasts
 from forescale.files.events_section import EventEntry, HolidaysEntry, event_calendar
 from forescale.files.topology import TopologyConfig
 from forescale.jobs.forecast_failures import read_failures
+from forescale.jobs.newest_forecasts import recorded_forecast
 from forescale.settings import Settings
 from forescale.wiring.parts import clock_of, ledger_of
 from planner.ledger.entries import ForecastEntry
@@ -95,7 +94,7 @@ def _judged(entries: Sequence[ForecastEntry], history: ArrivalSeries | None, fai
     if not entries:
         return PastForecasts(entries, history, failure)
     try:
-        newest = read_forecast(Path(entries[0].folder), with_paths=False)
+        newest = recorded_forecast(entries[0], with_paths=False)
         judged = judged_forecasts([newest, *_readable(entries[1:])], history)
     except (ForecastError, HistoryError) as error:
         return PastForecasts(entries, history, failure, error=str(error))
@@ -133,7 +132,7 @@ def _readable(entries: Sequence[ForecastEntry]) -> list[Forecast]:
     found = []
     for entry in entries:
         try:
-            found.append(read_forecast(Path(entry.folder), with_paths=False))
+            found.append(recorded_forecast(entry, with_paths=False))
         except ForecastError as error:
             logger.info("a past forecast is left out of the record: %s", error)
     return found

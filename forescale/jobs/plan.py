@@ -35,6 +35,7 @@ from forescale.wiring.parts import (
     tracker_of,
 )
 from modeling.inputs.physical_plan import PhysicalPlan
+from modeling.wording import count_of
 from planner.errors import PlanError
 from planner.fallback import Footing, Rung, held_schedule
 from planner.floor import in_floor_mode
@@ -43,7 +44,7 @@ from planner.ledger.ledger import Ledger
 from planner.ledger.step_state import StepState
 from planner.replay.last_day import LastDay
 from planner.scaling_schedule import Alternative, Disruption, ScalingSchedule
-from planner.schedule import CANDIDATE
+from planner.schedule import CANDIDATE, VIOLATION
 
 logger = logging.getLogger(__name__)
 
@@ -72,7 +73,8 @@ class PlannedSchedule:
     deployed; floor: its plans are lower bounds, and others decide what runs above them. asks: somebody has to approve
     something of it. rung: what it was planned by; cause: why by no better one, and what else was wrong.
     alternatives: over the same horizon; last_day: the day before it under others, None where it is not known.
-    price, instance_price_per_hour: as the schedule tells them.
+    price, instance_price_per_hour: as the schedule tells them. excuses: what cannot be had within the limits, why, and
+    what to change.
     """
 
     topology: str
@@ -94,6 +96,7 @@ class PlannedSchedule:
     instance_price_per_hour: float | None = None
     alternatives: tuple[Alternative, ...] = ()
     last_day: LastDay | None = None
+    excuses: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -161,7 +164,7 @@ def plan_request(
     state = cluster.state()
     if shadow:
         record_observation(config, ledger, cluster)
-    start = _shadow_start(config, ledger, now) or running_start(state)
+    start = _shadow_start(settings, config, ledger, now) or running_start(state)
     folders = {source: Path(entry.folder) for source, entry in basis.entries.items()} | dict(basis.profiles)
     return PlanRequest(
         config,
@@ -181,13 +184,13 @@ def _proposed(candidates: Mapping[str, PhysicalPlan], planning: Planning) -> dic
     for name, plan in candidates.items():
         if plan.instances > planning.max_instances:
             raise PlanError(
-                f"candidate {name} has {plan.instances} instances > planning.max_instances of "
+                f"candidate {name} has {count_of(plan.instances, 'instance')} > planning.max_instances of "
                 f"{planning.max_instances}; leave it out, or raise that"
             )
         for operator, most in planning.max_parallelism.items():
             if plan.parallelism.get(operator, 0) > most:
                 raise PlanError(
-                    f"candidate {name} has {plan.parallelism[operator]} instances of {operator} > "
+                    f"candidate {name} has {count_of(plan.parallelism[operator], 'instance')} of {operator} > "
                     f"planning.max_parallelism of {most}; leave it out, or raise that"
                 )
     told = ", ".join(f"{name} ({plan.plan_id})" for name, plan in candidates.items())
@@ -251,7 +254,7 @@ def published(
     return _planned(made, ledger, forecasts, report, last_day)
 
 
-def _shadow_start(config: TopologyConfig, ledger: Ledger, now: datetime) -> Start | None:
+def _shadow_start(settings: Settings, config: TopologyConfig, ledger: Ledger, now: datetime) -> Start | None:
     """The plan that would run; None outside shadow mode, and at its beginning, where that is the one that runs."""
     span = ledger.shadow.span(config.topology) if config.planning.shadow else None
     if span is None or set(span.first.parallelism) != set(config.operators):
@@ -259,8 +262,10 @@ def _shadow_start(config: TopologyConfig, ledger: Ledger, now: datetime) -> Star
     if not (followed := span.followed(now)):
         return Start(span.first, None)
     last = followed[-1]
-    terms = change_terms_of(learned_planning(ledger, config).planning)
-    ahead_s = terms.stops_after_s(last.replaces, last.plan) + terms.downtime_s
+    learned = learned_planning(settings, ledger, config)
+    terms = change_terms_of(learned.planning, learned.restore)
+    down_s = terms.down_s(config.as_topology(), last.replaces, last.plan)
+    ahead_s = terms.stops_after_s(last.replaces, last.plan) + down_s
     return Start(last.plan, last.deploy_at + timedelta(seconds=ahead_s))
 
 
@@ -348,6 +353,8 @@ def _planned(
         instance_price_per_hour=schedule.instance_price_per_hour,
         alternatives=tuple(each for each in schedule.alternatives if not each.name.startswith(CANDIDATE)),
         last_day=last_day,
+        # Why a plan is not a smaller one is told in the report.
+        excuses=tuple(str(each) for each in schedule.excuses if each.target != VIOLATION),
     )
 
 

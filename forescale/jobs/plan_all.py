@@ -30,10 +30,11 @@ from forescale.jobs.topology_workers import EXPECTED, Told, TopologyWorkers, Wor
 from forescale.settings import Settings
 from forescale.wiring.parts import ledger_of
 from modeling.excuse import Excuse
+from modeling.wording import count_of
 from planner.errors import PlanError
 from planner.fleet.grants import granted
 from planner.fleet.holding import Holding
-from planner.fleet.shortage import QUOTA, excuse, shortages
+from planner.fleet.shortage import QUOTA, Shortage, excuse, shortages
 from planner.fleet.stagger import ChangeBounds, staggered
 from planner.fleet.terms import FleetTerms, Quota
 from planner.ledger.entries import ScheduleEntry
@@ -204,7 +205,8 @@ def _check_running(
             most = sorted(of.items(), key=lambda each: (-each[1], each[0]))
             named = ", ".join(f"{name} {count}" for name, count in most[:5]) + (", …" if len(most) > 5 else "")
             raise PlanError(
-                f"{fleet}: {quota.name} is {quota.instances} instances, and {total} run now ({named}); raise it to "
+                f"{fleet}: {quota.name} is {count_of(quota.instances, 'instance')}, and {total} run now "
+                f"({named}); raise it to "
                 f"{total} or more, or scale one down first with `forescale deploy plan`"
             )
 
@@ -233,7 +235,10 @@ def _under(
     short = shortages(wishes, grants, terms.quotas)
     bounds = {name: ChangeBounds(case.terms, case.rules) for name, (case, _) in planned.items()}
     apart = staggered(grants.holdings, terms, bounds)
-    excused = {wish.name: excuse(wish, grants, short) for wish in wishes}
+    lacks: dict[str, list[Shortage]] = {wish.name: [] for wish in wishes}
+    for each in short:
+        lacks[each.topology].append(each)
+    excused = {wish.name: excuse(wish, grants, lacks[wish.name]) for wish in wishes}
     schedules = {
         each.name: _explained(each, excused[each.name], apart.stuck.get(each.name, ()))
         for each in apart.holdings

@@ -1,16 +1,17 @@
 """What plans of a topology cost, and where they would be placed, as its file and its site tell it."""
 
+import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from forescale.files.site import no_site, read_site_file
+from forescale.files.site import site_digest
 from forescale.files.topology import TopologyConfig
 from forescale.jobs.instance_costs import instance_costs
 from forescale.settings import Settings
+from forescale.wiring.packing import packer_and_site
 from modeling.inputs.operator_profile import Profiles
 from planner.errors import PlanError
-from planner.packing.registry import packer_named
 from planner.pricing.placing import Placing
 from planner.pricing.plan_pricing import ContainerPricing, InstancePricing, PlanPricing
 
@@ -18,18 +19,33 @@ from planner.pricing.plan_pricing import ContainerPricing, InstancePricing, Plan
 @dataclass(frozen=True)
 class PricedPlans:
     """pricing: None where instances are all that is weighed. placing: None without a packer. notes: what a schedule
-    says that it was priced by.
+    says that it was priced by. digest: the same for the same prices and packing.
     """
 
     pricing: PlanPricing | None = None
     placing: Placing | None = None
     notes: Mapping[str, str] = field(default_factory=dict)
+    digest: str = field(default="", compare=False)
 
 
 def priced_plans(settings: Settings, config: TopologyConfig, profiles: Profiles) -> PricedPlans:
     """By what containers and nodes cost where the section `packing` names a site with prices, else by what instances
     cost. Raises PlanError or FileError for prices that do not go together, and for nodes that nobody knows.
     """
+    found, digest = _priced(settings, config, profiles), _digest(settings, config, profiles)
+    return replace(found, digest=digest)
+
+
+def _digest(settings: Settings, config: TopologyConfig, profiles: Profiles) -> str:
+    costs, _ = instance_costs(config, profiles)
+    packing = config.packing
+    told = [repr(sorted(costs.items())), "" if packing is None else packing.model_dump_json()]
+    if packing is not None and packing.site is not None:
+        told.append(site_digest(Path(settings.below_home(packing.site))))
+    return hashlib.sha256("|".join(told).encode()).hexdigest()[:24]
+
+
+def _priced(settings: Settings, config: TopologyConfig, profiles: Profiles) -> PricedPlans:
     costs, notes = instance_costs(config, profiles)
     lacking = [note for note in notes if note.startswith("no price")]
     priced = not lacking and all(cost.price_per_hour is not None for cost in costs.values())
@@ -37,8 +53,7 @@ def priced_plans(settings: Settings, config: TopologyConfig, profiles: Profiles)
         return PricedPlans(*_by_instance(InstancePricing(costs) if priced else None, None, lacking))
     topology = config.as_topology()
     name = config.packing.site
-    where = read_site_file(Path(settings.below_home(name)), topology) if name else no_site(topology.engine)
-    packer = packer_named(config.packing.packer, config.packing.offer(where.site, where.prices))
+    packer, where = packer_and_site(config, config.packing, settings)
     placing = Placing(topology, profiles, costs, packer)
     if not where.prices.known:
         return PricedPlans(*_by_instance(InstancePricing(costs) if priced else None, placing, lacking))

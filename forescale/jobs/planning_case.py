@@ -170,12 +170,12 @@ def planning_case(
     now: datetime,
 ) -> PlanningCase:
     """As calibrated on the cluster now, and with what past deployments teach."""
-    learned = learned_planning(ledger, config)
-    planning = learned.planning
     calibration = planning_profiles(settings, config, cluster, now)
+    learned = learned_planning(settings, ledger, config, calibration.profiles)
+    planning = learned.planning
     priced = priced_plans(settings, config, calibration.profiles)
     arrivals = measured_arrivals(settings, config.topology, forecasts, planning.arrival_cv2)
-    terms = change_terms_of(planning)
+    terms = change_terms_of(planning, learned.restore)
     paced = paced_budget(config, ledger, cluster, now)
     # What a shadow would have left waiting is not what waits.
     waiting = {} if planning.shadow else recorded_backlogs(config, cluster, ledger, clock_of(settings))()

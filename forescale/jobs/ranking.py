@@ -13,7 +13,6 @@ from modeling.candidates import Candidates, candidates
 from modeling.flow.scenarios import AS_PROFILED
 from modeling.inputs.operator_profile import Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
-from modeling.rescaling.plan_change import PlanChange
 from modeling.uncertainty.parameter_draws import ParameterDraws, parameter_draws
 from planner.ranking import RankedPlan, ranked
 
@@ -47,11 +46,7 @@ def ranking(
     another one costs no downtime. Raises ModelError where a load or profile does not fit the topology.
     """
     topology, where = config.as_topology(), terms.where
-    change = (
-        None
-        if terms.running is None
-        else PlanChange(terms.running, where.rescale, where.checkpoints, where.with_savepoint, where.restored)
-    )
+    change = None if terms.running is None else where.change_from(terms.running)
     rates_per_s = {source: np.array([load.rate_per_s[source] for load in loads]) for source in loads[0].rate_per_s}
     paths_per_s = {source: np.stack([_paths(load, source) for load in loads]) for source in loads[0].rate_per_s}
     found = candidates(

@@ -23,16 +23,17 @@ from forescale.jobs.instance_costs import instance_costs
 from forescale.jobs.kept_replays import KeptReplays, digest_of
 from forescale.jobs.known_profiles import kept_profiles, unmeasured_notes
 from forescale.jobs.measured_arrivals import SPAN
+from forescale.jobs.plan_pricing import priced_plans
 from forescale.jobs.replay_engine import engine_terms
 from forescale.jobs.replay_terms import Deviations, ReplayTerms
 from forescale.jobs.workers import worker_processes
 from forescale.settings import Settings
-from forescale.wiring.parts import limits_of, planned_limits_of, topology_config
+from forescale.wiring.parts import disruption_prices_of, limits_of, planned_limits_of, topology_config
 from planner.errors import PlanError
 from planner.replay.contest import FORECASTING, POLICIES, Contest, check_policy, run_all
 from planner.replay.load import minute_load
 from planner.replay.own_budget import policy_of
-from planner.replay.pipeline_forecasts import PipelineForecasts
+from planner.replay.pipeline_forecasts import EVERY_S, PipelineForecasts
 from planner.replay.scores import Difference, Score, differences, scores
 from planner.replay.timeline import Timeline, Track, track_of, write_timeline
 from planner.replay.variation import POISSON, Variation
@@ -40,6 +41,7 @@ from planner.replay.variation import POISSON, Variation
 LEARNING_DAYS = 14
 """Days at the beginning of a trace that policies only learn from, where nothing else is asked; at most half of it."""
 USUAL_DAYS = 30
+MINUTE_S, DAY_S = 60, 86400
 SLOT_S = 900
 """Width of the slots by whose peaks those plan who look no further than the next one."""
 
@@ -59,7 +61,7 @@ class ReplayRequest:
     restore_s_per_gib: in place of what it tells of that. deviations: of reality from what is believed. days: of a
     history, up to its end. scale: factor on all arrivals. allow: share of the minutes that may be in violation; the
     topology file's where None. against: the policy that the others are held against, seed by seed. workers:
-    processes. anew: forget the forecasts and replays that are kept.
+    processes. anew: forget the forecasts and replays that are kept. forecast_every_s: from one forecast to the next.
     """
 
     topology: str
@@ -81,6 +83,7 @@ class ReplayRequest:
     against: str | None = None
     workers: int | None = None
     anew: bool = False
+    forecast_every_s: int = EVERY_S
 
 
 @dataclass(frozen=True)
@@ -125,6 +128,9 @@ def replay(settings: Settings, request: ReplayRequest, *, progress: Progress | N
     site = None if request.site is None else read_site_file(request.site, config.as_topology())
     engine, told = engine_terms(lead_s, downtime_s, request.restore_s_per_gib, site, believed)
     notes += told
+    priced = priced_plans(settings, config, believed)
+    if priced.pricing is not None:
+        notes.append(f"the planner weighs prices, of {priced.notes['prices']}; all others weigh instances")
     width_s = max(each.window_s for each in series.values())
     # Replays are by the minute, whatever the width of the arrivals' windows.
     step_s = math.lcm(config.forecast.step_s, width_s, 60)
@@ -145,6 +151,9 @@ def replay(settings: Settings, request: ReplayRequest, *, progress: Progress | N
         differences=request.deviations.differences(),
         variation=_variation(config, series),
         allowed_share=config.planning.allowed_share if request.allow is None else request.allow,
+        pricing=priced.pricing,
+        priced_by=priced.digest,
+        disruption=disruption_prices_of(config.planning),
     )
     wanted = [(name, seed) for seed in range(request.seeds) for name in request.policies]
     workers = request.workers or os.cpu_count() or 1
@@ -206,11 +215,13 @@ def _terms(request: ReplayRequest, contest: Contest) -> ReplayTerms:
         restore_s_per_gib=engine.restore_s_per_gib,
         state_gib=sum(engine.state_gib.values()),
         restored=engine.restored,
+        parallel_restore=engine.parallel_restore,
         checkpoints=engine.checkpoints,
         deviations=request.deviations,
         seeds=request.seeds,
         scale=request.scale,
         allow=contest.allowed_share,
+        forecast_every_s=request.forecast_every_s,
         arrivals=contest.load.digest(),
         profiles=digest_of(contest.topology, contest.believed),
     )
@@ -234,6 +245,10 @@ def _check(request: ReplayRequest) -> None:
     for option, value in (("--target-lag", request.max_lag_s), ("--scale", request.scale)):
         if value is not None and not (math.isfinite(value) and value > 0):
             raise PlanError(f"{option} {value:g}; give a finite number above 0")
+    if request.forecast_every_s < MINUTE_S or DAY_S % request.forecast_every_s:
+        raise PlanError(
+            f"--forecast-every {request.forecast_every_s}; give seconds that divide a day, {MINUTE_S} at least, as 900"
+        )
     if request.allow is not None and not 0 <= request.allow <= 1:
         raise PlanError(f"--allow {request.allow:g}; give a share of the minutes, from 0 to 1")
 
@@ -279,7 +294,7 @@ def _forecasts(
     folder: Path,
 ) -> PipelineForecasts:
     wanted = config.forecast
-    if 86400 % step_s:
+    if DAY_S % step_s:
         raise HistoryError(
             f"windows of the arrivals and forecast.step_s have {step_s} s in common, which divide no day"
         )
@@ -289,7 +304,8 @@ def _forecasts(
     scaled = {source: replace(each, counts=each.counts * request.scale) for source, each in series.items()}
     first, last = min(each.start for each in series.values()), max(each.end for each in series.values())
     calendar = event_calendar(config.events, first, last + timedelta(seconds=wanted.horizon_s))
-    return PipelineForecasts(scaled, terms, wanted.train_days, wanted.refit_s, folder, calendar)
+    every_s = request.forecast_every_s
+    return PipelineForecasts(scaled, terms, wanted.train_days, wanted.refit_s, folder, calendar, every_s)
 
 
 def _variation(config: TopologyConfig, series: Mapping[str, ArrivalSeries]) -> Variation:

@@ -20,6 +20,7 @@ def engine_terms(
         restore_s_per_gib=restore_s_per_gib,
         state_gib=state_gib,
         restored=Restored.WHOLE_JOB if site is None else site.restored,
+        parallel_restore=site is not None and site.parallel_restore,
     )
     notes = []
     total_gib = sum(state_gib.values())

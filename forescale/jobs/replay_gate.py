@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from forecasting.bounded_file import bounded_text
 from forescale.files.file_error import FileError
 from forescale.jobs.replay import ReplayedPolicies
+from modeling.wording import count_of
 
 SAME = ("topology", "start", "end", "max_lag_s")
 """What two replays must have in common to be compared, beside all their terms."""
@@ -38,7 +40,7 @@ def worse_than(
     """
     bounds.check()
     try:
-        kept = json.loads(baseline.read_text(encoding="utf-8"))
+        kept = json.loads(bounded_text(baseline))
         before = {score["policy"]: score for score in kept["scores"]}
         told = _terms(kept)
         numbers = {
@@ -66,7 +68,8 @@ def worse_than(
         )
     if partly := [name for name in asked if name in seeds and seeds[name] != done.terms.seeds]:
         raise FileError(
-            f"baseline {baseline} has policy {partly[0]!r} with {seeds[partly[0]]} of {done.terms.seeds} seeds; find "
+            f"baseline {baseline} has policy {partly[0]!r} with {seeds[partly[0]]} of "
+            f"{count_of(done.terms.seeds, 'seed')}; find "
             "out why from its notes, and write it anew"
         )
     if lacking := sorted(set(asked) - set(numbers)):
@@ -78,7 +81,9 @@ def worse_than(
     replayed = {score.policy: score.seeds for score in done.scores}
     for name in asked:
         if replayed.get(name, 0) != done.terms.seeds:
-            found.append(f"{name}: replayed with {replayed.get(name, 0)} of {done.terms.seeds} seeds; see the notes")
+            found.append(
+                f"{name}: replayed with {replayed.get(name, 0)} of {count_of(done.terms.seeds, 'seed')}; see the notes"
+            )
     for score in done.scores:
         hours, share = numbers[score.policy]
         if score.instance_hours > hours * (1 + bounds.cost) + 1e-9:

@@ -46,10 +46,10 @@ class Deviations:
 
 @dataclass(frozen=True)
 class ReplayTerms:
-    """lead_s, downtime_s: of a rescale, without the state that is read again; restore_s_per_gib, state_gib, restored:
-    that. checkpoints: None without any. deviations, seeds: of reality. scale: factor on all arrivals. allow:
-    share of the minutes that may be in violation. arrivals: digest of what came in the span.
-    profiles: of what is believed of the operators, and of the topology.
+    """lead_s, downtime_s: of a rescale, without the state that is read again; restore_s_per_gib, state_gib, restored,
+    parallel_restore: that. checkpoints: None without any. deviations, seeds: of reality. scale: factor on all arrivals.
+    allow: share of the minutes that may be in violation. forecast_every_s: from one forecast to the next. arrivals:
+    digest of what came in the span. profiles: of what is believed of the operators, and of the topology.
     """
 
     lead_s: float
@@ -62,5 +62,7 @@ class ReplayTerms:
     seeds: int
     scale: float
     allow: float
+    forecast_every_s: int
     arrivals: str
     profiles: str
+    parallel_restore: bool = False

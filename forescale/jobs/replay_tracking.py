@@ -1,19 +1,33 @@
-"""A replay on its way to MLflow. A store that is away costs a note, never the replay."""
+"""The page of a replay, on its way to the reports and to MLflow. A store that is away costs a note, no replay."""
 
 from dataclasses import asdict, replace
+from pathlib import Path
 
 from forecasting.errors import TrackingError
+from forescale.files.atomic import write_whole
 from forescale.jobs.replay import ReplayedPolicies
 from forescale.settings import Settings
 from forescale.tracking.replay_runs import MadeReplay, log_replay
 from planner.replay.timeline import decisions_path, read_timeline
 
 
+def replay_page_file(settings: Settings, topology: str) -> Path:
+    """Where the page of the last replay through a known topology is, once there was one."""
+    return settings.reports_dir / topology / "replay.html"
+
+
 def tracked(settings: Settings, done: ReplayedPolicies) -> ReplayedPolicies:
-    """The same with the id of its run, or a note of why there is none."""
+    """The same with the id of its run, or a note of why there is none. Its page is among the reports of the topology
+    from then on.
+    """
     from forescale.report.replay.page import render_replay_page
 
     against = done.differences[0].against if done.differences else None
+    page = render_replay_page(read_timeline(done.timeline), against)
+    try:
+        write_whole(page, replay_page_file(settings, done.topology))
+    except OSError as error:
+        done = replace(done, notes=(*done.notes, f"the page of the replay is not among the reports: {error}"))
     params = {"start": done.start, "end": done.end, "max_lag_s": done.max_lag_s, "against": against}
     terms = asdict(done.terms)
     terms |= terms.pop("deviations")
@@ -23,7 +37,7 @@ def tracked(settings: Settings, done: ReplayedPolicies) -> ReplayedPolicies:
         params | {"policies": ",".join(score.policy for score in done.scores)} | terms,
         done.scores,
         (done.timeline, decisions_path(done.timeline)),
-        lambda: render_replay_page(read_timeline(done.timeline), against),
+        lambda: page,
     )
     try:
         return replace(done, run_id=log_replay(made, settings))

@@ -21,6 +21,7 @@ from forescale.jobs.shadow import accrued_days
 from forescale.jobs.violation_budget import past_minutes
 from forescale.report.decision.decision import CapacityStep, Decision, DecisionOutcome
 from forescale.report.decision.page import render_report
+from forescale.report.decision.picture import decision_picture
 from forescale.settings import Settings
 from forescale.wiring.engines.registry import cluster_kind
 from forescale.wiring.parts import clock_of, cluster_of, ledger_of, topology_config, tracker_of
@@ -71,8 +72,9 @@ def write_schedule_report(
     outcome: DecisionOutcome | None = None,
     last_day: LastDay | None = None,
 ) -> Path:
-    """The page shows the last two days before the decision. outcome: what has come of it, once something has. last_day:
-    the day before the decision under others.
+    """The page, and beside it the picture that a review shows. Both show the last two days before the decision.
+
+    outcome: what has come of it, once something has. last_day: the day before the decision under others.
     """
     topology, planning, schedule = config.as_topology(), config.planning, made.schedule
     max_utilisation = planning.max_utilisation or 1.0
@@ -112,7 +114,9 @@ def write_schedule_report(
         past=past_minutes(ledger, config.topology, schedule.made_at, shadow=made.shadow),
         last_day=last_day,
     )
-    written = write_whole(render_report(decision), settings.reports_dir / config.topology / f"{made.id}.html")
+    folder = settings.reports_dir / config.topology
+    write_whole(decision_picture(decision), folder / f"{made.id}.svg")
+    written = write_whole(render_report(decision), folder / f"{made.id}.html")
     ledger.record_report(made.id, str(written))
     return written
 

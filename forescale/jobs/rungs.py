@@ -16,7 +16,7 @@ from forecasting.profile_forecast import profile_forecast
 from forecasting.terms import ForecastTerms
 from forescale.files.topology import TopologyConfig
 from forescale.history.quality_checks import quality_checks
-from forescale.jobs.newest_forecasts import newest_known
+from forescale.jobs.newest_forecasts import newest_known, recorded_forecast
 from forescale.jobs.past_forecasts import known_by
 from forescale.settings import Settings
 from planner.fallback import RUNG, Footing, Rung, why_stale
@@ -96,7 +96,7 @@ def recorded_basis(settings: Settings, ledger: Ledger, made: ScheduleEntry) -> B
     names = schedule.derived_from.get(PROFILES, "").split()
     folders = [settings.forecasts_dir.resolve() / schedule.topology / name for name in names]
     profiles = {forecast.source: (folder, forecast) for folder in folders for forecast in [read_forecast(folder)]}
-    forecasts = {source: read_forecast(Path(entry.folder)) for source, entry in entries.items()}
+    forecasts = {source: recorded_forecast(entry) for source, entry in entries.items()}
     return Basis(
         Footing.of({RUNG: schedule.derived_from.get(RUNG, "")}),
         {**forecasts, **{source: forecast for source, (_, forecast) in profiles.items()}},
@@ -120,7 +120,7 @@ def _usable(
             causes[source] = f"forecast of {source} {why}"
         else:
             try:
-                found[source] = read_forecast(Path(entry.folder))
+                found[source] = recorded_forecast(entry)
             except ForecastError as error:
                 causes[source] = f"forecast of {source} cannot be read: {error}"
     if found:

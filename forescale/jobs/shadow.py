@@ -14,7 +14,6 @@ from forescale.jobs.observe import in_shadow_mode
 from forescale.settings import Settings
 from forescale.wiring.parts import clock_of, ledger_of, topology_config
 from modeling.errors import ModelError
-from planner.clusters.engine_terms import EngineTerms
 from planner.errors import PlanError
 from planner.ledger.entries import ShadowDay
 from planner.ledger.ledger import Ledger
@@ -118,9 +117,9 @@ def _series(settings: Settings, config: TopologyConfig) -> dict[str, ArrivalSeri
 
 def _world(settings: Settings, config: TopologyConfig, ledger: Ledger) -> ShadowWorld:
     """With the downtime and the lead time that the schedules of the shadow are made for."""
-    planning = learned_planning(ledger, config).planning
-    engine = EngineTerms(planning.downtime_s, lead_s=planning.lead_s)
-    return ShadowWorld(config.as_topology(), kept_profiles(config, settings), engine, planning.max_lag_s)
+    profiles = kept_profiles(config, settings)
+    learned = learned_planning(settings, ledger, config, profiles)
+    return ShadowWorld(config.as_topology(), profiles, learned.engine, learned.planning.max_lag_s)
 
 
 def _check_whole(config: TopologyConfig, series: Mapping[str, ArrivalSeries], day: date) -> None:

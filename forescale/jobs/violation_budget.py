@@ -43,9 +43,15 @@ def paced_budget(config: TopologyConfig, ledger: Ledger, cluster: Cluster, now: 
     planning = config.planning
     if not planning.shadow:
         _bring(config, ledger, cluster, now)
+    budget = recorded_budget(config, ledger, now)
+    return PacedBudget(budget, _note(planning, budget))
+
+
+def recorded_budget(config: TopologyConfig, ledger: Ledger, now: datetime) -> Budget:
+    """What may be in violation, less what the ledger knows to have been; no cluster is asked."""
+    planning = config.planning
     past = past_minutes(ledger, config.topology, now, shadow=planning.shadow)
-    budget = Budget(planning.allowed_share, past.known, past.in_violation, price_h=planning.price_per_violation_minute)
-    return PacedBudget(budget, _note(planning, past))
+    return Budget(planning.allowed_share, past.known, past.in_violation, price_h=planning.price_per_violation_minute)
 
 
 def past_minutes(ledger: Ledger, topology: str, at: datetime, *, shadow: bool) -> MinuteCount:
@@ -74,11 +80,12 @@ def _bring(config: TopologyConfig, ledger: Ledger, cluster: Cluster, now: dateti
     ledger.minutes.record(config.topology, lags_s, max_lag_s=config.planning.max_lag_s)
 
 
-def _note(planning: Planning, past: MinuteCount) -> str:
-    if not past.known:
+def _note(planning: Planning, budget: Budget) -> str:
+    if not budget.past_minutes:
         lacking = "no whole day of the shadow" if planning.shadow else "no lag"
         return f"{lacking} is known of the past {PACED.days} days, so nothing of them is counted"
+    past = MinuteCount(int(budget.past_minutes), int(budget.used_minutes))
     told = past_in_violation(past, in_shadow=planning.shadow)
-    if planning.price_per_violation_minute is not None:
+    if (allowed := budget.past_allowed_minutes) is None:
         return f"{told}; each costs {planning.price_per_violation_minute:g} instance-hours"
-    return f"{told}; {planning.allowed_share * past.known:g} are allowed"
+    return f"{told}; {allowed:g} are allowed"

@@ -21,6 +21,8 @@ def free_port(preferred: int = 0, *, tries: int = 50) -> int:
             except OSError:
                 continue
             return int(probe.getsockname()[1])
+    if tries == 1:
+        raise ServiceError(f"port {preferred} on {LOOPBACK} is taken; free it, or give another")
     raise ServiceError(
         f"no free port among {preferred} … {preferred + tries - 1} on {LOOPBACK}; free one, or give another"
     )

@@ -6,10 +6,11 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 
+from forescale.files.atomic import write_whole
 from forescale.local.errors import ServiceError
 
 GRACE_S = 2.0
@@ -45,6 +46,7 @@ class Processes:
                 start_new_session=True,
             )
         self.running[name] = process
+        _record_session(process.pid, self.logs / f"{name}.session")
         return process.pid
 
     def log(self, name: str) -> Path:
@@ -124,6 +126,30 @@ def signals_handled(handle: Callable[[], None], *signals: signal.Signals) -> Ite
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _record_session(leader: int, file: Path) -> None:
+    """Written down for `left_of`: a process that sets its title loses the environment that it could be known by."""
+    import psutil
+
+    with suppress(psutil.NoSuchProcess):  # ended at once: `check` tells
+        write_whole(f"{leader} {psutil.Process(leader).create_time()!r}", file)
+
+
+def left_of(logs: Path) -> list[int]:
+    """Ids of live processes that Processes with this folder has started, in this or an earlier life of the launcher."""
+    import psutil
+
+    leaders = set()
+    for file in logs.glob("*.session"):
+        words = file.read_text(encoding="utf-8").split()
+        if len(words) != 2:
+            continue  # the launcher was killed while it wrote
+        with suppress(psutil.NoSuchProcess):
+            if psutil.Process(int(words[0])).create_time() != float(words[1]):
+                continue  # the id is somebody else's now
+        leaders.add(int(words[0]))  # or it has ended, and its id stays taken while anything of its session lives
+    return _sessions(leaders)
 
 
 def _sessions(leaders: set[int]) -> list[int]:

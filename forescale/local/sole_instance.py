@@ -2,15 +2,17 @@
 
 import fcntl
 import os
-import signal
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from forescale.local.errors import ServiceError
+from forescale.local.processes import left_of
 
 MARK = "FORESCALE_SERVICES_OF"
 """In the environment of every service: the folder it belongs to."""
+GONE_S = 10.0
+"""What was killed is gone within milliseconds, unless the machine is very busy."""
 
 
 @contextmanager
@@ -32,10 +34,15 @@ def sole_instance(home: Path) -> Iterator[None]:
 
 
 def end_leftovers(home: Path) -> None:
-    """Kill the services of this folder, whoever started them."""
+    """Kill the services of this folder, whoever started them, and wait until they have let go of their ports."""
     import psutil
 
+    killed = []
+    recorded = set(left_of(home / "logs"))
     for process in psutil.process_iter():
         with suppress(psutil.Error, ProcessLookupError, PermissionError):
-            if process.pid != os.getpid() and process.environ().get(MARK) == str(home):
-                os.kill(process.pid, signal.SIGKILL)
+            ours = process.pid in recorded or process.environ().get(MARK) == str(home)
+            if ours and process.pid != os.getpid():
+                process.kill()
+                killed.append(process)
+    psutil.wait_procs(killed, timeout=GONE_S)

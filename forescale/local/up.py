@@ -1,48 +1,79 @@
-"""`make up`: Airflow and MLflow with the project's DAGs, until Ctrl-C or SIGTERM."""
+"""`forescale up`: Airflow and MLflow with the DAGs, until Ctrl-C or SIGTERM."""
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
 
-from forescale.local.airflow.environment import passwords_file
-from forescale.local.airflow.service import airflow_service
+from forescale.files.file_error import FileError
+from forescale.local.airflow.dag_links import link_dags
+from forescale.local.airflow.environment import DAGS, airflow_home, passwords_file
+from forescale.local.airflow.service import running_airflow
 from forescale.local.mlflow_server import start_mlflow_server, wait_for_mlflow
 from forescale.local.ports import LOOPBACK, free_port
-from forescale.settings import Settings
+from forescale.local.processes import ended_by_signals
+from forescale.local.sole_instance import sole_instance
+from forescale.settings import SETTINGS_FILE, Settings
 
 CHECK_S = 2.0
 
 
+@dataclass(frozen=True)
+class Ports:
+    """The preferred ports on loopback; where one is taken, the next of `tries` that is free. 0: any free one."""
+
+    airflow: int = 8080
+    mlflow: int = 5000
+    tries: int = 50
+
+
 def up(
-    settings: Settings,
-    say: Callable[[str], None],
-    *,
-    airflow_port: int = 8080,
-    mlflow_port: int = 5000,
-    decide: bool = False,
+    settings: Settings, say: Callable[[str], None], ports: Ports, *, dags: Path = DAGS, decide: bool = False
 ) -> None:
     """Run both services, say where they are, and stop all of it when asked to; returns then.
 
     decide: where no decision was ever made here, start one, so that there is something to look at.
 
-    Ports: the preferred ones; the next free one where one is taken. A tracking server that FORESCALE_MLFLOW_URI names
-    is used as it is, and none is started. Raises ServiceError with the end of its log when a service ends by itself.
+    A tracking server that FORESCALE_MLFLOW_URI names is used as it is, and none is started. Raises ServiceError with
+    the end of its log when a service ends by itself, and where no port is free.
     """
-    port = free_port(mlflow_port)
-    url = settings.mlflow_uri or f"http://{LOOPBACK}:{port}"
     try:
-        # The reports of the jobs link to MLflow: Airflow must know where it will be.
-        with airflow_service(settings.model_copy(update={"mlflow_ui": url}), port=airflow_port) as airflow:
-            if settings.mlflow_uri is None:
-                start_mlflow_server(settings, airflow.processes, airflow.environment, port)
-                wait_for_mlflow(url, airflow.processes)
-            say(f"Airflow  {airflow.url}  (passwords of admin, reviewer and viewer: {passwords_file(airflow.home)})")
-            say(f"MLflow   {url}")
-            say("Ctrl-C stops both.")
-            if decide and not airflow.client.runs("aggregate"):
-                airflow.client.trigger("aggregate")
-                say("A first decision is under way; its review will wait in Airflow under Browse, Required Actions.")
-            while True:
-                airflow.processes.check()
-                time.sleep(CHECK_S)
+        # First what a killed launcher has left is ended: it may hold the ports.
+        with ended_by_signals(), sole_instance(airflow_home(settings)):
+            _serve(settings, say, ports, dags, decide=decide)
     except KeyboardInterrupt:
         say("Stopped.")
+
+
+def _serve(settings: Settings, say: Callable[[str], None], ports: Ports, dags: Path, *, decide: bool) -> None:
+    port = free_port(ports.mlflow, tries=ports.tries)
+    url = settings.mlflow_uri or f"http://{LOOPBACK}:{port}"
+    # The reports of the jobs link to MLflow: Airflow must know where it will be.
+    shown = settings.model_copy(update={"mlflow_ui": url})
+    with running_airflow(shown, port=ports.airflow, port_tries=ports.tries, dags=dags) as airflow:
+        if settings.mlflow_uri is None:
+            start_mlflow_server(settings, airflow.processes, airflow.environment, port)
+            wait_for_mlflow(url, airflow.processes)
+        say(f"Airflow  {airflow.url}  (passwords of admin, reviewer and viewer: {passwords_file(airflow.home)})")
+        say(f"Scaling  {airflow.url}/plugin/scaling  (all topologies, in Airflow's navigation)")
+        say(f"MLflow   {url}")
+        say("Ctrl-C stops both.")
+        if decide and not airflow.client.runs("aggregate"):
+            airflow.client.trigger("aggregate")
+            say("A first decision is under way; its review will wait in Airflow under Browse, Required Actions.")
+        while True:
+            airflow.processes.check()
+            time.sleep(CHECK_S)
+
+
+def home_to_serve(home: Path) -> tuple[Settings, Path]:
+    """Settings of a home that `forescale config init` has made, and its DAGs folder with links to all DAGs of today.
+
+    Raises FileError where it is no such home, SettingsFileError where its settings file cannot be used.
+    """
+    home = home.absolute()
+    if not (home / SETTINGS_FILE).is_file():
+        raise FileError(f"{home} holds no {SETTINGS_FILE}; make it a home by `forescale config init {home}`")
+    settings = Settings(home=home)
+    link_dags(home / "dags")
+    return settings, home / "dags"

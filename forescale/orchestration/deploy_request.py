@@ -1,11 +1,11 @@
 """Which step a run of the DAG `deploy` is about: one of a schedule, or one that a person asks for in the form."""
 
 from collections.abc import Mapping
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import Param
 
+from forecasting.arrivals.grid import typed_moment
 from forescale.settings import Settings
 
 if TYPE_CHECKING:
@@ -67,14 +67,7 @@ def requested_step(settings: Settings, form: Mapping[str, Any], *, run_id: str, 
         settings,
         form["topology"],
         parallelism=form["parallelism"],
-        deploy_at=_moment(form["when"]) if form["when"] else None,
+        deploy_at=typed_moment(form["when"], "deploy time", ValueError) if form["when"] else None,
         by=by,
         request_id=run_id,
     )
-
-
-def _moment(when: str) -> datetime:
-    try:
-        return datetime.fromisoformat(when)
-    except ValueError:
-        raise ValueError(f"deploy time {when!r} is no ISO time; give it like 2026-03-01T06:45:00+00:00") from None

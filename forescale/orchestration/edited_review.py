@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from forescale.files.shown import shown
 from forescale.files.typed_plan import moment_of, parallelism_of
 from forescale.orchestration.dag_runs import create_run
 from forescale.settings import Settings
@@ -28,7 +29,15 @@ def edited(settings: Settings, schedule_id: str, typed: "TypedEdit", *, by: str,
         deploy_at=moment_of("at", at) if at else None,
         by=by,
         why=why,
+        override=_overrides(typed.override.strip()),
     )
+
+
+def _overrides(typed: str) -> bool:
+    """Raises PlanError for an answer that says neither."""
+    if typed.lower() not in ("", "yes", "no"):
+        raise PlanError(f"Override is {shown(typed)}; give yes, or leave it empty")
+    return typed.lower() == "yes"
 
 
 def ask_again(made: "EditedSchedule") -> str:

@@ -10,6 +10,7 @@ from airflow.sdk import Param
 
 from forescale.codec import handed_over, taken_over
 from forescale.settings import Settings
+from forescale.web.addresses import below_airflow, decision_path, picture_path
 
 if TYPE_CHECKING:
     from forescale.jobs.plan import PlannedSchedule
@@ -23,6 +24,7 @@ FIELDS = {
     "step": ("Step", "For Edit: the number of a step of this schedule, counted from 1, or its id."),
     "plan": ("Plan", "For Edit: OPERATOR=INSTANCES, several with commas; the other operators keep theirs."),
     "at": ("At", "For Edit: ISO time at which to ask for it, UTC where it has no offset; empty keeps the time."),
+    "override": ("Override", "For Edit: yes, to pass limits of the topology file for the reason in Why."),
 }
 """Of the answer's form: title and description."""
 
@@ -34,6 +36,7 @@ class TypedEdit:
     step: str
     plan: str
     at: str
+    override: str = ""
 
 
 @dataclass(frozen=True)
@@ -92,7 +95,9 @@ class ReviewSchedule(HITLOperator):
         if not schedule.asks:
             settled = "all of it was approved before, or is within planning.auto_approve"
             return handed_over(Answer(None, "forescale", settled))
-        self.subject = f"Deploy {len(schedule.steps)} plan(s) of topology {schedule.topology}?"
+        from modeling.wording import count_of  # not while DAGs are parsed: the package brings scipy
+
+        self.subject = f"Deploy {count_of(len(schedule.steps), 'plan')} of topology {schedule.topology}?"
         self.body = body(schedule)
         if settings.clock == "real":
             self.response_timeout = time_to_answer(schedule, datetime.now(UTC))
@@ -117,7 +122,7 @@ def answer_of(response: Mapping[str, Any]) -> Answer:
         {APPROVE: True, VETO: False}.get(chosen),
         str(user.get("name") or user.get("id") or "nobody in time"),
         typed["why"],
-        TypedEdit(typed["step"], typed["plan"], typed["at"]) if chosen == EDIT else None,
+        TypedEdit(typed["step"], typed["plan"], typed["at"], typed["override"]) if chosen == EDIT else None,
     )
 
 
@@ -128,5 +133,11 @@ def time_to_answer(schedule: "PlannedSchedule", now: datetime) -> timedelta:
 
 
 def body(schedule: "PlannedSchedule") -> str:
-    """Markdown: the summary and where the report is."""
-    return f"{schedule.summary}\n\nReport: `{schedule.report}`"
+    """Markdown: the summary, a picture of the decision and a link to its report, both from the host that shows it.
+
+    The form takes pictures by their address alone: it drops what stands in the text itself (`data:`).
+    """
+    picture, report = (
+        below_airflow(path(schedule.topology, schedule.schedule_id)) for path in (picture_path, decision_path)
+    )
+    return f"{schedule.summary}\n\n![What came, what comes and the capacity]({picture})\n\n[Open the report]({report})"

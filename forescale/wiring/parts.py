@@ -10,6 +10,7 @@ from forescale.files.topology import TopologyConfig, find_topology_file, read_to
 from forescale.settings import Settings
 from forescale.wiring.clock import clock_of_kind
 from forescale.wiring.engines.registry import cluster_kind
+from modeling.rescaling.state_restore import NO_RESTORE, StateRestore
 from planner.clock import Clock
 from planner.clusters.cluster import Cluster
 from planner.errors import ClusterError
@@ -73,8 +74,10 @@ def guard_terms_of(config: TopologyConfig) -> GuardTerms:
     )
 
 
-def change_terms_of(planning: Planning) -> ChangeTerms:
-    """Somebody acts on what a plan does not carry once the guard has seen it, or with the next forecast."""
+def change_terms_of(planning: Planning, restore: StateRestore = NO_RESTORE) -> ChangeTerms:
+    """restore: of state, beside the downtime of the section. Somebody acts on what a plan does not carry once the guard
+    has seen it, or with the next forecast.
+    """
     seen_s = planning.guard.window_s + METRICS_S if planning.guard_mode == "act" else REPLANNED_S
     return ChangeTerms(
         planning.lead_s,
@@ -84,6 +87,7 @@ def change_terms_of(planning: Planning) -> ChangeTerms:
         seen_s + planning.lead_s,
         planning.max_step or inf,
         planning.scale_out_only,
+        restore,
     )
 
 

@@ -12,6 +12,7 @@ from modeling.calibration.operator_sample import OperatorSample
 from modeling.calibration.scale_fit import anchor_of, fitted_scale
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.scale_efficiency import LINEAR, ScaleEfficiency
+from modeling.wording import count_of
 
 FEWEST_TUPLES = 100
 """Fewer tuples say too little of a mean, whose error is then above 10 % for exponential service times."""
@@ -61,7 +62,7 @@ def service_times(
     elif known.efficiency != LINEAR:
         notes.append(
             "samples do not tell the parallelism: the service time is taken as that of "
-            f"{known.efficiency.measured_at} instances"
+            f"{count_of(known.efficiency.measured_at, 'instance')}"
         )
     service = _pooled(busy_s * to_anchor, tuples, known)
     if anchor_error:

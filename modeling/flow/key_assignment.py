@@ -9,6 +9,7 @@ from modeling.arrays import Floats, Ints
 from modeling.errors import ModelError
 from modeling.inputs.key_histogram import KeyHistogram
 from modeling.inputs.topology import Engine
+from modeling.wording import count_of
 
 THROWS = 1024
 """Times that light keys are thrown on instances: the mean of the busiest is then known to some tenths of a per cent."""
@@ -83,7 +84,10 @@ def storm_executors_of_tasks(tasks: int, executors: int) -> Ints:
     [0, 0, 0, 1, 1]
     """
     if not 1 <= executors <= tasks:
-        raise ModelError(f"{executors} executors for {tasks} tasks; give 1 to {tasks}, or start with more tasks")
+        raise ModelError(
+            f"{count_of(executors, 'executor')} for {count_of(tasks, 'task')}; give 1 to {tasks}, or start with "
+            "more tasks"
+        )
     base, more = divmod(tasks, executors)
     sizes = np.full(executors, base, dtype=np.int64)
     sizes[:more] += 1

@@ -19,6 +19,7 @@ from modeling.inputs.operator_profile import Profiles
 from modeling.inputs.physical_plan import Container, PhysicalPlan
 from modeling.inputs.site import ContainerSize, Site
 from modeling.inputs.topology import Topology
+from modeling.wording import count_of
 
 FULL_MEMORY = 0.85
 """Share of its memory above which a container has little room left between two garbage collections."""
@@ -159,7 +160,8 @@ def _check_rates(topology: Topology, plan: PhysicalPlan, rates: Rates) -> None:
         told = rates.instance_per_s[name].size if name in rates.instance_per_s else 0
         if told != plan.parallelism[name]:
             raise ModelError(
-                f"rates tell of {told} instances of operator {name!r}, the plan has {plan.parallelism[name]}; "
+                f"rates tell of {count_of(told, 'instance')} of operator {name!r}, the plan has "
+                f"{plan.parallelism[name]}; "
                 "give the rates of this plan"
             )
 

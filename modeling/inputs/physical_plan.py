@@ -11,6 +11,9 @@ from numbers import Integral
 from modeling.errors import ModelError
 from modeling.inputs.topology import Topology
 
+MAX_PARALLELISM = 32_768
+"""Of one operator: as many key groups as Flink has at most. No scheduler runs more."""
+
 
 def adds_instances(before: Mapping[str, int], after: Mapping[str, int]) -> bool:
     """Whether an operator has more instances after than before: a change that waits for them. That another operator
@@ -58,10 +61,18 @@ class PhysicalPlan:
 
     def __post_init__(self) -> None:
         for operator, count in self.parallelism.items():
+            # Searches make many thousands of plans, all of them of plain numbers.
+            if type(count) is int and 1 <= count <= MAX_PARALLELISM:
+                continue
             if isinstance(count, bool) or not isinstance(count, Integral) or count < 1:
                 raise ModelError(
                     f"plan of topology {self.topology!r}: parallelism {count!r} of operator {operator!r}; "
                     "give a whole number of at least 1"
+                )
+            if count > MAX_PARALLELISM:
+                raise ModelError(
+                    f"plan of topology {self.topology!r}: parallelism {count} of operator {operator!r} > "
+                    f"{MAX_PARALLELISM}; lower it"
                 )
         object.__setattr__(self, "parallelism", {operator: int(count) for operator, count in self.parallelism.items()})
         if not self.packing:

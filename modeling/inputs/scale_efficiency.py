@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from modeling.arrays import Floats
 from modeling.errors import ModelError
+from modeling.wording import count_of
 
 _MOST = 1e6
 
@@ -41,7 +42,7 @@ class ScaleEfficiency:
                     f"scale efficiency: {name} {error}; give a finite number, not below 0, at most {_MOST:g}"
                 )
         if self.measured_at < 1:
-            raise ModelError(f"scale efficiency measured at {self.measured_at} instances; give at least 1")
+            raise ModelError(f"scale efficiency measured at {count_of(self.measured_at, 'instance')}; give at least 1")
 
     def service_s(
         self,

@@ -24,8 +24,9 @@ class Grouping(StrEnum):
 
     @classmethod
     def _missing_(cls, value: object) -> "Grouping | None":
-        # Words of the engines for the same.
-        return _OTHER_WORDS.get(str(value).lower().replace("-", "_"))
+        # Words of the engines for the same, and capitals as their code has them.
+        word = str(value).strip().lower().replace("-", "_")
+        return next((each for each in cls if each == word), _OTHER_WORDS.get(word))
 
 
 _OTHER_WORDS = {

@@ -15,6 +15,7 @@ from modeling.arrays import Flags, Floats
 from modeling.errors import ModelError
 from modeling.inputs.network import Network
 from modeling.rescaling.recovery import check_numbers
+from modeling.wording import count_of
 
 LOW_DELAY_MS = 1.0
 """Nodes this close count as one site: what they sustain shows α and β undisturbed."""
@@ -32,9 +33,11 @@ class MeasuredThroughput:
         if isinstance(self.nodes, bool) or self.nodes != int(self.nodes) or self.nodes < 1:
             raise ModelError(f"measured throughput: nodes is {self.nodes}; give a whole number of at least 1")
         for name in ("mst_per_s", "largest_delay_ms"):
-            check_numbers(f"measured throughput of {self.nodes} nodes", name, getattr(self, name))
+            check_numbers(f"measured throughput of {count_of(self.nodes, 'node')}", name, getattr(self, name))
         if self.mst_per_s == 0:
-            raise ModelError(f"measured throughput of {self.nodes} nodes: mst_per_s is 0; leave out what did not run")
+            raise ModelError(
+                f"measured throughput of {count_of(self.nodes, 'node')}: mst_per_s is 0; leave out what did not run"
+            )
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,8 @@ LEVEL = 0.95
 @dataclass(frozen=True)
 class PlanChange:
     """The plan that runs, and how the engine leaves it. with_savepoint: all state is saved first, and nothing is
-    processed twice; else the engine goes back to the last of `checkpoints`.
+    processed twice; else the engine goes back to the last of `checkpoints`. parallel_restore: the rescale model's
+    restored GiB are those of the instance that reads most, as all read at once.
     """
 
     current: PhysicalPlan
@@ -27,6 +28,7 @@ class PlanChange:
     checkpoints: Checkpoints | None = None
     with_savepoint: bool = False
     restored: Restored = Restored.WHOLE_JOB
+    parallel_restore: bool = False
 
     @property
     def replayed_s(self) -> float:
@@ -74,15 +76,15 @@ def rescale_estimate(
     if change.current.plan_id == plan.plan_id:
         return RescaleEstimate(plan.plan_id, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     move, saved_gib = _moved(topology, state_gib, change, [plan])
-    restored, saved, replayed_s = float(move.restored_gib[0]), float(saved_gib[0]), change.replayed_s
-    downtime_s = float(change.rescale.downtime_s(restored, saved))
+    read, saved, replayed_s = float(_read_gib(change, move)[0]), float(saved_gib[0]), change.replayed_s
+    downtime_s = float(change.rescale.downtime_s(read, saved))
     # A capacity without bound drains at once.
     cost = recovery(load_per_s, min(capacity_per_s, 1e12), downtime_s, replayed_s=replayed_s, backlog=backlog)
     return RescaleEstimate(
         current_plan_id=change.current.plan_id,
         downtime_s=downtime_s,
-        downtime_p95_s=float(change.rescale.downtime_quantile_s(LEVEL, restored, saved)),
-        restored_gib=restored,
+        downtime_p95_s=float(change.rescale.downtime_quantile_s(LEVEL, read, saved)),
+        restored_gib=float(move.restored_gib[0]),
         moved_gib=float(move.moved_gib[0]),
         replayed_s=replayed_s,
         backlog=float(cost.backlog),
@@ -97,7 +99,12 @@ def downtimes_s(
     """Expected downtime of the change to each plan, shape (plans,), as rescale_estimate has it."""
     move, saved_gib = _moved(topology, state_gib, change, plans)
     runs = np.array([plan.plan_id == change.current.plan_id for plan in plans], dtype=bool)
-    return np.where(runs, 0.0, change.rescale.downtime_s(move.restored_gib, saved_gib))
+    return np.where(runs, 0.0, change.rescale.downtime_s(_read_gib(change, move), saved_gib))
+
+
+def _read_gib(change: PlanChange, move: StateMove) -> Floats:
+    """What lasts as long as the restore does."""
+    return move.largest_gib if change.parallel_restore else move.restored_gib
 
 
 def _moved(

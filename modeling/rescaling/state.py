@@ -35,14 +35,16 @@ class Restored(StrEnum):
 
 @dataclass(frozen=True)
 class StateMove:
-    """GiB at a change to each of several plans, every array of shape (plans,).
+    """GiB at changes of plan, every array of the same shape.
 
-    saved_gib: all state of the job, as a savepoint writes it. restored_gib: read again, over all instances. moved_gib:
-    of key groups whose number of instance changes.
+    saved_gib: all state of the job, as a savepoint writes it. restored_gib: read again, over all instances;
+    largest_gib: by the instance of the new plan that reads most. moved_gib: of key groups whose number of instance
+    changes.
     """
 
     saved_gib: Floats
     restored_gib: Floats
+    largest_gib: Floats
     moved_gib: Floats
 
 
@@ -54,38 +56,76 @@ def state_move(
     *,
     restored: Restored = Restored.WHOLE_JOB,
 ) -> StateMove:
-    """What moves from `before` to each plan of `after`. An operator that `state_gib` does not name has no state.
+    """What moves from `before` to each plan of `after`, arrays of shape (plans,). An operator that `state_gib` does not
+    name has no state.
 
     Assumes that all state is keyed and spread evenly over key groups; list state (offsets of a source) is taken as
     nothing. A plan with the parallelism of `before` is no rescale and moves nothing.
     Raises ModelError for state of an unknown operator, or of a size that is negative or not finite.
     """
+    move = _moves(topology, state_gib, [before], after, restored)
+    return StateMove(move.saved_gib[0], move.restored_gib[0], move.largest_gib[0], move.moved_gib[0])
+
+
+def state_moves(
+    topology: Topology,
+    state_gib: Mapping[str, float],
+    plans: Sequence[PhysicalPlan],
+    *,
+    restored: Restored = Restored.WHOLE_JOB,
+) -> StateMove:
+    """What moves from each plan to each, arrays of shape (plans, plans); else as state_move."""
+    return _moves(topology, state_gib, plans, plans, restored)
+
+
+def _moves(
+    topology: Topology,
+    state_gib: Mapping[str, float],
+    before: Sequence[PhysicalPlan],
+    after: Sequence[PhysicalPlan],
+    restored: Restored,
+) -> StateMove:
     for name, gib in state_gib.items():
         known = {operator.name for operator in topology.operators}
         if name not in known:
             raise ModelError(f"state of the unknown operator {name!r}; known are {', '.join(sorted(known))}")
         check_numbers(f"state of operator {name!r}", "its size in GiB", gib)
-    for plan in (before, *after):
+    for plan in (*before, *(() if after is before else after)):
         plan.check(topology)
-    saved, total, moved = (np.zeros(len(after)) for _ in range(3))
+    shape = len(before), len(after)
+    saved, total, largest, moved = (np.zeros(shape) for _ in range(4))
     if topology.engine is not Engine.FLINK:
-        return StateMove(saved, total, moved)
-    rescaled = np.array([not plan.same_parallelism(before) for plan in after], dtype=bool)
-    for name, gib in state_gib.items():
+        return StateMove(saved, total, largest, moved)
+    now, then = (
+        np.array([[plan.parallelism[name] for plan in of] for name in topology.order]) for of in (before, after)
+    )
+    rescaled = (now[:, :, None] != then[:, None, :]).any(axis=0)
+    for at, name in enumerate(topology.order):
+        if not (gib := state_gib.get(name, 0.0)):
+            continue
         groups = topology.operator(name).max_parallelism
-        now = before.parallelism[name]
-        then = np.array([plan.parallelism[name] for plan in after], dtype=np.int64)
-        match restored:
-            case Restored.WHOLE_JOB:
-                share = rescaled.astype(np.float64)
-            case Restored.CHANGED_OPERATORS:
-                share = (then != now).astype(np.float64)
-            case Restored.MOVED_KEY_GROUPS:
-                share = np.array([_key_groups_fetched(now, int(count), groups) for count in then]) / groups
+        # Many plans have few parallelisms of one operator.
+        counts, place = np.unique(np.concatenate([now[at], then[at]]), return_inverse=True)
+        pairs = place[: shape[0], None], place[None, shape[0] :]
+        read, most = _groups_read(counts, groups, restored)
+        changed = rescaled if restored is Restored.WHOLE_JOB else rescaled & (pairs[0] != pairs[1])
         saved += gib * rescaled
-        total += gib * share
-        moved += gib * key_groups_moved(now, then, groups) / groups
-    return StateMove(saved, total, moved)
+        total += np.where(changed, gib * read[pairs] / groups, 0.0)
+        largest = np.maximum(largest, np.where(changed, gib * most[pairs] / groups, 0.0))
+        moved += gib * key_groups_moved(counts[:, None], counts[None, :], groups)[pairs] / groups
+    return StateMove(saved, total, largest, moved)
+
+
+def _groups_read(counts: Ints, groups: int, restored: Restored) -> tuple[Ints, Ints]:
+    """Key groups of an operator that are read again as it goes from each parallelism to each, over all instances and by
+    the one that reads most; shape (counts, counts).
+    """
+    shape = counts.size, counts.size
+    if restored is not Restored.MOVED_KEY_GROUPS:
+        return np.full(shape, groups), np.broadcast_to(-(-groups // counts), shape)
+    each = [[_key_groups_fetched(before, after, groups) for after in counts.tolist()] for before in counts.tolist()]
+    fetched = np.array(each, dtype=np.int64)
+    return fetched[..., 0], fetched[..., 1]
 
 
 def key_groups_moved(before: npt.ArrayLike, after: npt.ArrayLike, key_groups: int = 128) -> Ints:
@@ -105,13 +145,26 @@ def key_groups_moved(before: npt.ArrayLike, after: npt.ArrayLike, key_groups: in
     return np.asarray(changed.sum(axis=-1), dtype=np.int64)
 
 
+def largest_share(parallelism: int, key_groups: int = 128) -> float:
+    """Share of an operator's key groups that the instance has which has most of them.
+
+    >>> largest_share(3, 8)  # 3, 3 and 2
+    0.375
+    """
+    return -(-key_groups // parallelism) / key_groups
+
+
 @lru_cache(maxsize=65536)
-def _key_groups_fetched(before: int, after: int, key_groups: int) -> int:
-    """Fewest key groups that must be fetched from elsewhere if each new instance takes the best old one's place.
+def _key_groups_fetched(before: int, after: int, key_groups: int) -> tuple[int, int]:
+    """Fewest key groups that must be fetched from elsewhere if each new instance takes the best old one's place; and
+    how many of them by one instance, at most.
 
     Flink's adaptive scheduler with local recovery chooses greedily, and only among slots that are still there: it
     fetches as many or more.
     """
     old, new = (-(-np.arange(count + 1) * key_groups // count) for count in (before, after))
     overlap = np.maximum(0, np.minimum(old[1:, None], new[None, 1:]) - np.maximum(old[:-1, None], new[None, :-1]))
-    return key_groups - int(overlap[linear_sum_assignment(overlap, maximize=True)].sum())
+    rows, columns = linear_sum_assignment(overlap, maximize=True)
+    fetched = np.diff(new)
+    fetched[columns] -= overlap[rows, columns]
+    return int(fetched.sum()), int(fetched.max())

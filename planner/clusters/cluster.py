@@ -50,11 +50,14 @@ Backlogs = Callable[[], Mapping[str, SourceBacklog]]
 
 @dataclass(frozen=True)
 class Accepted:
-    """The cluster took the plan. Accepted is not done: ask `progress`."""
+    """The cluster took the plan. Accepted is not done: ask `progress`. note: what people should know of how it is
+    carried out; empty where it is as expected.
+    """
 
     plan: PhysicalPlan
     replaced: PhysicalPlan
     at: datetime
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -162,3 +165,21 @@ class StopsFirst(Protocol):
         the cluster cannot be reached.
         """
         ...
+
+
+@runtime_checkable
+class WaitsForSlots(Protocol):
+    """A PlanSetter that may ask a resource manager for slots that lack, and wait for them before it takes a plan."""
+
+    def apply_by(self, plan: PhysicalPlan, *, expected: PhysicalPlan, latest: datetime | None) -> Accepted | Refusal:
+        """As `apply`. latest: how long slots are waited for at most; None: as long as the cluster's settings say."""
+        ...
+
+
+def applied_by(
+    setter: PlanSetter, plan: PhysicalPlan, *, expected: PhysicalPlan, latest: datetime
+) -> Accepted | Refusal:
+    """What `apply` answers; nothing is waited for beyond a moment after which the plan is of no use."""
+    if isinstance(setter, WaitsForSlots):
+        return setter.apply_by(plan, expected=expected, latest=latest)
+    return setter.apply(plan, expected=expected)

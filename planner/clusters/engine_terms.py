@@ -8,7 +8,8 @@ from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Topology
 from modeling.rescaling.checkpoints import Checkpoints
 from modeling.rescaling.recovery import check_numbers
-from modeling.rescaling.state import Restored, state_move
+from modeling.rescaling.state import Restored
+from modeling.rescaling.state_restore import StateRestore
 
 
 @dataclass(frozen=True)
@@ -16,9 +17,10 @@ class EngineTerms:
     """downtime_s: of any change, state apart. lead_s: from asking for more instances until they are there; the old plan
     runs on meanwhile. cooldown_s: after a change, before the engine begins another. checkpoints: what was processed
     after the last complete one is processed again after a change or a failure; None: nothing is. restore_s_per_gib: of
-    state that is read again, which lengthens the downtime. state_gib: per operator. restored: which of it is read.
-    buffered: tuples per source that fit between it and the operator that is full (Flink's network buffers, Storm's
-    `topology.max.spout.pending`, up to Heron's water marks); only what does not fit waits at the source.
+    state that is read again, which lengthens the downtime. state_gib: per operator. restored, parallel_restore: which
+    of it is read, and whether by all instances at once, as StateRestore has it. buffered: tuples per source that fit
+    between it and the operator that is full (Flink's network buffers, Storm's `topology.max.spout.pending`, up to
+    Heron's water marks); only what does not fit waits at the source.
     """
 
     downtime_s: float
@@ -28,6 +30,7 @@ class EngineTerms:
     restore_s_per_gib: float = 0.0
     state_gib: Mapping[str, float] = field(default_factory=dict)
     restored: Restored = Restored.WHOLE_JOB
+    parallel_restore: bool = False
     buffered: float = 0.0
 
     def __post_init__(self) -> None:
@@ -62,16 +65,19 @@ class EngineTerms:
         return math.floor((stopped_s - known.duration_s) / self.every_s) * self.every_s
 
     @property
+    def restore(self) -> StateRestore:
+        return StateRestore(self.restore_s_per_gib, self.state_gib, self.restored, self.parallel_restore)
+
+    @property
     def whole_s(self) -> float:
         """Downtime in which all state is read again: no change takes longer."""
         return self.downtime_s + self.restore_s_per_gib * sum(self.state_gib.values())
 
     def change_s(self, topology: Topology, before: Mapping[str, int], after: Mapping[str, int]) -> float:
         """Downtime of a change, or of a failure where both are the same: all state is read again then."""
-        if not self.restore_s_per_gib or not any(self.state_gib.values()):
+        if not self.restore.takes_time:
             return self.downtime_s
         if dict(before) == dict(after):
-            return self.whole_s
+            return self.downtime_s + self.restore.restart_s(topology, PhysicalPlan(topology.name, after))
         old, new = (PhysicalPlan(topology.name, counts) for counts in (before, after))
-        move = state_move(topology, self.state_gib, old, [new], restored=self.restored)
-        return self.downtime_s + self.restore_s_per_gib * float(move.restored_gib[0])
+        return self.downtime_s + self.restore.change_s(topology, old, new)

@@ -12,13 +12,15 @@ from modeling.calibration.operator_sample import OperatorSample
 from modeling.errors import ModelError
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Topology
+from modeling.wording import count_of
 from planner.clock import Clock, RealClock
 from planner.clusters.cluster import Accepted, ClusterState, Failed, Pending, Refusal, SourceBacklog, Status, Verified
+from planner.clusters.compare_and_set import brief, not_as_assumed
 from planner.clusters.flink_backlog import Queue, queue_reading, source_backlogs
 from planner.clusters.flink_counters import Read, operator_samples, read_counters, shortest_span_s
 from planner.clusters.flink_own_scaler import own_scaler_sign
 from planner.clusters.flink_vertices import bounded_topology, operator_vertices, slots_needed
-from planner.clusters.slots_command import SlotsCommand
+from planner.clusters.slots_command import SlotsCommand, await_slots
 from planner.errors import ClusterError
 
 # How much longer than the span Flink may take until its counters have moved by it.
@@ -135,6 +137,9 @@ class FlinkCluster:
         """Flink tells of now alone."""
 
     def apply(self, plan: PhysicalPlan, *, expected: PhysicalPlan) -> Accepted | Refusal:
+        return self.apply_by(plan, expected=expected, latest=None)
+
+    def apply_by(self, plan: PhysicalPlan, *, expected: PhysicalPlan, latest: datetime | None) -> Accepted | Refusal:
         seen = self._look()
         at = moment(seen.job.now)
         if reason := self._unfit(plan, seen):
@@ -144,7 +149,7 @@ class FlinkCluster:
             return Accepted(plan, expected, at)
         if reason := self._scaled_by_flink(seen):
             return Refusal(plan, reason)
-        return self._ask(plan, expected, seen, lambda now: self._stale(expected, now))
+        return self._ask(plan, expected, seen, lambda now: self._stale(expected, now), latest)
 
     def progress(self, accepted: Accepted) -> Verified | Pending | Failed:
         seen = self._look()
@@ -241,11 +246,8 @@ class FlinkCluster:
                 f"{self._where} was asked for {brief(seen.asked)} after {expected.brief()}; "
                 "decide anew instead of undoing what somebody else changed"
             )
-        if dict(expected.parallelism) != seen.running:
-            return (
-                f"{self._where} runs {brief(seen.running)}, not {expected.brief()} as was assumed; "
-                "make the decision again from what runs"
-            )
+        if reason := not_as_assumed(self._where, seen.running, expected):
+            return reason
         if seen.asked != seen.running and self._under_way(seen, sum(self._rest.slots(seen.job.jid))):
             return (
                 f"{self._where} is on its way from {expected.brief()} to {brief(seen.asked)}; "
@@ -268,33 +270,37 @@ class FlinkCluster:
         lacking = max(0, needed - free - held)
         widest = max(plan.parallelism, key=lambda name: plan.parallelism[name])
         return lacking, (
-            f"{plan.brief()} needs {needed} slots > {free + held} ({held} held by the job, {free} free); "
-            f"add {lacking} slots of task managers, or lower the parallelism of {widest}"
+            f"{plan.brief()} needs {count_of(needed, 'slot')} > {free + held} ({held} held by the job, {free} free); "
+            f"add {count_of(lacking, 'slot')} of task managers, or lower the parallelism of {widest}"
         )
 
-    def _await_slots(self, command: SlotsCommand, plan: PhysicalPlan, lacking: int) -> str | None:
-        """Asks for slots and waits for them; why they did not come, or None."""
-        if trouble := command.trouble(self._rest.all_slots() + lacking, lacking):
-            return trouble
-        waited_s = 0.0
-        while (told := self._lacking(plan, self._look()))[0]:
-            if waited_s >= command.wait_s:
-                return f"{told[1]}; cluster.slots_command ended well {waited_s:g} s ago, see what keeps them"
-            self._clock.wait(POLL_S)
-            waited_s += POLL_S
-        return None
+    def _no_slots_come(self, plan: PhysicalPlan, reason: str, latest: datetime | None) -> str | None:
+        """Has the resource manager get the slots that lack; why they do not come, or None."""
+        if self._slots_command is None:
+            return reason
+        return await_slots(
+            self._slots_command,
+            self._clock,
+            self._rest.all_slots(),
+            lambda: self._lacking(plan, self._look()),
+            poll_s=POLL_S,
+            latest=latest,
+        )
 
     def _ask(
-        self, plan: PhysicalPlan, replaced: PhysicalPlan, seen: Seen, stale: Callable[[Seen], str | None]
+        self,
+        plan: PhysicalPlan,
+        replaced: PhysicalPlan,
+        seen: Seen,
+        stale: Callable[[Seen], str | None],
+        latest: datetime | None = None,
     ) -> Accepted | Refusal:
         if reason := stale(seen):
             return Refusal(plan, reason)
         at = moment(seen.job.now)  # until slots are there the old plan runs on: it counts as lead time
         lacking, reason = self._lacking(plan, seen)
         if lacking:
-            if self._slots_command is None:
-                return Refusal(plan, reason)
-            if trouble := self._await_slots(self._slots_command, plan, lacking):
+            if trouble := self._no_slots_come(plan, reason, latest):
                 return Refusal(plan, trouble)
             seen = self._look()  # others had time to change it
             if reason := self._unfit(plan, seen) or stale(seen):
@@ -360,10 +366,6 @@ def downtime_s(rest: FlinkRest, accepted: Accepted, jid: str, since: datetime) -
         return 0.0
     stopped_ms = rest.stopped_ms(jid, int(accepted.at.timestamp() * 1000))
     return None if stopped_ms is None else max(0.0, (since - moment(stopped_ms)).total_seconds())
-
-
-def brief(parallelism: Mapping[str, int]) -> str:
-    return " · ".join(f"{operator} {count}" for operator, count in parallelism.items())
 
 
 def _counted(tasks: Mapping[str, int]) -> str:

@@ -77,6 +77,11 @@ class FlinkDeployment:
         return self._number(VERTEX_FLOOR, self.configuration.get(VERTEX_FLOOR, 1))
 
     @property
+    def slots(self) -> int:
+        """Of one task manager."""
+        return self._number(_SLOTS, self.configuration.get(_SLOTS, 1), least=1)
+
+    @property
     def ceiling(self) -> int:
         return self._number(VERTEX_CEILING, self.configuration.get(VERTEX_CEILING, 200))
 
@@ -105,7 +110,7 @@ class FlinkDeployment:
 
     def pods_wanted(self, job: Job, before: Mapping[str, int], after: Mapping[str, int]) -> PodsWanted:
         """Task managers to add: each holds as many slots as its configuration says."""
-        slots = self._number(_SLOTS, self.configuration.get(_SLOTS, 1), least=1)
+        slots = self.slots
         added = math.ceil(slots_needed(job, after) / slots) - math.ceil(slots_needed(job, before) / slots)
         resource = (self.spec.get("taskManager") or {}).get("resource") or {}
         requests = {"cpu": str(resource.get("cpu", 1)), "memory": _bytes(str(resource.get("memory", "0")))}

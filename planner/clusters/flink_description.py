@@ -12,6 +12,7 @@ from modeling.inputs.topology import Engine
 from planner.clusters.job_description import (
     DescribedOperator,
     DescribedStream,
+    DescribedTerm,
     JobDescription,
     grouping_of,
     unlike_names,
@@ -46,7 +47,7 @@ def flink_description(url: str, name: str | None, **connection: Unpack[Connectio
         state=job.state,
         operators=[_operator(vertex, names[vertex.id], job, vertex in sources) for vertex in job.vertices],
         streams=streams,
-        slots=_slots(rest, job),
+        terms=_slot_terms(rest, job, names),
         topics={names[vertex.id]: found for vertex in sources if (found := _topics(rest, job, vertex))},
     )
 
@@ -129,11 +130,12 @@ def _ratio(counters: Counters | None) -> tuple[float | None, str]:
     return ratio, f"{counters.records_written:,.0f} out for {counters.records_read:,.0f} in"
 
 
-def _slots(rest: FlinkRest, job: Job) -> int | None:
+def _slot_terms(rest: FlinkRest, job: Job, names: Mapping[str, str]) -> list[DescribedTerm]:
     """How wide the job may become. With several groups of slots no operator has a number of its own."""
-    if len({vertex.slot_group for vertex in job.vertices}) > 1:
-        return None
-    return sum(rest.slots(job.jid)) or None
+    if len({vertex.slot_group for vertex in job.vertices}) > 1 or not (slots := sum(rest.slots(job.jid))):
+        return []
+    most = {names[v.id]: min(slots, v.max_parallelism if v.max_parallelism > 0 else slots) for v in job.vertices}
+    return [DescribedTerm("max_parallelism", most, f"{slots} slots are free or its own")]
 
 
 def _topics(rest: FlinkRest, job: Job, vertex: Vertex) -> list[str]:

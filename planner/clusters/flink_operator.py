@@ -16,7 +16,8 @@ from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Topology
 from planner.clock import Clock
 from planner.clusters.cluster import Accepted, ClusterState, Failed, Pending, Refusal, SourceBacklog, Status, Verified
-from planner.clusters.flink import FlinkCluster, brief, downtime_s
+from planner.clusters.compare_and_set import brief, not_as_assumed
+from planner.clusters.flink import FlinkCluster, downtime_s
 from planner.clusters.flink_deployment import FlinkDeployment
 from planner.clusters.flink_operator_floor import FlinkOperatorFloor
 from planner.clusters.flink_vertices import bounded_topology, operator_vertices
@@ -131,7 +132,9 @@ class FlinkOperatorCluster:
         )
 
     def check_may_rescale(self) -> str:
-        """A dry run of one instance more of each vertex. Says so; raises ClusterError where that is refused."""
+        """A dry run of one instance more of each vertex, and a look at the quotas that a plan is held to. Says so;
+        raises ClusterError where one of them is refused.
+        """
 
         def tried() -> None:
             seen = self._look()
@@ -141,6 +144,7 @@ class FlinkOperatorCluster:
             applied(*of, version=version, take_over=self._take_over, dry_run=True)
 
         with reading(self._server):
+            self._server.quotas()
             until_fresh(tried)
         return f"a dry run of a change of flinkdeployment/{self._name} was taken"
 
@@ -201,11 +205,8 @@ class FlinkOperatorCluster:
                 f"{self._where} was asked for {brief(seen.asked)} after {expected.brief()}; "
                 "decide anew instead of undoing what somebody else changed"
             )
-        if seen.running != dict(expected.parallelism):
-            return (
-                f"{self._where} runs {brief(seen.running)}, not {expected.brief()} as was assumed; "
-                "make the decision again from what runs"
-            )
+        if reason := not_as_assumed(self._where, seen.running, expected):
+            return reason
         if seen.unsettled or seen.asked != seen.running:
             return (
                 f"{self._where} is on its way from {expected.brief()} to {brief(seen.asked)} ({seen.unsettled}); "

@@ -93,8 +93,8 @@ class FlinkRestartCluster(FlinkCluster):
         )
         self._program = program
 
-    def apply(self, plan: PhysicalPlan, *, expected: PhysicalPlan) -> Accepted | Refusal:
-        return self._restarted(plan, expected, undoing=False)
+    def apply_by(self, plan: PhysicalPlan, *, expected: PhysicalPlan, latest: datetime | None) -> Accepted | Refusal:
+        return self._restarted(plan, expected, undoing=False, latest=latest)
 
     def undo(self, accepted: Accepted) -> Accepted | Refusal:
         return self._restarted(accepted.replaced, accepted.plan, undoing=True)
@@ -116,7 +116,9 @@ class FlinkRestartCluster(FlinkCluster):
         vertices = {} if ended_early else operator_vertices(job, self._declared, self._vertex_names)
         return Seen(job, vertices, {vertex.id: vertex.parallelism for vertex in job.vertices})
 
-    def _restarted(self, plan: PhysicalPlan, replaced: PhysicalPlan, *, undoing: bool) -> Accepted | Refusal:
+    def _restarted(
+        self, plan: PhysicalPlan, replaced: PhysicalPlan, *, undoing: bool, latest: datetime | None = None
+    ) -> Accepted | Refusal:
         seen = self._look()
         job, at = seen.job, moment(seen.job.now)
         jar = self._rest.jar_id(self._program.jar)
@@ -137,10 +139,8 @@ class FlinkRestartCluster(FlinkCluster):
             if reason := self._scaled_by_flink(seen) or self._stale(replaced, seen):
                 return Refusal(plan, reason)
             lacking, reason = self._lacking(plan, seen)
-            if lacking and self._slots_command is None:
-                return Refusal(plan, reason)
-            if lacking and self._slots_command is not None:
-                if trouble := self._await_slots(self._slots_command, plan, lacking):
+            if lacking:
+                if trouble := self._no_slots_come(plan, reason, latest):
                     return Refusal(plan, trouble)
                 if changed := self._stale(replaced, self._look()):
                     return Refusal(plan, changed)
@@ -215,6 +215,12 @@ class FlinkRestartCluster(FlinkCluster):
     def _started(
         self, jar: str, old: Job, plan: PhysicalPlan, replaced: PhysicalPlan, savepoint: str, at: datetime
     ) -> Accepted | Refusal:
+        if other := self._started_by_others(old, plan, replaced):
+            return Refusal(
+                plan,
+                f"{self._where} was started as {other} by somebody else after it was stopped for {plan.brief()}; its "
+                f"savepoint is {savepoint}: see who starts it, and decide from what runs",
+            )
         refused = self._run(jar, old, plan, savepoint)
         if refused is None:
             return Accepted(plan, replaced, at)
@@ -225,6 +231,12 @@ class FlinkRestartCluster(FlinkCluster):
                 f"nor with {replaced.brief()} ({again}); start it by hand from {savepoint}"
             )
         return Refusal(plan, f"{self._rest.place} does not start it: {refused}; it was restarted with what ran before")
+
+    def _started_by_others(self, old: Job, *plans: PhysicalPlan) -> str | None:
+        """A living job of that name that no deployment between these plans has started; two would read the same."""
+        ours = {old.jid, *(successor_id(old.jid, plan) for plan in plans)}
+        named = [job for job in self._rest.jobs() if job.name == self._job_name and job.state not in ENDED]
+        return next((job.jid for job in named if job.jid not in ours), None)
 
     def _run(self, jar: str, old: Job, plan: PhysicalPlan, savepoint: str) -> str | None:
         """Start it from the savepoint, unless that was done before; why Flink does not, or None."""

@@ -10,16 +10,19 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Unpack
 
-from engines.heron.cli import HeronCli, UpdateRefusedError
+from engines.heron.cli import HeronCli, PackedContainer, Run, UpdateRefusedError, run_command
 from engines.heron.tracker import UPTIME, TrackedContainer, TrackedTopology
 from engines.http import Connection
 from modeling.calibration.operator_sample import OperatorSample
 from modeling.errors import ModelError
 from modeling.inputs.physical_plan import Container, Instance, PhysicalPlan
 from modeling.inputs.topology import Topology
+from modeling.wording import count_of
 from planner.clock import Clock, RealClock
 from planner.clusters.cluster import Accepted, ClusterState, Failed, Pending, Refusal, SourceBacklog, Status, Verified
+from planner.clusters.compare_and_set import answered, brief
 from planner.clusters.component_streams import component_of_operator, unmeasured_spouts
+from planner.clusters.heron_packing import PredictedPacking
 from planner.clusters.heron_samples import heron_operator_samples
 from planner.errors import ClusterError
 
@@ -74,7 +77,8 @@ class HeronCluster:
     used, the one that `heron update` makes is logged before it is asked for.
 
     url: of the tracker. client: how the command line of Heron's client begins. operators: operator → component where
-    they differ. max_containers: what the scheduler has room for, None where nobody says.
+    they differ. max_containers: what the scheduler has room for, None where nobody says. predicted: what the packing of
+    an update is compared with; None: with nothing. run: replaces the client in tests of rare answers.
     """
 
     def __init__(
@@ -86,7 +90,9 @@ class HeronCluster:
         *,
         client: Sequence[str] = ("heron",),
         max_containers: int | None = None,
+        predicted: PredictedPacking | None = None,
         clock: Clock | None = None,
+        run: Run = run_command,
         **connection: Unpack[Connection],
     ) -> None:
         self._tracked = TrackedTopology(
@@ -99,11 +105,11 @@ class HeronCluster:
             **connection,
         )
         place = "/".join(part for part in (names.cluster, names.role, names.environ) if part is not None)
-        self._cli = HeronCli(client, place, names.topology, ClusterError)
+        self._cli = HeronCli(client, place, names.topology, ClusterError, run=run)
         self._url, self._names, self._connection = url, names, connection
         self._declared = topology
         self._operators = dict(operators or {})
-        self._max_containers = max_containers
+        self._max_containers, self._predicted = max_containers, predicted
         self._clock = clock or RealClock()
         self._began: datetime | None = None
         self._updated: tuple[Accepted, datetime] | None = None
@@ -142,25 +148,13 @@ class HeronCluster:
 
     def apply(self, plan: PhysicalPlan, *, expected: PhysicalPlan) -> Accepted | Refusal:
         """Lasts until `heron update` has ended, which may be minutes."""
-        seen = self._look()
-        if reason := self._misfit(plan):
-            return Refusal(plan, reason)
-        if dict(plan.parallelism) == seen.packed:
-            # Asked for before, perhaps by a deployment that crashed before it could note so: no second request.
-            return Accepted(plan, expected, seen.at)
-        if dict(expected.parallelism) != seen.packed:
-            return Refusal(
-                plan,
-                f"{self._tracked.place} runs {_brief(seen.packed)}, not {expected.brief()} as was assumed; "
-                "make the decision again from what runs",
-            )
-        return self._ask(plan, expected, seen)
+        return self._changed(plan, expected, undoing=False)
 
     def progress(self, accepted: Accepted) -> Verified | Pending | Failed:
         seen = self._look()
         if dict(accepted.plan.parallelism) != seen.packed:
             return Failed(
-                f"{self._tracked.place} has the packing plan of {_brief(seen.packed)}, not {accepted.plan.brief()}: "
+                f"{self._tracked.place} has the packing plan of {brief(seen.packed)}, not {accepted.plan.brief()}: "
                 "somebody else updated it, or Heron went back; decide from what runs"
             )
         if seen.silent:
@@ -174,19 +168,21 @@ class HeronCluster:
         return Verified(accepted.plan, since, None)
 
     def undo(self, accepted: Accepted) -> Accepted | Refusal:
+        return self._changed(accepted.replaced, accepted.plan, undoing=True)
+
+    def _changed(self, plan: PhysicalPlan, replaced: PhysicalPlan, *, undoing: bool) -> Accepted | Refusal:
         seen = self._look()
-        back, away = accepted.replaced, accepted.plan
-        if reason := self._misfit(back):
-            return Refusal(back, reason)
-        if dict(back.parallelism) == seen.packed:
-            return Accepted(back, away, seen.at)
-        if dict(away.parallelism) != seen.packed:
-            return Refusal(
-                back,
-                f"{self._tracked.place} runs {_brief(seen.packed)}, neither {away.brief()} nor {back.brief()}; "
-                "decide anew instead of undoing what somebody else changed",
-            )
-        return self._ask(back, away, seen)
+        answer = answered(
+            plan,
+            replaced,
+            seen.packed,
+            place=self._tracked.place,
+            at=seen.at,
+            unfit=self._misfit(plan),
+            there=dict(plan.parallelism) == seen.packed,
+            undoing=undoing,
+        )
+        return self._ask(plan, replaced, seen) if answer is None else answer
 
     def check_may_rescale(self) -> str:
         """A dry run of one instance more: Heron turns an update down that changes nothing. Says what it would make.
@@ -203,7 +199,7 @@ class HeronCluster:
                 f"{self._tracked.place} refuses a dry run of {name} {count}: {refused}; see that cluster, role and "
                 "environ are as `heron submit` was given them"
             ) from None
-        return f"a dry run of `heron update` took {name} {count}, in {len(packed)} containers"
+        return f"a dry run of `heron update` took {name} {count}, in {count_of(len(packed), 'container')}"
 
     def _look(self) -> _Seen:
         at = self._clock.now()
@@ -242,19 +238,18 @@ class HeronCluster:
         changed = {
             seen.components[name]: count for name, count in plan.parallelism.items() if count != seen.packed[name]
         }
-        accepted = Accepted(plan, replaced, seen.at)
         try:
             new = self._cli.dry_run(changed)
             if self._max_containers is not None and len(new) > self._max_containers:
                 return Refusal(
                     plan,
-                    f"{plan.brief()} takes {len(new)} containers > {self._max_containers} that cluster.max_containers "
+                    f"{plan.brief()} takes {count_of(len(new), 'container')} > {self._max_containers} that "
+                    "cluster.max_containers "
                     "allows; lower the parallelism, or allow more where the scheduler has room",
                 )
         except UpdateRefusedError as refused:
             return Refusal(plan, f"{self._tracked.place} refuses {plan.brief()}: {refused}; correct the plan")
-        held = "; ".join(f"{c.id}: {', '.join(f'{i.component}[{i.index}]' for i in c.instances)}" for c in new)
-        logger.info("%s: heron update will pack %s", self._tracked.place, held)
+        accepted = Accepted(plan, replaced, seen.at, self._told(plan, seen, new))
         try:
             self._cli.update(changed)
         except UpdateRefusedError as failed:
@@ -273,6 +268,18 @@ class HeronCluster:
             return accepted  # how long spouts rested is not known
         self._updated = accepted, self._clock.now()
         return accepted
+
+    def _told(self, plan: PhysicalPlan, seen: _Seen, new: Sequence[PackedContainer]) -> str:
+        """Shows the packing that the update will make, and says how it differs from the predicted one."""
+        held = "; ".join(f"{c.id}: {', '.join(f'{i.component}[{i.index}]' for i in c.instances)}" for c in new)
+        logger.info("%s: heron update will pack %s", self._tracked.place, held)
+        if self._predicted is None:
+            return ""
+        operator_of = {component: name for name, component in seen.components.items()}
+        differs = self._predicted.compared(self._declared, seen.packing, plan, new, operator_of)
+        if differs:
+            logger.warning("%s: %s", self._tracked.place, differs)
+        return differs
 
     def _running_since(self, seen: _Seen) -> datetime:
         """When the youngest instance began, and not before our own last update ended: spouts rested until then."""
@@ -297,7 +304,3 @@ def _packing(containers: Sequence[TrackedContainer], operator_of: Mapping[str, s
         if held:
             packed.append(Container(container.id, held))
     return tuple(packed)
-
-
-def _brief(parallelism: Mapping[str, int]) -> str:
-    return " · ".join(f"{operator} {count}" for operator, count in parallelism.items())

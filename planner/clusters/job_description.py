@@ -13,8 +13,9 @@ from modeling.inputs.topology import Engine, Grouping
 @dataclass(frozen=True)
 class DescribedOperator:
     """component: what the engine calls it. max_parallelism: None where the engine does not limit it. service_s: busy
-    seconds of one instance per tuple, None where nothing was counted. evidence: what service_s is from. question: what
-    a person must answer of it, empty where nothing is open.
+    seconds of one instance per tuple, None where nothing was counted. evidence: what the numbers are from. question:
+    what a person must answer of it, empty where nothing is open. cores, memory_mib: reserved for one instance, None
+    where nobody tells.
     """
 
     name: str
@@ -24,6 +25,8 @@ class DescribedOperator:
     service_s: float | None = None
     evidence: str = ""
     question: str = ""
+    cores: float | None = None
+    memory_mib: float | None = None
 
 
 @dataclass(frozen=True)
@@ -42,10 +45,49 @@ class DescribedStream:
 
 
 @dataclass(frozen=True)
+class DescribedTerm:
+    """A field of what is planned under that the engine tells, by its name in the section `planning`."""
+
+    name: str
+    value: str | float | Mapping[str, int]
+    evidence: str = ""
+    question: str = ""
+
+
+@dataclass(frozen=True)
+class TopicFeed:
+    """What an operator reads, as its scaler tells. servers: of Kafka. group: None where nobody tells. login: what the
+    scaler logs in with, empty where nothing says that it does.
+    """
+
+    servers: str
+    topic: str
+    group: str | None
+    evidence: str
+    login: str = ""
+
+
+@dataclass(frozen=True)
+class CounterFeed:
+    """A counter of Prometheus by whose rate a scaler scales an operator. The rest as of TopicFeed."""
+
+    url: str
+    selector: str
+    evidence: str
+    login: str = ""
+
+
+Feed = TopicFeed | CounterFeed
+
+
+@dataclass(frozen=True)
 class JobDescription:
     """name: the job's in its engine. place: where it was read, without secrets. runs: whether it can be measured now;
-    state: what the engine calls that. slots: how many instances of each operator find room, None where nobody tells.
-    topics: per source the topics of Kafka that its metrics name.
+    state: what the engine calls that. terms: of planning that the engine tells. topics: per source the topics of Kafka
+    that topics_by name. feeds: per operator what its scaler goes by; feed_remarks: on what they go by besides. series:
+    per operator the labels that its series of Prometheus bear, as PromQL has them; empty where the engine's own
+    reporter names them. streams_question: what a person must answer where the engine does not tell streams, empty where
+    it does.
     """
 
     name: str
@@ -55,8 +97,19 @@ class JobDescription:
     state: str
     operators: Sequence[DescribedOperator]
     streams: Sequence[DescribedStream]
-    slots: int | None = None
+    terms: Sequence[DescribedTerm] = ()
     topics: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    topics_by: str = "metrics"
+    feeds: Mapping[str, Feed] = field(default_factory=dict)
+    feed_remarks: Sequence[str] = ()
+    series: Mapping[str, str] = field(default_factory=dict)
+    streams_question: str = ""
+
+    @property
+    def fed(self) -> tuple[str, ...]:
+        """The sources whose arrivals must be counted. Where streams are open: those that anything is told of."""
+        told = [name for name in self.sources if name in self.topics or name in self.feeds]
+        return tuple(told) if self.streams_question and told else self.sources
 
     @property
     def sources(self) -> tuple[str, ...]:

@@ -86,9 +86,12 @@ class KubernetesCluster:
         return Verified(accepted.plan, max(state.since for state in states.values()), downtime_s)
 
     def check_may_rescale(self) -> str:
-        """A dry run of one replica more of each workload. Says so; raises ClusterError where that is refused."""
+        """A dry run of one replica more of each workload, and a look at the quotas that a plan is held to. Says so;
+        raises ClusterError where one of them is refused.
+        """
         fields = self._fields()
         with reading(self._server):
+            self._server.quotas()
             fields.try_change({name: one.count + 1 for name, one in fields.look().items()})
         return "a dry run of one replica more of each workload was taken"
 
@@ -133,6 +136,9 @@ class AutoscaledKubernetesCluster(KubernetesCluster):
     """The same where every operator has a scaler: plans are lower bounds for them."""
 
     def check_may_rescale(self) -> str:
+        with reading(self._server):
+            read_workloads(self._server, self._objects)
+            self._server.quotas()
         return self.scaler_floor().check_may_raise()
 
     def scaler_floor(self) -> KubernetesFloor:

@@ -190,12 +190,16 @@ class PlannedFields:
     ) -> None:
         if all(one.count == wanted[name] for name, one in seen.items()):
             return
+        there = {
+            name: one
+            for name, one in seen.items()
+            if one.count == wanted[name] and (undoing or FIELD_MANAGER in one.managers)
+        }
         for name, one in seen.items():
-            ours = undoing or FIELD_MANAGER in one.managers
-            if one.count != expected[name] and not (one.count == wanted[name] and ours):
-                raise RequestRefusedError(
-                    f"{one.said}, not {expected[name]} as was assumed; make the decision again from what runs"
-                )
+            if one.count != expected[name] and name not in there:
+                half = [f"{each.said}, as planned" for at, each in there.items() if each.count != expected[at]]
+                told = "; ".join([f"{one.said}, not {expected[name]} as was assumed", *half])
+                raise RequestRefusedError(f"{told}; make the decision again from what runs")
 
     def _put_back(self, before: Mapping[str, int], wanted: Mapping[str, int], refused: RequestRefusedError) -> None:
         """What came through of a change that was refused half-way, where nobody has changed it since."""

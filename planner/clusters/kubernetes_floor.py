@@ -1,25 +1,22 @@
 """The lower bounds of autoscalers: what runs may not fall below a plan, and they keep the last word above it.
 
-`minReplicas` of a HorizontalPodAutoscaler, `minReplicaCount` of KEDA's ScaledObject, which owns the autoscaler that it
-makes. A bound of 0, which only KEDA knows, counts as 1 here: a plan has no operator without instances.
+A bound of 0, which only KEDA knows, counts as 1 here: a plan has no operator without instances.
 """
 
 from collections.abc import Mapping
 from datetime import datetime
 
-from engines.kubernetes.resources import AUTOSCALER, SCALED_OBJECT, SCALERS, ObjectName
+from engines.kubernetes.resources import SCALERS, ObjectName
 from engines.kubernetes.server import KubernetesServer, RequestRefusedError
 from modeling.errors import ModelError
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Topology
 from planner.clusters.cluster import Accepted, Failed, Pending, Refusal, Verified
 from planner.clusters.kubernetes_fields import PlannedField, PlannedFields, SeenField
+from planner.clusters.kubernetes_scalers import LOWER, UPPER, upper_bound
 from planner.clusters.kubernetes_workloads import read_workloads, reading
 from planner.errors import ClusterError
 
-_LOWER = {AUTOSCALER: "minReplicas", SCALED_OBJECT: "minReplicaCount"}
-_UPPER = {AUTOSCALER: ("maxReplicas", 1), SCALED_OBJECT: ("maxReplicaCount", 100)}
-"""With what holds where the object does not say."""
 _PAUSED = ("autoscaling.keda.sh/paused", "autoscaling.keda.sh/paused-replicas")
 
 
@@ -44,8 +41,7 @@ class KubernetesFloor:
             )
         self._server, self._topology, self._objects = server, topology, objects
         lower = {
-            name: PlannedField(one.resource, one.name, _LOWER[one.resource], 1, least=1)
-            for name, one in objects.items()
+            name: PlannedField(one.resource, one.name, LOWER[one.resource], 1, least=1) for name, one in objects.items()
         }
         self._fields = PlannedFields(server, lower, take_over)
         self._reached: tuple[PhysicalPlan, datetime] | None = None
@@ -115,8 +111,7 @@ class KubernetesFloor:
 def _unfit(seen: SeenField, count: int) -> str | None:
     """Why a scaler cannot keep to a lower bound, or None."""
     body, resource = seen.answer.body, seen.field.resource
-    name, default = _UPPER[resource]
-    upper = int((body.get("spec") or {}).get(name, default))
+    name, upper = UPPER[resource], upper_bound(resource, body)
     if count > upper:
         return (
             f"{seen.field.where}: a {seen.field.name} of {count} > its {name} {upper}; raise {name}, or lower the plan"

@@ -32,7 +32,7 @@ def beyond_quota(wanted: Sequence[PodsWanted], quotas: Sequence[Mapping[str, Any
             continue
         for key in (quota.get("status") or {}).get("hard") or {}:
             left = _left(quota, key)
-            needed = sum((one.pods * _of_one_pod(one.template, key) for one in wanted), Decimal(0))
+            needed = sum((one.pods * of_one_pod(one.template, key) for one in wanted), Decimal(0))
             if left is not None and needed > max(left, Decimal(0)):
                 return (
                     f"the plan needs {needed.normalize():f} more of {key} > {left.normalize():f} left by resourcequota/"
@@ -52,8 +52,8 @@ def _left(quota: Mapping[str, Any], key: str) -> Decimal | None:
     return None if hard is None else _amount(hard) - _amount(used)
 
 
-def _of_one_pod(template: Mapping[str, Any], key: str) -> Decimal:
-    """What a quota of that key counts for one pod; 0 for what pods do not use."""
+def of_one_pod(template: Mapping[str, Any], key: str) -> Decimal:
+    """What a quota of that key counts for one pod (cpu, memory in bytes); 0 for what pods do not use."""
     if key in ("pods", "count/pods"):
         return Decimal(1)
     side, _, resource = key.rpartition(".")

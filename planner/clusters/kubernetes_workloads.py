@@ -7,8 +7,9 @@ from datetime import datetime
 from typing import Any
 
 from engines.kubernetes.ownership import status_changed_at
-from engines.kubernetes.resources import DEPLOYMENT, SCALERS, WORKLOADS, ObjectName
+from engines.kubernetes.resources import DEPLOYMENT, SCALERS, ObjectName
 from engines.kubernetes.server import Answer, KubernetesServer, RequestRefusedError
+from planner.clusters.kubernetes_scalers import target_of, target_text
 from planner.errors import ClusterError
 
 
@@ -35,7 +36,7 @@ def read_workloads(server: KubernetesServer, objects: Mapping[str, ObjectName]) 
         if one.resource in SCALERS:
             one = _scale_target(one, answer)
             answer = server.get(one.resource, one.name)
-        states[name] = _state(one, answer)
+        states[name] = workload_state(one, answer)
     return states
 
 
@@ -48,7 +49,8 @@ def reading(server: KubernetesServer) -> Iterator[None]:
         raise server.failure(str(refused)) from None
 
 
-def _state(workload: ObjectName, answer: Answer) -> WorkloadState:
+def workload_state(workload: ObjectName, answer: Answer) -> WorkloadState:
+    """Raises ClusterError where the object tells neither when it was made nor when its status changed."""
     body = answer.body
     spec, status = body.get("spec") or {}, body.get("status") or {}
     asked = int(spec.get("replicas", 1))
@@ -69,12 +71,11 @@ def _state(workload: ObjectName, answer: Answer) -> WorkloadState:
 
 def _scale_target(scaler: ObjectName, answer: Answer) -> ObjectName:
     """What an autoscaler scales. Raises ClusterError for what is neither Deployment nor StatefulSet."""
-    target = (answer.body.get("spec") or {}).get("scaleTargetRef") or {}
-    kind = target.get("kind", DEPLOYMENT.kind)
-    found = [resource for resource in WORKLOADS if resource.kind == kind]
-    if not found or "name" not in target:
-        raise ClusterError(f"{scaler} scales {kind}/{target.get('name')}; Deployments and StatefulSets are understood")
-    return ObjectName(found[0], str(target["name"]))
+    target = target_of(answer.body)
+    if target is None:
+        text = target_text(answer.body)
+        raise ClusterError(f"{scaler} scales {text}; Deployments and StatefulSets are understood")
+    return target
 
 
 def _failure(status: Mapping[str, Any]) -> str:

@@ -15,10 +15,12 @@ from pathlib import Path
 import numpy as np
 
 from modeling.calibration.operator_sample import OperatorSample
+from modeling.errors import ModelError
 from modeling.excuse import unfit
 from modeling.inputs.operator_profile import Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Topology
+from modeling.wording import count_of
 from planner.clock import Clock
 from planner.clusters.arrival_trace import ArrivalTrace, TrueArrivals, arrival_traces
 from planner.clusters.cluster import Accepted, ClusterState, Failed, Pending, Refusal, SourceBacklog, Status, Verified
@@ -27,7 +29,7 @@ from planner.clusters.engine_terms import EngineTerms
 from planner.clusters.fluid_queues import FluidNetwork, channels_of, fluid_network
 from planner.clusters.simulator_course import MINUTE_S, STEP_S, advanced, asked, backlog, started
 from planner.clusters.simulator_record import record_of
-from planner.clusters.simulator_state import SimulatorState, Totals
+from planner.clusters.simulator_state import SimulatorState, Totals, damage
 from planner.clusters.simulator_store import SimulatorStore, SimulatorTransaction
 from planner.errors import ClusterError
 
@@ -200,9 +202,16 @@ class SimulatedCluster:
         identity, state = stored
         if identity != self._identity:
             raise ClusterError(
-                f"simulator file {self._store.path} was started for topology {identity['topology']!r} with channels "
-                f"{', '.join(identity['channels'])}, which is another topology now; delete the file to start anew"
+                f"simulator file {self._store.path} was started for topology {identity.get('topology')!r} with "
+                f"channels {', '.join(map(str, identity.get('channels', ())))}, which is another topology now; delete "
+                "the file to start anew"
             )
+        try:
+            why = damage(state, self._world.network(state.parallelism))
+        except (KeyError, ModelError) as error:
+            why = f"parallelism {str(dict(state.parallelism))[:60]} does not fit: {error}"
+        if why:
+            raise transaction.damaged("simulator", why)
         if now.timestamp() < state.at_s:
             raise ClusterError(
                 f"simulator of topology {self._topology.name!r} is at {_datetime(state.at_s)}, but the clock shows "
@@ -233,7 +242,7 @@ class SimulatedCluster:
             return str(misfit)
         if plan.instances > self._slots:
             return (
-                f"the plan needs {plan.instances} instances > {self._slots} slots; lower a parallelism by "
+                f"the plan needs {count_of(plan.instances, 'instance')} > {self._slots} slots; lower a parallelism by "
                 f"{plan.instances - self._slots}, or give the simulator more slots"
             )
         return None

@@ -2,8 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import astuple, dataclass, field
+from math import isfinite
 from operator import sub
 
+from planner.clock import LATEST
 from planner.clusters.fluid_queues import FluidNetwork
 
 
@@ -94,6 +96,28 @@ class SimulatorState:
     @property
     def rescaling(self) -> bool:
         return self.at_s < self.down_until_s
+
+
+def damage(state: SimulatorState, network: FluidNetwork) -> str:
+    """Why no simulator of this network has written such a state; empty where one may have."""
+    sources, operators, channels = len(network.sources), len(network.operators), len(network.channels)
+    minute, totals = state.minute, state.totals
+    shapes = {
+        "content": (state.content, sources),
+        "minute.offered": (minute.offered, sources),
+        "minute.processed": (minute.processed, sources),
+        "minute.busiest_s": (minute.busiest_s, operators),
+        "totals.taken": (totals.taken, channels),
+        "totals.taken_blocked": (totals.taken_blocked, channels),
+        "totals.blocked_s": (totals.blocked_s, operators),
+    }
+    for name, (numbers, expected) in shapes.items():
+        if len(numbers) != expected or not all(isfinite(each) and each >= 0 for each in numbers):
+            return f"{name} is {str(numbers)[:60]}, not {expected} numbers that are not negative"
+    for name in ("at_s", "started_s", "down_from_s", "down_until_s"):
+        if not 0 <= (moment_s := getattr(state, name)) < LATEST.timestamp():
+            return f"{name} is {moment_s:g}, which is no moment"
+    return ""
 
 
 @dataclass(frozen=True)

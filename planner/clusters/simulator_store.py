@@ -11,7 +11,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
 from planner.clusters.simulator_state import Minute, SimulatorState
 from planner.errors import ClusterError
@@ -28,13 +28,18 @@ CREATE TABLE IF NOT EXISTS minutes (start_s INTEGER PRIMARY KEY, change INTEGER 
 class SimulatorTransaction:
     """What one holder of the lock reads and writes. Nothing is kept unless the transaction ends without an error."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         self._connection = connection
+        self._path = path
 
     def load(self) -> tuple[Mapping[str, Any], SimulatorState] | None:
         """The identity under which the simulator was started, and its state; None before it has started."""
         row = self._connection.execute("SELECT identity, body FROM simulator WHERE id = 1").fetchone()
-        return None if row is None else (json.loads(row[0]), _state(row[1]))
+        if row is None:
+            return None
+        with self._reading("simulator"):
+            identity = json.loads(row[0])
+            return _identity(identity), _state(row[1])
 
     def save(self, identity: Mapping[str, Any], state: SimulatorState, minutes: Iterable[Minute]) -> None:
         self._connection.execute(
@@ -48,13 +53,33 @@ class SimulatorTransaction:
     def minutes(self, from_s: float, to_s: float) -> list[Minute]:
         """Whole minutes that lie in [from_s, to_s), oldest first."""
         query = "SELECT body FROM minutes WHERE start_s >= ? AND start_s + 60 <= ? ORDER BY start_s"
-        return [_MINUTE.validate_json(row[0]) for row in self._connection.execute(query, (from_s, to_s))]
+        with self._reading("minutes"):
+            return [_MINUTE.validate_json(row[0]) for row in self._connection.execute(query, (from_s, to_s))]
 
     def last_minute_of(self, change: int, ended_by_s: float) -> Minute | None:
         """The last minute of one plan that had ended by a moment."""
         query = "SELECT body FROM minutes WHERE change = ? AND start_s + 60 <= ? ORDER BY start_s DESC LIMIT 1"
         row = self._connection.execute(query, (change, ended_by_s)).fetchone()
-        return None if row is None else _MINUTE.validate_json(row[0])
+        with self._reading("minutes"):
+            return None if row is None else _MINUTE.validate_json(row[0])
+
+    def damaged(self, table: str, why: str) -> ClusterError:
+        """The error of a row that no simulator has written."""
+        return ClusterError(
+            f"simulator file {self._path}: a row of {table} is damaged: {why}; delete the file to start the simulator "
+            "anew"
+        )
+
+    @contextmanager
+    def _reading(self, table: str) -> Iterator[None]:
+        try:
+            yield
+        except ValidationError as error:
+            first = error.errors()[0]
+            field = ".".join(str(part) for part in first["loc"]) or "(whole)"
+            raise self.damaged(table, f"{field}: {first['msg']}") from None
+        except (ValueError, TypeError, KeyError) as error:
+            raise self.damaged(table, f"{type(error).__name__}: {error}") from None
 
 
 class SimulatorStore:
@@ -73,7 +98,7 @@ class SimulatorStore:
                 try:
                     for statement in _TABLES.strip().splitlines():
                         connection.execute(statement)
-                    yield SimulatorTransaction(connection)
+                    yield SimulatorTransaction(connection, self.path)
                 except BaseException:
                     connection.execute("ROLLBACK")
                     raise
@@ -83,6 +108,12 @@ class SimulatorStore:
                 f"simulator file {self.path} cannot be used: {error}; make its folder writable, or delete the file "
                 "to start the simulator anew"
             ) from error
+
+
+def _identity(body: Any) -> dict[str, Any]:
+    if not isinstance(body, dict) or not isinstance(body.get("channels", []), list):
+        raise ValueError(f"identity is {str(body)[:60]}")
+    return body
 
 
 def _state(body: str) -> SimulatorState:

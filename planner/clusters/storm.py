@@ -15,8 +15,10 @@ from modeling.calibration.operator_sample import OperatorSample
 from modeling.errors import ModelError
 from modeling.inputs.physical_plan import Container, Instance, PhysicalPlan
 from modeling.inputs.topology import Topology
+from modeling.wording import count_of
 from planner.clock import Clock, RealClock
 from planner.clusters.cluster import Accepted, ClusterState, Failed, Pending, Refusal, SourceBacklog, Status, Verified
+from planner.clusters.compare_and_set import answered, brief
 from planner.clusters.component_streams import component_of_operator, unmeasured_spouts
 from planner.clusters.storm_samples import WINDOWS_S, storm_operator_samples
 from planner.errors import ClusterError
@@ -138,19 +140,7 @@ class StormCluster:
 
     def apply(self, plan: PhysicalPlan, *, expected: PhysicalPlan) -> Accepted | Refusal:
         """Waits first while a rebalance is under way: Storm tells where it leads only when it is there."""
-        seen = self._settled()
-        if reason := self._unfit(plan, seen):
-            return Refusal(plan, reason)
-        if _runs(plan, seen):
-            # Asked for before, perhaps by a deployment that crashed before it could note so: no second request.
-            return Accepted(plan, expected, seen.at)
-        if dict(expected.parallelism) != seen.running:
-            return Refusal(
-                plan,
-                f"{self._ui.place} runs {_brief(seen.running)}, not {expected.brief()} as was assumed; "
-                "make the decision again from what runs",
-            )
-        return self._ask(plan, expected, seen)
+        return self._changed(plan, expected, undoing=False)
 
     def progress(self, accepted: Accepted) -> Verified | Pending | Failed:
         seen = self._look()
@@ -161,7 +151,8 @@ class StormCluster:
             return Pending(f"{place} is rebalancing; its spouts rest for the wait that was asked for")
         if not _runs(accepted.plan, seen):
             return Failed(
-                f"{place} runs {_brief(seen.running)} in {seen.page.workers} workers, not {accepted.plan.brief()}: "
+                f"{place} runs {brief(seen.running)} in {count_of(seen.page.workers, 'worker')}, not "
+                f"{accepted.plan.brief()}: "
                 "somebody else changed it, or Nimbus found no slots; see its log, and decide from what runs"
             )
         # What an executor reported before the change stays until its new worker reports. Of a change that another
@@ -178,19 +169,21 @@ class StormCluster:
         return Verified(accepted.plan, since, 0.0 if accepted.replaced.same_parallelism(accepted.plan) else None)
 
     def undo(self, accepted: Accepted) -> Accepted | Refusal:
+        return self._changed(accepted.replaced, accepted.plan, undoing=True)
+
+    def _changed(self, plan: PhysicalPlan, replaced: PhysicalPlan, *, undoing: bool) -> Accepted | Refusal:
         seen = self._settled()
-        back, away = accepted.replaced, accepted.plan
-        if reason := self._unfit(back, seen):
-            return Refusal(back, reason)
-        if _runs(back, seen):
-            return Accepted(back, away, seen.at)
-        if dict(away.parallelism) != seen.running:
-            return Refusal(
-                back,
-                f"{self._ui.place} runs {_brief(seen.running)}, neither {away.brief()} nor {back.brief()}; "
-                "decide anew instead of undoing what somebody else changed",
-            )
-        return self._ask(back, away, seen)
+        answer = answered(
+            plan,
+            replaced,
+            seen.running,
+            place=self._ui.place,
+            at=seen.at,
+            unfit=self._unfit(plan, seen),
+            there=_runs(plan, seen),
+            undoing=undoing,
+        )
+        return self._ask(plan, replaced, seen) if answer is None else answer
 
     def _look(self) -> _Seen:
         id = self._ui.topology_id(self._name)
@@ -231,7 +224,8 @@ class StormCluster:
         except ModelError as error:
             beyond = [name for name, count in plan.parallelism.items() if count > tasks.get(name, count)]
             return f"{error}" + "".join(
-                f"; {name!r} was submitted with {tasks[name]} tasks, which no rebalance changes: give that as "
+                f"; {name!r} was submitted with {count_of(tasks[name], 'task')}, which no rebalance changes: "
+                "give that as "
                 f"operators.{name}.max_parallelism, or submit with more tasks"
                 for name in beyond[:1]
             )
@@ -247,7 +241,7 @@ class StormCluster:
         slots = cluster.free_slots + seen.page.workers
         if len(plan.packing) > slots:
             return (
-                f"{plan.brief()} in {len(plan.packing)} workers needs more slots than {slots} "
+                f"{plan.brief()} in {count_of(len(plan.packing), 'worker')} needs more slots than {slots} "
                 f"({seen.page.workers} held by the topology, {cluster.free_slots} free); add supervisors or slots, or "
                 "pack into fewer workers"
             )
@@ -278,7 +272,3 @@ def _runs(plan: PhysicalPlan, seen: _Seen) -> bool:
 
 def _by_task(executor: Executor) -> int:
     return executor.first_task
-
-
-def _brief(parallelism: Mapping[str, int]) -> str:
-    return " · ".join(f"{operator} {count}" for operator, count in parallelism.items())

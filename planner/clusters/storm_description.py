@@ -12,6 +12,7 @@ from engines.http import Connection
 from engines.storm.answers import Component
 from engines.storm.ui import StormPages, topology_path
 from modeling.inputs.topology import Engine
+from modeling.wording import count_of
 from planner.clusters.component_descriptions import ReadStream, described_streams
 from planner.clusters.job_description import DescribedOperator, JobDescription
 from planner.errors import ClusterError
@@ -86,5 +87,5 @@ def _operator(one: Component) -> DescribedOperator:
     """Nobody tells how long a spout is busy."""
     if one.executed < ENOUGH_TUPLES:
         return DescribedOperator(one.id, one.id, one.executors, one.tasks)
-    told = f"mean execute latency of {one.executed:,.0f} tuples"
+    told = f"mean execute latency of {count_of(round(one.executed), 'tuple')}"
     return DescribedOperator(one.id, one.id, one.executors, one.tasks, one.latency_ms / 1000, told)

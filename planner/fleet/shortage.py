@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cache
 
 import numpy as np
 
+from modeling.arrays import Floats
 from modeling.excuse import Excuse
+from modeling.wording import count_of
 from planner.fleet.grants import Grants, totals
 from planner.fleet.holding import Holding, moments_s
 from planner.fleet.terms import Quota
@@ -16,13 +17,15 @@ QUOTA = "quota"
 """The target of an excuse that a shared quota is behind."""
 NAMED = 3
 """Topologies that an excuse names of those that have what another one lacks, and one more where it is the last."""
+_AT_ONCE = 256
+"""Moments at which all holdings are compared side by side."""
 
 
 @dataclass(frozen=True)
 class Shortage:
-    """instances: that a topology lacks of those that it wished for, at most, over [start, end); end: None where that
-    lasts to the end of its schedule. wished: at that moment; others: what each other topology of the quota has then,
-    the largest first.
+    """instances: that a topology lacks of those that it wished for, at most, over [start, end). wished: at that moment;
+    others: what other topologies of the quota have then, the largest first, as many as are named; unnamed: how many
+    more there are, and what these have together.
     """
 
     topology: str
@@ -32,16 +35,16 @@ class Shortage:
     instances: int
     wished: int
     others: tuple[tuple[str, int], ...]
+    unnamed: tuple[int, int] = (0, 0)
 
     def __str__(self) -> str:
         named = [
             f"{name} has {count}" if at == 0 else f"{name} {count}" for at, (name, count) in enumerate(self.others)
         ]
-        if len(self.others) > NAMED + 1:
-            rest = self.others[NAMED:]
-            named = [*named[:NAMED], f"{len(rest)} others {sum(count for _, count in rest)}"]
+        if self.unnamed[0]:
+            named.append(f"{self.unnamed[0]} others {self.unnamed[1]}")
         who = ", ".join(named) or "nobody else has any"
-        return f"{self.instances} instances short from {_said(self.start)} to {_said(self.end)}: {who}"
+        return f"{count_of(self.instances, 'instance')} short from {_said(self.start)} to {_said(self.end)}: {who}"
 
 
 def shortages(wishes: Sequence[Holding], grants: Grants, quotas: Sequence[Quota]) -> list[Shortage]:
@@ -52,30 +55,63 @@ def shortages(wishes: Sequence[Holding], grants: Grants, quotas: Sequence[Quota]
     if not short:
         return []
     at_s = moments_s([*wishes, *grants.holdings])
-    held = totals(grants.holdings, quotas, at_s)
-    each_holds = {each.name: each.held(at_s) for each in grants.holdings}
-
-    @cache
-    def largest_first(quota: Quota, moment: int) -> list[tuple[str, int]]:
-        """Who has how many. Many topologies are short at the same moment."""
-        holding = [(name, int(each_holds[name][moment])) for name in quota.topologies if name in each_holds]
-        return sorted(holding, key=lambda each: (-each[1], each[0]))
-
-    found = []
+    held, holding = totals(grants.holdings, quotas, at_s), {each.name: each for each in grants.holdings}
+    lacks = list[_Lack]()
     for wish in short:
         wished = wish.held(at_s)
-        lacking = wished - each_holds[wish.name]
+        lacking = wished - holding[wish.name].held(at_s)
         for number, quota in enumerate(quotas):
             if wish.name in quota.topologies:
                 beyond = (lacking > 0) & (held[number] + lacking > quota.instances)
                 for first, last in _spans(beyond):
                     worst = first + int(lacking[first:last].argmax())
-                    others = tuple(each for each in largest_first(quota, worst) if each[0] != wish.name)
-                    start = datetime.fromtimestamp(float(at_s[first]), UTC)
-                    end = wish.schedule.end if last == at_s.size else datetime.fromtimestamp(float(at_s[last]), UTC)
                     counts = int(lacking[worst]), int(wished[worst])
-                    found.append(Shortage(wish.name, quota, start, end, *counts, others))
+                    lacks.append(_Lack(wish, number, first, last, worst, *counts))
+    found = []
+    for number, quota in enumerate(quotas):
+        own = [each for each in lacks if each.quota == number]
+        members = [each for each in grants.holdings if each.name in quota.topologies]
+        largest = _largest(members, at_s, sorted({each.worst for each in own}))
+        for each in own:
+            name, instances = each.wish.name, int(held[number, each.worst]) - (each.wished - each.instances)
+            others = [who for who in largest[each.worst] if who[0] != name]
+            named = tuple(others[: NAMED if len(members) - 1 > NAMED + 1 else NAMED + 1])
+            unnamed = len(members) - 1 - len(named), instances - sum(count for _, count in named)
+            start = datetime.fromtimestamp(float(at_s[each.first]), UTC)
+            end = each.wish.schedule.end
+            if each.last < at_s.size:
+                end = datetime.fromtimestamp(float(at_s[each.last]), UTC)
+            found.append(Shortage(name, quota, start, end, each.instances, each.wished, named, unnamed))
     return sorted(found, key=lambda each: (each.topology, each.start, each.quota.name))
+
+
+@dataclass(frozen=True)
+class _Lack:
+    """quota: its number. first, last, worst: numbers of moments, the last one of that after the span."""
+
+    wish: Holding
+    quota: int
+    first: int
+    last: int
+    worst: int
+    instances: int
+    wished: int
+
+
+def _largest(members: Sequence[Holding], at_s: Floats, moments: Sequence[int]) -> dict[int, list[tuple[str, int]]]:
+    """By number of a moment, who holds most then and how much, the largest first: one more than is ever named."""
+    by_name = sorted(members, key=lambda each: each.name)
+    found = {}
+    for begin in range(0, len(moments), _AT_ONCE):
+        some = list(moments[begin : begin + _AT_ONCE])
+        counts = np.array([each.held(at_s[some]) for each in by_name])
+        # Of as many instances, the first name: with its place in it, no two are alike.
+        order = counts * len(by_name) - np.arange(len(by_name))[:, None]
+        first = np.argpartition(-order, min(NAMED + 1, len(by_name) - 1), axis=0)[: NAMED + 2]
+        for column, moment in enumerate(some):
+            largest = sorted(first[:, column].tolist(), key=lambda at: -int(order[at, column]))
+            found[moment] = [(by_name[at].name, int(counts[at, column])) for at in largest]
+    return found
 
 
 def excuse(wish: Holding, grants: Grants, short: Sequence[Shortage]) -> Excuse | None:
@@ -85,9 +121,9 @@ def excuse(wish: Holding, grants: Grants, short: Sequence[Shortage]) -> Excuse |
         return None
     plan = max((step.plan for step in wish.schedule.steps), key=lambda each: each.instances)
     granted, worst = grants.at_most[wish.name], max(own, key=lambda each: each.instances)
-    reason = f"at most {granted} instances of {worst.quota.name} are granted: {'; '.join(map(str, own))}"
+    reason = f"at most {count_of(granted, 'instance')} of {worst.quota.name} are granted: {'; '.join(map(str, own))}"
     enough = worst.quota.instances + worst.instances
-    remedy = f"raise {worst.quota.name} from {worst.quota.instances} to {enough} instances"
+    remedy = f"raise {worst.quota.name} from {worst.quota.instances} to {count_of(enough, 'instance')}"
     return Excuse(plan, QUOTA, "", plan.instances, granted, reason, remedy)
 
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
+from modeling.wording import count_of
 from planner.fleet.holding import Holding
 from planner.fleet.quota_use import QuotaUse
 from planner.fleet.terms import FleetTerms, Stagger
@@ -72,7 +73,7 @@ def staggered(holdings: Sequence[Holding], terms: FleetTerms, bounds: Mapping[st
         holding = now[rescale.topology]
         changed = holding.with_schedule(_asked_earlier(holding.schedule, rescale, at_s, other))
         step = holding.schedule.steps[rescale.number]
-        what = f"{rescale.topology} starts {rescale.started} instances at {step.deploy_at:%a %H:%M:%S}"
+        what = f"{rescale.topology} starts {count_of(rescale.started, 'instance')} at {step.deploy_at:%a %H:%M:%S}"
         near = f"{abs(rescale.at_s - other.at_s):.0f} s from {other.started} of {other.topology}"
         own = [each for each in uses if holding.name in each.quota.topologies]
         if why := _unmovable(holding, rescale, at_s, bounds[holding.name]) or _passed(own, holding, changed):
@@ -128,7 +129,7 @@ def _unmovable(holding: Holding, rescale: _Rescale, at_s: float, bounds: ChangeB
         if at_s < before.in_place_at.timestamp() + bounds.terms.apart_s:
             return f"the step before it, of {before.deploy_at:%a %H:%M}, has not dwelt by then"
     step = holding.schedule.steps[rescale.number]
-    back_s = at_s + bounds.terms.stops_after_s(step.replaces, step.plan) + bounds.terms.downtime_s
+    back_s = at_s + bounds.terms.stops_after_s(step.replaces, step.plan) + step.downtime_s
     if (span := bounds.rules.closed_for(at_s, back_s)) is not None:
         begins, ends = (f"{datetime.fromtimestamp(edge_s, UTC):%a %H:%M}" for edge_s in span)
         return f"earlier it would be within planning.freeze, from {begins} to {ends}"
@@ -139,7 +140,7 @@ def _passed(uses: Sequence[QuotaUse], before: Holding, changed: Holding) -> str:
     """Why a holding that is changed does not go with the others of its quotas; empty where it does."""
     for use in uses:
         if use.passed_by(before, changed):
-            return f"earlier it would pass {use.quota.name} of {use.quota.instances} instances"
+            return f"earlier it would pass {use.quota.name} of {count_of(use.quota.instances, 'instance')}"
     return ""
 
 

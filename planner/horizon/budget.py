@@ -33,6 +33,11 @@ class Budget:
             return None
         return allowed_minutes(self.allowed_share, horizon_minutes, self.past_minutes, self.used_minutes)
 
+    @property
+    def past_allowed_minutes(self) -> float | None:
+        """Of violation over the past minutes; None where they have a price instead."""
+        return None if self.price_h is not None else self.allowed_share * self.past_minutes
+
     def priced(self, prices: Prices) -> Prices:
         return prices if self.price_h is None else replace(prices, violation_h=self.price_h)
 

@@ -13,7 +13,7 @@ from modeling.inputs.operator_profile import Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Topology
 from modeling.queueing.bursts import Arrivals
-from modeling.rescaling.state import state_move
+from modeling.rescaling.state import state_moves
 from planner.errors import PlanError
 from planner.horizon.budget import Budget, course_within
 from planner.horizon.horizon_search import Course, Found, Turn, best_course, followed_course
@@ -104,19 +104,38 @@ class HorizonPlan:
     def plan_of(self, turn: Turn) -> PhysicalPlan:
         return self.ladder.plans[turn.plan]
 
+    def downtime_s(self, before: int, plan: int) -> float:
+        """Of a change between plans of the ladder."""
+        return float(self.course.downtimes_s(self.terms)[before, plan])
+
     @property
     def within_budget(self) -> bool:
         return self.allowed_minutes is None or self.searched_minutes <= self.allowed_minutes
+
+
+def room_between(closed: Sequence[tuple[float, float]], stop_s: Floats) -> Floats:
+    """Seconds since the closed span before each stop and to the one after it, shape (stops, 2); -1 within one.
+
+    >>> room_between([(100.0, 200.0), (500.0, 600.0)], np.array([50.0, 150.0, 260.0])).tolist()
+    [[inf, 50.0], [-1.0, -1.0], [60.0, 240.0]]
+    """
+    room_s = np.full((stop_s.size, 2), inf)
+    for begin_s, end_s in closed:
+        before, after = stop_s <= begin_s, stop_s >= end_s
+        room_s[before, 1] = np.minimum(room_s[before, 1], begin_s - stop_s[before])
+        room_s[after, 0] = np.minimum(room_s[after, 0], stop_s[after] - end_s)
+        room_s[~(before | after)] = -1.0
+    return room_s
 
 
 NO_RULES = Rules()
 NO_DISRUPTION = DisruptionPrices()
 
 
-def _most_a_day(before_s: Sequence[float], turns: Sequence[Turn]) -> int:
-    """Changes within 24 hours, at most, of those that end with a turn; seconds from the same beginning."""
-    every = sorted([*before_s, *(turn.stop_s for turn in turns)])
-    return max(sum(turn.stop_s - DAY_S < at_s <= turn.stop_s for at_s in every) for turn in turns)
+def most_a_day(before_s: Sequence[float], changes_s: Sequence[float]) -> int:
+    """Changes within 24 hours, at most, of those that end with one of changes_s; seconds from the same beginning."""
+    every = sorted([*before_s, *changes_s])
+    return max((sum(end_s - DAY_S < at_s <= end_s for at_s in every) for end_s in changes_s), default=0)
 
 
 class HorizonPlanner:
@@ -144,6 +163,7 @@ class HorizonPlanner:
         self.terms = terms
         self._prices = Prices(FIRST_PRICE_H, rescale_h, disruption.started_h, disruption.moved_gib_h)
         self._ladder: Ladder | None = None
+        self._restore_s: Floats | None = None
         self._highest: Mapping[str, float] = {}
 
     @property
@@ -172,19 +192,19 @@ class HorizonPlanner:
         announced = [each for each in present.announced if self._fits(each.plan)]
         proposed = [plan for plan in candidates if self._fits(plan)]
         ladder = self._climbed(ahead, [present.running, *(each.plan for each in announced), *proposed])
-        turn_h = self._turn_h(ahead, ladder, announced, rules.closed)
+        turn_h = self._turn_h(ahead, ladder, announced)
         running = ladder.number(present.running)
         if running is not None and not self._fits(present.running):
             turn_h[:, running] = inf
         price_h, unpacked = self._priced(ladder)
         turn_h[:, list(unpacked)] = inf
-        course = self._course(ahead, ladder, present, turn_h, price_h)
+        course = self._course(ahead, ladder, present, turn_h, price_h, rules.closed)
         allowed = budget.minutes(60 * ahead.hours)
         found, self._prices = course_within(course, self.terms, budget.priced(self._prices), allowed)
         prices = self._prices
         if rules.most_a_day is not None:
             before_s = [at_s - ahead.start_s for at_s in present.changes]
-            while found.turns and _most_a_day(before_s, found.turns) > rules.most_a_day:
+            while most_a_day(before_s, [turn.stop_s for turn in found.turns]) > rules.most_a_day:
                 if prices.rescale_h >= MOST_RESCALE_H:
                     # Each is worth any price, as what somebody else would do about it has that price too.
                     found = followed_course(course, (), self.terms, self._prices)
@@ -194,7 +214,7 @@ class HorizonPlanner:
         searched_minutes = found.violation_minutes
         unseen = outlook(forecasts, self.topology.sources, present.at_s, self.terms.lead_s, unseen=True)
         if unseen is not None:
-            course = self._course(unseen, ladder, present, turn_h, price_h)
+            course = self._course(unseen, ladder, present, turn_h, price_h, rules.closed)
             found = followed_course(course, found.turns, self.terms, prices)
         return HorizonPlan(
             self.cheapest,
@@ -298,11 +318,16 @@ class HorizonPlanner:
         state_gib = {name: gib for name in self.topology.order if (gib := profiles[name].state_gib)}
         if not (self._prices.moved_gib_h and state_gib):
             return None
-        moves = [state_move(self.topology, state_gib, plan, ladder.plans) for plan in ladder.plans]
-        return np.array([move.moved_gib for move in moves])
+        return state_moves(self.topology, state_gib, ladder.plans).moved_gib
 
     def _course(
-        self, ahead: Outlook, ladder: Ladder, present: Present, turn_h: Floats, price_h: Floats | None
+        self,
+        ahead: Outlook,
+        ladder: Ladder,
+        present: Present,
+        turn_h: Floats,
+        price_h: Floats | None,
+        closed: Sequence[tuple[float, float]] = (),
     ) -> Course:
         running = ladder.number(present.running)
         if running is None:
@@ -319,6 +344,8 @@ class HorizonPlanner:
             np.array([list(plan.parallelism.values()) for plan in ladder.plans], dtype=np.float64),
             price_h,
             self._moved_gib(ladder),
+            self._restore_s,
+            room_between(closed, ahead.start_s + ahead.edges_s[:-1]) if closed else None,
         )
 
     def _fits(self, plan: Mapping[str, int]) -> bool:
@@ -330,13 +357,7 @@ class HorizonPlanner:
             and all(count <= min(known[name], limits.max_parallelism.get(name, count)) for name, count in plan.items())
         )
 
-    def _turn_h(
-        self,
-        ahead: Outlook,
-        ladder: Ladder,
-        announced: Sequence[Announced],
-        closed: Sequence[tuple[float, float]],
-    ) -> Floats:
+    def _turn_h(self, ahead: Outlook, ladder: Ladder, announced: Sequence[Announced]) -> Floats:
         """What a stop costs beside its change: less where it was announced, and never where it must not be."""
         turn_h = np.where(ahead.changes[:, None], np.zeros(len(ladder.plans)), inf)
         for turn in announced:
@@ -344,11 +365,6 @@ class HorizonPlanner:
             step, plan = ahead.step_at(turn.stop_s - ahead.start_s + 1e-3), ladder.number(turn.plan)
             if 0 <= step < ahead.steps and plan is not None:
                 turn_h[step, plan] = -KEPT_PART * self._prices.rescale_h
-        begin_s = ahead.start_s + ahead.edges_s[:-1]
-        for start_s, end_s in closed:
-            # A larger plan is asked for before the stop; the job is down after it.
-            asked_s, back_s = begin_s - self.terms.lead_s, begin_s + self.terms.downtime_s
-            turn_h[(asked_s < end_s) & (back_s > start_s)] = inf
         return turn_h
 
     def _mixes(self, ahead: Outlook) -> list[dict[str, float]]:
@@ -372,6 +388,8 @@ class HorizonPlanner:
             if self.terms.max_step < inf:
                 between = stairs([plan.parallelism for plan in self._ladder.plans], self.terms.max_step)
                 self._ladder = self._climbing(loads, [*wanted, *between])
+            restore = self.terms.restore
+            self._restore_s = restore.between_s(self.topology, self._ladder.plans) if restore.takes_time else None
         return self._ladder
 
     def _climbing(self, loads: Sequence[Mapping[str, float]], wanted: Sequence[Mapping[str, int]]) -> Ladder:

@@ -8,14 +8,16 @@ bound on the rest of the horizon. So it is exact but for the ways of which there
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import inf
 
 import numpy as np
 
 from modeling.arrays import Floats
 from planner.errors import PlanError
+from planner.horizon.floors import cost_floors_h, least_parts
 from planner.horizon.prices import ChangeTerms, Prices
-from planner.horizon.ways import best_turns, cost_floors_h, followed
+from planner.horizon.ways import LACKING, best_turns, followed
 
 ROUGH_PATHS, ROUGH = 20, (2, 1)
 """Of the search that finds what others are held to."""
@@ -33,6 +35,9 @@ class Course:
     each operator, shape (plans, operators), by which changes are bounded and wait; their sums where there are none.
     price_h: of each plan for an hour, in instance-hours, shape (plans,); its instances where there is none. moved_gib:
     state that changes its instance from each plan to each, shape (plans, plans); none moves where there is none.
+    restore_s: for which a change from each plan to each reads state again, of the same shape, beside the downtime of
+    the terms. room_s: seconds since the closed span before the beginning of a step, and to the one after it, between
+    which a change is asked for and over, shape (steps, 2); negative within one.
     """
 
     edges_s: Floats
@@ -46,6 +51,8 @@ class Course:
     counts: Floats | None = None
     price_h: Floats | None = None
     moved_gib: Floats | None = None
+    restore_s: Floats | None = None
+    room_s: Floats | None = None
 
     def __post_init__(self) -> None:
         plans, (steps, paths) = self.instances.size, self.rate_per_s.shape
@@ -64,9 +71,11 @@ class Course:
         for what, of, shape in (
             ("prices of plans", self.price_h, (plans,)),
             ("state that moves", self.moved_gib, (plans, plans)),
+            ("seconds to read state", self.restore_s, (plans, plans)),
+            ("room between closed spans", self.room_s, (steps, 2)),
         ):
             if of is not None and of.shape != shape:
-                raise PlanError(f"{what} of shape {of.shape} for {plans} plans; give shape {shape}")
+                raise PlanError(f"{what} of shape {of.shape} for {plans} plans and {steps} steps; give shape {shape}")
 
     @property
     def turns_h(self) -> Floats:
@@ -79,12 +88,33 @@ class Course:
         return self.instances if self.price_h is None else self.price_h
 
     @property
+    def rooms_s(self) -> Floats:
+        """room_s, and no closed span where there is none."""
+        return np.full((self.steps, 2), inf) if self.room_s is None else self.room_s
+
+    def downtimes_s(self, terms: ChangeTerms) -> Floats:
+        """Of a change from each plan to each, shape (plans, plans)."""
+        plans = self.instances.size
+        return np.full((plans, plans), terms.downtime_s) + (0.0 if self.restore_s is None else self.restore_s)
+
+    @property
     def steps(self) -> int:
         return int(self.rate_per_s.shape[0])
 
     @property
     def paths(self) -> int:
         return int(self.rate_per_s.shape[1])
+
+    def least_parts(self, terms: ChangeTerms) -> tuple[Floats, Floats, Floats]:
+        """Of `planner.horizon.floors`: a search within a budget asks for them at one price after the other."""
+        told = _shortest_s(self.downtimes_s(terms)), terms.max_lag_s, terms.react_s
+        if told not in self._least_parts:
+            self._least_parts[told] = least_parts(self.rate_per_s, self.capacity_per_s, self.edges_s, *told)
+        return self._least_parts[told]
+
+    @cached_property
+    def _least_parts(self) -> dict[tuple[float, float, float], tuple[Floats, Floats, Floats]]:
+        return {}
 
 
 @dataclass(frozen=True)
@@ -138,18 +168,11 @@ def _best_turns(
     turn to it.
     """
     change_h, lead_s = _between(course, terms, prices)
-    turn_h = course.turns_h
+    turn_h, parts = course.turns_h, course.least_parts(terms)
+    # Where somebody reacts, what is lacking is added, at the price of any other instance.
+    lacking_price = LACKING if terms.react_s == inf else 1.0
     floor_h, stop_h = cost_floors_h(
-        course.rate_per_s,
-        course.capacity_per_s,
-        course.prices_h,
-        change_h,
-        turn_h,
-        course.edges_s,
-        terms.downtime_s,
-        terms.max_lag_s,
-        terms.react_s,
-        prices.violation_h,
+        *parts, course.prices_h, change_h, turn_h, course.edges_s, prices.violation_h, lacking_price
     )
     found, turned_at, turned_to = best_turns(
         course.rate_per_s,
@@ -162,12 +185,14 @@ def _best_turns(
         course.waiting,
         course.free_s,
         course.edges_s,
-        terms.downtime_s,
+        course.downtimes_s(terms),
+        course.rooms_s,
         terms.apart_s,
         terms.max_lag_s,
         terms.react_s,
         prices.violation_h,
         prices.rescale_h,
+        parts[0] == 0.0,
         floor_h,
         stop_h,
         ceiling_h,
@@ -184,7 +209,7 @@ def _best_turns(
 
 def followed_course(course: Course, turns: Sequence[Turn], terms: ChangeTerms, prices: Prices) -> Found:
     """What given turns cost and violate; each begins with the step that it falls into."""
-    change_h, _ = _between(course, terms, prices)
+    change_h, lead_s = _between(course, terms, prices)
     plans = np.array([turn.plan for turn in turns], dtype=np.int64)
     steps = np.searchsorted(course.edges_s, [turn.stop_s + 1e-9 for turn in turns]) - 1
     instance_hours, paid_h, changes_h, late_s = followed(
@@ -197,7 +222,9 @@ def followed_course(course: Course, turns: Sequence[Turn], terms: ChangeTerms, p
         course.running,
         course.waiting,
         course.edges_s,
-        terms.downtime_s,
+        lead_s,
+        course.downtimes_s(terms),
+        course.rooms_s,
         terms.max_lag_s,
         terms.react_s,
         prices.rescale_h,
@@ -208,6 +235,12 @@ def followed_course(course: Course, turns: Sequence[Turn], terms: ChangeTerms, p
     violation_minutes = float(minutes.mean())
     cost_h = paid_h + changes_h + prices.violation_h * violation_minutes
     return Found(tuple(turns), instance_hours, paid_h, violation_minutes, cost_h, minutes)
+
+
+def _shortest_s(down_s: Floats) -> float:
+    """Of the downtimes of all changes: what none goes below."""
+    others = down_s[~np.eye(len(down_s), dtype=bool)]
+    return float(others.min()) if others.size else 0.0
 
 
 def _between(course: Course, terms: ChangeTerms, prices: Prices) -> tuple[Floats, Floats]:

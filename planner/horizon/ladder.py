@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from modeling.arrays import Floats
 from modeling.evaluate_many import evaluate_many
-from modeling.flow.linear import LinearPlans
+from modeling.flow.linear import LinearFlows, LinearPlans
 from modeling.inputs.operator_profile import Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.placed import placed
@@ -41,7 +42,7 @@ class Ladder:
         """Of all sources together within the limits, in mixes of shape (sources, moments) that add up to 1; shape
         (plans, moments).
         """
-        several = [self.flows.of(number) for number in range(len(self.plans))]
+        several = self._linear
         if several[0].windows:
             most = np.array([of.first_crossing(np.zeros_like(mix.T), mix.T)[0] for of in several])
         else:
@@ -49,6 +50,10 @@ class Ladder:
             # What takes no time carries any load.
             most = np.divide(1.0, used, out=np.full_like(used, np.inf), where=used > 0)
         return most * self.usable[:, None]
+
+    @cached_property
+    def _linear(self) -> list[LinearFlows]:
+        return [self.flows.of(number) for number in range(len(self.plans))]
 
     def number(self, parallelism: Mapping[str, int]) -> int | None:
         return next((at for at, plan in enumerate(self.plans) if dict(plan.parallelism) == dict(parallelism)), None)

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from math import inf
 
 from modeling.inputs.physical_plan import PhysicalPlan, adds_instances
+from modeling.inputs.topology import Topology
+from modeling.rescaling.state_restore import NO_RESTORE, StateRestore
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,8 @@ class DisruptionPrices:
 
 @dataclass(frozen=True)
 class ChangeTerms:
-    """lead_s: from asking for more instances until they are there. downtime_s: of a change. apart_s: least time from
+    """lead_s: from asking for more instances until they are there. downtime_s: of a change, but for the time in which
+    restore says that state is read again. apart_s: least time from
     the end of one change until the next is asked for. max_lag_s: of the target. react_s: for how long more may come
     than a plan carries until somebody acts on it and another one is ready, at the price of its downtime; never at inf.
     max_step: instances that one change may start or stop in all. only_out: no change takes instances away.
@@ -43,7 +46,12 @@ class ChangeTerms:
     react_s: float = inf
     max_step: float = inf
     only_out: bool = False
+    restore: StateRestore = NO_RESTORE
 
     def stops_after_s(self, before: PhysicalPlan, plan: PhysicalPlan) -> float:
         """Seconds from asking for a plan until the job stops for it: what only shrinks waits for no instances."""
         return self.lead_s if adds_instances(before.parallelism, plan.parallelism) else 0.0
+
+    def down_s(self, topology: Topology, before: PhysicalPlan, plan: PhysicalPlan) -> float:
+        """Seconds for which the job is down for a plan in place of another."""
+        return self.downtime_s + self.restore.change_s(topology, before, plan)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from modeling.arrays import Floats, Ints
+from modeling.arrays import Flags, Floats, Ints
 from modeling.compiled import compiled
 
 _ROUNDING_S = 1e-6
@@ -11,8 +11,14 @@ _LESS = 0.95
 """Of what waits in the cheapest way, what waits at most in the next one that goes on."""
 _LEAST_PART = 0.01
 """And what counts as nothing."""
-_LACKING = 1.5
+LACKING = 1.5
 """Price of what a plan lacks to carry what comes, over what that would have cost: to be late is never cheaper."""
+_HELD_S = 1800.0
+"""For how long what a rescue adds is held unneeded: until the next forecast, which comes each hour, half of one."""
+_ADDED = 1.15
+"""What a rescue makes ready over what comes: 90 s of what waits drain in 600 s, the guard's usual time."""
+_CHANGES = 2.0
+"""Of a rescue: one that adds instances, and one that takes them back."""
 
 
 @compiled
@@ -47,7 +53,7 @@ def stepped(
 def _step(
     before: Floats,
     after: Floats,
-    late_s: Floats,
+    told: Floats,
     rate_per_s: Floats,
     capacity_per_s: Floats,
     strongest_per_s: Floats,
@@ -57,78 +63,82 @@ def _step(
     react_s: float,
 ) -> tuple[float, float, float, float]:
     """A step on all paths. before, after: of each the tuples that wait, and for how long more has come than is carried,
-    shape (2, paths); they may be the same. late_s: gets the seconds that count as late: a minute counts that is late
-    for a part of it, half a minute more where the step is not late as a whole. strongest_per_s: what any plan carries.
-    Given back, as means over the paths: how many seconds are late; how many instances more than the plan's are added
-    and how many are lacking, as parts of these; and how many paths are rescued.
+    shape (2, paths), apart from each other in memory. told: room for what is summed up, shape (4, paths); the first row
+    gets the seconds that count as late: a minute counts that is late for a part of it, half a minute more where the
+    step is not late as a whole. strongest_per_s: what any plan carries. Given back, as means over the paths: how many
+    seconds are late; how many instances more than the plan's are added and how many are lacking, as parts of these; and
+    how many changes their rescues are.
 
-    A path that is over for react_s is rescued where a plan carries it, at the price of being late for as long: from
-    then on all that comes is carried until it is less again.
+    A path that is over for react_s is rescued where a plan carries it, at the price of being late for as long, of two
+    changes and of _HELD_S of what is added: from then on all that comes is carried until it is less again.
     """
-    paths = late_s.size
-    late_in_all_s, more, lacking, rescued = 0.0, 0.0, 0.0, 0.0
+    paths = rate_per_s.size
+    # Each path by itself, and without a branch: several at once by the processor's vectors.
     for path in range(paths):
         rate, capacity, over_s = rate_per_s[path], capacity_per_s[path], before[1, path]
-        left, late, helped = 0.0, 0.0, rate <= strongest_per_s[path]
-        if over_s >= react_s and helped:
-            more += max(0.0, rate / capacity - 1.0)
-            over_s = react_s if rate > capacity else 0.0
-        else:
-            left, late = stepped(before[0, path], rate, capacity, step_s, down_s, max_lag_s)
-            late = min(late + 30.0, step_s) if late > _ROUNDING_S else 0.0
-            lacking += max(0.0, rate / capacity - 1.0)
-            over_s = over_s + step_s - down_s if rate > capacity else 0.0
-            if over_s >= react_s and helped:
-                left, late, rescued = 0.0, react_s, rescued + 1.0
-        after[0, path], after[1, path], late_s[path] = left, over_s, late
-        late_in_all_s += late
-    return late_in_all_s / paths, more / paths, lacking / paths, rescued / paths
+        over, helped = rate > capacity, rate <= strongest_per_s[path]
+        rescued = helped & (over_s >= react_s)
+        left, late = stepped(before[0, path], rate, capacity, step_s, down_s, max_lag_s)
+        late = min(late + 30.0, step_s) if late > _ROUNDING_S else 0.0
+        lacking, added = max(0.0, rate / capacity - 1.0), _ADDED * rate / capacity - 1.0
+        longer_s = over_s + step_s - down_s if over else 0.0
+        now = (not rescued) & helped & (longer_s >= react_s)
+        after[0, path] = 0.0 if rescued | now else left
+        after[1, path] = (react_s if over else 0.0) if rescued else longer_s
+        told[0, path] = 0.0 if rescued else (react_s if now else late)
+        told[1, path] = (added if over else 0.0) if rescued else (added * _HELD_S / step_s if now else 0.0)
+        told[2, path] = 0.0 if rescued else lacking
+        told[3, path] = _CHANGES if now else 0.0
+    late_in_all_s, more, lacking_in_all, changes = 0.0, 0.0, 0.0, 0.0
+    for path in range(paths):
+        late_in_all_s += told[0, path]
+        more += told[1, path]
+        lacking_in_all += told[2, path]
+        changes += told[3, path]
+    return late_in_all_s / paths, more / paths, lacking_in_all / paths, changes / paths
 
 
 @compiled
-def cost_floors_h(
-    rate_per_s: Floats,
-    capacity_per_s: Floats,
-    price_h: Floats,
-    change_h: Floats,
-    turn_h: Floats,
-    edges_s: Floats,
-    downtime_s: float,
-    max_lag_s: float,
-    react_s: float,
-    violation_h: float,
-) -> tuple[Floats, Floats]:
-    """What the rest of the horizon costs at least from a step on, as if nothing waited at the beginning of any: under
-    the plan that runs, shape (steps + 1, plans), and where the job stops for a plan then, with the price of that moment
-    but not that of the change, shape (steps, plans). turn_h: price of a stop for a plan at a step, of the same shape.
-    price_h: of a plan for an hour, in instance-hours.
-    """
-    steps, paths = rate_per_s.shape
-    plans, told = capacity_per_s.shape[0], capacity_per_s.shape[1]
-    floor_h, stop_h, stayed_h = np.zeros((steps + 1, plans)), np.zeros((steps, plans)), np.zeros(plans)
-    late_h = violation_h / 60.0
-    for at in range(steps - 1, -1, -1):
-        step_s = edges_s[at + 1] - edges_s[at]
-        down_s = min(downtime_s, step_s)
+def over_at(edges_s: Floats, at: int, downtime_s: float) -> int:
+    """The step at whose beginning a downtime is over that begins with a step; one more than that at least."""
+    steps, until = edges_s.size - 1, at + 1
+    while until < steps and edges_s[until] < edges_s[at] + downtime_s - 1e-9:
+        until += 1
+    return until
+
+
+@compiled
+def most_steps(edges_s: Floats, downtime_s: float) -> int:
+    """Steps that a downtime reaches into, at most, wherever it begins."""
+    most = 1
+    for at in range(edges_s.size - 1):
+        most = max(most, over_at(edges_s, at, downtime_s) - at)
+    return most
+
+
+@compiled
+def has_room(room_s: Floats, lead_s: float, downtime_s: float) -> bool:
+    """Whether a change fits between the closed spans around its stop. room_s: since the one before and to the next."""
+    return bool(lead_s <= room_s[0] + _ROUNDING_S and downtime_s <= room_s[1] + _ROUNDING_S)
+
+
+@compiled
+def down_within_s(edges_s: Floats, step: int, stop_s: float, downtime_s: float) -> float:
+    """Seconds of a step in which the job is down that stopped at or before its beginning."""
+    step_s = edges_s[step + 1] - edges_s[step]
+    return float(min(step_s, max(0.0, stop_s + downtime_s - edges_s[step])))
+
+
+@compiled
+def shortest_to_s(down_s: Floats) -> Floats:
+    """Of the downtimes of changes to each plan, shape (plans,)."""
+    plans = down_s.shape[0]
+    shortest_s = np.full(plans, np.inf)
+    for before in range(plans):
         for plan in range(plans):
-            own_h, capacity = price_h[plan] * step_s / 3600.0, capacity_per_s[plan, min(at, told - 1)]
-            over_h, stopped_h = 0.0, 0.0
-            for path in range(paths):
-                rate = rate_per_s[at, path]
-                over_per_s = rate - capacity[path]
-                if over_per_s > 0.0:
-                    late_s = min(react_s, max(0.0, step_s - max_lag_s * rate / over_per_s))
-                    lacking_h = own_h * over_per_s / capacity[path]
-                    # Or somebody has reacted, and it is carried.
-                    more_h = lacking_h if react_s < np.inf else np.inf
-                    over_h += min(late_h * late_s + _LACKING * lacking_h, more_h)
-                _, late_s = stepped(0.0, rate, capacity[path], step_s, down_s, max_lag_s)
-                stopped_h += late_h * min(react_s, late_s)
-            after_h = own_h + floor_h[at + 1, plan]
-            stayed_h[plan], stop_h[at, plan] = after_h + over_h / paths, after_h + stopped_h / paths + turn_h[at, plan]
-        for plan in range(plans):
-            floor_h[at, plan] = min(stayed_h[plan], (change_h[plan] + stop_h[at]).min())
-    return floor_h, stop_h
+            if before != plan:
+                shortest_s[plan] = min(shortest_s[plan], down_s[before, plan])
+    return shortest_s
 
 
 @compiled
@@ -143,12 +153,14 @@ def best_turns(
     waiting: float,
     free_s: float,
     edges_s: Floats,
-    downtime_s: float,
+    down_s: Floats,
+    room_s: Floats,
     apart_s: float,
     max_lag_s: float,
     react_s: float,
     violation_h: float,
     rescale_h: float,
+    carried: Flags,
     floor_h: Floats,
     stop_h: Floats,
     ceiling_h: float,
@@ -158,22 +170,24 @@ def best_turns(
     """Whether there are turns that cost less than ceiling_h; the steps at whose beginnings the job stops for another
     plan; and the plans.
 
-    price_h, turn_h, floor_h, stop_h: of cost_floors_h. stayed, turned: of the ways of one plan at a moment, how many go
-    on, and how many of those that turn to it from others are followed. Ways are kept by the moment, by plan and by
-    place: first those that stayed, then those that turned. The cheapest goes on, the cheapest of those that may change
-    earlier, and the cheapest of those with less and less waiting.
+    price_h, turn_h, floor_h, stop_h: of cost_floors_h. lead_s, down_s: of a change from each plan to each, shape
+    (plans, plans). room_s: of Course, shape (steps, 2). carried: whether a plan carries what comes in a step on every
+    path, shape (steps, plans). stayed, turned: of the ways of one plan at a moment, how many go on, and how many of
+    those that turn to it from others are followed. Ways are kept by the moment, by plan and by place: first those that
+    stayed, then those that turned. The cheapest goes on, the cheapest of those that may change earlier, and the
+    cheapest of those with less and less waiting.
     """
     steps, paths = rate_per_s.shape
-    plans, told = capacity_per_s.shape[0], capacity_per_s.shape[1]
+    plans, moments = capacity_per_s.shape[0], capacity_per_s.shape[1]
     places = stayed + turned
     cost_h = np.full((steps + 1, plans, places), np.inf)
     free = np.zeros((steps + 1, plans, places))
     before = np.full((steps + 1, plans, places, 3), -1)  # step, plan and place of the way before it
-    over = _over(edges_s, downtime_s)
-    kept = 1 + (over - np.arange(steps)).max()
+    kept = 1 + most_steps(edges_s, down_s.max())
     states = np.zeros((kept, plans, places, 2, paths))  # as _step takes them, of a moment at its number modulo kept
     waits = np.zeros((kept, plans, places))  # mean over the paths
-    state, late_s = np.zeros((2, paths)), np.zeros(paths)
+    calm = np.zeros((kept, plans, places), np.bool_)  # whether a state is zero; then it may not be written down
+    zero, state, moved, told = np.zeros((2, paths)), np.zeros((2, paths)), np.zeros((2, paths)), np.zeros((4, paths))
     cost_h[0, running, 0], free[0, running, 0] = 0.0, free_s
     states[0, running, 0, 0] = waiting
     waits[0, running, 0] = waiting
@@ -184,6 +198,7 @@ def best_turns(
     chosen = np.full(turned, -1)
     late_h = violation_h / 60.0
     strongest_per_s = _strongest_per_s(capacity_per_s)
+    shortest_s = shortest_to_s(down_s)
     for at in range(steps):
         here, step_s = at % kept, edges_s[at + 1] - edges_s[at]
         after = (at + 1) % kept
@@ -197,42 +212,54 @@ def best_turns(
                 kind = live[plan, place]
                 if kind < 0:
                     continue
-                late, more, lacking, rescued = _step(
-                    states[here, plan, kind],
-                    states[after, plan, place],
-                    late_s,
-                    rate_per_s[at],
-                    capacity_per_s[plan, min(at, told - 1)],
-                    strongest_per_s[min(at, told - 1)],
-                    step_s,
-                    0.0,
-                    max_lag_s,
-                    react_s,
-                )
-                hours = price_h[plan] * (1.0 + more + _LACKING * lacking) * step_s / 3600.0
+                late, more, lacking, rescued, rests = 0.0, 0.0, 0.0, 0.0, calm[here, plan, kind]
+                if not (rests and carried[at, plan]):
+                    now = states[after, plan, place]
+                    late, more, lacking, rescued = _step(
+                        zero if rests else states[here, plan, kind],
+                        now,
+                        told,
+                        rate_per_s[at],
+                        capacity_per_s[plan, min(at, moments - 1)],
+                        strongest_per_s[min(at, moments - 1)],
+                        step_s,
+                        0.0,
+                        max_lag_s,
+                        react_s,
+                    )
+                    waits[after, plan, place] = now[0].mean()
+                    rests = not now.any()
+                else:
+                    waits[after, plan, place] = 0.0
+                calm[after, plan, place] = rests
+                hours = price_h[plan] * (1.0 + more + LACKING * lacking) * step_s / 3600.0
                 hours += late_h * late + rescale_h * rescued
                 cost_h[at + 1, plan, place] = cost_h[at, plan, kind] + hours
                 free[at + 1, plan, place] = free[at, plan, kind]
-                waits[after, plan, place] = states[after, plan, place, 0].mean()
                 _note(before[at + 1, plan, place], at, plan, kind)
-        until = over[at]
         ways = 0
         for plan in range(plans):
             for place in range(stayed):
                 if live[plan, place] >= 0:
                     of_plan[ways], of_place[ways] = plan, live[plan, place]
                     ways += 1
+        came_per_s = rate_per_s[at].mean()
         for plan in range(plans):
             count = 0
-            for way in range(ways):
+            for way in range(ways if stop_h[at, plan] < np.inf else 0):
                 other, kind = of_plan[way], of_place[way]
                 if other == plan or free[at, other, kind] + lead_s[other, plan] > edges_s[at] + 1e-9:
+                    continue
+                if not has_room(room_s[at], lead_s[other, plan], down_s[other, plan]):
                     continue
                 turned_h = cost_h[at, other, kind] + change_h[other, plan]
                 if turned_h + stop_h[at, plan] >= ceiling_h:
                     continue
                 turned_h += turn_h[at, plan]
-                from_way[count], from_h[count], from_waits[count] = way, turned_h, waits[here, other, kind]
+                # A longer downtime leaves more waiting.
+                longer_s = down_s[other, plan] - shortest_s[plan]
+                from_way[count], from_h[count] = way, turned_h
+                from_waits[count] = waits[here, other, kind] + came_per_s * longer_s
                 count += 1
             if not count:
                 continue
@@ -241,24 +268,27 @@ def best_turns(
                 if number < 0:
                     continue
                 other, kind, spent_h = of_plan[from_way[number]], of_place[from_way[number]], from_h[number]
+                until = over_at(edges_s, at, down_s[other, plan])
                 # A change takes away what made a path too slow; it is seen anew under the other plan.
-                for path in range(paths):
-                    state[0, path], state[1, path] = states[here, other, kind, 0, path], 0.0
+                state[:] = 0.0
+                if not calm[here, other, kind]:
+                    state[0] = states[here, other, kind, 0]
                 for step in range(at, until):
                     step_s = edges_s[step + 1] - edges_s[step]
                     late, more, lacking, rescued = _step(
                         state,
-                        state,
-                        late_s,
+                        moved,
+                        told,
                         rate_per_s[step],
-                        capacity_per_s[plan, min(step, told - 1)],
-                        strongest_per_s[min(step, told - 1)],
+                        capacity_per_s[plan, min(step, moments - 1)],
+                        strongest_per_s[min(step, moments - 1)],
                         step_s,
-                        _down_s(edges_s, step, edges_s[at], downtime_s),
+                        down_within_s(edges_s, step, edges_s[at], down_s[other, plan]),
                         max_lag_s,
                         react_s,
                     )
-                    spent_h += price_h[plan] * (1.0 + more + _LACKING * lacking) * step_s / 3600.0
+                    state, moved = moved, state
+                    spent_h += price_h[plan] * (1.0 + more + LACKING * lacking) * step_s / 3600.0
                     spent_h += late_h * late + rescale_h * rescued
                 if spent_h + floor_h[until, plan] >= ceiling_h:
                     continue
@@ -266,8 +296,9 @@ def best_turns(
                 if spent_h < cost_h[until, plan, place]:
                     states[until % kept, plan, place] = state
                     waits[until % kept, plan, place] = state[0].mean()
+                    calm[until % kept, plan, place] = not state.any()
                     cost_h[until, plan, place] = spent_h
-                    free[until, plan, place] = edges_s[at] + downtime_s + apart_s
+                    free[until, plan, place] = edges_s[at] + down_s[other, plan] + apart_s
                     _note(before[until, plan, place], at, other, kind)
     return _turns(cost_h, before, ceiling_h, stayed)
 
@@ -284,26 +315,6 @@ def _strongest_per_s(capacity_per_s: Floats) -> Floats:
 @compiled
 def _note(before: Ints, at: int, plan: int, place: int) -> None:
     before[0], before[1], before[2] = at, plan, place
-
-
-@compiled
-def _over(edges_s: Floats, downtime_s: float) -> Ints:
-    """Of each step, the one at whose beginning a downtime that begins with it is over; one more than it at least."""
-    steps = edges_s.size - 1
-    over = np.empty(steps, np.int64)
-    for at in range(steps):
-        until = at + 1
-        while until < steps and edges_s[until] < edges_s[at] + downtime_s - 1e-9:
-            until += 1
-        over[at] = until
-    return over
-
-
-@compiled
-def _down_s(edges_s: Floats, step: int, stop_s: float, downtime_s: float) -> float:
-    """Seconds of a step in which the job is down that stopped at or before its beginning."""
-    step_s = edges_s[step + 1] - edges_s[step]
-    return float(min(step_s, max(0.0, stop_s + downtime_s - edges_s[step])))
 
 
 @compiled
@@ -376,7 +387,9 @@ def followed(
     running: int,
     waiting: float,
     edges_s: Floats,
-    downtime_s: float,
+    lead_s: Floats,
+    down_s: Floats,
+    room_s: Floats,
     max_lag_s: float,
     react_s: float,
     rescale_h: float,
@@ -385,33 +398,39 @@ def followed(
 ) -> tuple[float, float, float, Floats]:
     """Instance-hours, their price, that of changes and of what is lacking, and seconds that count as late by path."""
     steps, paths = rate_per_s.shape
-    told = capacity_per_s.shape[1]
-    state, late_s, late_in_all_s = np.zeros((2, paths)), np.zeros(paths), np.zeros(paths)
+    moments = capacity_per_s.shape[1]
+    state, moved, told = np.zeros((2, paths)), np.zeros((2, paths)), np.zeros((4, paths))
+    late_in_all_s = np.zeros(paths)
     state[0] = waiting
-    over = _over(edges_s, downtime_s)
-    hours, paid_h, changes_h, plan, next_turn, stop_s, until = 0.0, 0.0, 0.0, running, 0, -np.inf, 0
+    hours, paid_h, changes_h, plan, next_turn = 0.0, 0.0, 0.0, running, 0
+    stop_s, downtime_s, until = -np.inf, 0.0, 0
     strongest_per_s = _strongest_per_s(capacity_per_s)
     for at in range(steps):
         if next_turn < turned_at.size and at >= turned_at[next_turn] and at >= until:
-            changes_h += change_h[plan, turned_to[next_turn]] + turn_h[at, turned_to[next_turn]]
-            plan, stop_s, until = turned_to[next_turn], edges_s[at], over[at]
+            to = turned_to[next_turn]
+            changes_h += change_h[plan, to] + turn_h[at, to]
+            if not has_room(room_s[at], lead_s[plan, to], down_s[plan, to]):
+                changes_h = np.inf
+            stop_s, downtime_s = edges_s[at], down_s[plan, to]
+            plan, until = to, over_at(edges_s, at, downtime_s)
             next_turn += 1
             state[1] = 0.0
         step_s = edges_s[at + 1] - edges_s[at]
         _, more, lacking, rescued = _step(
             state,
-            state,
-            late_s,
+            moved,
+            told,
             rate_per_s[at],
-            capacity_per_s[plan, min(at, told - 1)],
-            strongest_per_s[min(at, told - 1)],
+            capacity_per_s[plan, min(at, moments - 1)],
+            strongest_per_s[min(at, moments - 1)],
             step_s,
-            _down_s(edges_s, at, stop_s, downtime_s),
+            down_within_s(edges_s, at, stop_s, downtime_s),
             max_lag_s,
             react_s,
         )
-        late_in_all_s += late_s
-        changes_h += rescale_h * rescued + price_h[plan] * _LACKING * lacking * step_s / 3600.0
+        state, moved = moved, state
+        late_in_all_s += told[0]
+        changes_h += rescale_h * rescued + price_h[plan] * LACKING * lacking * step_s / 3600.0
         hours += instances[plan] * (1.0 + more) * step_s / 3600.0
         paid_h += price_h[plan] * (1.0 + more) * step_s / 3600.0
     return hours, paid_h, changes_h, late_in_all_s

@@ -14,6 +14,8 @@ from sqlalchemy.pool import NullPool
 from planner.errors import LedgerError
 
 LOCK_PATIENCE_MS = 60_000
+CONNECT_PATIENCE_S = 5
+"""Until a server that does not answer is given up: its clients would wait for minutes."""
 
 
 class Database:
@@ -26,7 +28,9 @@ class Database:
         try:
             self._url = make_url(url)
             # No pool: connections do not outlive a transaction, so a forked task never shares one with its parent.
-            self._engine = create_engine(self._url, poolclass=NullPool, hide_parameters=True)
+            self._engine = create_engine(
+                self._url, poolclass=NullPool, hide_parameters=True, connect_args=_patience(self._url)
+            )
         except (ArgumentError, NoSuchModuleError, ImportError, ValueError):
             raise LedgerError(
                 "the ledger's URL cannot be understood (it is not shown, as it may hold a password); give it as "
@@ -79,6 +83,12 @@ class Database:
             if isinstance(secret, str) and secret:
                 said = said.replace(secret, "***")
         return said
+
+
+def _patience(url: URL) -> dict[str, Any]:
+    """What the URL says itself stands."""
+    waits = url.get_backend_name() == "postgresql" and "connect_timeout" not in url.query
+    return {"connect_timeout": CONNECT_PATIENCE_S} if waits else {}
 
 
 def _prepare_sqlite(engine: Engine, url: URL) -> None:

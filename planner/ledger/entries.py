@@ -8,6 +8,7 @@ from typing import Any
 from modeling.inputs.physical_plan import PhysicalPlan
 from planner.ledger.guard_state import GuardState
 from planner.ledger.step_state import StepState
+from planner.ledger.stored_rows import reading_row
 from planner.ledger.tables import (
     Base,
     ForecastTable,
@@ -135,6 +136,16 @@ class GuardAction:
 
 
 @dataclass(frozen=True)
+class ActionCount:
+    """How many actions of the guard there were of a kind that are in a state."""
+
+    diagnosis: str
+    action: str
+    state: GuardState
+    number: int
+
+
+@dataclass(frozen=True)
 class BarredPair:
     """An action that kept failing under a diagnosis, and is not tried again until somebody lifts that."""
 
@@ -195,27 +206,32 @@ def forecast_entry(row: ForecastTable) -> ForecastEntry:
 
 
 def schedule_entry(row: ScheduleTable, forecasts: tuple[str, ...]) -> ScheduleEntry:
-    return ScheduleEntry(row.id, schedule_from_json(row.body), forecasts, row.report, row.shadow)
+    with reading_row(row):
+        return ScheduleEntry(row.id, schedule_from_json(row.body), forecasts, row.report, row.shadow)
 
 
 def step_entry(row: StepTable) -> StepEntry:
-    plans = {"plan": plan_from_json(row.plan), "replaces": plan_from_json(row.replaces)}
-    return StepEntry(**_columns(StepEntry, row) | plans | {"state": StepState(row.state)})
+    with reading_row(row):
+        plans = {"plan": plan_from_json(row.plan), "replaces": plan_from_json(row.replaces)}
+        return StepEntry(**_columns(StepEntry, row) | plans | {"state": StepState(row.state)})
 
 
 def step_event(row: StepEventTable) -> StepEvent:
-    before = None if row.from_state is None else StepState(row.from_state)
-    return StepEvent(row.step_id, before, StepState(row.to_state), row.at, row.by, row.why)
+    with reading_row(row):
+        before = None if row.from_state is None else StepState(row.from_state)
+        return StepEvent(row.step_id, before, StepState(row.to_state), row.at, row.by, row.why)
 
 
 def outcome(row: OutcomeTable) -> Outcome:
-    told = {"predicted": numbers_from_json(row.predicted), "measured": numbers_from_json(row.measured)}
-    return Outcome(**_columns(Outcome, row) | told)
+    with reading_row(row):
+        told = {"predicted": numbers_from_json(row.predicted), "measured": numbers_from_json(row.measured)}
+        return Outcome(**_columns(Outcome, row) | told)
 
 
 def observation(row: ObservationTable) -> Observation:
-    told = {"plan": plan_from_json(row.plan), "backlog": numbers_from_json(row.backlog)}
-    return Observation(**_columns(Observation, row) | told)
+    with reading_row(row):
+        told = {"plan": plan_from_json(row.plan), "backlog": numbers_from_json(row.backlog)}
+        return Observation(**_columns(Observation, row) | told)
 
 
 def shadow_day(row: ShadowDayTable) -> ShadowDay:
@@ -223,8 +239,10 @@ def shadow_day(row: ShadowDayTable) -> ShadowDay:
 
 
 def guard_action(row: GuardActionTable) -> GuardAction:
-    numbers = {name: numbers_from_json(getattr(row, name)) for name in ("before", "expected", "measured")}
-    return GuardAction(**_columns(GuardAction, row) | numbers | {"state": GuardState(row.state)})
+    with reading_row(row):
+        numbers = {name: numbers_from_json(getattr(row, name)) for name in ("before", "expected", "measured")}
+        plan = {"plan": plan_from_json({"topology": row.topology, "parallelism": row.plan}).parallelism}
+        return GuardAction(**_columns(GuardAction, row) | numbers | plan | {"state": GuardState(row.state)})
 
 
 def barred_pair(row: GuardBlacklistTable) -> BarredPair:

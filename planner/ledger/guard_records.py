@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Mapping
 from datetime import datetime
 
-from sqlalchemy import delete, select
+from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
 from modeling.inputs.physical_plan import PhysicalPlan
@@ -13,10 +13,11 @@ from planner.guard.actions import Action
 from planner.guard.judgement import Verdict, VerdictKind, keeps_failing
 from planner.guard.look import Look, look_from_json, look_to_json
 from planner.ledger.database import Database
-from planner.ledger.entries import BarredPair, GuardAction, StepEntry, barred_pair, guard_action
+from planner.ledger.entries import ActionCount, BarredPair, GuardAction, StepEntry, barred_pair, guard_action
 from planner.ledger.guard_state import GuardState
 from planner.ledger.rebase import rebase_steps
 from planner.ledger.schedule_rows import lone_step_row
+from planner.ledger.stored_rows import reading_row
 from planner.ledger.tables import GuardActionTable, GuardBlacklistTable, GuardLookTable
 from planner.ledger.transitions import add_step
 from planner.schedule_json import numbers_to_json
@@ -49,7 +50,7 @@ class GuardRecords:
         """Those that are kept, oldest first."""
         kept = select(GuardLookTable).where(GuardLookTable.topology == topology).order_by(GuardLookTable.at)
         with self._database.session() as session:
-            return [look_from_json(row.body) for row in session.scalars(kept)]
+            return [_look(row) for row in session.scalars(kept)]
 
     def begin(
         self, action: Action, plan: PhysicalPlan, replaces: PhysicalPlan, *, at: datetime, expires_at: datetime
@@ -108,6 +109,17 @@ class GuardRecords:
                 newest.order_by(GuardActionTable.decided_at.desc(), GuardActionTable.id).limit(limit)
             )
             return [guard_action(row) for row in rows]
+
+    def counts(self, topology: str) -> list[ActionCount]:
+        """Of all actions and advice that are kept, by kind and state."""
+        table = GuardActionTable
+        kind = (table.diagnosis, table.action, table.state)
+        query = select(*kind, func.count()).where(table.topology == topology).group_by(*kind).order_by(*kind)
+        with self._database.session() as session:
+            return [
+                ActionCount(diagnosis, action, GuardState(state), number)
+                for diagnosis, action, state, number in session.execute(query)
+            ]
 
     def judge(self, action_id: str, verdict: Verdict, *, at: datetime, blacklist_after: int) -> BarredPair | None:
         """Close an action, and bar its pair where that keeps failing since it was last lifted: what is barred by this.
@@ -175,6 +187,11 @@ def _action_row(
         verdict="",
         measured={},
     )
+
+
+def _look(row: GuardLookTable) -> Look:
+    with reading_row(row):
+        return look_from_json(row.body)
 
 
 def _row(session: Session, action_id: str) -> GuardActionTable:

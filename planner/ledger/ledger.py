@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 from functools import partial
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from modeling.inputs.physical_plan import PhysicalPlan
@@ -26,6 +26,7 @@ from planner.ledger.entries import (
 )
 from planner.ledger.guard_records import GuardRecords
 from planner.ledger.minute_records import MinuteRecords
+from planner.ledger.notice_records import NoticeRecords
 from planner.ledger.schedule_rows import (
     is_newest,
     lone_step_row,
@@ -76,6 +77,11 @@ class Ledger:
     def minutes(self) -> MinuteRecords:
         """In which minutes the lag of the running job is known, and exceeded what was allowed."""
         return MinuteRecords(self._database)
+
+    @property
+    def notices(self) -> NoticeRecords:
+        """Which service was told of which incident."""
+        return NoticeRecords(self._database)
 
     @property
     def approvals(self) -> Approvals:
@@ -246,16 +252,31 @@ class Ledger:
         topology: str | None = None,
         schedule_id: str | None = None,
         states: Collection[StepState] = tuple(StepState),
+        changed_since: datetime | None = None,
     ) -> list[StepEntry]:
-        """Steps by their time of deployment."""
-        query = select(StepTable).where(StepTable.state.in_([state.value for state in states]))
+        """Steps by their time of deployment. changed_since: those alone that came to their state then or later.
+
+        Raises LedgerError where one is in a state that there is not.
+        """
+        asked = {state.value for state in states}
+        others = [state.value for state in StepState if state.value not in asked]
+        query = select(StepTable).where(StepTable.state.not_in(others))
         if topology is not None:
             query = query.where(StepTable.topology == topology)
         if schedule_id is not None:
             query = query.where(StepTable.schedule_id == schedule_id)
+        if changed_since is not None:
+            query = query.where(StepTable.updated_at >= changed_since)
         with self._database.session() as session:
             rows = session.scalars(query.order_by(StepTable.deploy_at, StepTable.position, StepTable.id))
             return [step_entry(row) for row in rows]
+
+    def step_counts(self, topology: str) -> dict[StepState, int]:
+        """How many steps of the topology are in each state; all states."""
+        query = select(StepTable.state, func.count()).where(StepTable.topology == topology).group_by(StepTable.state)
+        with self._database.session() as session:
+            counted = {row[0]: row[1] for row in session.execute(query)}
+        return {state: counted.get(state.value, 0) for state in StepState}
 
     def due_steps(self, now: datetime, *, topology: str | None = None) -> list[StepEntry]:
         """Approved steps whose time has come and has not gone by."""

@@ -35,8 +35,8 @@ def schedule_row_of(session: Session, schedule_id: str) -> ScheduleTable:
 
 def is_newest(session: Session, row: ScheduleTable) -> bool:
     """Whether no schedule of the topology was made since."""
-    newest = select(ScheduleTable.id).where(ScheduleTable.topology == row.topology)
-    return session.scalars(newest.order_by(ScheduleTable.made_at.desc()).limit(1)).one() == row.id
+    later = (ScheduleTable.topology == row.topology, ScheduleTable.made_at > row.made_at)
+    return session.scalars(select(ScheduleTable.id).where(*later).limit(1)).first() is None
 
 
 def schedule_row(schedule_id: str, schedule: ScalingSchedule, report: str, *, shadow: bool) -> ScheduleTable:

@@ -3,12 +3,12 @@
 from datetime import date, datetime
 from typing import Any
 
-from sqlalchemy import JSON, BigInteger, CheckConstraint, Date, Double, ForeignKey, Index, MetaData, Text, false, text
+from sqlalchemy import BigInteger, CheckConstraint, Double, ForeignKey, Index, MetaData, Text, false, text
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 from planner.ledger.guard_state import GuardState
 from planner.ledger.step_state import StepState
-from planner.ledger.utc_datetime import UtcDateTime
+from planner.ledger.stored_values import StoredBody, StoredDate, StoredFlag, UtcDateTime
 
 
 class Base(DeclarativeBase):
@@ -24,10 +24,11 @@ class Base(DeclarativeBase):
     )
     type_annotation_map = {  # noqa: RUF012
         datetime: UtcDateTime,
-        date: Date,
+        date: StoredDate,
+        bool: StoredFlag,
         str: Text,
         float: Double,
-        dict[str, Any]: JSON,
+        dict[str, Any]: StoredBody,
     }
 
 
@@ -218,3 +219,17 @@ class GuardBlacklistTable(Base):
     why: Mapped[str]
     lifted_at: Mapped[datetime | None]
     lifted_by: Mapped[str]
+
+
+class NoticeTable(Base):
+    """Messages by the service that took them. told_at is NULL while one is sent; over_at while its incident lasts."""
+
+    __tablename__ = "notices"
+
+    service: Mapped[str] = mapped_column(primary_key=True)
+    topology: Mapped[str] = mapped_column(primary_key=True)
+    kind: Mapped[str] = mapped_column(primary_key=True)
+    subject: Mapped[str] = mapped_column(primary_key=True)
+    begun_at: Mapped[datetime]
+    told_at: Mapped[datetime | None]
+    over_at: Mapped[datetime | None]

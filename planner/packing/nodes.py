@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Collection, Iterable
 
+from modeling.wording import count_of
 from planner.errors import PlanError
 from planner.packing.offer import Offer
 
@@ -21,7 +22,8 @@ def next_node(offer: Offer, taken: Iterable[str], among: Collection[str]) -> str
     if not free:
         full = sorted(among) or sorted(offer.nodes)
         raise PlanError(
-            f"nodes {', '.join(full)} hold {sum(used[node] for node in full)} containers and no more that will do; "
+            f"nodes {', '.join(full)} hold {count_of(sum(used[node] for node in full), 'container')} and no "
+            "more that will do; "
             "offer further nodes, more containers on them, or larger ones"
         )
     return min(free, key=lambda node: (used[node], -_holds(offer, node), offer.factor(node), node))

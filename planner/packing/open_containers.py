@@ -7,6 +7,7 @@ import numpy as np
 
 from modeling.arrays import Flags, Floats, Ints
 from modeling.inputs.physical_plan import Container
+from modeling.wording import count_of
 from planner.errors import PlanError
 from planner.packing.nodes import free_nodes, next_node
 from planner.packing.offer import UNITS, Offer
@@ -143,7 +144,8 @@ class OpenContainers:
                     )
             if limit is not None and count > limit:
                 raise PlanError(
-                    f"container {self.ids[number]} holds {count} instances, more than the {limit} that it may "
+                    f"container {self.ids[number]} holds {count_of(count, 'instance')}, more than the {limit} "
+                    "that it may "
                     f"(max_instances); allow more of them, or {remedy}"
                 )
 

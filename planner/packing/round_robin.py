@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import ClassVar
 
+from modeling.wording import count_of
 from planner.errors import PlanError
 from planner.packing.offer import Offer
 from planner.packing.open_containers import OpenContainers
@@ -37,7 +38,8 @@ class RoundRobin:
     def _dealt(self, work: Workload, count: int) -> Packing:
         if count > len(work.instances):
             raise PlanError(
-                f"{count} containers for {len(work.instances)} instances; give at most as many containers as instances"
+                f"{count_of(count, 'container')} for {count_of(len(work.instances), 'instance')}; give at most "
+                "as many containers as instances"
             )
         filled = OpenContainers(self.offer, work)
         for _ in range(count):

@@ -12,9 +12,10 @@ from modeling.inputs.topology import Topology
 from planner.clusters.engine_terms import EngineTerms
 from planner.errors import PlanError
 from planner.guard.terms import GuardTerms
-from planner.horizon.horizon_plan import HorizonPlanner
-from planner.horizon.prices import ChangeTerms
+from planner.horizon.horizon_plan import NO_DISRUPTION, HorizonPlanner
+from planner.horizon.prices import ChangeTerms, DisruptionPrices
 from planner.limits import FULL, Limits
+from planner.pricing.plan_pricing import PlanPricing
 from planner.replay.forecasts import Forecasts, PerfectForecasts
 from planner.replay.hindsight import hindsight_within, plan_ladder
 from planner.replay.load import Load
@@ -51,7 +52,8 @@ class Contest:
     a rescale. max_lag_s: of the target. metrics_delay_s: how late a minute's metrics are. forecasts: as the pipeline
     would have made them, None where none are asked for. step_s, horizon_s: width of a forecast's step, and how far it
     looks. allowed_share: of the minutes, that may be in violation. variation: of arrivals within a step, for our
-    planner.
+    planner. pricing, disruption: what plans cost, and changes beside rescale_h, to our planner; instances alone where
+    pricing is None. priced_by: the same for the same pricing.
     """
 
     topology: Topology
@@ -72,6 +74,9 @@ class Contest:
     metrics_delay_s: float = 60.0
     allowed_share: float = 0.0
     variation: Variation = POISSON
+    pricing: PlanPricing | None = None
+    priced_by: str = ""
+    disruption: DisruptionPrices = NO_DISRUPTION
 
     def within_budget_of(self, name: str) -> "Contest":
         """The same with the share of violations that the name of a policy tells, if it tells one."""
@@ -139,9 +144,19 @@ class Contest:
         # Until the guard has seen enough of what is too much, and what it asks for has come.
         react_s = self.guard_terms().window_s + self.metrics_delay_s + self.engine.lead_s
         engine = self.engine
-        terms = ChangeTerms(engine.lead_s, engine.whole_s, engine.cooldown_s, self.max_lag_s, react_s)
+        terms = ChangeTerms(
+            engine.lead_s, engine.downtime_s, engine.cooldown_s, self.max_lag_s, react_s, restore=engine.restore
+        )
         limits = replace(self.limits, max_utilisation=self.headroom)
-        planner = HorizonPlanner(self.topology, self.believed, limits, terms, self.rescale_h)
+        planner = HorizonPlanner(
+            self.topology,
+            self.believed,
+            limits,
+            terms,
+            self.rescale_h,
+            pricing=self.pricing,
+            disruption=self.disruption,
+        )
         # What failed is barred by nobody: the next forecast plans anew.
         guard = replace(
             self.guard_terms(),

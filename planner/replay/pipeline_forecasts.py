@@ -32,7 +32,8 @@ from planner.replay.known_history import between, known_at, known_events
 CACHE_VERSION = 1
 """Raised where forecasters change what they say of the same history."""
 
-EVERY_S = 3600.0
+EVERY_S = 3600
+"""From one forecast to the next, as the DAGs make them unless they are told otherwise."""
 KNOWN_AFTER_S = 300.0
 """From the hour that a forecast looks on from until the job that makes it is done."""
 
@@ -74,14 +75,17 @@ class PipelineForecasts:
         refit_s: float,
         folder: Path,
         calendar: EventCalendar = NO_EVENTS,
+        every_s: int = EVERY_S,
     ) -> None:
         """folder: where forecasts are kept. refit_s: how old what was trained may be; 0 for every forecast. calendar:
-        events of all sources; each counts as known from the start, an outage once it is over.
+        events of all sources; each counts as known from the start, an outage once it is over. every_s: from one
+        forecast to the next.
         """
         self._calendar = calendar
         self._series, self._terms, self._train_days = series, terms, train_days
         # What is asked on the hour is trained on the hour.
-        self._refit_s, self._folder = max(1, math.ceil(refit_s / EVERY_S)) * EVERY_S, folder
+        self._refit_s, self._folder = max(1, math.ceil(refit_s / every_s)) * every_s, folder
+        self._every_s = every_s
         self._keys: dict[tuple[str, float], str] = {}
         self._demoted: dict[tuple[str, float], str] = {}
         self._newest: tuple[float, Mapping[str, Forecast]] = (-1.0, {})
@@ -90,7 +94,8 @@ class PipelineForecasts:
     def digest(self) -> str:
         """Of everything that they depend on."""
         counts = "|".join(f"{source} {series.digest()}" for source, series in self._series.items())
-        return hashlib.sha256(f"{self._told}|{counts}|{self._calendar.digest()}".encode()).hexdigest()
+        told = f"{self._told}|{counts}|{self._calendar.digest()}|{self._every_s}"
+        return hashlib.sha256(told.encode()).hexdigest()
 
     @property
     def _told(self) -> str:
@@ -99,10 +104,14 @@ class PipelineForecasts:
         return f"{CACHE_VERSION}|{libraries}|{self._terms}|{self._train_days}|{self._refit_s}"
 
     def at(self, at_s: float) -> Mapping[str, Forecast]:
-        hour_s = (at_s - KNOWN_AFTER_S) // EVERY_S * EVERY_S
-        if self._newest[0] != hour_s:
-            self._newest = (hour_s, self._joined(hour_s).forecasts)
+        asked_s = self._asked_s(at_s)
+        if self._newest[0] != asked_s:
+            self._newest = (asked_s, self._joined(asked_s).forecasts)
         return self._newest[1]
+
+    def _asked_s(self, at_s: float) -> float:
+        """When what is newest at a moment was asked."""
+        return (at_s - KNOWN_AFTER_S) // self._every_s * self._every_s
 
     def prepare(
         self, from_s: float, until_s: float, executor: Executor, progress: Callable[[int, int], None]
@@ -127,7 +136,7 @@ class PipelineForecasts:
         return (*self._failures(from_s, until_s), *self._demotions(), *self._unpaired(from_s))
 
     def _unpaired(self, from_s: float) -> Iterator[str]:
-        if note := self._joined((from_s - KNOWN_AFTER_S) // EVERY_S * EVERY_S).note:
+        if note := self._joined(self._asked_s(from_s)).note:
             yield f"at the beginning {note}"
 
     def _demotions(self) -> Iterator[str]:
@@ -171,13 +180,13 @@ class PipelineForecasts:
                 yield f"{source}: not forecast at {len(paths)} of {hours // len(failed)} hours: {reason}"
 
     def _blocks(self, from_s: float, until_s: float) -> Iterator[_Block]:
-        first_s = (from_s - KNOWN_AFTER_S) // EVERY_S * EVERY_S
+        first_s = self._asked_s(from_s)
         for source, series in self._series.items():
             train_s = first_s // self._refit_s * self._refit_s
             while train_s < until_s:
                 end_s = min(until_s, train_s + self._refit_s)
-                hours = range(int(max(first_s, train_s)), int(end_s), int(EVERY_S))
-                asked_s = tuple(float(at) for at in hours if at > series.start.timestamp())
+                moments = range(int(max(first_s, train_s)), int(end_s), self._every_s)
+                asked_s = tuple(float(at) for at in moments if at > series.start.timestamp())
                 if asked_s:
                     folder = self._folder / self._key(source, train_s)
                     # The first hours of a replay were served by what had been trained before it.
@@ -255,6 +264,8 @@ def _made(block: _Block) -> None:
             _keep_failure(block.folder, at_s, str(error))
         return
     for at_s in block.asked_s:
+        if _kept(block.folder, at_s):
+            continue
         at = datetime.fromtimestamp(at_s, UTC)
         try:
             made = issue(trained, _known(block, at), issued_at=at)

@@ -38,10 +38,14 @@ class Measured:
 
     def last(self, seconds: float, since_s: float = -np.inf) -> "Measured":
         """The minutes that lie in the last so many seconds of what is known, and after since_s."""
+        return self.taken(self.rows_of_last(seconds, since_s))
+
+    def rows_of_last(self, seconds: float, since_s: float = -np.inf) -> slice:
+        """The rows of `last`, for those who look at few of the columns."""
         if not self.start_s.size:
-            return self
+            return slice(0)
         first = max(self.start_s[-1] + 60 - seconds, since_s)
-        return self.taken(slice(int(np.searchsorted(self.start_s, first)), None))
+        return slice(int(self.start_s.searchsorted(first)), None)
 
     def taken(self, rows: slice) -> "Measured":
         return Measured(

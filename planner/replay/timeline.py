@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from forecasting.bounded_file import check_regular
 from modeling.arrays import Flags, Floats, Ints
 from planner.errors import PlanError
 from planner.pricing.instance_cost import InstanceCost
@@ -159,6 +160,8 @@ def write_timeline(timeline: Timeline, path: Path) -> None:
 def read_timeline(path: Path) -> Timeline:
     """What was written. Raises PlanError naming the file for what is no timeline."""
     try:
+        for file in (path, decisions_path(path)):
+            check_regular(file)
         table, decided = pq.read_table(path), pq.read_table(decisions_path(path))
         head = json.loads((table.schema.metadata or {})[b"forescale"])
         version = head["schema_version"]

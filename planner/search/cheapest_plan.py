@@ -19,6 +19,7 @@ from modeling.least_parallelism import (
 from modeling.least_within_latency import Begun, each_within_latency
 from modeling.queueing.bursts import Arrivals
 from modeling.remedies import beyond_parallelism
+from modeling.wording import count_of
 from planner.limits import Limits
 
 SHARE_ROUNDING = 1e-3
@@ -104,12 +105,16 @@ def strongest_plan(
     best = cheapest_plan(topology, profiles, dict.fromkeys(load_per_s, 0.0), limits, arrival_cv2, price)
     while high - low > SHARE_ROUNDING:
         middle = (low + high) / 2
-        scaled = {source: rate * middle for source, rate in load_per_s.items()}
-        found = cheapest_plan(topology, profiles, scaled, limits, arrival_cv2, price)
-        if isinstance(found, PhysicalPlan):
-            low, best = middle, found
-        else:
-            high = middle
+        # What is asked next is one of two: where latency is bounded, three side by side take little longer than one.
+        shares = [middle, (low + middle) / 2, (middle + high) / 2] if limits.latency_bounds_s else [middle]
+        loads = [{source: rate * share for source, rate in load_per_s.items()} for share in shares]
+        several = dict(zip(shares, cheapest_plans(topology, profiles, loads, limits, arrival_cv2, price), strict=True))
+        while (middle := (low + high) / 2) in several and high - low > SHARE_ROUNDING:
+            found = several[middle]
+            if isinstance(found, PhysicalPlan):
+                low, best = middle, found
+            else:
+                high = middle
     if isinstance(best, PhysicalPlan):
         return best, low
     if not limits.latency_bounds_s:
@@ -147,7 +152,7 @@ def _too_busy(question: Question, operator: str, limits: Limits) -> Excuse:
         given = max((len(s.shares) for s in topology.inputs(operator)), default=0) or 1
         most = question.most[operator]
         plan = PhysicalPlan(topology.name, {operator: given})
-        return _excuse(plan, "instances", operator, given, most, f"allow {given} instances of {operator}")
+        return _excuse(plan, "instances", operator, given, most, f"allow {count_of(given, 'instance')} of {operator}")
     # Of plans that have all instances that are allowed, or fewer of this operator: the least busy one.
     many = {name: counts[-1] for name, counts in allowed.items()}
     several = [{**many, operator: count} for count in allowed[operator]]
@@ -161,5 +166,5 @@ def _too_busy(question: Question, operator: str, limits: Limits) -> Excuse:
         remedy = f"raise {bound} to {enough} or more"
     else:
         remedy = beyond_parallelism(unlimited, plan.parallelism, busiest)
-    target = f"utilisation with {plan.parallelism[busiest]} instances"
+    target = f"utilisation with {count_of(plan.parallelism[busiest], 'instance')}"
     return _excuse(plan, target, busiest, float(used[least].max()), question.max_utilisation, remedy)

@@ -122,7 +122,7 @@ def _beginning(
 
 def _changing(world: ShadowWorld, span: ShadowSpan, at: datetime) -> bool:
     """Whether a step that was asked for before may not run yet; policies are asked once a minute."""
-    ahead = timedelta(seconds=world.engine.lead_s + world.engine.downtime_s + MINUTE_S)
+    ahead = timedelta(seconds=world.engine.lead_s + world.engine.whole_s + MINUTE_S)
     return any(at - ahead < step.deploy_at < at for step in span.steps)
 
 

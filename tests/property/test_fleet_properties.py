@@ -101,7 +101,7 @@ def test_nobody__loses_what_runs_and_whoever_lacks_something_is_told_who_has_it(
         assert (own.name in grants.at_most) == any(each.topology == own.name for each in short)
     for each in short:
         # Those named, with what it has and what it lacks, are more than there are.
-        assert sum(count for _, count in each.others) + each.wished > each.quota.instances
+        assert sum(count for _, count in each.others) + each.unnamed[1] + each.wished > each.quota.instances
 
 
 @pytest.mark.slow

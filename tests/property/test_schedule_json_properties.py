@@ -48,13 +48,13 @@ STEPS = st.builds(
     cost_instance_hours=NUMBERS,
     why=TEXTS,
 )
+SPANS = st.tuples(MOMENTS, MOMENTS).map(sorted).filter(lambda span: span[0] < span[1])
 SCHEDULES = st.builds(
-    ScalingSchedule,
+    lambda span, **fields: ScalingSchedule(start=span[0], end=span[1], **fields),
+    span=SPANS,
     topology=TEXTS,
     made_at=MOMENTS,
-    start=MOMENTS,
-    end=MOMENTS,
-    quantile=NUMBERS,
+    quantile=st.floats(0, 1, exclude_min=True, exclude_max=True),
     current=plans(),
     steps=st.lists(STEPS, max_size=2).map(tuple),
     cost_instance_hours=NUMBERS,
@@ -161,10 +161,10 @@ def test_plan__with_a_parallelism_of_zero_is_not_read() -> None:
 
 
 def test_schedule__with_a_moment_without_time_zone_is_not_written() -> None:
-    naive = datetime(2024, 1, 1)
+    naive, end = datetime(2024, 1, 1), datetime(2024, 1, 2)
     plan = PhysicalPlan("words", {"count": 1})
     with pytest.raises(PlanError, match="2024-01-01 00:00:00 has no time zone"):
-        schedule_to_json(ScalingSchedule("words", naive, naive, naive, 0.9, plan, (), 0.0, "hold"))
+        schedule_to_json(ScalingSchedule("words", naive, naive, end, 0.9, plan, (), 0.0, "hold"))
 
 
 def test_plan__of_a_later_release_is_refused_with_both_versions() -> None:

@@ -23,6 +23,8 @@ that repeats, by how many microseconds later the event came if it came in the se
 """
 MAX_WEIGHT = 10**12
 """The most events that a row may stand for: sums are exact up to 2^53, nine thousand times as much."""
+MAX_NAME = 1000
+"""Characters of a source or a key. A source's name stands in every window of it: a longer one would fill any memory."""
 BLANKS = " \t\r\n\f\v"
 """What does not belong to the name of a source at either end."""
 
@@ -75,9 +77,9 @@ def event_batch(table: pa.Table | pa.RecordBatch) -> EventBatch:
         return _flat(columns[name]).to_numpy(zero_copy_only=False) if name in columns else None
 
     source = _without_blanks(coded(columns["source"]))
-    blank = source.codes == (source.names.index("") if "" in source.names else -1)
+    blank = np.isin(source.codes, _no_names(source))
     if blank.any():
-        # A blank source is none at all; such rows are few, if there are any.
+        # A blank source, or a text in its place, is none at all; such rows are few, if there are any.
         kept = event_batch(pa.Table.from_arrays([*table.columns], names=table.schema.names).filter(pa.array(~blank)))
         return EventBatch(**{**kept.__dict__, "unusable": kept.unusable + unusable + int(blank.sum())})
     ids = identified = None
@@ -91,7 +93,7 @@ def event_batch(table: pa.Table | pa.RecordBatch) -> EventBatch:
         numbers("time"),
         source,
         unusable,
-        key=coded(columns["key"]) if "key" in columns else None,
+        key=_without_texts(coded(columns["key"])) if "key" in columns else None,
         ids=ids,
         identified=identified,
         weight=numbers("weight"),
@@ -121,6 +123,19 @@ def _without_blanks(source: Coded) -> Coded:
         return source
     distinct = list(dict.fromkeys(names))
     return Coded(np.array([distinct.index(name) for name in names], np.int32)[source.codes], distinct)
+
+
+def _no_names(source: Coded) -> list[int]:
+    """The codes of what is no name of a source."""
+    return [-1] + [code for code, name in enumerate(source.names) if not 0 < len(name) <= MAX_NAME]
+
+
+def _without_texts(key: Coded) -> Coded:
+    """The same with what is too long for a key as no key at all."""
+    if texts := [code for code, name in enumerate(key.names) if len(name) > MAX_NAME]:
+        names = ["" if code in texts else name for code, name in enumerate(key.names)]
+        return Coded(np.where(np.isin(key.codes, texts), np.int32(-1), key.codes), names)
+    return key
 
 
 def hashed(ids: pa.Array) -> UInt64s:

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import groupby
+from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
@@ -20,6 +21,7 @@ import pyarrow.parquet
 from forecasting.arrivals.counting.event_batch import EventBatch, event_batch
 from forecasting.arrivals.counting.event_files import EventColumns, EventFiles
 from forecasting.arrivals.counting.tally import Rules
+from forecasting.bounded_file import check_regular
 from forecasting.errors import HistoryError
 
 _READERS = 8
@@ -144,12 +146,21 @@ def _with_roles(batch: pa.RecordBatch, files: EventFiles) -> pa.Table:
 
 
 def _micros(times: pa.Array) -> pa.Array:
-    return times.cast(pa.timestamp("us", times.type.tz), safe=False).cast(pa.int64())
+    unit_us = {"s": 1_000_000, "ms": 1000}.get(times.type.unit)
+    if unit_us is None:
+        return times.cast(pa.timestamp("us", times.type.tz), safe=False).cast(pa.int64())
+    # A clock that is not set may show what no microseconds can tell, and a cast would make any time of it.
+    most = pa.scalar((2**63 - 1) // unit_us)
+    bounded = pa.compute.min_element_wise(times.cast(pa.int64()), most, skip_nulls=False)
+    least = pa.compute.negate(most)
+    return pa.compute.multiply(pa.compute.max_element_wise(bounded, least, skip_nulls=False), unit_us)
 
 
 def _opened(uri: str, as_codes: list[str]) -> pyarrow.parquet.ParquetFile:
     file_system, path = _place(uri)
     local = isinstance(file_system, pyarrow.fs.LocalFileSystem)
+    if local:
+        check_regular(Path(path), _ANY[1])
     return pyarrow.parquet.ParquetFile(
         path, filesystem=file_system, read_dictionary=as_codes, memory_map=local, pre_buffer=not local
     )

@@ -9,7 +9,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name that every Spark reader knows
 from pyspark.sql.types import FractionalType, IntegralType, LongType, StringType, TimestampNTZType, TimestampType
 
-from forecasting.arrivals.counting.event_batch import BLANKS, MAX_WEIGHT, ROLES
+from forecasting.arrivals.counting.event_batch import BLANKS, MAX_NAME, MAX_WEIGHT, ROLES
 from forecasting.arrivals.counting.event_files import EventFiles
 from forecasting.arrivals.counting.parquet_rows import zone_of_nanoseconds
 from forecasting.arrivals.grid import DAY_S, SECOND_US
@@ -112,8 +112,8 @@ def first_problem(raw: DataFrame, files: EventFiles) -> str:
             )
         case _:
             return (
-                f"{where} have no source in column {names.source!r}, {such}; fill it in, or give one source "
-                "for all events"
+                f"{where} have no source in column {names.source!r}, or one of more than {MAX_NAME} characters, "
+                f"{such}; fill it in, or give one source for all events"
             )
 
 
@@ -160,9 +160,10 @@ def _parsed(raw: DataFrame, files: EventFiles) -> DataFrame:
     """
     names = files.columns
     given_source = _column(names.source) if names.source else F.lit(files.source)
+    name = F.trim(given_source.cast("string"), F.lit(BLANKS))
     columns = {
         "time": F.unix_micros(_moment(raw, files, names.time)),
-        "source": F.nullif(F.trim(given_source.cast("string"), F.lit(BLANKS)), F.lit("")),
+        "source": F.when(F.length(name).between(1, MAX_NAME), name),
         "given": _column(names.time).cast("string"),
         "file": F.col("_metadata.file_path"),
         "corrupt": (F.col(_CORRUPT) if _CORRUPT in raw.columns else F.lit(None)).cast("string"),

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
 
-from forecasting.arrivals.grid import from_us, to_us
+from forecasting.arrivals.grid import from_us, in_calendar, to_us
 from forecasting.arrivals.storage.durable_files import sync_folder
+from forecasting.bounded_file import MAX_TRACE_BYTES, bounded_bytes
 from forecasting.errors import HistoryError
 
 _TAIL_BYTES = 1 << 20
@@ -93,7 +94,7 @@ class ReadingLog:
 
     def _readings(self, path: Path) -> Iterator[Reading]:
         try:
-            content = path.read_bytes()
+            content = bounded_bytes(path, MAX_TRACE_BYTES)
         except OSError as error:
             raise HistoryError(f"readings in {path} cannot be read: {error.strerror}; see its rights") from None
         # What comes after the last line's end is a line that is being written, or was when its writer died.
@@ -104,8 +105,8 @@ class ReadingLog:
         try:
             told = json.loads(line)
             at = datetime.fromisoformat(told.pop("at"))
-            to_us(at)
-        except (ValueError, KeyError, TypeError, AttributeError):
+            in_calendar(at)
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise HistoryError(
                 f"{path}, {where}: {line[:60].decode(errors='replace')!r} is no reading; "
                 "remove the line, and the time until the next one is missing"

@@ -1,21 +1,25 @@
 """Which files make up the history of a topology: what one commit holds, and the file that puts it in force."""
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from forecasting.arrivals.grid import EPOCH
+from forecasting.arrivals.grid import DAY_S, EPOCH, in_calendar
 from forecasting.arrivals.storage.durable_files import write_durably
+from forecasting.bounded_file import bounded_bytes
 from forecasting.errors import HistoryError
 
 # The underscore hides it from readers of Parquet folders.
 MANIFEST = "_manifest.json"
 _FORMAT = 2
+_FILE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]*\.parquet")
+_MAX_KEPT_S = 36_525 * DAY_S
 
 
 @dataclass(frozen=True)
@@ -64,26 +68,25 @@ def read_manifest(folder: Path) -> Manifest | None:
 def read_manifest_file(path: Path, remedy: str) -> Manifest | None:
     """The manifest of a file in this format or an older one, None where there is no file."""
     try:
-        with path.open("rb") as file:
-            body = json.loads(file.read())
+        body = json.loads(bounded_bytes(path))
         if body["format"] == 1:
             committed_at = datetime.fromtimestamp(path.stat().st_mtime, UTC)
-            return Manifest(int(body["window_s"]), _names(body["parts"]), committed_at=committed_at)
+            return Manifest(_window_s(body["window_s"]), _names(body["parts"]), committed_at=committed_at)
         if body["format"] != _FORMAT:
             raise HistoryError(
                 f"{path} has format {body['format']!r}, this version reads {_FORMAT} and older ones; {remedy}"
             )
         manifest = Manifest(
-            int(body["window_s"]),
+            _window_s(body["window_s"]),
             _names(body["parts"]),
             _names(body["keys"]),
-            None if body["built_until"] is None else datetime.fromisoformat(body["built_until"]),
-            datetime.fromisoformat(body["committed_at"]),
-            float(body["keep_s"]),
+            None if body["built_until"] is None else in_calendar(datetime.fromisoformat(body["built_until"])),
+            in_calendar(datetime.fromisoformat(body["committed_at"])),
+            _kept_s(body["keep_s"]),
         )
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         if isinstance(error, HistoryError):
             raise
         raise HistoryError(f"{path} is damaged ({type(error).__name__}: {error}); {remedy}") from None
@@ -98,4 +101,22 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
 
 
 def _names(body: Mapping[str, object]) -> dict[str, str]:
-    return {str(date): str(name) for date, name in body.items()}
+    """Raises ValueError for what is no date, and no name of a file of ours: each becomes a part of a path."""
+    for day, name in body.items():
+        if date.fromisoformat(day).isoformat() != day:
+            raise ValueError(f"{day!r} is no date")
+        if not _FILE.fullmatch(str(name)):
+            raise ValueError(f"{name!r} is no name of a part")
+    return {day: str(name) for day, name in body.items()}
+
+
+def _window_s(told: object) -> int:
+    if not isinstance(told, int) or not 0 < told <= DAY_S:
+        raise ValueError(f"window_s is {told!r}, not 1 to {DAY_S}")
+    return told
+
+
+def _kept_s(told: object) -> float:
+    if not isinstance(told, int | float) or not 0 <= told <= _MAX_KEPT_S:
+        raise ValueError(f"keep_s is {told!r}, not 0 to {_MAX_KEPT_S}")
+    return float(told)

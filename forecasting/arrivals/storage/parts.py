@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from forecasting.arrivals.storage.durable_files import sync_folder, write_durably
+from forecasting.bounded_file import MAX_TRACE_BYTES, bounded_bytes
 from forecasting.errors import HistoryError
 
 ROWS, KEYS = "part", "_keys"
@@ -38,16 +39,19 @@ def read_part(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
     """
     remedy = f"build the history of the whole {path.parent.name} again"
     try:
-        content = path.read_bytes()
+        content = bounded_bytes(path, MAX_TRACE_BYTES)
     except FileNotFoundError:
         raise
     except OSError as error:
         raise HistoryError(f"{path} cannot be read: {error}; check its permissions, or {remedy}") from None
     if sha256(content).hexdigest()[:32] != path.stem.rsplit("-", 1)[-1]:
         raise HistoryError(f"{path} is damaged: its content does not match its name; {remedy}")
-    file = pa.parquet.ParquetFile(pa.BufferReader(content))
-    held = file.schema_arrow.names
-    return file.read(columns=None if columns is None else [name for name in columns if name in held])
+    try:
+        file = pa.parquet.ParquetFile(pa.BufferReader(content))
+        held = file.schema_arrow.names
+        return file.read(columns=None if columns is None else [name for name in columns if name in held])
+    except (OSError, pa.ArrowException) as error:
+        raise HistoryError(f"{path} is damaged: {' '.join(str(error).split())}; {remedy}") from None
 
 
 def read_part_in_force(path: Path) -> pa.Table:

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from engines.http import Connection
-from forescale.files.arrivals_section import Positive
+from forescale.files.bounded_numbers import Positive
 from forescale.files.clusters.cluster_entry import ClusterEntry, http_address
 from forescale.files.http_access import MutualAccess
 

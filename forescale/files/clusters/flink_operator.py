@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import Field, field_validator
 
-from forescale.files.arrivals_section import Positive
+from forescale.files.bounded_numbers import Positive
 from forescale.files.clusters.cluster_entry import http_address
 from forescale.files.clusters.kubernetes_access import KubernetesAccess, Name
 

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, field_validator
 
-from forescale.files.arrivals_section import Positive
+from forescale.files.bounded_numbers import AllInstances, Positive
 from forescale.files.clusters.cluster_entry import ClusterEntry, http_address
 from forescale.files.http_access import HttpAccess
 
@@ -28,7 +28,7 @@ class HeronClusterEntry(HttpAccess, ClusterEntry):
     topology: Name | None = None
     operators: Mapping[str, str] = {}
     client: Annotated[tuple[Name, ...], Field(min_length=1)] = ("heron",)
-    max_containers: Annotated[int, Field(ge=1)] | None = None
+    max_containers: AllInstances | None = None
     sample_s: Positive = 600
 
     @field_validator("url")

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from forescale.files.arrivals_section import Positive
+from forescale.files.bounded_numbers import Positive
 from forescale.files.clusters.cluster_entry import ClusterEntry
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$")]

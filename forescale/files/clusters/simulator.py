@@ -1,11 +1,9 @@
 """The cluster simulator in a topology file."""
 
 from collections.abc import Collection, Mapping
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import Field
-
-from forescale.files.arrivals_section import NotNegative, Positive
+from forescale.files.bounded_numbers import AllInstances, Instances, NotNegative, Positive
 from forescale.files.clusters.cluster_entry import ClusterEntry
 
 
@@ -18,9 +16,9 @@ class SimulatorEntry(ClusterEntry):
 
     kind: Literal["simulator"]
     truth: str
-    slots: Annotated[int, Field(ge=1)] = 64
+    slots: AllInstances = 64
     downtime_s: Positive = 25
-    parallelism: dict[str, Annotated[int, Field(ge=1)]]
+    parallelism: dict[str, Instances]
     service_s: Mapping[str, NotNegative] = {}
 
     def operators_named(self) -> Mapping[str, Collection[str]]:

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, field_validator
 
-from forescale.files.arrivals_section import Positive
+from forescale.files.bounded_numbers import Positive
 from forescale.files.clusters.cluster_entry import ClusterEntry, http_address
 from forescale.files.http_access import HttpAccess
 

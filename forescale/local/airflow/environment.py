@@ -10,10 +10,11 @@ from pydantic import SecretStr
 
 from forescale.local.ports import LOOPBACK
 from forescale.local.sole_instance import MARK
-from forescale.settings import PROJECT, Settings
+from forescale.places import IN_CHECKOUT, PROJECT, bundled
+from forescale.settings import Settings
 
 ROLES = {"admin": "admin", "reviewer": "op", "viewer": "viewer"}
-DAGS = PROJECT / "dags"
+DAGS = bundled("dags")
 
 
 def airflow_home(settings: Settings) -> Path:
@@ -74,7 +75,7 @@ def airflow_environment(
         "AIRFLOW__DAG_PROCESSOR__PARSING_PROCESSES": "1",
         # Loopback is never reached through a proxy.
         "NO_PROXY": ",".join(filter(None, [base.get("NO_PROXY", ""), LOOPBACK, "localhost"])),
-        "PYTHONPATH": os.pathsep.join(filter(None, [str(PROJECT), base.get("PYTHONPATH", "")])),
+        "PYTHONPATH": os.pathsep.join(filter(None, [str(PROJECT) if IN_CHECKOUT else "", base.get("PYTHONPATH", "")])),
         # One thread each: tasks are forked from a process that has these libraries loaded, and two cores are soon full.
         "OMP_NUM_THREADS": "1",
         "OPENBLAS_NUM_THREADS": "1",

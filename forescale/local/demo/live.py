@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
-from forescale.local.demo.bank_calls import bank_calls
+from forescale.local.demo.bank_calls import TOPOLOGY, bank_calls
 from forescale.local.demo.demo_data import write_demo_data
-from forescale.local.demo.run import TOPOLOGY
+from forescale.local.demo.span import write_demo_home
 from forescale.settings import Settings
 from forescale.wiring.clock import clock_of_kind
 from forescale.wiring.parts import cluster_of, topology_config
@@ -13,12 +13,13 @@ from forescale.wiring.parts import cluster_of, topology_config
 WEEKS = 10
 
 
-def prepare_live(settings: Settings, now: datetime, say: Callable[[str], None]) -> None:
+def prepare_live(settings: Settings, now: datetime, say: Callable[[str], None]) -> Settings:
     """Write raw events around `now`, and let the simulator run from now on; what is there and still good is kept.
 
     The whole trace is written, with what has yet to come: aggregation reads up to the present, as a feed would bring
-    it.
+    it. The settings by which it is run.
     """
+    settings = write_demo_home(settings)
     shift = weeks_until_live(now)
     mark = settings.home / "demo" / f"shift-{shift.days}"
     if not mark.exists():
@@ -28,6 +29,7 @@ def prepare_live(settings: Settings, now: datetime, say: Callable[[str], None]) 
         mark.touch()
     config = topology_config(TOPOLOGY, settings)
     cluster_of(config, settings, clock_of_kind("real", settings.clock_file)).state()
+    return settings
 
 
 def weeks_until_live(now: datetime) -> timedelta:

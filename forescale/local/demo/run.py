@@ -10,14 +10,15 @@ from pathlib import Path
 from forescale.jobs.report import report
 from forescale.local.airflow.service import airflow_service
 from forescale.local.demo.airflow_run import decide_and_deploy
+from forescale.local.demo.bank_calls import TOPOLOGY
 from forescale.local.demo.demo_data import DEFAULT_NOW, DemoData, write_demo_data
+from forescale.local.demo.span import FULL, DemoSpan, write_demo_home
 from forescale.settings import Settings
 from forescale.wiring.parts import clock_of, cluster_of, ledger_of, topology_config
 from planner.clock import TraceClock
 from planner.clusters.cluster_record import ClusterRecord
 from planner.ledger.entries import ForecastEntry, ScheduleEntry, StepEntry
 
-TOPOLOGY = "call-analytics"
 WARM_UP = timedelta(hours=2)
 """How long the simulator has run its first plan by the time of the decision: what calibration measures."""
 
@@ -39,15 +40,16 @@ class DemoResult:
         return int(self.after.lag.violation_minutes(self.max_lag_s))
 
 
-def run_demo(settings: Settings, say: Callable[[str, str], None]) -> DemoResult:
+def run_demo(settings: Settings, say: Callable[[str, str], None], span: DemoSpan = FULL) -> DemoResult:
     """Run it in settings.home, which must be empty and whose clock is the trace's; say(stage, text) tells of progress.
 
     Airflow starts while the raw events are written. Raises what any part of the job raises.
     """
+    settings = write_demo_home(settings, span)
     with ExitStack() as stack, ThreadPoolExecutor(1) as aside:
         starting = aside.submit(stack.enter_context, airflow_service(settings))
         say("data", "unrolling a bank's calls of 2003 to raw events; Airflow starts meanwhile")
-        data = write_demo_data(settings.home, now=DEFAULT_NOW)
+        data = write_demo_data(settings.home, now=DEFAULT_NOW, weeks=span.weeks)
         say(
             "data", f"{data.rows:,} raw events of {data.calls:,} calls, {data.start:%d %b %Y} to {data.now:%d %b %H:%M}"
         )

@@ -13,10 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from forescale.local.errors import LocalFlinkError
-from forescale.settings import PROJECT
+from forescale.places import bundled, download_cache
 
-LOCK = PROJECT / "examples" / "flink" / "flink.lock"
-CACHE = PROJECT / ".cache" / "flink"
+LOCK = bundled("examples") / "flink" / "flink.lock"
 
 
 @dataclass(frozen=True)
@@ -31,12 +30,12 @@ class FlinkDistribution:
         return f"{self.lib}/*"
 
 
-def flink_distribution(cache: Path = CACHE, lock: Path = LOCK) -> FlinkDistribution:
-    """The jars under the cache folder, fetched (some 330 MB) if they are not there yet.
+def flink_distribution(cache: Path | None = None, lock: Path = LOCK) -> FlinkDistribution:
+    """The jars under the cache folder (by default that of downloads), fetched (some 330 MB) if they are not there yet.
 
     Raises LocalFlinkError when they cannot be fetched or do not match the hash in the lock.
     """
-    home = cache / _locked_version(lock)
+    home = (cache or download_cache() / "flink") / _locked_version(lock)
     distribution = FlinkDistribution(home / "pyflink" / "lib", home / "pyflink" / "bin" / "bash-java-utils.jar")
     if not home.exists():
         _fetch(home, lock)

@@ -8,9 +8,9 @@ from tempfile import TemporaryDirectory
 from forescale.local.errors import LocalFlinkError
 from forescale.local.flink.distribution import FlinkDistribution
 from forescale.local.flink.java import MIN_JAVA, Java
-from forescale.settings import PROJECT
+from forescale.places import bundled
 
-SOURCES = PROJECT / "examples" / "flink" / "src"
+SOURCES = bundled("examples") / "flink" / "src"
 MAIN_CLASS = "wordcount.WordCount"
 
 

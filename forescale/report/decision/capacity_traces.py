@@ -10,6 +10,7 @@ from forescale.report.decision.decision import CapacityStep, Decision
 from forescale.report.kit.figure import CAPACITY, label, plotly_time, plotly_times
 from forescale.report.kit.traces import line
 from forescale.report.kit.wording import day_moment, parallelism_change, rate
+from modeling.wording import count_of
 
 INSTANT = timedelta(seconds=1)
 POINT_EVERY = timedelta(minutes=15)
@@ -22,7 +23,10 @@ def capacity_line(steps: list[CapacityStep], source: str) -> go.Scatter:
     text: list[str] = []
     for step, following in [*pairwise(steps), (steps[-1], None)]:
         usable_per_s = step.usable_per_s[source]
-        told = f"{rate(usable_per_s)} with {step.plan.instances} instances; saturates at {rate(step.mst_per_s[source])}"
+        told = (
+            f"{rate(usable_per_s)} with {count_of(step.plan.instances, 'instance')}; "
+            f"saturates at {rate(step.mst_per_s[source])}"
+        )
         moments = _moments(step)
         x += plotly_times(moments)
         y += [usable_per_s] * len(moments)

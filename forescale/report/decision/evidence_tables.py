@@ -19,6 +19,7 @@ from forescale.report.kit.wording import (
     span,
 )
 from modeling.inputs.operator_profile import OperatorProfile
+from modeling.wording import count_of
 
 
 def peaks_table(forecasts: Mapping[str, Forecast], planned: float | None = None) -> Table | None:
@@ -109,7 +110,7 @@ def profiles_table(decision: Decision) -> Table:
 
 
 def _profile_row(profile: OperatorProfile, declared: OperatorProfile) -> tuple[Cell, ...]:
-    origin = f"measured, {profile.samples:,} samples" if profile.samples else "declared, not yet measured"
+    origin = f"measured, {count_of(profile.samples, 'sample')}" if profile.samples else "declared, not yet measured"
     selectivity = (f"{stream}: {number(ratio)} out per tuple in" for stream, ratio in profile.selectivity.items())
     return (
         Cell(profile.operator, (f"{origin}{_against_declared(profile, declared)}", *selectivity), strong=True),

@@ -7,7 +7,8 @@ import plotly.graph_objects as go
 from forescale.report.decision.decision import Decision
 from forescale.report.kit.figure import CAPACITY, RIVAL, KeyEntry, ReportFigure, base_layout, look, plotly_times
 from forescale.report.kit.traces import line
-from forescale.report.kit.wording import count_of, moment
+from forescale.report.kit.wording import moment
+from modeling.wording import count_of
 
 
 def instances_figure(decision: Decision) -> ReportFigure:

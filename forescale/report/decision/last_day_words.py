@@ -1,6 +1,7 @@
 """The day before a decision in plain sentences: what ran, what the guard alone and hindsight would have cost."""
 
-from forescale.report.kit.wording import count_of, instance_hours, moment, number, percent
+from forescale.report.kit.wording import instance_hours, moment, number, percent
+from modeling.wording import count_of
 from planner.replay.last_day import DayCost, LastDay
 
 
@@ -13,7 +14,8 @@ def last_day_sentences(day: LastDay) -> tuple[str, ...]:
         f"Hindsight, the best plans for what came then, would have cost {_cost(day.hindsight)}"
         f"{_against(day.hindsight, day)}.",
         "Both are replayed by the model, with its service times, and the lead time and downtime of planning. Hindsight "
-        "knows all that comes and pays for a rescale with its downtime alone: a bound that nobody goes below.",
+        "knows all that comes, and pays for a rescale with its downtime alone. It keeps to no min_dwell_s, max_step, "
+        "max_rescales_a_day, scale_out_only or freeze: a bound that schedules may be unable to reach.",
         *(f"{note[0].upper()}{note[1:]}." for note in day.notes),
     )
 
@@ -24,7 +26,7 @@ def _ran(day: LastDay) -> str:
     hours, rescales = instance_hours(day.ran.instance_hours), count_of(day.ran.rescales, "rescale")
     if not day.ran.minutes_known:
         return f"{hours} instance-hours with {rescales}; nobody looked whether minutes were in violation"
-    of = f"of {day.ran.minutes_known:,} minutes known"
+    of = f"of {count_of(day.ran.minutes_known, 'minute')} known"
     return f"{hours} instance-hours with {rescales}; {number(day.ran.violation_minutes)} {of} were in violation"
 
 

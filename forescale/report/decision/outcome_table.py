@@ -8,7 +8,8 @@ from forecasting.arrivals.history import ArrivalSeries
 from forecasting.forecast import Forecast
 from forescale.report.decision.decision import Decision, DecisionOutcome
 from forescale.report.kit.table import Cell, Sentence, Table, numbers, texts
-from forescale.report.kit.wording import count_of, day_moment, duration, moment, percent, quantile_name, rate
+from forescale.report.kit.wording import day_moment, duration, moment, percent, quantile_name, rate
+from modeling.wording import count_of
 from planner.ledger.entries import Outcome
 from planner.scaling_schedule import ScheduledStep
 

@@ -7,7 +7,6 @@ from forescale.report.decision.decision import Decision
 from forescale.report.decision.verdict import NEGLIGIBLE, difference
 from forescale.report.kit.table import Cell, Table, numbers, texts
 from forescale.report.kit.wording import (
-    count_of,
     day_moment,
     duration,
     instance_hours,
@@ -20,6 +19,7 @@ from forescale.report.kit.wording import (
 from modeling.estimate import Estimate
 from modeling.excuse import Excuse
 from modeling.flow.limits import OperatorLimit
+from modeling.wording import count_of
 from planner.scaling_schedule import ScheduledStep
 
 
@@ -40,7 +40,7 @@ def _step_row(decision: Decision, index: int, step: ScheduledStep) -> tuple[Cell
         Cell(span(step.needed_from, step.needed_until, day_moment), (load,)),
         Cell(
             ", ".join(parallelism_change(step.replaces, step.plan)),
-            (f"{step.replaces.instances} → {step.plan.instances} instances", *_price(step)),
+            (f"{step.replaces.instances} → {count_of(step.plan.instances, 'instance')}", *_price(step)),
             strong=True,
         ),
         Cell(step.why),

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from forescale.report.kit.table import Cell, Sentence, Table, numbers, texts
-from forescale.report.kit.wording import count_of, instance_hours, percent
+from forescale.report.kit.wording import instance_hours, percent
+from modeling.wording import count_of
 from planner.ledger.entries import ShadowDay
 from planner.shadow.comparison import Comparison, compared
 

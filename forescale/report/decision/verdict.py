@@ -6,7 +6,6 @@ from forescale.report.decision.decision import Decision
 from forescale.report.kit.table import Sentence
 from forescale.report.kit.wording import (
     NBSP,
-    count_of,
     duration,
     instance_hours,
     moment,
@@ -18,6 +17,7 @@ from forescale.report.kit.wording import (
     sentence,
 )
 from modeling.estimate import Estimate
+from modeling.wording import count_of
 from planner.fallback import Rung
 from planner.floor import in_floor_mode
 from planner.horizon.budget import PACED
@@ -142,8 +142,9 @@ def _against(other: Alternative, own_hours: float) -> str:
 
 def past_in_violation(past: MinuteCount, *, in_shadow: bool) -> str:
     """How many minutes of the past week were in violation, of how many."""
-    were, known = ("would have been", "of whole days") if in_shadow else ("were", "known")
-    return f"{past.in_violation:,} of {past.known:,} minutes {known} in {PACED.days} days {were} in violation"
+    were = "would have been" if in_shadow else "was" if past.in_violation == 1 else "were"
+    known = "of whole days" if in_shadow else "known"
+    return f"{past.in_violation:,} of {count_of(past.known, 'minute')} {known} in {PACED.days} days {were} in violation"
 
 
 def violation(minutes: float) -> str:

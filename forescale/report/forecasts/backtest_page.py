@@ -17,7 +17,8 @@ from forescale.report.forecasts.peak_figure import peak_figure
 from forescale.report.kit.figure import ReportFigure
 from forescale.report.kit.page import rendered
 from forescale.report.kit.table import Cell, Sentence, Table, numbers, texts
-from forescale.report.kit.wording import count_of, duration, percent, shortened
+from forescale.report.kit.wording import duration, percent, shortened
+from modeling.wording import count_of
 
 SHOWN_QUANTILES = (0.5, 0.95, 0.99)
 

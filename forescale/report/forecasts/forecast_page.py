@@ -9,7 +9,8 @@ from forescale.report.forecasts.peak_figure import track_figure
 from forescale.report.forecasts.track_tables import alarmed, headline, sentences, track_table
 from forescale.report.kit.page import rendered
 from forescale.report.kit.table import Cell
-from forescale.report.kit.wording import count_of, moment, span
+from forescale.report.kit.wording import moment, span
+from modeling.wording import count_of
 
 
 def render_forecast_page(report: ForecastReport) -> str:

@@ -19,7 +19,8 @@ from forescale.report.kit.figure import (
     plotly_times,
 )
 from forescale.report.kit.traces import MISSING_KEY, gap_shading, line, marks, runs
-from forescale.report.kit.wording import count_of, duration, moment
+from forescale.report.kit.wording import duration, moment
+from modeling.wording import count_of
 
 MAX_BINS = 1500
 PHONE_HISTORY = timedelta(days=14)

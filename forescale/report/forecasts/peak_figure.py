@@ -21,8 +21,9 @@ from forescale.report.kit.figure import (
     plotly_times,
 )
 from forescale.report.kit.traces import Part, key, marks, rounded, traces
-from forescale.report.kit.wording import count_of, duration, number
+from forescale.report.kit.wording import duration, number
 from modeling.arrays import Floats
+from modeling.wording import count_of
 
 LIGHTER_BAND = "rgba(0, 114, 178, 0.10)"
 MANY = 60

@@ -20,7 +20,8 @@ from forescale.report.kit.figure import (
     plotly_times,
 )
 from forescale.report.kit.traces import Part, key, line, marks, runs, traces
-from forescale.report.kit.wording import count_of, duration, moment, number
+from forescale.report.kit.wording import duration, moment, number
+from modeling.wording import count_of
 
 # Okabe and Ito's, as the other figures.
 THROTTLED_COLOUR, PARTIAL_COLOUR = "#b0568a", "#d55e00"
@@ -83,7 +84,9 @@ _TICKS = [
 def _in_words(bins: BinnedWindows, span: HistorySpan) -> str:
     peak = bins.peak_per_s(OBSERVED, THROTTLED, PARTIAL)
     told = (
-        "nothing is known" if np.isnan(peak).all() else f"{bins.arrivals():,} events, peak {number(np.nanmax(peak))}/s"
+        "nothing is known"
+        if np.isnan(peak).all()
+        else f"{count_of(bins.arrivals(), 'event')}, peak {number(np.nanmax(peak))}/s"
     )
     missing = int(bins.count_of(MISSING).sum())
     return (

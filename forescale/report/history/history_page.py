@@ -11,7 +11,8 @@ from forescale.history.span import HistorySpan
 from forescale.report.history.history_figure import history_figure
 from forescale.report.kit.page import rendered
 from forescale.report.kit.table import Cell, Table, numbers, texts
-from forescale.report.kit.wording import count_of, duration, number, percent
+from forescale.report.kit.wording import duration, number, percent
+from modeling.wording import count_of
 
 MAX_FIGURES = 24
 

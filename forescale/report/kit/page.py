@@ -33,6 +33,11 @@ def rendered(template: str, script: str, figures: list[ReportFigure], **shown: o
     )
 
 
+def rendered_picture(template: str, **shown: object) -> str:
+    """A picture by itself, of what the template names."""
+    return _environment().get_template(template).render(**shown)
+
+
 def _figure_json(figure: ReportFigure) -> dict[str, object]:
     plot = figure.plot.to_plotly_json()
     return {"data": plot["data"], "layout": plot["layout"], "wide": figure.wide, "narrow": figure.narrow}

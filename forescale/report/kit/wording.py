@@ -105,10 +105,6 @@ def instance_hours(hours: float) -> str:
     return f"{hours:,.0f}" if abs(hours) >= 100 else f"{hours:.1f}"
 
 
-def count_of(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" + ("" if count == 1 else "s")
-
-
 def moment(at: datetime) -> str:
     """`Fri 24 Oct 06:24`, in UTC."""
     utc = at.astimezone(UTC)

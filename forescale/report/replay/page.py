@@ -4,9 +4,10 @@ from collections.abc import Sequence
 
 from forescale.report.kit.page import rendered
 from forescale.report.kit.table import Cell, Sentence, Table, numbers, texts
-from forescale.report.kit.wording import count_of, duration
+from forescale.report.kit.wording import duration
 from forescale.report.replay.figures import pareto_figure, timeline_figure
 from forescale.report.replay.score_columns import DIFFERENCE_COLUMNS, difference_cells, further_columns
+from modeling.wording import count_of
 from planner.replay.contest import ALL_KNOWING
 from planner.replay.own_budget import own_budget, policy_of
 from planner.replay.scores import Score, differences, scores

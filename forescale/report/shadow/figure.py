@@ -6,6 +6,7 @@ from typing import Any
 import plotly.graph_objects as go
 
 from forescale.report.kit.figure import ARRIVED, FORECAST, KeyEntry, ReportFigure, bare_layout, look
+from modeling.wording import count_of
 from planner.ledger.entries import ShadowDay
 from planner.shadow.comparison import Comparison, compared
 
@@ -38,7 +39,7 @@ def days_figure(days: Sequence[ShadowDay]) -> ReportFigure:
     )
     return ReportFigure(
         title="Cost and violations by day",
-        description=f"Instance-hours and violation minutes of {len(days)} days: what really ran, and forescale.",
+        description=f"Instance-hours and violation minutes of {count_of(len(days), 'day')}: what ran, and forescale.",
         plot=plot,
         key=(KeyEntry("what really ran, where it is known", "band", ARRIVED), KeyEntry("forescale", "band", FORECAST)),
         wide=look(520, 72, 14, bottom=56),

@@ -6,8 +6,9 @@ from datetime import datetime
 from forescale.report.decision.shadow_table import comparison_sentences, shadow_table
 from forescale.report.kit.page import rendered
 from forescale.report.kit.table import Sentence
-from forescale.report.kit.wording import count_of, moment
+from forescale.report.kit.wording import moment
 from forescale.report.shadow.figure import days_figure
+from modeling.wording import count_of
 from planner.ledger.entries import ShadowDay
 
 

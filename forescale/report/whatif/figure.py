@@ -7,13 +7,14 @@ import plotly.graph_objects as go
 
 from forescale.report.kit.figure import INK, KeyEntry, ReportFigure, bare_layout, label, look, note_above
 from forescale.report.kit.traces import line, marks, rounded
-from forescale.report.kit.wording import count_of, number, percent, quantile_name, rate, shortened
+from forescale.report.kit.wording import number, percent, quantile_name, rate, shortened
 from forescale.report.whatif.numbers import Curves, PlanCurve, drawn_names
 from forescale.report.whatif.whatif import WhatIf
 from forescale.report.whatif.words import seconds
 from modeling.arrays import Floats
 from modeling.estimate import OperatorEstimate
 from modeling.flow.resources import ContainerEstimate, Resource
+from modeling.wording import count_of
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#b0568a", "#7a7a7a", "#56b4e9", "#e69f00", "#3a3a3a")
 """Okabe and Ito's, as the other figures; lines differ in their dashes too."""
@@ -215,7 +216,7 @@ def _busy_words(one: OperatorEstimate) -> str:
     busy = f"{percent(one.utilisation)} busy"
     if one.parallelism == 1:
         return f"{busy}, alone"
-    return f"{busy}, on average {percent(_mean(one))} of {one.parallelism} instances"
+    return f"{busy}, on average {percent(_mean(one))} of {count_of(one.parallelism, 'instance')}"
 
 
 def _over_loads(whatif: WhatIf, found: Curves, y_title: str) -> go.Layout:

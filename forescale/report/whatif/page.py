@@ -5,7 +5,7 @@ from math import ceil, isfinite, isnan
 from forescale.report.kit.figure import ReportFigure
 from forescale.report.kit.page import rendered
 from forescale.report.kit.table import Cell, Column, Table
-from forescale.report.kit.wording import count_of, duration, number, percent, shortened
+from forescale.report.kit.wording import duration, number, percent, shortened
 from forescale.report.whatif.figure import (
     MAX_CONTAINERS,
     containers_figure,
@@ -19,6 +19,7 @@ from forescale.report.whatif.whatif import WhatIf
 from forescale.report.whatif.words import headline, headroom, seconds, sentences
 from modeling.estimate import Estimate
 from modeling.flow.resources import Resource
+from modeling.wording import count_of
 
 
 def render_whatif_page(whatif: WhatIf) -> str:

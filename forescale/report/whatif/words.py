@@ -4,12 +4,13 @@ from collections.abc import Mapping
 from math import isfinite
 
 from forescale.report.kit.table import Sentence
-from forescale.report.kit.wording import count_of, duration, number, percent, rate, sentence, service_time, shortened
+from forescale.report.kit.wording import duration, number, percent, rate, sentence, service_time, shortened
 from forescale.report.whatif.whatif import WhatIf
 from modeling.estimate import Estimate
 from modeling.excuse import Excuse
 from modeling.flow.limits import OperatorLimit
 from modeling.rescaling.plan_change import RescaleEstimate
+from modeling.wording import count_of
 
 MAX_PRESSURES = 3
 _HOUR_S = 3600

@@ -7,7 +7,7 @@ to: Airflow parses DAGs without Kafka's or Spark's client.
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -115,43 +115,67 @@ class SamplesKind:
     whole_span: str = ""
 
 
+HTTP_LOGIN = frozenset({"--token-env", "--headers-env", "--ca-file"})
+"""Options that say as whom an engine is asked over HTTP: the fields of the section `cluster` of the same names."""
+
+
 @dataclass(frozen=True)
 class JobRequest:
-    """A job at an address that somebody gave. name: None means the only one that runs. cluster, environ, role: of
-    Heron.
+    """A job in a place that somebody gave: the address of its engine, or a namespace of Kubernetes. name: None means
+    the only one that runs. cluster, environ, role: of Heron. login: as whom the engine is asked, by the fields of the
+    section `cluster`. workloads, selector: of Kubernetes, which of them are operators. url: of the REST interface of a
+    FlinkDeployment, its service's where None.
     """
 
-    url: str
+    place: str
     name: str | None = None
     cluster: str | None = None
     environ: str | None = None
     role: str | None = None
+    login: Mapping[str, Any] = field(default_factory=dict)
+    workloads: Sequence[str] = ()
+    selector: str | None = None
+    url: str | None = None
+
+    def options(self) -> dict[str, object]:
+        """What is given, by the options of `forescale init`."""
+        options: dict[str, object] = {"--job": self.name, "--workload": self.workloads or None}
+        options |= {f"--{name}": getattr(self, name) for name in ("cluster", "environ", "role", "selector", "url")}
+        options |= {f"--{name.replace('_', '-')}": value for name, value in self.login.items()}
+        return {option: value for option, value in options.items() if value is not None}
 
 
 @dataclass(frozen=True)
 class DescribedJob:
     """A job with the sections of the topology file that its engine can fill. arrivals: None where the engine does not
-    count what was offered or taken in; cluster: None where forescale cannot rescale it there.
+    count what was offered or taken in; cluster: None where forescale cannot rescale it there. cluster_remarks: what
+    people should know of that section; cluster_question: what they must answer of it, empty where nothing is open.
     """
 
     job: JobDescription
     arrivals: ArrivalsSection | None = None
     arrivals_evidence: str = ""
     cluster: ClusterEntry | None = None
+    cluster_remarks: Sequence[str] = ()
+    cluster_question: str = ""
 
 
 @dataclass(frozen=True)
 class JobsKind:
     """A kind of engine whose jobs `forescale init` can describe.
 
-    option: of `forescale init`, that holds the address. describe: raises ClusterError. uses, needs: its other options,
-    and those without which nothing can be found.
+    option: of `forescale init`, that holds the address. describe: raises ClusterError, and ValueError for a login that
+    cannot be or whose secret is lacking. uses, needs: its other options, and those without which nothing can be found.
+    at_an_address: whether the option holds the address of a server. asks: whether a person can be asked for what it
+    leaves open (`--interactive`).
     """
 
     option: str
     describe: Callable[[JobRequest], DescribedJob]
     uses: frozenset[str] = frozenset({"--job"})
     needs: frozenset[str] = frozenset()
+    at_an_address: bool = True
+    asks: bool = False
 
 
 def own_connection(url: str, config: TopologyConfig) -> Connection:

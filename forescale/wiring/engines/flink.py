@@ -6,6 +6,7 @@ from forescale.files.clusters.flink import FlinkEntry
 from forescale.files.topology import TopologyConfig
 from forescale.settings import Settings
 from forescale.wiring.engines.engine import (
+    HTTP_LOGIN,
     ClusterKind,
     DescribedJob,
     Engine,
@@ -56,9 +57,10 @@ def _samples(request: SampleRequest, config: TopologyConfig) -> Sequence[Operato
 def _described(request: JobRequest) -> DescribedJob:
     from planner.clusters.flink_description import flink_description
 
-    job = flink_description(request.url, request.name)
-    entry = FlinkEntry(kind="flink", url=request.url, job=job.name, operators=job.components)
-    return DescribedJob(job, cluster=entry)
+    # Before anything is sent: a login that the file cannot hold, or that would go over a plain connection, is refused.
+    entry = FlinkEntry(kind="flink", url=request.place, job=request.name or "", **request.login)
+    job = flink_description(request.place, request.name, **entry.connection())
+    return DescribedJob(job, cluster=entry.model_copy(update={"job": job.name, "operators": job.components}))
 
 
 def _may_rescale(config: TopologyConfig, entry: FlinkEntry, settings: Settings) -> str:
@@ -88,5 +90,9 @@ FLINK = Engine(
     samples=SamplesKind(
         "--flink", "Flink", _samples, needs=frozenset({"--job"}), needs_why="the name of the running job"
     ),
-    jobs=JobsKind("--flink", _described),
+    jobs=JobsKind(
+        "--flink",
+        _described,
+        uses=frozenset({"--job", *HTTP_LOGIN, "--token-file", "--certificate-file", "--key-file"}),
+    ),
 )

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 from forecasting.arrivals.arrival_source import ArrivalSource
 from forescale.files.arrivals_section import HeronEntry
 from forescale.files.clusters.heron import HeronClusterEntry
+from forescale.files.http_access import HttpAccess
 from forescale.files.topology import TopologyConfig
 from forescale.settings import Settings
 from forescale.wiring.engines.engine import (
+    HTTP_LOGIN,
     ArrivalsKind,
     ClusterKind,
     DescribedJob,
@@ -26,6 +28,7 @@ from planner.clock import Clock, RealClock
 
 if TYPE_CHECKING:
     from planner.clusters.heron import HeronCluster
+    from planner.clusters.heron_packing import PredictedPacking
 
 PAST_S = 600.0
 """How far samples go back where nobody says."""
@@ -67,9 +70,21 @@ def _cluster(config: TopologyConfig, entry: HeronClusterEntry, settings: Setting
         entry.operators,
         client=entry.client,
         max_containers=entry.max_containers,
+        predicted=_predicted(config, settings),
         clock=clock,
         **entry.connection(),
     )
+
+
+def _predicted(config: TopologyConfig, settings: Settings) -> "PredictedPacking | None":
+    """By the section `packing`, where it names a packer of Heron."""
+    from forescale.wiring.packing import packer_and_site, reserved_of
+    from planner.clusters.heron_packing import HERON_PACKERS, PredictedPacking
+
+    if config.packing is None or config.packing.packer not in HERON_PACKERS:
+        return None
+    packer, _ = packer_and_site(config, config.packing, settings)
+    return PredictedPacking(packer, reserved_of(config))
 
 
 def _may_rescale(config: TopologyConfig, entry: HeronClusterEntry, settings: Settings) -> str:
@@ -83,25 +98,32 @@ def _described(request: JobRequest) -> DescribedJob:
     assert request.environ is not None
     assert request.name is not None
     job = heron_description(
-        request.url, cluster=request.cluster, environ=request.environ, topology=request.name, role=request.role
+        request.place,
+        cluster=request.cluster,
+        environ=request.environ,
+        topology=request.name,
+        role=request.role,
+        **HttpAccess.model_validate(request.login).connection(),
     )
     arrivals = HeronEntry(
         kind="heron",
-        url=request.url,
+        url=request.place,
         cluster=request.cluster,
         environ=request.environ,
         role=request.role,
         spouts={name: name for name in job.sources},
+        **request.login,
     )
     evidence = "What the spouts emit, of which the tracker keeps three hours; what Kafka or events tell is better."
     cluster = HeronClusterEntry(
         kind="heron",
-        url=request.url,
+        url=request.place,
         cluster=request.cluster,
         environ=request.environ,
         role=request.role,
         topology=request.name,
         operators=job.components,
+        **request.login,
     )
     return DescribedJob(job, arrivals, evidence, cluster)
 
@@ -127,7 +149,7 @@ HERON = Engine(
     jobs=JobsKind(
         "--heron-tracker",
         _described,
-        uses=frozenset({"--job", "--cluster", "--environ", "--role"}),
+        uses=frozenset({"--job", "--cluster", "--environ", "--role", *HTTP_LOGIN}),
         needs=frozenset({"--job", "--cluster", "--environ"}),
     ),
 )

@@ -1,29 +1,33 @@
 """Kubernetes: workloads, and jobs of the Flink operator, in one namespace."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from forescale.files.clusters.flink_operator import FlinkOperatorEntry
 from forescale.files.clusters.kubernetes import KubernetesEntry
 from forescale.files.clusters.kubernetes_access import KubernetesAccess
 from forescale.files.topology import TopologyConfig
 from forescale.settings import Settings
-from forescale.wiring.engines.engine import LOOK_S, ClusterKind, Engine
+from forescale.wiring.engines.engine import LOOK_S, ClusterKind, DescribedJob, Engine, JobRequest, JobsKind
 from planner.clock import Clock, RealClock
 
 if TYPE_CHECKING:
     from engines.kubernetes.server import KubernetesServer
+    from planner.clusters.flink_deployment import FlinkDeployment
     from planner.clusters.flink_operator import FlinkOperatorCluster
     from planner.clusters.kubernetes import KubernetesCluster
+    from planner.clusters.kubernetes_choice import FoundObject
 
 
-def _server(entry: KubernetesAccess, settings: Settings) -> "KubernetesServer":
+def _server(entry: KubernetesAccess, settings: Settings | None = None) -> "KubernetesServer":
+    """settings: below whose home a relative kubeconfig is, where there may be one."""
     from engines.kubernetes.identity import Identity
     from engines.kubernetes.server import KubernetesServer
     from planner.errors import ClusterError
 
-    kubeconfig = None if entry.kubeconfig is None else Path(settings.below_home(entry.kubeconfig)).expanduser()
-    identity = Identity(kubeconfig, entry.context)
+    path = entry.kubeconfig if settings is None or entry.kubeconfig is None else settings.below_home(entry.kubeconfig)
+    identity = Identity(None if path is None else Path(path).expanduser(), entry.context)
     return KubernetesServer(entry.namespace, ClusterError, identity, timeout_s=entry.timeout_s)
 
 
@@ -59,6 +63,85 @@ def _may_change_flink(config: TopologyConfig, entry: FlinkOperatorEntry, setting
     return _flink(config, entry, settings, RealClock()).check_may_rescale()
 
 
+def _described(request: JobRequest) -> DescribedJob:
+    from engines.kubernetes.resources import FLINK_DEPLOYMENT
+    from planner.clusters.flink_deployment import FlinkDeployment
+    from planner.clusters.kubernetes_choice import chosen_objects
+    from planner.errors import ClusterError
+
+    access: dict[str, Any] = {"namespace": request.place, **request.login}
+    server = _server(KubernetesAccess(kind="kubernetes", **access))
+    chosen = chosen_objects(server, request.name, request.workloads, request.selector)
+    if chosen[0].name.resource == FLINK_DEPLOYMENT:
+        return _described_flink(request, server, FlinkDeployment(chosen[0].answer), access)
+    if request.url is not None:
+        raise ClusterError(f"--url is of a FlinkDeployment, and {chosen[0].name} is none; leave it out")
+    return _described_workloads(server, chosen, access)
+
+
+def _described_flink(
+    request: JobRequest, server: "KubernetesServer", deployment: "FlinkDeployment", access: dict[str, Any]
+) -> DescribedJob:
+    from planner.clusters.flink_operator_description import (
+        deployment_managers,
+        deployment_remarks,
+        flink_operator_description,
+    )
+
+    fields = {"kind": "flink-operator", **access, "deployment": deployment.answer.body["metadata"]["name"]}
+    if request.url is not None:
+        fields["url"] = request.url
+    entry = FlinkOperatorEntry.model_validate(fields)
+    job = flink_operator_description(deployment, server.place, entry.url, entry.timeout_s)
+    fields |= {"operators": job.components} | ({"autoscaler": True} if deployment.autoscaled else {})
+    managers = deployment_managers(deployment)
+    entry = FlinkOperatorEntry.model_validate(fields | ({"take_over": managers} if managers else {}))
+    return DescribedJob(
+        job,
+        cluster=entry,
+        cluster_remarks=[*deployment_remarks(deployment), _rights("flink")],
+        cluster_question=_taken_over(managers, "the parallelism"),
+    )
+
+
+def _described_workloads(
+    server: "KubernetesServer", chosen: "Sequence[FoundObject]", access: dict[str, Any]
+) -> DescribedJob:
+    from engines.kubernetes.resources import AUTOSCALER, SCALED_OBJECT
+    from planner.clusters.kubernetes_description import workloads_description
+
+    described = workloads_description(server, chosen)
+    operators = {name: str(each) for name, each in described.objects.items()}
+    fields = {"kind": "kubernetes", **access, "operators": operators}
+    if described.managers:
+        fields["take_over"] = list(described.managers)
+    set_at = {each.resource for each in described.objects.values()}
+    scaled = [name for kind, name in ((AUTOSCALER, "hpa"), (SCALED_OBJECT, "keda")) if kind in set_at]
+    remarks = ["Kubernetes counts no tuples: `forescale calibrate --samples` takes what was measured elsewhere."]
+    return DescribedJob(
+        described.job,
+        cluster=KubernetesEntry.model_validate(fields),
+        cluster_remarks=[*remarks, _rights(*(scaled or ["replicas"]))],
+        cluster_question=_taken_over(described.managers, "the lower bounds" if scaled else "the replicas"),
+    )
+
+
+def _rights(*manifests: str) -> str:
+    files = " and ".join(f"examples/kubernetes/rights-{name}.yaml" for name in manifests)
+    return f"What it needs to be allowed: {files}."
+
+
+def _taken_over(managers: Sequence[str], what: str) -> str:
+    """Server-side apply refuses what another manager owns, unless it may be taken over."""
+    if not managers:
+        return ""
+    names = " and ".join(managers)
+    return (
+        f"{names} set {what} until now: may forescale take them over? Then leave them out of what is applied there; "
+        "else take the names out of take_over, and no plan is deployed"
+    )
+
+
 KUBERNETES = Engine(
     "kubernetes",
     cluster=ClusterKind(
@@ -67,6 +150,13 @@ KUBERNETES = Engine(
         sample_s=lambda _: LOOK_S,
         may_rescale=_may_scale_workloads,
         no_slots=lambda _: "raise the number of pods of the namespace's resource quota",
+    ),
+    jobs=JobsKind(
+        "--kubernetes",
+        _described,
+        uses=frozenset({"--job", "--workload", "--selector", "--url", "--kubeconfig", "--context"}),
+        at_an_address=False,
+        asks=True,
     ),
 )
 FLINK_OPERATOR = Engine(

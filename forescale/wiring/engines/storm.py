@@ -8,9 +8,11 @@ from forecasting.arrivals.arrival_source import ArrivalSource
 from forecasting.arrivals.sources.steady import SteadySource
 from forescale.files.arrivals_section import StormEntry
 from forescale.files.clusters.storm import StormClusterEntry
+from forescale.files.http_access import HttpAccess
 from forescale.files.topology import TopologyConfig
 from forescale.settings import Settings
 from forescale.wiring.engines.engine import (
+    HTTP_LOGIN,
     ArrivalsKind,
     ClusterKind,
     DescribedJob,
@@ -72,10 +74,11 @@ def _cluster(config: TopologyConfig, entry: StormClusterEntry, settings: Setting
 def _described(request: JobRequest) -> DescribedJob:
     from planner.clusters.storm_description import storm_description
 
-    job = storm_description(request.url, request.name)
-    arrivals = StormEntry(kind="storm", url=request.url, spouts={name: name for name in job.sources})
+    login = request.login
+    job = storm_description(request.place, request.name, **HttpAccess.model_validate(login).connection())
+    arrivals = StormEntry(kind="storm", url=request.place, spouts={name: name for name in job.sources}, **login)
     evidence = "What the spouts emit, read steadily by `forescale history record`; what Kafka or events tell is better."
-    cluster = StormClusterEntry(kind="storm", url=request.url, topology=job.name, operators=job.components)
+    cluster = StormClusterEntry(kind="storm", url=request.place, topology=job.name, operators=job.components, **login)
     return DescribedJob(job, arrivals, evidence, cluster)
 
 
@@ -89,5 +92,5 @@ STORM = Engine(
         _samples,
         whole_span="Storm's windows are whole seconds: give 600, 10800 or 86400",
     ),
-    jobs=JobsKind("--storm-ui", _described),
+    jobs=JobsKind("--storm-ui", _described, uses=frozenset({"--job", *HTTP_LOGIN})),
 )

@@ -42,7 +42,7 @@ class Planned:
         self.name = name
         self._planner, self._forecasts, self._allowed_share = planner, forecasts, allowed_share
         self._guard, self._variation = guard, variation
-        self._terms = planner.terms
+        self.terms = planner.terms
         self._profiles = SeenProfiles(planner.topology, planner.cheapest.profiles)
         self._planned_for: datetime | None = None
         self._due: deque[tuple[float, Announced, str]] = deque()
@@ -83,12 +83,13 @@ class Planned:
         return decision
 
     def _grows_late(self, seen: Seen) -> bool:
-        newest = seen.measured.last(LOOKED_S, seen.running_since_s)
-        if not newest.minutes:
+        measured = seen.measured
+        newest = measured.rows_of_last(LOOKED_S, seen.running_since_s)
+        came, taken = measured.arrivals_per_s[newest].sum(axis=1), measured.taken_per_s[newest].sum(axis=1)
+        if not came.size:
             return False
-        came, taken = newest.arrivals_per_s.sum(axis=1), newest.taken_per_s.sum(axis=1)
-        waits = float(newest.backlog[-1].sum()) + self._terms.react_s * float((came - taken).mean())
-        return waits > self._terms.max_lag_s * float(came.mean())
+        waits = float(measured.backlog[-1].sum()) + self.terms.react_s * float((came - taken).mean())
+        return waits > self.terms.max_lag_s * float(came.mean())
 
     def _plan(self, seen: Seen, forecasts: Mapping[str, Forecast]) -> None:
         announced = self._announced(seen.at_s)
@@ -122,5 +123,5 @@ class Planned:
         """By the lag that was seen so far."""
         since = seen.measured.taken(slice(self._began, None))
         came_per_s = since.arrivals_per_s.sum(axis=1)
-        late = since.backlog.sum(axis=1) > self._terms.max_lag_s * came_per_s
+        late = since.backlog.sum(axis=1) > self.terms.max_lag_s * came_per_s
         return Budget(self._allowed_share, since.minutes, float(np.count_nonzero(late)))

@@ -218,7 +218,7 @@ def test_decision__goes_from_events_to_a_reviewed_and_deployed_plan(running, cli
     review = review_of(client, vetoed)
     schedule = ledger.schedules(NAME, limit=1)[0]
     assert NAME in review["subject"]
-    assert schedule.report in review["body"]
+    assert f"(/scaling/topologies/{NAME}/decisions/{schedule.id})" in review["body"]
 
     keys = passwords(running.service.home)
     with (

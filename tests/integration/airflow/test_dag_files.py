@@ -17,7 +17,7 @@ import json, sys
 from airflow.dag_processing.dagbag import DagBag
 from airflow.serialization.serialized_objects import DagSerialization
 bag = DagBag(sys.argv[1])
-heavy = ["pyspark", "mlflow", "prophet", "statsmodels", "pandas", "scipy"]
+heavy = ["pyspark", "mlflow", "prophet", "statsmodels", "pandas", "scipy", "numba"]
 json.dump({
     "errors": bag.import_errors,
     "tags": {dag.dag_id: sorted(dag.tags) for dag in bag.dags.values()},
@@ -51,7 +51,7 @@ def seen(tmp_path_factory):
 
 def test_dag_files__are_read_without_error(seen):
     assert seen["errors"] == {}
-    assert seen["serialised"] == ["aggregate", "deploy", "forecast", "guard", "plan", "record", "shadow"]
+    assert seen["serialised"] == ["aggregate", "deploy", "forecast", "guard", "notify", "plan", "record", "shadow"]
 
 
 def test_dag_files__load_nothing_heavy(seen):
@@ -87,9 +87,10 @@ def test_what_fails__is_planned_for_all_the_same_and_fails_its_run(seen, name):
 
 
 def test_guard_record_and_shadow__wait_to_be_turned_on(seen):
-    assert seen["paused"] == ["guard", "record", "shadow"]
+    assert seen["paused"] == ["guard", "notify", "record", "shadow"]
     assert seen["tasks"]["guard"] == {"topologies": ["guard"], "guard": []}
     assert seen["tasks"]["record"] == {"topologies": ["record"], "record": []}
+    assert seen["tasks"]["notify"] == {"notify": []}
     assert seen["tasks"]["shadow"] == {"topologies": ["observe"], "observe": []}
 
 

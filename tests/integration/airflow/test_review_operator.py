@@ -7,6 +7,7 @@ import pytest
 from forescale.codec import handed_over, taken_over
 from forescale.jobs.plan import PlannedSchedule, PlannedStep
 from forescale.jobs.violation_budget import BudgetUse
+from forescale.orchestration.edited_review import edited
 from forescale.orchestration.review_operator import (
     APPROVE,
     EDIT,
@@ -19,6 +20,8 @@ from forescale.orchestration.review_operator import (
     body,
     time_to_answer,
 )
+from forescale.settings import Settings
+from planner.errors import PlanError
 from planner.fallback import Rung
 
 pytestmark = pytest.mark.airflow
@@ -41,7 +44,7 @@ SCHEDULE = PlannedSchedule(
 
 
 def response(choice, why="", user=None, **typed):
-    form = {"why": why, "step": "", "plan": "", "at": "", **typed}
+    form = {"why": why, "step": "", "plan": "", "at": "", "override": "", **typed}
     return {"chosen_options": [choice], "params_input": form, "responded_by_user": user}
 
 
@@ -58,6 +61,13 @@ def test_decision__is_none_where_nobody_answered_in_time():
 def test_an_edit__is_no_decision_and_hands_on_what_was_typed():
     answer = answer_of(response(EDIT, "a fair", {"name": "anna"}, step="2", plan="work=3", at="2026-03-02 15:30"))
     assert answer == Answer(None, "anna", "a fair", TypedEdit("2", "work=3", "2026-03-02 15:30"))
+
+
+def test_an_edit__overrides_limits_where_somebody_says_yes_alone():
+    answer = answer_of(response(EDIT, "a fair", step="2", plan="work=9", override="yes"))
+    assert answer.edit == TypedEdit("2", "work=9", "", "yes")
+    with pytest.raises(PlanError, match="Override is 'perhaps'; give yes, or leave it empty"):
+        edited(Settings(), "s1", TypedEdit("2", "work=9", "", "perhaps"), by="anna", why="a fair")
 
 
 def test_an_answer__has_texts_of_bounded_length_whatever_the_form_brings():
@@ -84,8 +94,16 @@ def test_time_to_answer__is_never_nothing_nor_more_than_a_day():
     assert time_to_answer(SCHEDULE, NOON - timedelta(days=9)) == timedelta(hours=24)
 
 
-def test_body__shows_the_summary_and_where_the_report_is():
-    assert body(SCHEDULE) == "Two plans.\n\nReport: `/reports/s1.html`"
+def test_body__shows_the_summary_the_picture_and_a_link_to_the_report():
+    at = "/scaling/topologies/t/decisions/s1"
+    assert body(SCHEDULE) == (
+        f"Two plans.\n\n![What came, what comes and the capacity]({at}/picture.svg)\n\n[Open the report]({at})"
+    )
+
+
+def test_body__leads_below_the_path_that_airflow_is_served_at(monkeypatch):
+    monkeypatch.setenv("AIRFLOW__API__BASE_URL", "https://flows.example.org/team/a/")
+    assert body(SCHEDULE).endswith("[Open the report](/team/a/scaling/topologies/t/decisions/s1)")
 
 
 @pytest.mark.parametrize("review", ["true", "false"])

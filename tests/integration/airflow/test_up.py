@@ -1,4 +1,4 @@
-"""`make up` as a process: both services answer, and a signal to the launcher leaves nothing behind."""
+"""`forescale up --home` as a process: both services answer, at the same addresses after a kill, and end by a signal."""
 
 import os
 import re
@@ -6,45 +6,71 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 
 import httpx
 import psutil
 import pytest
-from day_and_night import install
 
-from forescale.local.airflow.environment import forescale_environment
+from forescale.local.home_folder import make_home
+from forescale.local.ports import free_port
 
 pytestmark = [pytest.mark.airflow, pytest.mark.mlflow, pytest.mark.slow]
 
-LAUNCH = """
-from forescale.local.up import up
-from forescale.settings import Settings
-up(Settings(), lambda line: print(line, flush=True), airflow_port=0, mlflow_port=0)
-"""
+FORESCALE = (sys.executable, "-c", "from forescale.cli import main; main()")
 
 
-def test_up__serves_both_pages_and_leaves_nothing_behind_after_a_signal(tmp_path):
-    pytest.importorskip("airflow")
-    environment = {**os.environ, **forescale_environment(install(tmp_path).settings)}
+@pytest.fixture
+def command(tmp_path):
+    home = tmp_path / "home"
+    make_home(home)
+    ports = ["--port", str(free_port(18080)), "--mlflow-port", str(free_port(15000))]
+    return [*FORESCALE, "up", "--home", str(home), *ports]
+
+
+@contextmanager
+def launched(command):
+    """The launcher once it has said that all is up, and what it has said."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("FORESCALE_")}
     with subprocess.Popen(
-        [sys.executable, "-c", LAUNCH], env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     ) as launcher:
-        assert launcher.stdout is not None
-        said = []
-        for line in launcher.stdout:
-            said.append(line)
-            if line.startswith("Ctrl-C"):
-                break
-        urls = re.findall(r"http://127\.0\.0\.1:\d+", "".join(said))
-        assert len(urls) == 2, "".join(said)
+        try:
+            assert launcher.stdout is not None
+            said = []
+            for line in launcher.stdout:
+                said.append(line)
+                if line.startswith("Ctrl-C"):
+                    break
+            yield launcher, re.findall(r"http://127\.0\.0\.1:\d+", "".join(said)), "".join(said)
+        finally:
+            launcher.terminate()
+
+
+def test_up__serves_a_home_again_after_a_kill_and_leaves_nothing_behind_after_a_signal(command):
+    pytest.importorskip("airflow")
+    with launched(command) as (launcher, first_urls, said):
+        assert len(first_urls) == 3, said
+        launcher.kill()
+        launcher.communicate(timeout=60)
+    with launched(command) as (launcher, urls, said):
+        assert urls == first_urls, said
+        pages = httpx.get(f"{urls[0]}/scaling/", trust_env=False, timeout=30)
         answers = [httpx.get(url, trust_env=False, follow_redirects=True, timeout=30).status_code for url in urls]
         services = psutil.Process(launcher.pid).children(recursive=True)
         launcher.send_signal(signal.SIGTERM)
         launcher.communicate(timeout=60)
-    assert answers == [200, 200]
+    assert answers == [200, 200, 200]
+    assert pages.status_code == 401
     assert len(services) >= 5
     assert launcher.returncode == 0
     deadline = time.monotonic() + 5
     while left := [process for process in services if process.is_running() and process.status() != "zombie"]:
         assert time.monotonic() < deadline, left
         time.sleep(0.1)
+
+
+def test_up__refuses_a_folder_that_is_no_home(tmp_path):
+    done = subprocess.run([*FORESCALE, "up", "--home", tmp_path], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert f"{tmp_path} holds no forescale.env" in done.stderr

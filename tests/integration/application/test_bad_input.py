@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute
 import pyarrow.parquet
 import pytest
 from integration.airflow.day_and_night import NAME, NOW, Installation, install
@@ -64,7 +65,13 @@ class Prompt:
                 self._process.kill()
 
     def fails(self, *arguments: str) -> str:
-        """The line of the error. The process of one that does not end is killed at the time-out of the test."""
+        """The line of the error."""
+        code, said = self.ends(*arguments)
+        assert code == "1", said
+        return " ".join(line for line in said if line.startswith("forescale: "))
+
+    def ends(self, *arguments: str) -> tuple[str, list[str]]:
+        """The exit code and what was said. One that does not end is killed at the time-out of the test."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(json.dumps(arguments) + "\n")
@@ -73,9 +80,8 @@ class Prompt:
             said.append(line.rstrip())
             if line.startswith("ended "):
                 break
-        assert said[-1:] == ["ended 1"], said
         assert not any("Traceback" in line for line in said), said
-        return " ".join(line for line in said if line.startswith("forescale: "))
+        return said[-1].removeprefix("ended "), said
 
 
 def fails(*arguments: str) -> str:
@@ -101,11 +107,54 @@ def test_events__that_cannot_be_used_are_refused_before_anything_is_written(inst
         texts = [str(moment) for moment in times]
         rewrite_events(installation, good.set_column(0, "at", pa.array(["half past nine", *texts[1:]])))
         assert "half past nine" in prompt.fails("history", "build", NAME)
-        assert "end 2999-01-01 00:00:00 UTC lies after now" in prompt.fails(
-            "history", "build", NAME, "--end", "2999-01-01"
+        assert "end 2150-01-01 00:00:00 UTC lies after now" in prompt.fails(
+            "history", "build", NAME, "--end", "2150-01-01"
         )
     folder = installation.settings.history_dir / f"topology={NAME}"
     assert {path.name for path in folder.rglob("*") if path.is_file()} <= {"_lock"}
+
+
+def test_times_that_no_calendar_has__are_set_aside_or_refused(installation: Installation) -> None:
+    good = pa.parquet.read_table(installation.settings.home / "events.parquet")
+    good = good.filter(pa.compute.less(good["at"], pa.scalar(NOW)))
+    seconds = good["at"].cast(pa.int64()).to_numpy() // 1_000_000
+    year_1, year_10000, most = -62_135_596_800, 253_402_300_800, 2**63 - 1
+    with Prompt() as prompt:
+        for unit, factor, time in (
+            ("s", 1, year_1),
+            ("ms", 1000, year_10000 * 1000),
+            ("us", 1_000_000, most),
+            ("ms", 1000, most),
+            ("ms", 1000, -most),
+        ):
+            times = seconds * factor
+            times[0] = time
+            kind = pa.timestamp(unit, tz="UTC")
+            rewrite_events(installation, good.set_column(0, "at", pa.array(times).cast(kind)))
+            code, said = prompt.ends("history", "build", NAME, "--json")
+            if code == "0":
+                # Set aside and told; no window is of that time.
+                built = json.loads("\n".join(said[said.index("{") : said.index("}") + 1]))
+                assert sum(built["quarantined"].values()) == 1
+                assert built["start"] >= "2026-03-01"
+            else:
+                assert any("forescale: " in line for line in said), said
+
+
+def test_a_source_of_a_million_characters__is_refused(installation: Installation) -> None:
+    topology = installation.settings.topologies / f"{NAME}.yaml"
+    topology.write_text(topology.read_text().replace("path: events.parquet", "path: events.jsonl\n  format: jsonl"))
+    rows = [{"at": f"2026-03-02T0{hour}:00:00Z", "feed": "receive"} for hour in range(8)]
+    long = {"at": "2026-03-02T07:30:00Z", "feed": "r" * 1_000_000}
+    events = installation.settings.home / "events.jsonl"
+    events.write_text("".join(json.dumps(row) + "\n" for row in [*rows, long]))
+    with Prompt() as prompt:
+        error = prompt.fails("history", "build", NAME)
+        assert "1 of 9 events" in error
+        assert "of more than 1000 characters" in error
+        assert len(error) < 1000
+        events.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        assert prompt.ends("history", "build", NAME)[0] == "0"
 
 
 def test_tracking_server__that_does_not_answer_leaves_no_forecast(

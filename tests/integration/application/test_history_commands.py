@@ -177,6 +177,7 @@ def test_show__without_keys_says_what_would_give_them(capsys: pytest.CaptureFixt
 def test_plot__is_a_page_of_its_own_with_every_source(capsys: pytest.CaptureFixture[str], home: Path) -> None:
     write_shop(home, {"orders": [1, None, 3] * 16, "clicks": [7] * 48})
     file = home / "pages" / "shop.html"
+    file.parent.mkdir()
     assert answer(capsys, "show", NAME, "--plot", str(file))["plot"] == str(file)
     page = ReportPage(file.read_text())
     assert len(page.figures) == 2

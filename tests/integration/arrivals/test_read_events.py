@@ -104,7 +104,8 @@ def test_null_source__names_the_column_and_an_example(
     events: Callable[..., EventFiles], read: Read, feed: str | None
 ) -> None:
     with pytest.raises(
-        HistoryError, match=r"1 of 1 events .* have no source in column 'feed', such as '2003-03-03 07:00"
+        HistoryError,
+        match=r"1 of 1 events .* have no source in column 'feed', .* such as '2003-03-03 07:00",
     ):
         read(events([("a", "2003-03-03T07:00", feed)]))
 

@@ -159,9 +159,7 @@ def test_apply__names_who_set_the_overrides(kubernetes: LocalKubernetes, cluster
     assert f"flinkdeployment/{JOB.name}: 'argocd' sets what the plan would" in refusal.reason
 
 
-@pytest.mark.parametrize(
-    "kind", ["effect, then silence", "no effect, then silence", "effect, then half an answer", "no effect, then 409"]
-)
+@pytest.mark.parametrize("kind", ["effect, then silence", "no effect, then 409"])
 def test_apply__ends_in_the_plan_when_asked_again_after_a_fault(
     kubernetes: LocalKubernetes, flink: LocalFlink, cluster: FlinkOperatorCluster, kind: str
 ) -> None:
@@ -179,20 +177,25 @@ def test_apply__ends_in_the_plan_when_asked_again_after_a_fault(
     assert cluster.state().plan.same_parallelism(before)
 
 
-def test_rights__are_enough_to_deploy_verify_and_undo(
+def test_rights__are_enough_to_deploy_verify_and_undo_and_doctor_says_so(
     kubernetes: LocalKubernetes, flink: LocalFlink, cluster: FlinkOperatorCluster
 ) -> None:
     _settled(cluster)
-    assert _deployed_and_undone(_account(kubernetes, flink)) == ""
+    account = _account(kubernetes, flink)
+    assert "a dry run of " in account.check_may_rescale()
+    assert _deployed_and_undone(account) == ""
 
 
 @pytest.mark.parametrize("right", rights_of("flink"), ids=str)
-def test_rights__are_no_more_than_are_needed(
+def test_rights__are_no_more_than_are_needed_and_doctor_misses_each(
     kubernetes: LocalKubernetes, flink: LocalFlink, cluster: FlinkOperatorCluster, right: Right
 ) -> None:
     _settled(cluster)
-    told = _deployed_and_undone(_account(kubernetes, flink, right))
-    assert f"grant the verb {right.verb} on {right.resource} of API group {right.group!r}" in told
+    account = _account(kubernetes, flink, right)
+    with pytest.raises(ClusterError) as missed:
+        account.check_may_rescale()
+    for told in (str(missed.value), _deployed_and_undone(account)):
+        assert f"grant the verb {right.verb} on {right.resource} of API group {right.group!r}" in told
 
 
 def test_state__names_the_right_that_is_lacking(
@@ -204,7 +207,7 @@ def test_state__names_the_right_that_is_lacking(
 
 
 def _account(kubernetes: LocalKubernetes, flink: LocalFlink, without: Right | None = None) -> FlinkOperatorCluster:
-    token = service_token(kubernetes, NAMESPACE)
+    token = service_token(kubernetes, NAMESPACE, "flink")
     give(kubernetes, NAMESPACE, "flink", token, without)
     server = kubernetes.server(NAMESPACE, "account", token)
     return FlinkOperatorCluster(server, JOB.name, flink.url, JOB.topology)

@@ -8,6 +8,7 @@ from dataclasses import replace
 import httpx
 import pytest
 from contract.cluster_contract import ClusterContract
+from faulty_calls import Cut, KilledError
 
 from forescale.local.demo.word_count import RunningWordCount, WordCount
 from forescale.local.flink.distribution import FlinkDistribution
@@ -32,29 +33,6 @@ def plain(tmp_path_factory: pytest.TempPathFactory, distribution: FlinkDistribut
 @pytest.fixture(scope="module")
 def running(plain: LocalFlink) -> RunningWordCount:
     return JOB.start(plain, 50)
-
-
-class KilledError(Exception):
-    """Where a process that is killed would have gone on."""
-
-
-class Cut(httpx.HTTPTransport):
-    """The network, until the process is killed before or after a request whose path ends like that."""
-
-    def __init__(self, ending: str, *, after: bool) -> None:
-        super().__init__(limits=httpx.Limits(max_keepalive_connections=0))
-        self.ending, self.after = ending, after
-
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
-        meant = request.method == "POST" and request.url.path.endswith(self.ending)
-        if meant and not self.after:
-            raise KilledError
-        response = super().handle_request(request)
-        if meant:
-            response.read()
-            response.close()
-            raise KilledError
-        return response
 
 
 class Misread(httpx.HTTPTransport):
@@ -130,18 +108,20 @@ class TestFlinkRestartContract(ClusterContract):
 
 
 @pytest.mark.parametrize("ending", ["/stop", "/run"])
-@pytest.mark.parametrize("after", [False, True])
-def test_apply__that_was_killed_anywhere_ends_in_the_same_state_when_it_is_repeated(
-    plain: LocalFlink, running: RunningWordCount, ending: str, after: bool
+def test_apply__that_was_killed_after_a_request_ends_in_the_same_state_when_it_is_repeated(
+    plain: LocalFlink, running: RunningWordCount, ending: str
 ) -> None:
+    """Killed before the one is as if nothing had been asked, before the other as after the first."""
     cluster = restarting(plain)
     before = cluster.state().plan
     (old,) = alive(plain)
     plan = other(before)
+    cut = Cut(lambda _, request: request.method == "POST" and request.url.path.endswith(ending), after=True)
+    killed = restarting(plain, transport=cut)
     with pytest.raises(KilledError):
-        restarting(plain, transport=Cut(ending, after=after)).apply(plan, expected=before)
+        killed.apply(plan, expected=before)
     time.sleep(2.0)
-    stopped = (ending == "/stop") == after  # with its savepoint, and not started anew
+    stopped = ending == "/stop"  # with its savepoint, and not started anew
     for _ in range(20):  # Flink tells of its jobs from a cache
         if cluster.stopped_for(plan) is stopped:
             break

@@ -57,7 +57,7 @@ def test_local_flink__names_a_taken_port(tmp_path: Path, distribution: FlinkDist
         taken.listen()
         port = taken.getsockname()[1]
         with (
-            pytest.raises(ServiceError, match=f"no free port among {port} … {port} on 127.0.0.1"),
+            pytest.raises(ServiceError, match=f"port {port} on 127.0.0.1 is taken"),
             local_flink(tmp_path, rest_port=port, distribution=distribution),
         ):
             pass

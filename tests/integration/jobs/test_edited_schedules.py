@@ -145,7 +145,7 @@ def test_an_edit__that_cannot_be_says_why_and_leaves_everything_as_it_was(
         return str(command(capsys, "edit", *arguments)["error"])
 
     assert "nothing to edit; give --plan OPERATOR=INSTANCES, or --at TIME" in excuse(day)
-    assert "--at 'soon' is no ISO time; give it like '2026-03-02 08:30'" in excuse(day, "--at", "soon")
+    assert "--at 'soon' is no ISO time; give it like 2026-03-01T06:45:00Z" in excuse(day, "--at", "soon")
     assert "--plan 'count' is not OPERATOR=INSTANCES" in excuse(day, "--plan", "count")
     assert "unknown operator 'cuont'" in excuse(day, "--plan", "cuont=3")
     assert "has 100 instances > planning.max_instances of 64" in excuse(day, "--plan", "count=99")

@@ -22,7 +22,7 @@ def _job(*topics: str) -> DescribedJob:
     operators = [DescribedOperator(name, name, 1) for name in ("orders", "count")]
     streams = [DescribedStream("orders", "count", Grouping.FIELDS)]
     named = {"orders": topics} if topics else {}
-    return DescribedJob(JobDescription("shop", Engine.FLINK, "here", True, "RUNNING", operators, streams, None, named))
+    return DescribedJob(JobDescription("shop", Engine.FLINK, "here", True, "RUNNING", operators, streams, topics=named))
 
 
 def test_a_topic_that_the_metrics_name__is_proposed_with_the_group_that_reads_it(messages: Messages) -> None:
@@ -32,7 +32,7 @@ def test_a_topic_that_the_metrics_name__is_proposed_with_the_group_that_reads_it
     proposal = arrival_proposal(_job(topic), messages.broker.servers, None, NOW)
     assert isinstance(proposal.section, KafkaEntry)
     assert (proposal.section.topics, proposal.section.group) == ({"orders": topic}, group)
-    assert any(f"its metrics name topic {topic}" in remark for remark in proposal.remarks)
+    assert any(f"by its metrics it reads topic {topic}" in remark for remark in proposal.remarks)
     assert proposal.question == ""
 
 
@@ -53,5 +53,5 @@ def test_a_job_whose_metrics_name_no_topic__leaves_the_question_open(messages: M
     proposal = arrival_proposal(_job(), messages.broker.servers, None, NOW)
     assert proposal.section is None
     assert "where is it counted" in proposal.question
-    assert any("the metrics of orders name none of them" in remark for remark in proposal.remarks)
+    assert any("none of them is named by the metrics of orders" in remark for remark in proposal.remarks)
     assert topic

@@ -1,4 +1,7 @@
-"""Whatever a request meets, asking again for the same plan ends in that plan, and undoing in the one before."""
+"""Some of what a request may meet, on a real API server: asking again ends in the plan, and undoing in the one before.
+
+The whole matrix runs on a stand-in, which test_stand_in.py holds against this server.
+"""
 
 import itertools
 from contextlib import suppress
@@ -20,8 +23,8 @@ pytestmark = [pytest.mark.kubernetes, pytest.mark.slow]
 TOPOLOGY = Topology("shop", (Operator("orders", 20), Operator("bills", 20)), (Stream("orders", "bills"),))
 OPERATORS = {"orders": "deployment/orders", "bills": "deployment/bills"}
 BEFORE, AFTER = PhysicalPlan("shop", {"orders": 2, "bills": 1}), PhysicalPlan("shop", {"orders": 5, "bills": 3})
-PATCHES = 4
-"""Of a change of two operators: each as a dry run, then each for good."""
+FOR_GOOD = (3, 4)
+"""Patches of a change of two operators that are no dry runs: those come first."""
 
 _places = (f"faults-{number}" for number in itertools.count())
 
@@ -42,21 +45,10 @@ def _cluster(server: KubernetesServer) -> KubernetesCluster:
     return KubernetesCluster(server, TOPOLOGY, OPERATORS)
 
 
-KINDS = [
-    "no effect, then silence",
-    "effect, then silence",
-    "no effect, then a broken connection",
-    "effect, then half an answer",
-    "no effect, then 409",
-    "no effect, then 429",
-    "no effect, then 500",
-    "effect, then 500",
-    "no effect, then 503",
-    "no effect, then 422",
-]
+KINDS = ["effect, then silence", "effect, then half an answer", "no effect, then 409", "no effect, then 500"]
 
 
-@pytest.mark.parametrize("number", range(1, PATCHES + 1))
+@pytest.mark.parametrize("number", FOR_GOOD)
 @pytest.mark.parametrize("kind", KINDS)
 def test_apply__ends_in_the_plan_when_asked_again_after_a_fault(
     kubernetes: LocalKubernetes, place: str, kind: str, number: int
@@ -72,15 +64,14 @@ def test_apply__ends_in_the_plan_when_asked_again_after_a_fault(
     assert cluster.state().plan.same_parallelism(AFTER)
 
 
-@pytest.mark.parametrize("number", range(1, PATCHES + 1))
-@pytest.mark.parametrize("kind", ["effect, then silence", "no effect, then 500"])
+@pytest.mark.parametrize("number", FOR_GOOD)
 def test_undo__ends_in_the_plan_before_when_asked_again_after_a_fault(
-    kubernetes: LocalKubernetes, place: str, kind: str, number: int
+    kubernetes: LocalKubernetes, place: str, number: int
 ) -> None:
     accepted = _cluster(kubernetes.server(place)).apply(AFTER, expected=BEFORE)
     assert isinstance(accepted, Accepted), accepted
     with pytest.raises(ClusterError):
-        _cluster(faulty(kubernetes, place, kind, number)).undo(accepted)
+        _cluster(faulty(kubernetes, place, "effect, then silence", number)).undo(accepted)
     cluster = _cluster(kubernetes.server(place))
     assert isinstance(cluster.undo(accepted), Accepted)
     assert cluster.state().plan.same_parallelism(BEFORE)

@@ -36,7 +36,7 @@ class Accounts:
             kubernetes.create(namespace(_namespace(mode)))
             kubernetes.create(deployment("orders", 2), stateful_set("prices", 1), namespace=_namespace(mode))
             kubernetes.create(*manifest(mode), namespace=_namespace(mode))
-            self.tokens[mode] = service_token(kubernetes, _namespace(mode))
+            self.tokens[mode] = service_token(kubernetes, _namespace(mode), mode)
         for name, kind in (("orders", DEPLOYMENT), ("prices", STATEFUL_SET)):
             kubernetes.create(autoscaler(name, 1, 9, kind), namespace=_namespace("hpa"))
             kubernetes.create(scaled_object(name, 9, kind), namespace=_namespace("keda"))
@@ -60,15 +60,22 @@ def accounts(kubernetes: LocalKubernetes) -> Iterator[Accounts]:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_rights__are_enough_to_deploy_verify_and_undo(accounts: Accounts, mode: str) -> None:
-    assert _deployed_and_undone(accounts.cluster(mode, without=None)) == ""
+def test_rights__are_enough_to_deploy_verify_and_undo_and_doctor_says_so(accounts: Accounts, mode: str) -> None:
+    cluster = accounts.cluster(mode, without=None)
+    assert "a dry run of " in cluster.check_may_rescale()
+    assert _deployed_and_undone(cluster) == ""
 
 
 @pytest.mark.parametrize(("mode", "right"), CASES)
-def test_rights__are_no_more_than_are_needed(accounts: Accounts, mode: str, right: Right) -> None:
-    told = _deployed_and_undone(accounts.cluster(mode, without=right))
-    assert f"does not let us {right.verb} " in told
-    assert f"grant the verb {right.verb} on {right.resource} of API group {right.group!r}" in told
+def test_rights__are_no_more_than_are_needed_and_doctor_misses_each(
+    accounts: Accounts, mode: str, right: Right
+) -> None:
+    cluster = accounts.cluster(mode, without=right)
+    with pytest.raises(ClusterError) as missed:
+        cluster.check_may_rescale()
+    for told in (str(missed.value), _deployed_and_undone(cluster)):
+        assert f"does not let us {right.verb} " in told
+        assert f"grant the verb {right.verb} on {right.resource} of API group {right.group!r}" in told
 
 
 def _deployed_and_undone(cluster: KubernetesCluster) -> str:

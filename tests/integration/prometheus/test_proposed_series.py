@@ -1,4 +1,4 @@
-"""`forescale init --prometheus` against a real server: the counters of what a job's sources gave."""
+"""`forescale init --prometheus` against a real server: the counters of what a job's sources gave, and of pods."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -29,7 +29,12 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         "count": 'job_name="shop",operator_name="count"',
         "of another": 'job_name="other",operator_name="Source:_orders"',
     }
-    backfill(folder, openmetrics([(OUT, label, samples) for label in labels.values()]))
+    pods = [f'namespace="shop",pod="{pod}"' for pod in ("orders-5d8f9c7b6-x2x4k", "orders-5d8f9c7b6-bbbbb")]
+    others = ['namespace="shop",pod="orders-db-0"', 'namespace="test",pod="orders-5d8f9c7b6-x2x4k"']
+    of_pods = [(name, label, samples) for name in ("http_requests", "http_client_requests") for label in pods]
+    of_pods += [("http_requests", label, samples) for label in others]
+    of_pods += [(name, 'namespace="shop",pod="prices-0"', samples) for name in ("a_messages", "b_messages")]
+    backfill(folder, openmetrics([*((OUT, label, samples) for label in labels.values()), *of_pods]))
     with prometheus_server(folder) as running:
         yield running
 
@@ -52,3 +57,27 @@ def test_a_source_without_a_counter__leaves_the_question_open(url: str) -> None:
     proposal = arrival_proposal(_job("clicks"), None, url, NOW)
     assert proposal.section is None
     assert any(f"no counter of what clicks gave; of job shop it has {OUT}_total" in each for each in proposal.remarks)
+
+
+def _workloads(*names: str) -> DescribedJob:
+    """Pods are named after Deployments with two random parts, after StatefulSets with a number."""
+    tails = {"orders": "[a-z0-9]+-[a-z0-9]{5}", "prices": "[0-9]+"}
+    series = {name: f'namespace="shop",pod=~"{name}-{tails[name]}"' for name in names}
+    operators = [DescribedOperator(name, name, 1) for name in names]
+    return DescribedJob(JobDescription("shop", Engine.FLINK, "here", True, "ready", operators, [], series=series))
+
+
+def test_the_one_counter_of_what_a_workloads_pods_take_in__is_proposed(url: str) -> None:
+    proposal = arrival_proposal(_workloads("orders"), None, url, NOW)
+    assert isinstance(proposal.section, PrometheusEntry)
+    query = 'http_requests_total{namespace="shop",pod=~"orders-[a-z0-9]+-[a-z0-9]{5}"}'
+    assert proposal.section.queries == {"orders": query}
+    assert any(f"has 2 series {query}" in remark for remark in proposal.remarks)
+    assert "does this count all that is offered" in proposal.question
+
+
+def test_several_counters_of_a_workloads_pods__are_named_and_left_to_choose_from(url: str) -> None:
+    proposal = arrival_proposal(_workloads("orders", "prices"), None, url, NOW)
+    assert proposal.section is None
+    assert any("prices: of the counters of its pods none alone" in remark for remark in proposal.remarks)
+    assert any("has a_messages_total, b_messages_total" in remark for remark in proposal.remarks)

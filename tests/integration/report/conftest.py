@@ -1,27 +1,18 @@
 """The report in a real browser: Debian's Chromium, headless and without a network."""
 
-import os
-import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 from browser_wait import wait_until
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from headless_chromium import headless_chromium
+from playwright.sync_api import Browser, BrowserContext, Page
 from screen_sizes import DESKTOP
 
 from forescale.files.atomic import write_whole
 from forescale.report.decision.decision import Decision
 from forescale.report.decision.page import render_report
-
-CHROMIUM_ARGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 
 
 @dataclass
@@ -35,16 +26,8 @@ class Opened:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    chromium = shutil.which("chromium")
-    if chromium is None:
-        reason = "no chromium on PATH; apt-get install chromium"
-        if os.environ.get("CI") == "true":
-            pytest.fail(reason)
-        pytest.skip(reason)
-    with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=chromium, args=CHROMIUM_ARGS)
+    with headless_chromium() as launched:
         yield launched
-        launched.close()
 
 
 @pytest.fixture

@@ -4,15 +4,23 @@ import socket
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
+import httpx
 import pytest
 from contract.cluster_contract import ClusterContract
+from faulty_calls import Cut, KilledError
 from storm_cluster import StormCluster as LocalStorm
 
 from modeling.inputs.physical_plan import Container, Instance, PhysicalPlan
 from modeling.inputs.topology import Engine, Grouping, Operator, Stream, Topology
+from planner.clock import RealClock
 from planner.clusters.cluster import Accepted, Cluster, Refusal
 from planner.clusters.storm import StormCluster
+from planner.deployment import Deployment, Patience, deploy_step
+from planner.ledger.ledger import Ledger
+from planner.ledger.step_state import StepState
 
 pytestmark = [pytest.mark.storm, pytest.mark.slow]
 
@@ -87,14 +95,30 @@ class TestStormContract(ClusterContract):
         assert verified.downtime_s is not None
         assert 1.0 < verified.downtime_s < self.patience_s
 
-    def test_killed_after_asking__is_taken_up_by_another_process(
-        self, cluster: Cluster, word_count: LocalStorm
+    @pytest.mark.parametrize("where", ["before the rebalance", "after the rebalance", "while it is verified"])
+    def test_killed__a_second_run_of_the_step_is_verified_after_one_rebalance(
+        self, cluster: Cluster, word_count: LocalStorm, tmp_path: Path, where: str
     ) -> None:
         before, plan = cluster.state().plan, self.another_plan(cluster)
-        assert isinstance(cluster.apply(plan, expected=before), Accepted)
-        another = StormCluster(word_count.url, NAME, WORD_COUNT, wait_s=1, timeout_s=30.0)
-        taken_up = another.apply(plan, expected=before)
-        assert self.verified(another, taken_up).downtime_s is None
-        assert isinstance(taken_up, Accepted)
-        self.verified(another, another.undo(taken_up))
-        assert cluster.state().plan.same_parallelism(before)
+        ledger, now = Ledger(f"sqlite:///{tmp_path / 'ledger.db'}"), datetime.now(UTC)
+        times = {"deploy_at": now, "expires_at": now + timedelta(hours=1), "at": now}
+        step = ledger.record_hand_made_step("step", plan, replaces=before, by="test", why="a test", **times)
+
+        def is_meant(cut: Cut, request: httpx.Request) -> bool:
+            return bool(cut.changed) if where == "while it is verified" else request.method == "POST"
+
+        first = Cut(is_meant, after=where == "after the rebalance")
+        second = Cut(lambda cut, request: False)
+        with pytest.raises(KilledError):
+            self.deployed(ledger, step, word_count, first)
+        assert ledger.step(step).state is StepState.DEPLOYING
+        told = self.deployed(ledger, step, word_count, second)
+        assert told.state is StepState.VERIFIED, told.detail
+        assert [path.rpartition("/rebalance/")[2] for path in first.changed + second.changed] == ["1"]
+        assert cluster.state().plan.same_parallelism(plan)
+
+    def deployed(self, ledger: Ledger, step: str, word_count: LocalStorm, cut: Cut) -> Deployment:
+        """As another process does it."""
+        cluster = StormCluster(word_count.url, NAME, WORD_COUNT, wait_s=1, timeout_s=30.0, transport=cut)
+        patience = Patience(timeout_s=self.patience_s, poll_s=1.0, hold_s=2.0)
+        return deploy_step(step, ledger, cluster, RealClock(), by="test", patience=patience)

@@ -14,6 +14,7 @@ from forescale.cli.main import main
 from forescale.jobs.learned_rescale import learned_planning
 from forescale.settings import Settings
 from forescale.wiring.parts import change_terms_of, clock_of, ledger_of, topology_config
+from modeling.inputs.physical_plan import PhysicalPlan
 from planner.clock import TraceClock
 
 MONDAY = datetime(2026, 3, 2, tzinfo=UTC)
@@ -67,7 +68,7 @@ def test_planning__learns_the_downtime_of_the_simulator_where_the_file_has_anoth
     learned = []
     for count in (4, 3, 5):
         deploy(settings, capsys, count)
-        learned.append(learned_planning(ledger_of(settings), config))
+        learned.append(learned_planning(settings, ledger_of(settings), config))
     # One teaches nothing; of two and the file's two the middle of 25, 25, 60, 60; of three the third of five.
     assert [each.planning.downtime_s for each in learned] == [60, 42.5, 25]
     # Instances were added twice, and were there at once: the middle of 0, 0, 300, 300.
@@ -76,6 +77,42 @@ def test_planning__learns_the_downtime_of_the_simulator_where_the_file_has_anoth
     assert learned[-1].notes["downtime"] == "25 s, learnt from 3 deployments; the topology file says 60 s"
     assert learned[0].notes["downtime"] == "60 s, as the topology file says; measured in 1 deployment, 2 are needed"
     assert config.planning.downtime_s == 60
+
+
+def test_planning__takes_the_speed_of_a_restore_from_the_site_and_the_rest_from_deployments(
+    settings: Settings, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """5 GiB at 2 s each, of work alone: each of three downtimes of 25 s leaves 15, and the middle of 15, 15, 15, 60, 60
+    is 15.
+    """
+    settings.home.mkdir(parents=True, exist_ok=True)
+    (settings.home / "site.yaml").write_text(
+        "rescale: {restart_s: 10, restore_s_per_gib: 2, restored: changed operators}\n"
+    )
+    stateful = TOPOLOGY.replace("work: {service_s: 0.1}", "work: {service_s: 0.1, state_gib: 5}")
+    packing = "packing: {packer: first_fit_decreasing, site: site.yaml}\n"
+    (tmp_path / "pair.yaml").write_text(stateful + packing)
+    config = topology_config("pair", settings)
+    deploy(settings, capsys, 4, 3, 5)
+    learned = learned_planning(settings, ledger_of(settings), config)
+    assert learned.planning.downtime_s == 15
+    terms = change_terms_of(learned.planning, learned.restore)
+    few, many, read = (PhysicalPlan("pair", {"read": r, "work": w}) for r, w in ((1, 2), (1, 4), (2, 2)))
+    assert (terms.down_s(config.as_topology(), few, many), terms.down_s(config.as_topology(), few, read)) == (25, 15)
+    assert learned.engine.change_s(config.as_topology(), few.parallelism, many.parallelism) == 25
+    assert learned.notes["downtime"] == (
+        "15 s, learnt from 3 deployments; the topology file says 60 s, and 2 s per GiB of state that is read again, as "
+        "the site file says"
+    )
+
+
+def test_a_site_without_a_section_on_rescales__changes_no_downtime(settings: Settings, tmp_path: Path) -> None:
+    settings.home.mkdir(parents=True, exist_ok=True)
+    (settings.home / "site.yaml").write_text("containers: {cores: 4}\n")
+    stateful = TOPOLOGY.replace("work: {service_s: 0.1}", "work: {service_s: 0.1, state_gib: 5}")
+    (tmp_path / "pair.yaml").write_text(stateful + "packing: {packer: first_fit_decreasing, site: site.yaml}\n")
+    learned = learned_planning(settings, ledger_of(settings), topology_config("pair", settings))
+    assert (learned.planning.downtime_s, learned.restore.takes_time) == (60, False)
 
 
 def test_outcomes__show_what_was_measured_and_what_planning_learns(

@@ -199,7 +199,7 @@ def test_a_backlog__and_an_overload_tell_when_the_lag_passes_its_target(
 def test_a_page__is_drawn_of_plans_beside_the_tables_and_beside_the_answer_for_machines(
     capsys: pytest.CaptureFixture[str], files: dict[str, str], tmp_path: Path
 ) -> None:
-    page, folder = tmp_path / "pages" / "plans.html", tmp_path / "source=read"
+    page, folder = tmp_path / "plans.html", tmp_path / "source=read"
     write_forecast(_forecast(), folder)
     given = ("--topology", files["topology"], "--plan", files["plan"], "--load", str(folder), "--plot", str(page))
     assert run(*given, "--plan", files["running"]) == 0

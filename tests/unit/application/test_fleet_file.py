@@ -7,6 +7,7 @@ import pytest
 from forescale.cli.main import main
 from forescale.files.file_error import FileError
 from forescale.files.fleet import read_fleet_file
+from forescale.files.topology import read_topology_file
 from planner.fleet.terms import FleetTerms, Quota, Stagger
 
 NAMES = ("clicks", "mails", "orders")
@@ -92,3 +93,25 @@ def test_a_folder_without_topologies__is_said(
         1,
         f"forescale: no topology file (*.yaml) in {tmp_path}; add one, or set FORESCALE_TOPOLOGIES to their folder\n",
     )
+
+
+def test_a_fleet_file_among_topology_files__is_refused_as_what_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also under another name, and with one section alone."""
+    monkeypatch.setenv("FORESCALE_TOPOLOGIES", str(tmp_path))
+    monkeypatch.setenv("FORESCALE_HOME", str(tmp_path / "home"))
+    (tmp_path / "shared.yaml").write_text("stagger: {large_instances: 8, apart_s: 300}\nquota: {instances: 60}\n")
+    with pytest.raises(SystemExit) as ended:
+        main(["config", "check"])
+    said = f"shared: {tmp_path}/shared.yaml is a fleet file, not a topology file: it has quota and stagger"
+    assert (ended.value.code, said in capsys.readouterr().out) == (1, True)
+    with pytest.raises(FileError, match=r"is a fleet file, not a topology file: .* by --fleet"):
+        read_topology_file(tmp_path / "shared.yaml")
+
+
+def test_a_topology_file_with_a_section_of_a_fleet_file__is_still_one(tmp_path: Path) -> None:
+    path = tmp_path / "orders.yaml"
+    path.write_text("topology: orders\noperators: {orders: {service_s: 0.001}}\nstreams: []\nquota: {instances: 60}\n")
+    with pytest.raises(FileError, match="quota is not a known field; remove it or correct its name"):
+        read_topology_file(path)

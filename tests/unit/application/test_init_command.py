@@ -191,7 +191,10 @@ def test_init__describes_a_job_from_one_place(flink: JsonStandIn, capsys: pytest
     assert "--heron-tracker needs --cluster and --environ" in errors[3]
 
 
-def test_init__writes_what_the_stand_in_of_herons_tracker_tells(tmp_path: Path) -> None:
+def test_init__writes_what_the_stand_in_of_herons_tracker_tells(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HERON_LOGIN", "Basic c2hvcDpodW50ZXIy")
     with json_stand_in() as heron:
         split = {"outputs": [], "inputs": [{"component_name": "feed", "stream_name": "default", "grouping": "SHUFFLE"}]}
         count = {"outputs": [], "inputs": [{"component_name": "split", "stream_name": "default", "grouping": "FIELDS"}]}
@@ -201,12 +204,16 @@ def test_init__writes_what_the_stand_in_of_herons_tracker_tells(tmp_path: Path) 
             "bolts": {"split": ["container_1_split_2", "container_2_split_3"], "count": ["container_2_count_4"]},
         }
         where = ["--cluster", "local", "--environ", "prod", "--job", "words"]
-        assert init("--heron-tracker", heron.url, *where, "--no-calibrate") == 0
+        login = ["--headers-env", "Authorization=HERON_LOGIN"]
+        assert init("--heron-tracker", heron.url, *where, *login, "--no-calibrate") == 0
+    assert heron.headers["Authorization"] == "Basic c2hvcDpodW50ZXIy"
     text = (tmp_path / "topologies" / "words.yaml").read_text()
     config = read_topology_file(tmp_path / "topologies" / "words.yaml")
     assert "It runs as feed 1, split 2, count 1" in text
     assert [(each.upstream, each.grouping) for each in config.streams] == [("split", "fields"), ("feed", "shuffle")]
     assert config.arrivals.kind == "heron"
+    for section in (config.arrivals, config.cluster):
+        assert section.model_dump()["headers_env"] == {"Authorization": "HERON_LOGIN"}
     assert config.cluster.model_dump(include={"kind", "url", "cluster", "environ", "topology"}) == {
         "kind": "heron",
         "url": heron.url,
@@ -243,3 +250,123 @@ def test_init__asks_on_a_terminal_for_what_no_engine_tells(tmp_path: Path, monke
         ("orders", "settle", Grouping.FIELDS)
     ]
     assert yaml.safe_load((tmp_path / "topologies" / "shop.yaml").read_text())["topology"] == "shop"
+
+
+def test_init__logs_in_as_the_cluster_section_will_and_writes_no_secret(
+    flink: JsonStandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("FLINK_TOKEN", "sesame-open")
+    monkeypatch.setenv("FLINK_TEAM", "shop-team")
+    login = ["--token-env", "FLINK_TOKEN", "--headers-env", "X-Team=FLINK_TEAM"]
+    assert init("--flink", flink.url, "--no-calibrate", "--name", "shop", *login) == 0
+    assert (flink.headers["Authorization"], flink.headers["X-Team"]) == ("Bearer sesame-open", "shop-team")
+    path = tmp_path / "topologies" / "shop.yaml"
+    cluster = read_topology_file(path).cluster.model_dump(include={"token_env", "headers_env"})
+    assert cluster == {"token_env": "FLINK_TOKEN", "headers_env": {"X-Team": "FLINK_TEAM"}}
+    told = path.read_text() + "".join(capsys.readouterr())
+    assert not [secret for secret in ("sesame-open", "shop-team") if secret in told]
+
+
+def test_init__reads_a_token_from_a_file_of_a_relative_path(
+    flink: JsonStandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "token").write_text("sesame-open\n")
+    assert init("--flink", flink.url, "--no-calibrate", "--name", "shop", "--token-file", "token") == 0
+    assert flink.headers["Authorization"] == "Bearer sesame-open"
+    config = read_topology_file(tmp_path / "topologies" / "shop.yaml")
+    assert config.cluster.model_dump()["token_file"] == str(tmp_path / "token")
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        (["--token-env", "NOT_SET"], "--flink: the environment holds no NOT_SET, which is to hold a secret; set it"),
+        (["--token-env", "9x"], "--flink: token_env: String should match pattern"),
+        (["--headers-env", "Authorization"], "--headers-env 'Authorization' is not HEADER=VARIABLE"),
+        (["--token-file", "/nowhere/token"], "--flink: token_file /nowhere/token cannot be read"),
+        (["--ca-file", "/nowhere/ca.pem"], "/nowhere/ca.pem"),
+        (["--key-file", "/nowhere/key.pem"], "key_file is of no certificate_file; give that as well"),
+        (["--certificate-file", "/nowhere/own.pem"], "certificate_file is shown over TLS alone; give an url of https"),
+        (["--kubeconfig", "config"], "--kubeconfig would change nothing of a job at --flink"),
+    ],
+)
+def test_init__says_what_of_a_login_cannot_be(
+    flink: JsonStandIn, capsys: pytest.CaptureFixture[str], option: list[str], said: str
+) -> None:
+    assert init("--flink", flink.url, "--no-calibrate", *option) == 1
+    assert said in capsys.readouterr().err
+    assert flink.asked == []
+
+
+def _kubeconfig(folder: Path, url: str) -> Path:
+    path = folder / "kubeconfig"
+    body = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": "local", "cluster": {"server": url}}],
+        "users": [{"name": "me", "user": {}}],
+        "contexts": [{"name": "local", "context": {"cluster": "local", "user": "me"}}],
+        "current-context": "local",
+    }
+    path.write_text(yaml.safe_dump(body))
+    return path
+
+
+def _flink_deployment(**configuration: str) -> dict[str, Any]:
+    spec = {
+        "flinkConfiguration": {"taskmanager.numberOfTaskSlots": "2", **configuration},
+        "taskManager": {"resource": {"cpu": 2, "memory": "2048m"}},
+    }
+    status = {
+        "lifecycleState": "STABLE",
+        "jobStatus": {"jobId": JID, "jobName": "Shop orders (v2)", "state": "RUNNING"},
+    }
+    return {"metadata": {"name": "orders", "generation": 1, "resourceVersion": "7"}, "spec": spec, "status": status}
+
+
+@pytest.mark.parametrize("autoscaled", [False, True])
+def test_init__writes_what_a_flink_deployment_and_its_job_tell(
+    flink: JsonStandIn, tmp_path: Path, autoscaled: bool
+) -> None:
+    """Answers in the shapes of an API server; the real one is asked in tests/integration/flink."""
+    scaled = {"job.autoscaler.enabled": "true", "job.autoscaler.vertex.max-parallelism": "20"} if autoscaled else {}
+    with json_stand_in() as kubernetes:
+        path = "/apis/flink.apache.org/v1beta1/namespaces/streams/flinkdeployments"
+        kubernetes.answers[path] = {"items": [_flink_deployment(**scaled)]}
+        config = _kubeconfig(tmp_path, kubernetes.url)
+        where = ["--kubernetes", "streams", "--job", "orders", "--url", flink.url, "--kubeconfig", str(config)]
+        assert init(*where, "--no-calibrate") == 0
+    written = read_topology_file(tmp_path / "topologies" / "Shop-orders-v2.yaml")
+    assert list(written.operators) == ["orders", "check", "settle"]
+    assert written.cluster.model_dump(exclude_unset=True, by_alias=True) == {
+        "kind": "flink-operator",
+        "namespace": "streams",
+        "kubeconfig": str(config),
+        "deployment": "orders",
+        "url": flink.url,
+        "operators": {"orders": "Source: orders -> parse"},
+        **({"autoscaler": True} if autoscaled else {}),
+    }
+    # Free slots bound nothing: its operator brings task managers.
+    assert written.planning.mode == ("floor" if autoscaled else "act")
+    most = dict.fromkeys(written.operators, 20) if autoscaled else {}
+    assert written.planning.max_parallelism == most
+    text = (tmp_path / "topologies" / "Shop-orders-v2.yaml").read_text()
+    assert "Each task manager has 2 cores and 2048m memory for 2 slots" in text
+    assert "jobmanager.scheduler is not set: unless it is adaptive, the operator redeploys" in " ".join(text.split())
+
+
+def test_init__says_how_a_flink_deployments_job_is_reached_from_outside(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with json_stand_in() as kubernetes:
+        path = "/apis/flink.apache.org/v1beta1/namespaces/streams/flinkdeployments"
+        kubernetes.answers[path] = {"items": [_flink_deployment()]}
+        config = str(_kubeconfig(tmp_path, kubernetes.url))
+        where = ["--kubernetes", "streams", "--job", "orders", "--url", "http://127.0.0.1:9", "--kubeconfig", config]
+        assert init(*where) == 1
+    told = capsys.readouterr().err
+    assert "tells its operators through Flink alone" in told
+    assert "kubectl port-forward service/orders-rest 8081" in told
+    assert list(tmp_path.rglob("*.yaml")) == []

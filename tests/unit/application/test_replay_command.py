@@ -142,6 +142,8 @@ def test_a_trace_that_is_none__is_refused_in_a_line(
         (["--site", "none.yaml"], "site file none.yaml does not exist"),
         (["--downtime", "-1"], "--downtime -1"),
         (["--target-lag", "0"], "--target-lag 0"),
+        (["--forecast-every", "7000"], "--forecast-every 7000; give seconds that divide a day"),
+        (["--forecast-every", "0"], "--forecast-every 0; give seconds that divide a day, 60 at least"),
         (["--from", "2030-01-01"], "nothing is left to replay"),
         (["--from", "noon"], "is no ISO time"),
     ],

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import httpx
@@ -10,6 +10,7 @@ import pytest
 from unit.flink.recorded_flink import COUNT, JOB, TASK_MANAGER, RecordedFlink
 from unit.flink.test_flink_adapter import DECLARED, RUNNING
 
+from engines.flink.rest import POLL_S
 from modeling.inputs.physical_plan import PhysicalPlan
 from planner.clusters.cluster import Accepted, Refusal
 from planner.clusters.flink import FlinkCluster
@@ -21,13 +22,15 @@ ASKED_AT = datetime.fromtimestamp(1795161622.739, UTC)
 
 
 class Waits:
-    """A clock on which slots come after so many looks, or somebody else rescales."""
+    """A clock on which slots come after so many looks, or somebody else rescales. moves: whether it goes on."""
+
+    moves = False
 
     def __init__(self, flink: RecordedFlink, after: int, *, others_ask: int | None = None) -> None:
         self.flink, self.after, self.others_ask, self.waits = flink, after, others_ask, 0
 
     def now(self) -> datetime:
-        return ASKED_AT
+        return ASKED_AT + timedelta(seconds=self.waits * POLL_S if self.moves else 0)
 
     def wait(self, seconds: float) -> None:
         self.waits += 1
@@ -103,6 +106,30 @@ def test_apply__refuses_with_the_reason_where_no_slots_come(
     assert isinstance(refusal, Refusal)
     assert message in refusal.reason
     assert flink.asked == []
+
+
+class Moves(Waits):
+    moves = True
+
+
+def test_slots__are_waited_for_until_the_step_is_of_no_use_and_no_longer(flink: RecordedFlink, tmp_path: Path) -> None:
+    """Looked for every 2 s: 6 s go by until the step's time has, of the 300 s that its settings allow."""
+    command = SlotsCommand([str(program(tmp_path, "")), "{slots_total}"])
+    clock = Moves(flink, after=99)
+    latest = ASKED_AT + timedelta(seconds=6)
+    refusal = cluster(flink, command, clock).apply_by(SEVEN, expected=RUNNING, latest=latest)
+    assert isinstance(refusal, Refusal)
+    assert "ended well 6 s ago, and the step is of no use after 2026-11-20 08:00:28 UTC" in refusal.reason
+    assert "raise planning.lead_s" in refusal.reason
+    assert (clock.waits, flink.asked) == (3, [])
+
+
+def test_slots__of_a_step_that_is_of_no_use_any_more_are_not_asked_for(flink: RecordedFlink, tmp_path: Path) -> None:
+    command = SlotsCommand([str(program(tmp_path, "")), "{slots_total}"])
+    refusal = cluster(flink, command, Moves(flink, after=1)).apply_by(SEVEN, expected=RUNNING, latest=ASKED_AT)
+    assert isinstance(refusal, Refusal)
+    assert "3 slots lack, and the step is of no use after" in refusal.reason
+    assert not (tmp_path / "told").exists()
 
 
 def test_apply__of_a_command_that_is_not_there_says_so(flink: RecordedFlink) -> None:

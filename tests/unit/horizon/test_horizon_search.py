@@ -7,7 +7,8 @@ import pytest
 
 from modeling.arrays import Floats
 from modeling.inputs.physical_plan import PhysicalPlan
-from planner.horizon.horizon_search import Course, Found, best_course, followed_course
+from planner.horizon.horizon_plan import room_between
+from planner.horizon.horizon_search import Course, Found, Turn, best_course, followed_course
 from planner.horizon.prices import ChangeTerms, Prices
 
 TERMS = ChangeTerms(lead_s=300.0, downtime_s=120.0, apart_s=0.0, max_lag_s=90.0)
@@ -105,7 +106,8 @@ def test_a_path_that_is_over__is_late_for_as_long_as_it_takes_to_react_and_then_
     Nobody reacts: 10/s more wait each second, and 90 s of lag are 2,700 tuples, there after 270 s: all but the first
     270 s are late, of the first step half a minute more: 55.5 + .5 minutes on a tenth of the paths. One instance is
     lacking all the time, at half more than it would have cost: .15 instance-hours. After 600 s somebody reacts: 10
-    minutes late, and 1 in the step before; 10 steps with half as many instances more; one rescale; and lacking in two.
+    minutes late, and 1 in the step before; 10 steps with instances for 1.15 times what comes, 34.5/s, which is .725 of
+    the plan's more, and half an hour until they are taken back; two rescales; and lacking in two steps.
     """
     rate = np.full((12, 10), 10.0)
     rate[:, 0] = 30.0
@@ -118,8 +120,8 @@ def test_a_path_that_is_over__is_late_for_as_long_as_it_takes_to_react_and_then_
         course, (), ChangeTerms(300.0, 120.0, 0.0, 90.0, react_s=600.0), Prices(1.0, rescale_h=3.0)
     )
     assert helped.late_minutes[0] == pytest.approx(1.0 + 10.0)
-    assert helped.instance_hours == pytest.approx(2.0 + 2.0 * 0.1 * 0.5 * 10 / 12)
-    assert helped.cost_h == pytest.approx(helped.instance_hours + 0.1 * 3.0 + 1.1 + 0.15 * 2 / 12)
+    assert helped.instance_hours == pytest.approx(2.0 + 2.0 * 0.1 * 0.725 * (10 / 12 + 0.5))
+    assert helped.cost_h == pytest.approx(helped.instance_hours + 0.1 * 2 * 3.0 + 1.1 + 0.15 * 2 / 12)
 
 
 def test_what_no_plan_carries__is_rescued_by_nobody_and_asks_for_the_strongest() -> None:
@@ -181,3 +183,45 @@ def test_changes__start_or_stop_no_more_than_they_may() -> None:
     down = Course(_edges_s(300, 60), rate[::-1].copy(), 10.0 * counts[:, None, None], counts, 3)
     assert best_course(down, TERMS, Prices(5.0)).turns != ()
     assert best_course(down, replace(TERMS, only_out=True), Prices(5.0)).turns == ()
+
+
+def test_a_downtime_of_a_pair__is_its_own_in_what_waits_and_in_when_the_next_may_follow() -> None:
+    """600 s to grow and 60 s to shrink. At 10/s the 90 s that are allowed are over for 510 of the 600 s, and 6,000
+    wait, of which 20/s drain: down to 900 after 255 s. With the half minutes that a step counts more, 300 s, 240 s and
+    255 + 30 s are late of steps of 300 s.
+    """
+    restore_s = np.array([[0.0, 540.0], [0.0, 0.0]])
+    course = Course(
+        _edges_s(300, 8),
+        np.full((8, 1), 10.0),
+        np.array([15.0, 30.0])[:, None, None] * np.ones((1, 1, 1)),
+        np.array([1.0, 2.0]),
+        0,
+        restore_s=restore_s,
+    )
+    terms = replace(TERMS, downtime_s=60.0)
+    assert course.downtimes_s(terms).tolist() == [[60.0, 600.0], [60.0, 60.0]]
+    up = Turn(1, 0.0, 300.0)
+    found = followed_course(course, [up], terms, Prices(1.0))
+    assert 60 * found.late_minutes[0] == pytest.approx((300 - 90 + 30) + 300 + (255 + 30))
+    # A minute down is allowed; asked for while the job is still down it comes when that is over.
+    down = followed_course(replace(course, running=1), [Turn(0, 300.0, 300.0)], terms, Prices(1.0))
+    assert down.violation_minutes == 0
+
+
+def test_closed_spans__leave_room_for_a_stop_by_its_own_lead_and_downtime() -> None:
+    """Closed until 600 s: what shrinks stops the job then, what grows five minutes later."""
+    edges_s = _edges_s(300, 12)
+    room_s = room_between([(0.0, 600.0)], edges_s[:-1])
+    load = np.array([3.0, 18.0])[:, None, None] * np.ones((1, 12, 1))
+    stops_s = []
+    for running, rate_per_s in enumerate(load):
+        capacity = np.array([20.0, 10.0])[:, None, None] * np.ones((1, 1, 1))
+        course = Course(
+            edges_s, rate_per_s, capacity, np.array([4.0, 2.0]), running, counts=np.array([[4.0], [2.0]]), room_s=room_s
+        )
+        found = best_course(course, TERMS, Prices(1.0, rescale_h=0.1))
+        stops_s.append((found.turns[0].asked_s, found.turns[0].stop_s))
+        early = Turn(1 - running, 0.0, 300.0)
+        assert np.isinf(followed_course(course, [early], TERMS, Prices(1.0)).cost_h)
+    assert stops_s == [(600.0, 600.0), (600.0, 900.0)]

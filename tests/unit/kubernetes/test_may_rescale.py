@@ -16,6 +16,7 @@ from planner.errors import ClusterError
 
 WORKLOAD = "/apis/apps/v1/namespaces/shop/deployments/orders"
 SCALER = "/apis/autoscaling/v2/namespaces/shop/horizontalpodautoscalers/orders"
+QUOTAS = "/api/v1/namespaces/shop/resourcequotas"
 FLINK = "/apis/flink.apache.org/v1beta1/namespaces/shop/flinkdeployments/words"
 TOPOLOGY = Topology("shop", (Operator("orders", 20),), ())
 
@@ -23,10 +24,13 @@ TOPOLOGY = Topology("shop", (Operator("orders", 20),), ())
 @pytest.fixture
 def api() -> Iterator[JsonStandIn]:
     with json_stand_in() as stand_in:
-        metadata = {"name": "orders", "resourceVersion": "7"}
+        metadata = {"name": "orders", "resourceVersion": "7", "creationTimestamp": "2026-01-05T08:00:00Z"}
         stand_in.answers[WORKLOAD] = {"metadata": metadata, "spec": {"replicas": 2}}
         stand_in.answers[f"{WORKLOAD}/scale"] = {"metadata": metadata, "spec": {"replicas": 3}}
-        stand_in.answers[SCALER] = {"metadata": metadata, "spec": {"minReplicas": 1, "maxReplicas": 2}}
+        target = {"kind": "Deployment", "name": "orders"}
+        bounds = {"minReplicas": 1, "maxReplicas": 2}
+        stand_in.answers[SCALER] = {"metadata": metadata, "spec": {"scaleTargetRef": target, **bounds}}
+        stand_in.answers[QUOTAS] = {"items": []}
         yield stand_in
 
 
@@ -55,8 +59,17 @@ def test_check_may_rescale__says_which_right_is_lacking(api: JsonStandIn) -> Non
         cluster(api, "deployment/orders").check_may_rescale()
 
 
+@pytest.mark.parametrize("operator", ["deployment/orders", "hpa/orders"])
+def test_check_may_rescale__misses_the_right_to_see_quotas(api: JsonStandIn, operator: str) -> None:
+    message = 'resourcequotas is forbidden: User "u" cannot list resource "resourcequotas" in API group "" in "shop"'
+    api.answers[QUOTAS] = {"kind": "Status", "message": message}
+    api.statuses[QUOTAS] = 403
+    with pytest.raises(ClusterError, match="grant the verb list on resourcequotas"):
+        cluster(api, operator).check_may_rescale()
+
+
 def test_check_may_rescale__of_a_scaler_that_takes_no_higher_bound_says_why(api: JsonStandIn) -> None:
-    api.answers[SCALER]["spec"] = {"minReplicas": 2, "maxReplicas": 2}
+    api.answers[SCALER]["spec"]["minReplicas"] = 2
     with pytest.raises(ClusterError, match="raise maxReplicas"):
         cluster(api, "hpa/orders").check_may_rescale()
 

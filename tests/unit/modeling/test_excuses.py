@@ -97,7 +97,7 @@ def test_excuse__of_instances_that_slow_each_other_proposes_fewer() -> None:
     # 60 a second of 10 + 20 (p - 1) ms by each of p: busy .6 with one, 1.05 with four
     (found,) = excuses(topology, profiles, plan, {"in": 60.0}, Targets())
     assert found.value == pytest.approx(1.05)
-    assert str(found) == "utilisation 1.05 of map >= 1; give map 1 instances instead of 4"
+    assert str(found) == "utilisation 1.05 of map >= 1; give map 1 instance instead of 4"
     mended = PhysicalPlan("wide", {**plan.parallelism, **change_of([found])})
     assert evaluate(topology, profiles, mended, {"in": 60.0}).stable
 

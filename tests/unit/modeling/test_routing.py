@@ -90,6 +90,8 @@ def test_custom__deals_as_given_and_refuses_another_parallelism() -> None:
     ("word", "grouping"),
     [
         ("rebalance", Grouping.SHUFFLE),
+        ("SHUFFLE", Grouping.SHUFFLE),
+        (" Local-or-Shuffle ", Grouping.LOCAL_OR_SHUFFLE),
         ("HASH", Grouping.FIELDS),
         ("broadcast", Grouping.ALL),
         ("lowest", Grouping.GLOBAL),

@@ -8,7 +8,8 @@ from modeling.flow.key_assignment import flink_instance_of_key
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Engine, Grouping, Operator, Stream, Topology
 from modeling.rescaling.checkpoints import Checkpoints
-from modeling.rescaling.state import Restored, key_groups_moved, state_move
+from modeling.rescaling.state import Restored, key_groups_moved, largest_share, state_move, state_moves
+from modeling.rescaling.state_restore import StateRestore
 
 
 def _job(engine: Engine = Engine.FLINK) -> Topology:
@@ -61,6 +62,38 @@ def test_changed_operators_and_moved_groups__are_restored_alone() -> None:
     moved = state_move(_job(), sizes, _plan(2, 4), [_plan(2, 8)], restored=Restored.MOVED_KEY_GROUPS)
     # half of each old range stays where it was; a new instance fetches its 16 of 128 groups of 4 GiB
     assert moved.restored_gib.tolist() == [2]
+
+
+@pytest.mark.parametrize("restored", list(Restored))
+def test_moves_between_many_plans__are_those_of_each_pair(restored: Restored) -> None:
+    sizes, plans = {"count": 8.0, "store": 4.0}, [_plan(*counts) for counts in ((2, 4), (3, 4), (2, 8), (8, 1), (2, 4))]
+    every = state_moves(_job(), sizes, plans, restored=restored)
+    for number, plan in enumerate(plans):
+        one = state_move(_job(), sizes, plan, plans, restored=restored)
+        for field in ("saved_gib", "restored_gib", "largest_gib", "moved_gib"):
+            assert getattr(every, field)[number].tolist() == getattr(one, field).tolist()
+
+
+def test_the_instance_that_reads_most__is_of_the_operator_with_the_largest_parts() -> None:
+    sizes = {"count": 8.0, "store": 4.0}
+    # 8 groups of 1 GiB: 3 of them at 3 instances, 4 at 2; 128 of 1/32: 32 at 4 instances, 128 at one.
+    move = state_move(_job(), sizes, _plan(2, 4), [_plan(2, 4), _plan(3, 4), _plan(2, 8), _plan(8, 1)])
+    assert move.largest_gib.tolist() == [0, 3, 4, 4]
+    # Only store changes: 16 of 128 groups of 4 GiB at 8 instances. A new one of these has nothing of what it reads.
+    for restored in (Restored.CHANGED_OPERATORS, Restored.MOVED_KEY_GROUPS):
+        assert state_move(_job(), sizes, _plan(2, 4), [_plan(2, 8)], restored=restored).largest_gib.tolist() == [0.5]
+
+
+def test_a_restore_by_all_instances_at_once__takes_as_long_as_the_one_that_reads_most() -> None:
+    sizes = {"count": 8.0, "store": 4.0}
+    one, all_at_once = StateRestore(10.0, sizes), StateRestore(10.0, sizes, parallel=True)
+    plans = [_plan(2, 4), _plan(8, 4)]
+    assert one.between_s(_job(), plans).tolist() == [[0, 120], [120, 0]]
+    # Of 2 instances each reads 4 GiB of count; of 8 each 1, and of store each of 4 has 1 as well.
+    assert all_at_once.between_s(_job(), plans).tolist() == [[0, 10], [40, 0]]
+    assert all_at_once.change_s(_job(), plans[1], plans[0]) == 40
+    assert (one.restart_s(_job(), plans[1]), all_at_once.restart_s(_job(), plans[1])) == (120, 10)
+    assert largest_share(3, 8) == 3 / 8
 
 
 @pytest.mark.parametrize("engine", [Engine.STORM, Engine.HERON])

@@ -40,3 +40,24 @@ def test_a_step__counts_what_it_stops_as_what_it_starts() -> None:
     bounds = ApprovalBounds(max_step=2)
     assert bounds.step_beyond(plan_of(5), plan_of(3)) == ""
     assert bounds.step_beyond(plan_of(6), plan_of(3)) != ""
+
+
+def test_cost__is_told_and_bound_in_prices_where_these_are_known() -> None:
+    held = replace(SCHEDULE.alternatives[0], price=84.0)
+    priced = replace(SCHEDULE, price=100.0, alternatives=(held,))
+    assert ApprovalBounds(max_cost_instance_hours=5).schedule_beyond(priced) == (
+        "the schedule costs 8 instance-hours (a price of 16) more than holding, planning.auto_approve allows 5"
+    )
+    assert ApprovalBounds(max_cost_price=16).schedule_beyond(priced) == ""
+    assert ApprovalBounds(max_cost_price=15).schedule_beyond(priced) == (
+        "the schedule costs a price of 16 more than holding, planning.auto_approve allows 15"
+    )
+    assert ApprovalBounds(max_cost_price=20).within(priced) == (
+        "within planning.auto_approve: a price of 16 of 20 over holding"
+    )
+
+
+def test_a_bound_on_the_price__lets_nothing_pass_where_nobody_says_what_plans_cost() -> None:
+    assert "give operators, or the site of the section packing, a price_per_hour" in (
+        ApprovalBounds(max_cost_price=1000).schedule_beyond(SCHEDULE)
+    )

@@ -232,6 +232,36 @@ def test_deployment__cut_short_by_an_unreachable_cluster_is_taken_up_again(bench
     assert state.running_since == DUE + timedelta(seconds=25)
 
 
+class Waiting(Faulty):
+    """The simulator, which would wait for slots: until when it may is kept."""
+
+    def apply_by(self, plan: PhysicalPlan, *, expected: PhysicalPlan, latest: datetime | None) -> Accepted | Refusal:
+        self.latest = latest
+        return self._cluster.apply(plan, expected=expected)
+
+
+def test_step__waits_for_slots_until_it_is_of_no_use(bench: Bench) -> None:
+    step_id, cluster = bench.step(), Waiting(bench.cluster, bench.cluster.progress)
+    bench.clock.advance_to(DUE)
+    assert bench.deploy(step_id, cluster).state is StepState.VERIFIED  # type: ignore[arg-type]
+    assert cluster.latest == DUE + timedelta(hours=1)
+
+
+class Noted(Faulty):
+    def apply(self, plan: PhysicalPlan, *, expected: PhysicalPlan) -> Accepted | Refusal:
+        answer = self._cluster.apply(plan, expected=expected)
+        assert isinstance(answer, Accepted)
+        return replace(answer, note="Heron packs 2 containers")
+
+
+def test_step__tells_what_the_cluster_noted_of_it(bench: Bench) -> None:
+    step_id = bench.step()
+    bench.clock.advance_to(DUE)
+    deployment = bench.deploy(step_id, Noted(bench.cluster, bench.cluster.progress))  # type: ignore[arg-type]
+    assert deployment.detail.endswith("25 s of downtime; Heron packs 2 containers")
+    assert bench.ledger.step(step_id).reason == deployment.detail
+
+
 THREE = PhysicalPlan("pair", {"source": 1, "work": 3})
 
 

@@ -1,5 +1,6 @@
 """An edit of one step: what may be, and the excuse for what may not."""
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
@@ -7,9 +8,10 @@ from horizon_cases import PAIR, START
 
 from modeling.errors import ModelError
 from modeling.inputs.physical_plan import PhysicalPlan
-from planner.edited_steps import StepEdit, edited_steps
+from modeling.rescaling.state_restore import StateRestore
+from planner.edited_steps import StepEdit, edited_steps, limits_passed
 from planner.errors import PlanError
-from planner.horizon.horizon_plan import Change, Present, Rules
+from planner.horizon.horizon_plan import NO_RULES, Change, Present, Rules
 from planner.horizon.prices import ChangeTerms
 from planner.limits import Limits
 
@@ -74,11 +76,66 @@ def test_a_step_before_another__may_be_as_late_as_that_allows() -> None:
     assert edited(0, {}, 104) == [(5, 104), (3, 120)]
 
 
-def test_a_time_within_a_freeze__is_refused_with_its_span() -> None:
+def passed(
+    number: int,
+    parallelism: dict[str, int],
+    minute: float | None = None,
+    terms: ChangeTerms = TERMS,
+    rules: Rules = NO_RULES,
+    least: dict[str, int] | None = None,
+    changes_s: tuple[float, ...] = (),
+) -> list[str]:
+    at_s = None if minute is None else at(minute)
+    present = replace(PRESENT, changes=changes_s)
+    steps = edited_steps(STEPS, StepEdit(number, parallelism, at_s), PAIR, LIMITS, terms, present)
+    return list(limits_passed(steps, number, PAIR, terms, present, rules, least))
+
+
+def test_a_time_within_a_freeze__passes_it_and_tells_its_span() -> None:
     """Asked for at 20:55, the job is down until 21:00:30: half a minute of what begins at 21:00."""
     rules = Rules(closed=[(at(60), at(90))])
-    wanted = StepEdit(0, {}, at(55))
-    with pytest.raises(PlanError, match=r"within planning\.freeze, from 2026-03-02 21:00 UTC to 2026-03-02 21:30 UTC"):
-        edited_steps(STEPS, wanted, PAIR, LIMITS, TERMS, PRESENT, rules)
-    early = edited_steps(STEPS, StepEdit(0, {}, at(54)), PAIR, LIMITS, TERMS, PRESENT, rules)
-    assert early[0].at_s == at(54)
+    assert passed(0, {}, 55, rules=rules) == [
+        "2026-03-02 20:55 UTC is within planning.freeze, from 2026-03-02 21:00 UTC to 2026-03-02 21:30 UTC"
+    ]
+    assert passed(0, {}, 54, rules=rules) == []
+
+
+def test_a_downtime_that_reads_state__reaches_further_into_a_freeze() -> None:
+    """Beside the half minute 10 GiB are read at 10 s each: from 20:59 on the job is down until 21:01:10."""
+    restore = StateRestore(10.0, {"work": 10.0})
+    rules = Rules(closed=[(at(60), at(90))])
+    assert passed(0, {}, 54, rules=rules) == []
+    assert len(passed(0, {}, 54, terms=replace(TERMS, restore=restore), rules=rules)) == 1
+
+
+def test_an_edit__that_passes_a_limit_of_the_job_says_which_and_by_how_much() -> None:
+    assert passed(0, {"work": 6}, terms=replace(TERMS, max_step=3)) == [
+        "from source 1 · work 2 to source 1 · work 6 4 instances start or stop > planning.max_step of 3"
+    ]
+    # From 2 to 5 is within 3; from 5 to 7 instead of 3 as well.
+    assert passed(1, {"work": 7}, terms=replace(TERMS, max_step=3)) == []
+    # Eight before three: the next step stops five.
+    assert passed(0, {"work": 8}, terms=replace(TERMS, max_step=6)) == []
+    assert passed(0, {"work": 1}, terms=replace(TERMS, only_out=True)) == [
+        "from source 1 · work 2 to source 1 · work 1 1 instances stop, and planning.scale_out_only stops none"
+    ]
+    assert passed(1, {"work": 1}, least={"work": 2}) == [
+        "1 instances of operator 'work' < planning.min_parallelism of 2"
+    ]
+
+
+def test_what_an_edit_makes_of_the_next_step__counts_too() -> None:
+    assert passed(0, {"work": 9}, terms=replace(TERMS, max_step=7)) == []
+    assert passed(0, {"work": 10}, terms=replace(TERMS, max_step=6)) == [
+        "from source 1 · work 2 to source 1 · work 10 8 instances start or stop > planning.max_step of 6",
+        "from source 1 · work 10 to source 1 · work 3 7 instances start or stop > planning.max_step of 6",
+    ]
+
+
+def test_a_time__that_brings_too_many_rescales_into_a_day_says_so() -> None:
+    """One was made at 21:30 the day before: before 21:30 it is the third within 24 hours, from then on the second."""
+    rules, before = Rules(most_a_day=2), (at(90) - 86400.0,)
+    assert passed(1, {}, 80, rules=rules, changes_s=before) == [
+        "3 rescales within 24 hours > planning.max_rescales_a_day of 2"
+    ]
+    assert passed(1, {}, 130, rules=rules, changes_s=before) == []

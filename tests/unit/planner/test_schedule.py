@@ -11,6 +11,7 @@ from horizon_cases import LIMITS, PAIR, PROFILES, START, TERMS, forecast_of, lev
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Operator, Stream, Topology
+from modeling.rescaling.state_restore import StateRestore
 from planner.horizon.budget import Budget
 from planner.horizon.horizon_plan import Announced, HorizonPlanner, Present, Rules
 from planner.limits import FULL, Limits
@@ -119,6 +120,31 @@ def test_a_closed_span__has_no_deployment_and_no_stop() -> None:
     rules = Rules(closed=[(closed[0].timestamp(), closed[1].timestamp())])
     (step,) = schedule_of(level(rates), pair(3), rules=rules).steps
     assert step.deploy_at + timedelta(seconds=TERMS.lead_s + TERMS.downtime_s) <= closed[0]
+
+
+def test_what_only_shrinks__is_asked_for_as_soon_as_a_closed_span_is_over() -> None:
+    """It waits for no instances, so that the lead time of five minutes reaches into no span before it."""
+    closed = (START.timestamp() - 3600.0, START.timestamp() + 1800.0)
+    schedule = schedule_of(level([2.0] * 60), pair(9), rules=Rules(closed=[closed]))
+    assert schedule.steps[0].deploy_at.timestamp() == closed[1]
+    # What grows is asked for by then, and stops the job five minutes later.
+    grown = schedule_of(level([4.5] * 60), pair(3), rules=Rules(closed=[closed])).steps[0]
+    assert grown.deploy_at.timestamp() == closed[1]
+
+
+def test_downtimes__follow_the_state_that_each_change_reads() -> None:
+    """10 GiB at 60 s each, by all instances at once: of 9 the largest reads 15 of 128 key groups, of 4 one reads 32."""
+    restore = StateRestore(60.0, {"work": 10.0}, parallel=True)
+    terms = replace(TERMS, restore=restore)
+    up, down = schedule_of(level([2.0] * 24 + [8.5] * 48 + [2.0] * 72), pair(3), terms=terms).steps
+    assert (up.plan.parallelism["work"], down.plan.parallelism["work"]) == (9, 4)
+    assert up.downtime_s == pytest.approx(30.0 + 600.0 * 15 / 128)
+    assert down.downtime_s == pytest.approx(30.0 + 600.0 * 32 / 128)
+    # The same state read by one at a time takes ten minutes, either way.
+    slow = schedule_of(
+        level([2.0] * 24 + [8.5] * 48), pair(3), terms=replace(terms, restore=replace(restore, parallel=False))
+    )
+    assert {step.downtime_s for step in slow.steps} <= {630.0}
 
 
 def test_changes_a_day__are_no_more_than_they_may_be_with_those_of_before() -> None:

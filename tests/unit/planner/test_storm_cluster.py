@@ -187,7 +187,7 @@ def test_progress__of_another_number_of_executors_has_failed(storm: StormStandIn
     cluster = storm.cluster()
     accepted = _accepted(cluster.apply(LARGE, expected=SMALL))
     assert isinstance(failed := cluster.progress(accepted), Failed)
-    assert "runs feed 1 · count 2 in 1 workers, not feed 1 · count 3" in failed.reason
+    assert "runs feed 1 · count 2 in 1 worker, not feed 1 · count 3" in failed.reason
 
 
 def test_running_since__does_not_move_with_the_age_of_heartbeats(storm: StormStandIn) -> None:
@@ -217,5 +217,5 @@ def test_section__without_the_variable_of_its_token_is_told(tmp_path: Path, monk
         "cluster: {kind: storm, url: 'http://ui:8080', token_env: STORM_TOKEN}\n"
     )
     config = read_topology_file(file)
-    with pytest.raises(ValueError, match="the environment holds no STORM_TOKEN, which the topology file names; set it"):
+    with pytest.raises(ValueError, match="the environment holds no STORM_TOKEN, which is to hold a secret; set it"):
         cluster_kind(config.cluster).connect(config, config.cluster, Settings(), StillClock())

@@ -56,6 +56,23 @@ def test_forecasts__are_made_once_each_hour_and_kept(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_forecasts_of_every_half_hour__are_those_of_the_hour_and_as_many_between_them(tmp_path: Path) -> None:
+    hourly, _ = _prepared(_series(), tmp_path)
+    often = PipelineForecasts({"ingest": _series()}, TERMS, 56, 6 * 3600, tmp_path, every_s=1800)
+    made = list[tuple[int, int]]()
+    with ThreadPoolExecutor(1) as executor:
+        often.prepare(FROM_S, UNTIL_S, executor, lambda done, of: made.append((done, of)))
+    # Of the half hour before the start, and of six more.
+    assert made[-1] == (7, 7)
+    moments = [often.at(FROM_S + seconds)["ingest"].issued_at.timestamp() for seconds in (0, 300, 2099, 2100, 3900)]
+    assert moments == [FROM_S - 1800, FROM_S, FROM_S, FROM_S + 1800, FROM_S + 3600]
+    # What was asked on the hour says the same, and one more often is another thing to replay.
+    at_s = FROM_S + 3600 + 300
+    assert np.array_equal(often.at(at_s)["ingest"].paths_per_s, hourly.at(at_s)["ingest"].paths_per_s)
+    assert often.digest != hourly.digest
+
+
+@pytest.mark.slow
 def test_a_forecast__knows_nothing_of_what_came_after_it(tmp_path: Path) -> None:
     one, _ = _prepared(_series(), tmp_path)
     other, made = _prepared(_series(tail=5.0), tmp_path)

@@ -1,14 +1,23 @@
 """The search over the whole horizon as a policy: what it asks for, and what comes of it."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from replay_cases import PROFILES, START_S, TOPOLOGY, contest, days_of, load_of, plan
 
+from forescale.jobs.kept_replays import KeptReplays
+from modeling.inputs.physical_plan import PhysicalPlan
+from modeling.rescaling.state import Restored
+from planner.clusters.engine_terms import EngineTerms
+from planner.pricing.instance_cost import InstanceCost
+from planner.pricing.plan_pricing import InstancePricing
 from planner.replay.contest import POLICIES
+from planner.replay.policies.planned import Planned
 from planner.replay.reality import Differences, Reality
 from planner.replay.run import Replayed, replay
+from planner.replay.timeline import track_of
 
 
 def _replayed(rates_per_s: list[float]) -> Replayed:
@@ -79,3 +88,51 @@ def test_a_forecast_of_before_the_surprise__takes_nothing_away_that_the_guard_ha
     grown = int(np.flatnonzero(counts >= 6)[0])
     assert 115 < grown < 130
     assert counts[grown:].min() >= 6
+
+
+def test_prices__are_weighed_as_the_deployed_planner_weighs_them() -> None:
+    """From 60/s to 20/s five instances are free, which the forecast of a day goes on with: some 115 instance-hours, or
+    1.15 where each costs a hundredth of what the mean one does. A rescale costs 3.
+    """
+    load = load_of([60.0] * 60 + [20.0] * 180)
+    cheap = InstancePricing({"ingest": InstanceCost(price_per_hour=1.99), "work": InstanceCost(price_per_hour=0.01)})
+    counts = []
+    for one in (contest(load, rescale_h=3.0), contest(load, rescale_h=3.0, pricing=cheap)):
+        done = replay(POLICIES["planner-perfect"](one, 0), load, one.reality(0), one.first())
+        counts.append(done.parallelism[:, 1].tolist())
+    assert counts[0][-1] < counts[0][0]
+    assert counts[1][-1] == counts[1][0]
+
+
+def test_replays_that_are_kept__are_made_anew_by_the_planner_alone_where_prices_are_others(tmp_path: Path) -> None:
+    load = load_of([20.0] * 60)
+    plain, priced = (KeptReplays(tmp_path, contest(load, priced_by=told)) for told in ("", "0.5 an hour"))
+    done = replace(
+        track_of(replay(POLICIES["hpa-50"](plain.contest, 0), load, plain.contest.reality(0), plan(3)), 120.0),
+        policy="hpa-50",
+    )
+    plain.keep(done)
+    plain.keep(replace(done, policy="planner-perfect"))
+    assert [kept.track("hpa-50", 0) is not None for kept in (plain, priced)] == [True, True]
+    assert [kept.track("planner-perfect", 0) is not None for kept in (plain, priced)] == [True, False]
+
+
+def test_the_planner__knows_the_downtime_of_each_change_as_the_engine_takes_it() -> None:
+    """8 GiB at 30 s each, of operators that change alone, by all instances at once: 43 of 128 key groups at 3
+    instances, 16 at 8.
+    """
+    engine = EngineTerms(
+        60.0,
+        lead_s=120.0,
+        restore_s_per_gib=30.0,
+        state_gib={"work": 8.0},
+        restored=Restored.CHANGED_OPERATORS,
+        parallel_restore=True,
+    )
+    one = contest(load_of([80.0] * 60 + [30.0] * 240), engine=engine)
+    policy = POLICIES["planner-perfect"](one, 0)
+    assert isinstance(policy, Planned)
+    few, many = (PhysicalPlan("calls", plan(work)) for work in (3, 8))
+    assert policy.terms.down_s(TOPOLOGY, many, few) == pytest.approx(60 + 240 * 43 / 128)
+    assert policy.terms.down_s(TOPOLOGY, few, many) == pytest.approx(60 + 240 * 16 / 128)
+    assert one.engine.change_s(TOPOLOGY, plan(8), plan(3)) == policy.terms.down_s(TOPOLOGY, many, few)

@@ -1,0 +1,106 @@
+"""Files that people or other tools wrote, read within bounds: a regular file, of a bounded size, packed or not.
+
+The one way in which such a file is opened. A pipe would be waited for without end, a device read without end, and a
+small packed file may hold more than any memory. What is refused is an OSError with its reason, so that whoever names
+the files that cannot be opened names these as well.
+"""
+
+import bz2
+import errno
+import gzip
+import lzma
+import os
+import stat
+import zlib
+from pathlib import Path
+from typing import IO
+
+import pyarrow as pa
+
+MAX_BYTES = 64 << 20
+"""Of one file of settings, profiles or samples, of a forecast or a manifest."""
+MAX_TRACE_BYTES = 1 << 30
+"""Of a trace or a table, unpacked."""
+
+_PACKED = (".gz", ".bz2", ".xz", ".zst")
+_ARCHIVES = (".zip", ".tar", ".tgz", ".tbz", ".txz", ".7z", ".rar")
+_BROKEN = (EOFError, lzma.LZMAError, zlib.error, pa.ArrowException)
+
+
+def check_regular(path: Path, max_bytes: int = MAX_TRACE_BYTES) -> None:
+    """Raises OSError where the path is no regular file, or a larger one."""
+    _opened(path, max_bytes).close()
+
+
+def bounded_bytes(path: Path, max_bytes: int = MAX_BYTES) -> bytes:
+    """What a file holds. Raises OSError for one that is no regular file, or a larger one."""
+    with _opened(path, max_bytes) as file:
+        return _all_of(file, path, max_bytes)
+
+
+def bounded_text(path: Path, max_bytes: int = MAX_BYTES, encoding: str = "utf-8-sig") -> str:
+    """The same as text. Raises UnicodeDecodeError as well."""
+    return bounded_bytes(path, max_bytes).decode(encoding)
+
+
+def unpacked_bytes(path: Path, max_bytes: int = MAX_TRACE_BYTES) -> bytes:
+    """The same of a file that may be packed, as the end of its name says (.gz, .bz2, .xz, .zst): never more than
+    max_bytes of it are unpacked. Raises OSError also for a file that is not packed as it is named, and for an archive.
+    """
+    kind = path.suffix.lower()
+    if kind in _ARCHIVES:
+        raise OSError(errno.EINVAL, "it is an archive of files; unpack it, and give the file that it holds", str(path))
+    if kind not in _PACKED:
+        return bounded_bytes(path, max_bytes)
+    with _opened(path, max_bytes) as file:
+        try:
+            with _unpacking(file, kind) as unpacked:
+                return _all_of(unpacked, path, max_bytes)
+        except (*_BROKEN, OSError) as error:
+            if isinstance(error, OSError) and error.filename is not None:
+                raise
+            said = " ".join(str(error).split()) or type(error).__name__
+            raise OSError(
+                errno.EINVAL, f"it is not packed as {kind} says, or cut short ({said}); pack it again", str(path)
+            ) from None
+
+
+def _opened(path: Path, max_bytes: int) -> IO[bytes]:
+    # Otherwise a pipe would be waited for until somebody writes into it.
+    file = open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")  # noqa: PTH123, SIM115 - a descriptor
+    try:
+        told = os.fstat(file.fileno())
+        if stat.S_ISDIR(told.st_mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+        if not stat.S_ISREG(told.st_mode):
+            raise OSError(errno.EINVAL, "it is a pipe, a socket or a device; give a regular file", str(path))
+        if told.st_size > max_bytes:
+            raise _too_large(path, max_bytes)
+    except BaseException:
+        file.close()
+        raise
+    return file
+
+
+def _unpacking(file: IO[bytes], kind: str) -> IO[bytes]:
+    match kind:
+        case ".gz":
+            return gzip.GzipFile(fileobj=file)  # type: ignore[return-value]
+        case ".bz2":
+            return bz2.BZ2File(file)
+        case ".xz":
+            return lzma.LZMAFile(file)
+    unpacked: IO[bytes] = pa.CompressedInputStream(file, "zstd")
+    return unpacked
+
+
+def _all_of(file: IO[bytes], path: Path, max_bytes: int) -> bytes:
+    # The size of what is packed, or grows, nobody tells before.
+    content = file.read(max_bytes + 1)
+    if len(content) > max_bytes:
+        raise _too_large(path, max_bytes)
+    return content
+
+
+def _too_large(path: Path, max_bytes: int) -> OSError:
+    return OSError(errno.EFBIG, f"it holds more than {max_bytes >> 20} MiB, which is the most; give less", str(path))

@@ -1,0 +1,46 @@
+"""Options that say as whom an engine is asked: the fields of the section `cluster`, whose secrets stand elsewhere."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from forescale.files.shown import shown
+from planner.errors import ClusterError
+
+TokenEnv = Annotated[str | None, typer.Option(help="Environment variable that holds a bearer token.")]
+TokenFile = Annotated[Path | None, typer.Option(help="File that holds a bearer token. Of Flink.")]
+HeadersEnv = Annotated[
+    list[str] | None,
+    typer.Option(help="HEADER=VARIABLE, the environment variable that holds what is sent in it; several times."),
+]
+CaFile = Annotated[Path | None, typer.Option(help="Certificates (PEM) that the server's is checked against.")]
+CertificateFile = Annotated[Path | None, typer.Option(help="Certificate (PEM) that is shown to the server. Of Flink.")]
+KeyFile = Annotated[Path | None, typer.Option(help="Its key (PEM). Of Flink.")]
+Kubeconfig = Annotated[Path | None, typer.Option(help="Of Kubernetes; what kubectl uses if absent.")]
+KubeContext = Annotated[str | None, typer.Option(help="Of the kubeconfig; its current one if absent.")]
+
+
+def login_fields(headers_env: list[str] | None, **given: str | Path | None) -> dict[str, Any]:
+    """What is given, by field. Files by their absolute paths: the topology file is read from elsewhere.
+
+    Raises ClusterError for a header without a variable.
+    """
+    fields: dict[str, Any] = {
+        name: str(value.expanduser().absolute()) if isinstance(value, Path) else value
+        for name, value in given.items()
+        if value is not None
+    }
+    if headers_env:
+        fields["headers_env"] = dict(map(_header, headers_env))
+    return fields
+
+
+def _header(text: str) -> tuple[str, str]:
+    header, equals, variable = text.partition("=")
+    if not (header and equals and variable):
+        raise ClusterError(
+            f"--headers-env {shown(header)} is not HEADER=VARIABLE; give it like --headers-env "
+            "Authorization=FLINK_LOGIN"
+        )
+    return header, variable

@@ -1,0 +1,47 @@
+"""`forescale notify`: messages about what somebody should know of."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from forescale.cli.expected import EXPECTED
+from forescale.cli.installation import settings_of
+from forescale.cli.output import AsJson, plain, say_json
+from forescale.files.topology import topology_files
+
+
+def notify(
+    context: typer.Context,
+    topologies: Annotated[
+        list[str] | None, typer.Argument(help="Topology files, or their names; all in the folder if absent.")
+    ] = None,
+    due: Annotated[bool, typer.Option("--due", help="Send what is due; without it that is only listed.")] = False,
+    fleet: Annotated[Path | None, typer.Option(help="Fleet file, which is no topology file of the folder.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Tell the services of FORESCALE_NOTIFY_URLS of new incidents; exits with 1 where one takes nothing."""
+    from forescale.monitoring.errors import NotifyError
+    from forescale.monitoring.notify import notify as notified
+
+    settings = settings_of(context)
+    if settings.notify_urls is None:
+        raise NotifyError("nobody is to be told; set FORESCALE_NOTIFY_URLS to Apprise URLs")
+    names = topologies or [path.stem for path in topology_files(settings.topologies, fleet)]
+    done = notified(settings, dict.fromkeys(names), EXPECTED, send=due)
+    if as_json:
+        say_json(asdict(done))
+    else:
+        for title in done.told:
+            plain(f"told: {title}")
+        for title in done.due:
+            plain(f"due: {title}")
+        if not done.told and not done.due:
+            plain("nothing to tell")
+    for number in done.refused:
+        typer.echo(f"forescale: service {number} of FORESCALE_NOTIFY_URLS took nothing; it is tried again", err=True)
+    for name, why in done.unread.items():
+        typer.echo(f"forescale: topology {name}: {why}", err=True)
+    if done.refused or done.unread:
+        raise typer.Exit(1)

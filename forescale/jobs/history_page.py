@@ -1,0 +1,16 @@
+"""The last days of a topology's history, drawn."""
+
+from forescale.files.topology import TopologyConfig
+from forescale.history.binned_windows import PAGE_POINTS, binned_history, readable_width_s
+from forescale.history.span import history_span
+from forescale.report.history.history_page import render_history_page
+from forescale.settings import Settings
+
+
+def history_page(settings: Settings, config: TopologyConfig) -> str:
+    """As `forescale history show --plot` draws the usual days. Raises HistoryError without a history."""
+    directory = settings.history_dir
+    asked = history_span(directory, config.topology, start=None, end=None, days=None, snapshot=None)
+    span = asked.within_history()
+    binned = binned_history(directory, span, config.as_topology().sources, (), [readable_width_s(span, PAGE_POINTS)])
+    return render_history_page(binned.by_width[0], span, binned.measures)

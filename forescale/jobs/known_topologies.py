@@ -1,0 +1,42 @@
+"""Every topology that an installation knows."""
+
+from functools import lru_cache
+from pathlib import Path
+
+from forescale.files.file_error import FileError
+from forescale.files.topology import TopologyConfig, read_topology_file
+from forescale.settings import Settings
+from planner.ledger.ledger import Ledger
+
+
+def known_topologies(settings: Settings, ledger: Ledger) -> dict[str, TopologyConfig | FileError | None]:
+    """Those that have a topology file or forecasts, by name: what the file says, why it cannot be read, or None where
+    there is none.
+    """
+    known: dict[str, TopologyConfig | FileError | None] = {}
+    for path in sorted(settings.topologies.glob("*.yaml")):
+        config = _file(path)
+        if isinstance(config, FileError):
+            known.setdefault(path.stem, config)
+        else:
+            known[config.topology] = config
+    for name in ledger.forecast_topologies():
+        known.setdefault(name, None)
+    return known
+
+
+def _file(path: Path) -> TopologyConfig | FileError:
+    try:
+        written = path.stat()
+    except OSError as error:
+        return FileError(f"{path}: {error.strerror}")
+    return _as_written(path, written.st_mtime_ns, written.st_size)
+
+
+@lru_cache(maxsize=1024)
+def _as_written(path: Path, changed_ns: int, size: int) -> TopologyConfig | FileError:
+    """changed_ns, size: a page that is asked for again reads only the files that are others by now."""
+    try:
+        return read_topology_file(path)
+    except FileError as error:
+        return error

@@ -1,0 +1,94 @@
+"""Metrics as text: OpenMetrics for those who scrape, Prometheus' own format for node exporter and the Pushgateway."""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from http.client import HTTPException
+from pathlib import Path
+
+from prometheus_client import CollectorRegistry
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.exposition import generate_latest, push_to_gateway
+from prometheus_client.metrics_core import Metric as Family
+from prometheus_client.openmetrics.exposition import generate_latest as generate_openmetrics
+from prometheus_client.registry import Collector
+
+from engines.redaction import without_secrets
+from forescale.files.atomic import write_whole
+from forescale.monitoring.errors import PushError
+from forescale.monitoring.metrics import METRICS, Metric
+from forescale.monitoring.standing import Standings
+
+JOB = "forescale"
+"""The label `job` of what is pushed."""
+PUSH_S = 30.0
+UP = "forescale_up"
+
+
+@dataclass(frozen=True)
+class Sample:
+    name: str
+    labels: Mapping[str, str]
+    value: float
+
+
+def openmetrics(known: Standings) -> str:
+    text: bytes = generate_openmetrics(_registry(known))  # type: ignore[no-untyped-call]
+    return text.decode()
+
+
+def write_metrics(known: Standings, path: Path) -> Path:
+    """For node exporter's textfile collector, which reads Prometheus' own format alone. Whole or not at all."""
+    return write_whole(generate_latest(_registry(known)).decode(), path)
+
+
+def push_metrics(known: Standings, url: str) -> None:
+    """In place of all that was pushed before. Raises PushError, without the password that the URL may hold."""
+    secrets = [url, *url.partition("://")[2].rpartition("@")[0].split(":")]
+    try:
+        push_to_gateway(url, job=JOB, registry=_registry(known), timeout=PUSH_S)
+    except (OSError, ValueError, HTTPException) as error:  # the latter two of a URL that is none, and of no HTTP
+        raise PushError(
+            f"the Pushgateway of --push took nothing: {without_secrets(str(error), filter(None, secrets))}; check its "
+            "URL, and that it runs"
+        ) from None
+
+
+def samples(known: Standings) -> list[Sample]:
+    return [
+        Sample(sample.name, dict(sample.labels), sample.value)
+        for family in _registry(known).collect()
+        for sample in family.samples
+    ]
+
+
+def _registry(known: Standings) -> CollectorRegistry:
+    registry = CollectorRegistry()
+    registry.register(_Standing(known))
+    return registry
+
+
+class _Standing(Collector):
+    def __init__(self, known: Standings) -> None:
+        self._known = known
+
+    def collect(self) -> Iterator[Family]:
+        up = GaugeMetricFamily(UP, "1 where the topology could be read, 0 where not.", labels=["topology"])
+        read = dict.fromkeys((standing.topology for standing in self._known.known), 1)
+        for name, value in (read | dict.fromkeys(self._known.unread, 0)).items():
+            up.add_metric([name], value)
+        yield up
+        for metric in METRICS:
+            yield self._family(metric)
+
+    def _family(self, metric: Metric) -> Family:
+        kind = CounterMetricFamily if metric.kind == "counter" else GaugeMetricFamily
+        labels = ("topology", *metric.labels)
+        family: CounterMetricFamily | GaugeMetricFamily = kind(
+            metric.name, metric.help, labels=labels, unit=metric.unit
+        )
+        for standing in self._known.known:
+            for told, value in metric.read(standing):
+                if value is not None and not math.isnan(value):
+                    family.add_metric([standing.topology, *(told[label] for label in metric.labels)], value)
+        return family

@@ -1,0 +1,161 @@
+"""What somebody should be told of: derived from where a topology stands, each incident with a subject of its own.
+
+Some happen (a step is undone, the guard acts) and some last (a review waits): the latter are told again once they were
+over and have come back.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import StrEnum
+from pathlib import Path
+
+from forescale.jobs.forecast_report import FLEET_PAGE
+from forescale.monitoring.standing import Standing
+from planner.fallback import Footing, Rung
+from planner.ledger.entries import StepEntry
+from planner.ledger.guard_state import GuardState
+from planner.ledger.ledger import Ledger
+from planner.ledger.step_state import StepState
+
+LOOKED_BACK = timedelta(days=3)
+"""What happened longer ago is no news: a new installation tells nothing of it."""
+LEAST_KNOWN_MINUTES = 1440
+"""Of the past week, before a budget is said to have run out: of a few minutes hardly any may be in violation."""
+
+
+class IncidentKind(StrEnum):
+    REVIEW = "review"
+    STEP = "step"
+    GUARD = "guard"
+    DRIFT = "drift"
+    RUNG = "rung"
+    BUDGET = "budget"
+
+
+LASTING = (IncidentKind.REVIEW, IncidentKind.DRIFT, IncidentKind.RUNG, IncidentKind.BUDGET)
+
+
+@dataclass(frozen=True)
+class Incident:
+    """title, text: as they are sent. page: a report in the folder of reports, None without one."""
+
+    topology: str
+    kind: IncidentKind
+    subject: str
+    title: str
+    text: str
+    page: Path | None = None
+
+
+def incidents(standing: Standing, ledger: Ledger) -> list[Incident]:
+    return [
+        *_reviews(standing, ledger),
+        *_steps(standing, ledger),
+        *_guard(standing, ledger),
+        *_drifts(standing),
+        *_rung(standing),
+        *_budget(standing),
+    ]
+
+
+def _reviews(standing: Standing, ledger: Ledger) -> Iterator[Incident]:
+    """One for the same plans, though each new forecast may put them off a little."""
+    made = standing.schedule
+    if made is None:
+        return
+    proposed = ledger.steps(schedule_id=made.id, states=(StepState.PROPOSED,))
+    waiting = [step for step in proposed if step.expires_at > standing.at]
+    if waiting:
+        lines = [f"{step.deploy_at:%a %d %b %H:%M} UTC: {step.plan.brief()}: {step.reason}" for step in waiting]
+        yield Incident(
+            standing.topology,
+            IncidentKind.REVIEW,
+            " ".join(step.plan.plan_id for step in waiting),
+            f"{standing.topology}: a review waits",
+            "\n".join([*lines, f"Approve or veto: forescale deploy approve {made.id}, or the review in Airflow."]),
+            _page(made.report),
+        )
+
+
+def _steps(standing: Standing, ledger: Ledger) -> Iterator[Incident]:
+    for step in ledger.steps(topology=standing.topology, states=(StepState.ROLLED_BACK, StepState.EXPIRED)):
+        if standing.at - step.updated_at <= LOOKED_BACK and (what := _failure(step, ledger)):
+            report = "" if step.schedule_id is None else ledger.schedule(step.schedule_id).report
+            yield Incident(
+                standing.topology,
+                IncidentKind.STEP,
+                step.id,
+                f"{standing.topology}: a step {what}",
+                f"Step {step.id} ({step.plan.brief()}) {what} at {step.updated_at:%a %H:%M} UTC: {step.reason}",
+                _page(report),
+            )
+
+
+def _failure(step: StepEntry, ledger: Ledger) -> str:
+    """Empty for a step that nobody had approved when its time went by."""
+    if step.state is StepState.ROLLED_BACK:
+        return "failed and was undone"
+    expired = ledger.events(step.id)[-1]
+    return "" if expired.from_state is StepState.PROPOSED else "was approved and not deployed in time"
+
+
+def _guard(standing: Standing, ledger: Ledger) -> Iterator[Incident]:
+    """Advice is not among them: nothing was done."""
+    for action in ledger.guard.actions(standing.topology):
+        if action.state is not GuardState.ADVISED and standing.at - action.decided_at <= LOOKED_BACK:
+            yield Incident(
+                standing.topology,
+                IncidentKind.GUARD,
+                action.id,
+                f"{standing.topology}: the guard acted",
+                f"{action.action} at {action.decided_at:%a %H:%M} UTC, {action.diagnosis}: {action.why}\n"
+                f"See: forescale guard show {standing.topology}",
+            )
+
+
+def _drifts(standing: Standing) -> Iterator[Incident]:
+    for of in standing.sources:
+        if alarms := [drift for drift in of.drifts if drift.alarmed]:
+            yield Incident(
+                standing.topology,
+                IncidentKind.DRIFT,
+                of.source,
+                f"{standing.topology}: the forecast of {of.source} has drifted",
+                "\n".join(f"{drift.horizon_s} s ahead: {drift.reason}" for drift in alarms),
+                Path(FLEET_PAGE),
+            )
+
+
+def _rung(standing: Standing) -> Iterator[Incident]:
+    if standing.schedule is None:
+        return
+    footing = Footing.of(standing.schedule.schedule.derived_from)
+    if footing.rung is not Rung.FORECAST:
+        yield Incident(
+            standing.topology,
+            IncidentKind.RUNG,
+            footing.rung.value,
+            f"{standing.topology}: nothing was forecast, it is planned by: {footing.rung.words}",
+            f"{footing.cause}\nSee: forescale doctor {standing.topology}",
+            _page(standing.schedule.report),
+        )
+
+
+def _budget(standing: Standing) -> Iterator[Incident]:
+    budget = standing.budget
+    allowed = budget.past_allowed_minutes
+    if allowed is not None and budget.past_minutes >= LEAST_KNOWN_MINUTES and budget.used_minutes > allowed:
+        yield Incident(
+            standing.topology,
+            IncidentKind.BUDGET,
+            "week",
+            f"{standing.topology}: the violation budget has run out",
+            f"{budget.used_minutes:g} of {budget.past_minutes:,g} known minutes of the past week were in violation, "
+            f"{allowed:.3g} are allowed. Plans are dearer until it has recovered; see planning.allow.",
+            None if standing.schedule is None else _page(standing.schedule.report),
+        )
+
+
+def _page(report: str) -> Path | None:
+    return Path(report) if report else None

@@ -1,0 +1,93 @@
+"""Messages about incidents: each service is told of each once, and again of none that it took."""
+
+import logging
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+from forescale.monitoring.incidents import LASTING, Incident, incidents
+from forescale.monitoring.services import Service, notified_services
+from forescale.monitoring.standing import Expected, Standing, standings
+from forescale.settings import Settings
+from forescale.wiring.parts import clock_of, ledger_of
+from planner.ledger.ledger import Ledger
+from planner.ledger.notice_records import NoticeKey
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Notified:
+    """told: titles of messages that were taken, those of each service; due: that are not sent, as they were not to be,
+    or their service did not take them. refused: numbers of such services. unread: by topology, why.
+    """
+
+    told: tuple[str, ...]
+    due: tuple[str, ...]
+    refused: tuple[int, ...]
+    unread: dict[str, str]
+
+
+def notify(settings: Settings, names: Iterable[str], expected: Expected, *, send: bool = True) -> Notified:
+    """Tell every service of what it was not told of yet. A service that does not take a message is tried the next time.
+
+    send: False only looks. Raises NotifyError and LedgerError.
+    """
+    services = notified_services(settings)
+    known = standings(settings, names, expected)
+    ledger = ledger_of(settings)
+    found = [incident for standing in known.known for incident in incidents(standing, ledger)]
+    if send:
+        for standing in known.known:
+            _end_others(standing, found, ledger)
+    told, due, refused = list[str](), list[str](), list[int]()
+    for service in services:
+        for incident in found:
+            key = NoticeKey(service.digest, incident.topology, incident.kind.value, incident.subject)
+            if not ledger.notices.is_due(key, clock_of(settings).now()):
+                continue
+            # After one refusal a service is not waited for again and again.
+            if not send or service.number in refused:
+                due.append(incident.title)
+            elif (taken := _tell(settings, ledger, service, incident, key)) is not None:
+                (told if taken else due).append(incident.title)
+                if not taken:
+                    refused.append(service.number)
+                    logger.warning("service %d of FORESCALE_NOTIFY_URLS takes no message", service.number)
+    return Notified(tuple(told), tuple(due), tuple(refused), dict(known.unread))
+
+
+def _tell(settings: Settings, ledger: Ledger, service: Service, incident: Incident, key: NoticeKey) -> bool | None:
+    """Whether the service took it; None where another process tells of it."""
+    clock, notices = clock_of(settings), ledger.notices
+    if not notices.begin(key, clock.now()):
+        return None
+    link = _link(settings, incident.page)
+    try:
+        taken = service.takes(incident.title, incident.text + (f"\n{link}" if link else ""))
+    except BaseException:
+        notices.give_up(key)
+        raise
+    if taken:
+        notices.record_told(key, clock.now())
+    else:
+        notices.give_up(key)
+    return taken
+
+
+def _end_others(standing: Standing, found: Sequence[Incident], ledger: Ledger) -> None:
+    for kind in LASTING:
+        lasting = [each.subject for each in found if each.topology == standing.topology and each.kind is kind]
+        ledger.notices.end_others(standing.topology, kind.value, lasting, standing.at)
+
+
+def _link(settings: Settings, page: Path | None) -> str:
+    """Of a page in the folder of reports; empty without a base URL."""
+    if settings.reports_url is None or page is None:
+        return ""
+    folder = settings.reports_dir.resolve()
+    whole = (folder / page).resolve()
+    if not whole.is_relative_to(folder):
+        return ""
+    return f"{settings.reports_url.rstrip('/')}/{quote(whole.relative_to(folder).as_posix())}"

@@ -1,0 +1,51 @@
+"""The services that take messages, by Apprise: e-mail, Slack, webhooks and a hundred others.
+
+An address holds a password as a rule: it is never shown, and Apprise, which may quote it, logs nothing.
+"""
+
+import hashlib
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from forescale.monitoring.errors import NotifyError
+from forescale.settings import Settings
+
+
+@dataclass(frozen=True)
+class Service:
+    """number: from 1 on, in the setting; digest: by which the ledger knows it again, slow to guess an address from."""
+
+    number: int
+    digest: str
+    _sender: Any = field(repr=False)
+
+    def takes(self, title: str, text: str) -> bool:
+        """Send a message. False where the service is down or refuses it."""
+        return bool(self._sender.notify(title=title, body=text))
+
+
+def notified_services(settings: Settings) -> Sequence[Service]:
+    """None without the setting. Raises NotifyError for an address that Apprise does not know, or without Apprise."""
+    if settings.notify_urls is None:
+        return ()
+    try:
+        import apprise
+    except ModuleNotFoundError:
+        raise NotifyError("FORESCALE_NOTIFY_URLS needs Apprise; pip install 'forescale[notify]'") from None
+    logging.getLogger("apprise").setLevel(logging.CRITICAL + 1)
+    services = []
+    for number, url in enumerate(dict.fromkeys(settings.notify_urls.get_secret_value().split()), start=1):
+        sender = apprise.Apprise()
+        if not sender.add(url):
+            raise NotifyError(
+                f"URL {number} of FORESCALE_NOTIFY_URLS is none that Apprise knows (it is not shown); see its list of "
+                "services, such as mailtos://, slack:// and jsons://"
+            )
+        services.append(Service(number, _digest(url), sender))
+    return services
+
+
+def _digest(url: str) -> str:
+    return hashlib.scrypt(url.encode(), salt=b"forescale notices", n=2**14, r=8, p=1, dklen=8).hex()

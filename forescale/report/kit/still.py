@@ -1,0 +1,160 @@
+"""Figures over time as one SVG without scripts: for where a picture may be shown and a page may not."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import accumulate, pairwise
+from math import ceil
+
+import numpy as np
+import plotly.graph_objects as go
+
+from forescale.report.kit.figure import KeyEntry, ReportFigure
+from forescale.report.kit.page import rendered_picture
+from forescale.report.kit.traces import MISSING_KEY
+from forescale.report.kit.wording import day_moment, number
+
+WIDTH, HEIGHT = 860, 210
+"""Of one figure, in the units of the picture, within its margins."""
+LEFT, RIGHT, TOP, BOTTOM = 56, 12, 30, 54
+TICKS = 6
+MARK = 6
+SWATCH, LETTER = 38, 6
+"""Widths in the key: of a swatch with the room around it, of a letter."""
+
+
+@dataclass(frozen=True)
+class Stroke:
+    """points: as SVG writes them, numbers only. fill: of a shading, else none. dash: as SVG writes it."""
+
+    points: str
+    colour: str
+    width: float
+    fill: str
+    dash: str
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One figure as it is laid out. marks: points and colour of triangles; lines_at, times, rates: places and their
+    labels; key: the place of each entry.
+    """
+
+    title: str
+    strokes: tuple[Stroke, ...]
+    marks: tuple[tuple[str, str], ...]
+    lines_at: tuple[tuple[float, str], ...]
+    times: tuple[tuple[float, str], ...]
+    rates: tuple[tuple[float, str], ...]
+    key: tuple[tuple[int, KeyEntry], ...]
+
+
+def still_picture(figures: Sequence[ReportFigure]) -> str:
+    """The figures one below the other, with the marks, lines and shadings of their traces and the key of the first."""
+    return rendered_picture(
+        "picture.svg.j2",
+        panels=[_panel(figure) for figure in figures],
+        width=LEFT + WIDTH + RIGHT,
+        height=TOP + HEIGHT + BOTTOM,
+        left=LEFT,
+        top=TOP,
+        inner_width=WIDTH,
+        inner_height=HEIGHT,
+        description=" ".join(figure.description for figure in figures),
+    )
+
+
+class _Scale:
+    """From times and rates to places in a panel."""
+
+    def __init__(self, start: datetime, end: datetime, top: float) -> None:
+        self.start, self.end, self.top = start, end, top
+
+    def x(self, at: datetime) -> float:
+        return round(WIDTH * (at - self.start) / (self.end - self.start), 1)
+
+    def y(self, value: float) -> float:
+        return round(HEIGHT * (1 - value / self.top), 1)
+
+    def points(self, moments: Sequence[datetime], values: Sequence[float | None]) -> list[list[tuple[float, float]]]:
+        """Unbroken stretches of what is known."""
+        stretches: list[list[tuple[float, float]]] = [[]]
+        for at, value in zip(moments, values, strict=True):
+            if value is None:
+                stretches.append([])
+            elif self.start <= at <= self.end:
+                stretches[-1].append((self.x(at), self.y(value)))
+        return [stretch for stretch in stretches if stretch]
+
+
+def _panel(figure: ReportFigure) -> Panel:
+    start, end = (datetime.fromisoformat(str(at)) for at in figure.plot.layout.xaxis.range)
+    scatters = [trace for trace in figure.plot.data if isinstance(trace, go.Scatter)]
+    known = [value for trace in scatters for value in trace.y if value is not None]
+    scale = _Scale(start, end, 1.08 * max(known, default=0.0) or 1.0)
+    times = [start + (end - start) * part / TICKS for part in range(TICKS)]
+    notes = [(note.x, note.text) for note in figure.plot.layout.annotations if note.yref == "paper"]
+    return Panel(
+        figure.title,
+        tuple(_strokes(scatters, scale)),
+        tuple(_marks(scatters, scale)),
+        tuple((scale.x(datetime.fromisoformat(str(at))), str(text)) for at, text in notes),
+        tuple((scale.x(at), day_moment(at.replace(tzinfo=UTC))) for at in times),
+        tuple((scale.y(value), number(value)) for value in _round_rates(scale.top)),
+        _placed([entry for entry in figure.key if entry != MISSING_KEY]),
+    )
+
+
+def _placed(key: Sequence[KeyEntry]) -> tuple[tuple[int, KeyEntry], ...]:
+    """One after the other, by the length of their labels."""
+    widths = [SWATCH + LETTER * len(entry.label) for entry in key]
+    return tuple(zip(accumulate(widths[:-1], initial=0), key, strict=True)) if key else ()
+
+
+def _moments(trace: go.Scatter) -> list[datetime]:
+    return [datetime.fromisoformat(str(at)) for at in trace.x]
+
+
+def _strokes(scatters: Sequence[go.Scatter], scale: _Scale) -> Iterator[Stroke]:
+    """A shading reaches down to the trace before it, as Plotly has it."""
+    before: list[tuple[float, float]] = []
+    for trace in scatters:
+        if "lines" not in trace.mode:
+            continue
+        stretches = scale.points(_moments(trace), trace.y)
+        if trace.fill == "tonexty" and stretches and before:
+            around = [*before, *reversed([place for stretch in stretches for place in stretch])]
+            yield Stroke(_written(around), "none", 0, str(trace.fillcolor), "none")
+        for stretch in stretches:
+            drawn = _stepped(stretch) if trace.line.shape == "hv" else stretch
+            dash = "2 3" if trace.line.dash == "dot" else "none"
+            yield Stroke(_written(drawn), str(trace.line.color), float(trace.line.width), "none", dash)
+        before = [place for stretch in stretches for place in stretch]
+
+
+def _marks(scatters: Sequence[go.Scatter], scale: _Scale) -> Iterator[tuple[str, str]]:
+    for trace in scatters:
+        if "markers" not in trace.mode:
+            continue
+        symbols = [trace.marker.symbol] * len(trace.x) if isinstance(trace.marker.symbol, str) else trace.marker.symbol
+        for at, value, symbol in zip(_moments(trace), trace.y, symbols, strict=True):
+            for x, y in (place for stretch in scale.points([at], [value]) for place in stretch):
+                tip = MARK if symbol == "triangle-down" else -MARK
+                yield _written([(x - MARK, y - tip), (x + MARK, y - tip), (x, y + tip)]), str(trace.marker.color)
+
+
+def _stepped(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Across first, then up or down."""
+    corners = [place for before, after in pairwise(points) for place in (before, (after[0], before[1]))]
+    return [*corners, points[-1]]
+
+
+def _written(points: Sequence[tuple[float, float]]) -> str:
+    return " ".join(f"{x:g},{y:g}" for x, y in points)
+
+
+def _round_rates(top: float) -> list[float]:
+    """From zero, in steps of 1, 2 or 5 times a power of ten, about four of them."""
+    power = 10.0 ** np.floor(np.log10(top / 4))
+    step = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= top / 4)
+    return [step * part for part in range(ceil(top / step)) if step * part <= top]

@@ -1,0 +1,1 @@
+"""All topologies on one page, and one page about each: where they stand and where to read on."""

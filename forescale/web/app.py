@@ -1,0 +1,57 @@
+"""The pages as Airflow's API server mounts them."""
+
+from fastapi import FastAPI
+from fastapi.responses import Response
+from starlette.exceptions import HTTPException
+
+from forescale.settings import Settings
+from forescale.web.access import refused, viewers
+from forescale.web.drawn import drawn_history, known_topology, overview, topology_page
+from forescale.web.guarded import page, picture
+from forescale.web.ledgers import ledger_of
+from forescale.web.stored import decision_file, forecast_file, replay_file
+
+
+def scaling_app() -> FastAPI:
+    """No page without the right to see the runs of `plan`, no page about its own interface."""
+    app = FastAPI(title="forescale", dependencies=[viewers()], docs_url=None, redoc_url=None, openapi_url=None)
+    app.add_exception_handler(HTTPException, refused)
+
+    @app.get("/")
+    def all_topologies() -> Response:
+        settings = Settings()
+        return page(overview(settings, ledger_of(settings)))
+
+    @app.get("/topologies/{topology}")
+    def one_topology(topology: str) -> Response:
+        settings = Settings()
+        return page(topology_page(settings, ledger_of(settings), topology))
+
+    @app.get("/topologies/{topology}/history")
+    def history(topology: str) -> Response:
+        settings = Settings()
+        return page(drawn_history(settings, ledger_of(settings), topology))
+
+    @app.get("/topologies/{topology}/forecasts")
+    def forecasts(topology: str, source: str) -> Response:
+        settings = Settings()
+        known_topology(settings, ledger_of(settings), topology)
+        return page(forecast_file(settings, topology, source))
+
+    @app.get("/topologies/{topology}/replay")
+    def replay(topology: str) -> Response:
+        settings = Settings()
+        known_topology(settings, ledger_of(settings), topology)
+        return page(replay_file(settings, topology))
+
+    @app.get("/topologies/{topology}/decisions/{schedule_id}")
+    def decision(topology: str, schedule_id: str) -> Response:
+        settings = Settings()
+        return page(decision_file(settings, ledger_of(settings), topology, schedule_id, ".html"))
+
+    @app.get("/topologies/{topology}/decisions/{schedule_id}/picture.svg")
+    def decision_picture(topology: str, schedule_id: str) -> Response:
+        settings = Settings()
+        return picture(decision_file(settings, ledger_of(settings), topology, schedule_id, ".svg"))
+
+    return app

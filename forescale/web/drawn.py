@@ -1,0 +1,90 @@
+"""Pages that are drawn when they are asked for, of topologies that are known."""
+
+from starlette.exceptions import HTTPException
+
+from forecasting.errors import HistoryError
+from forescale.files.file_error import FileError
+from forescale.files.topology import TopologyConfig
+from forescale.jobs.history_page import history_page
+from forescale.jobs.known_topologies import known_topologies
+from forescale.jobs.standings import MAX_DECISIONS, decided, standing
+from forescale.report.overview.overview_page import render_overview
+from forescale.report.overview.standing import Standing
+from forescale.report.overview.topology_page import render_topology_page
+from forescale.settings import Settings
+from forescale.web.addresses import (
+    below_airflow,
+    decision_path,
+    forecast_path,
+    overview_path,
+    picture_path,
+    topology_path,
+)
+from forescale.web.stored import NOT_FOUND, has_decision_file, has_forecast_file, has_replay_file
+from forescale.wiring.parts import clock_of
+from planner.ledger.ledger import Ledger
+
+
+def known_topology(settings: Settings, ledger: Ledger, name: str) -> TopologyConfig | FileError | None:
+    """As `known_topologies` has it. Raises HTTPException 404 for one that is not known."""
+    known = known_topologies(settings, ledger)
+    if name not in known:
+        raise HTTPException(NOT_FOUND, f"no topology {name[:80]!r}; known are: {', '.join(known) or 'none'}")
+    return known[name]
+
+
+def overview(settings: Settings, ledger: Ledger) -> str:
+    """The page of all topologies."""
+    standings = [standing(settings, ledger, *each) for each in known_topologies(settings, ledger).items()]
+    return render_overview(
+        standings,
+        clock_of(settings).now(),
+        page_of=lambda each: below_airflow(topology_path(each.topology)),
+        picture_of=lambda each: _picture(settings, each),
+    )
+
+
+def topology_page(settings: Settings, ledger: Ledger, name: str) -> str:
+    """The page of one topology. Raises HTTPException 404 for one that is not known."""
+    config = known_topology(settings, ledger, name)
+    stands = standing(settings, ledger, name, config)
+    made = ledger.schedules(name, limit=MAX_DECISIONS)
+    reports = {
+        each.id: below_airflow(decision_path(name, each.id))
+        for each in made
+        if has_decision_file(settings, each, ".html")
+    }
+    pages = {}
+    if isinstance(config, TopologyConfig):
+        pages["Arrival history"] = below_airflow(topology_path(name, "history"))
+        for source in config.as_topology().sources:
+            if has_forecast_file(settings, name, source):
+                pages[f"What the forecasts of {source} were worth"] = below_airflow(forecast_path(name, source))
+    if has_replay_file(settings, name):
+        pages["The last replay"] = below_airflow(topology_path(name, "replay"))
+    return render_topology_page(
+        stands,
+        decided(ledger, made, reports),
+        clock_of(settings).now(),
+        picture=_picture(settings, stands),
+        pages=pages,
+        overview=below_airflow(overview_path()),
+    )
+
+
+def drawn_history(settings: Settings, ledger: Ledger, name: str) -> str:
+    """Raises HTTPException 404 for a topology that is not known, has no readable file or no history."""
+    config = known_topology(settings, ledger, name)
+    if not isinstance(config, TopologyConfig):
+        raise HTTPException(NOT_FOUND, str(config or f"topology {name!r} has no file in {settings.topologies}"))
+    try:
+        return history_page(settings, config)
+    except HistoryError as error:
+        raise HTTPException(NOT_FOUND, str(error)) from None
+
+
+def _picture(settings: Settings, stands: Standing) -> str:
+    made = stands.newest
+    if made is None or not has_decision_file(settings, made, ".svg"):
+        return ""
+    return below_airflow(picture_path(stands.topology, made.id))

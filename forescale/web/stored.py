@@ -1,0 +1,70 @@
+"""Pages that jobs have written, found by what the ledger and the topology files know, never by a path."""
+
+from pathlib import Path
+
+from starlette.exceptions import HTTPException
+
+from forescale.jobs.forecast_report import forecast_page_file
+from forescale.jobs.replay_tracking import replay_page_file
+from forescale.settings import Settings
+from planner.errors import LedgerError
+from planner.ledger.entries import ScheduleEntry
+from planner.ledger.ledger import Ledger
+
+NOT_FOUND = 404
+
+
+def decision_file(settings: Settings, ledger: Ledger, topology: str, schedule_id: str, ending: str) -> str:
+    """The text of what was written of a decision. Raises HTTPException 404 for one that the ledger does not have under
+    that topology, and where its file is not on this machine.
+    """
+    try:
+        made = ledger.schedule(schedule_id)
+    except LedgerError as error:
+        raise HTTPException(NOT_FOUND, str(error)) from None
+    if made.schedule.topology != topology:
+        raise HTTPException(NOT_FOUND, f"schedule {schedule_id!r} is of topology {made.schedule.topology!r}")
+    return _text(settings, _decision_path(settings, made, ending), f"run `forescale report {made.id}`")
+
+
+def has_decision_file(settings: Settings, made: ScheduleEntry, ending: str) -> bool:
+    return _is_stored(settings, _decision_path(settings, made, ending))
+
+
+def forecast_file(settings: Settings, topology: str, source: str) -> str:
+    """The page on the forecasts of a source. Raises HTTPException 404 where there is none on this machine."""
+    path = forecast_page_file(settings, topology, source)
+    return _text(settings, path, "run `forescale forecasts`")
+
+
+def has_forecast_file(settings: Settings, topology: str, source: str) -> bool:
+    return _is_stored(settings, forecast_page_file(settings, topology, source))
+
+
+def replay_file(settings: Settings, topology: str) -> str:
+    """The page of the last replay. Raises HTTPException 404 where there is none on this machine."""
+    return _text(settings, replay_page_file(settings, topology), f"run `forescale replay {topology}`")
+
+
+def has_replay_file(settings: Settings, topology: str) -> bool:
+    return _is_stored(settings, replay_page_file(settings, topology))
+
+
+def _decision_path(settings: Settings, made: ScheduleEntry, ending: str) -> Path:
+    return settings.reports_dir / made.schedule.topology / f"{made.id}{ending}"
+
+
+def _is_stored(settings: Settings, path: Path) -> bool:
+    """Whether there is such a file within the folder of reports: a name, or a link, may lead out of it."""
+    file = path.resolve()
+    return file.is_relative_to(settings.reports_dir.resolve()) and file.is_file()
+
+
+def _text(settings: Settings, path: Path, remedy: str) -> str:
+    if not _is_stored(settings, path):
+        raise HTTPException(
+            NOT_FOUND,
+            f"{path.name} is not in {settings.reports_dir.resolve()}; {remedy}, or let Airflow's API server read that "
+            "folder",
+        )
+    return path.read_text(encoding="utf-8")

@@ -1,0 +1,58 @@
+"""Compare-and-set for engines that keep no versions: by what runs at the look before the request."""
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from modeling.inputs.physical_plan import PhysicalPlan
+from planner.clusters.cluster import Accepted, Refusal
+
+
+def brief(parallelism: Mapping[str, int]) -> str:
+    """As `PhysicalPlan.brief`, also of what is no plan yet."""
+    return " · ".join(f"{operator} {count}" for operator, count in parallelism.items())
+
+
+def not_as_assumed(place: str, running: Mapping[str, int], expected: PhysicalPlan) -> str | None:
+    """Why a change that was decided for another plan is not asked for, None where it is that plan."""
+    if dict(expected.parallelism) == dict(running):
+        return None
+    return (
+        f"{place} runs {brief(running)}, not {expected.brief()} as was assumed; make the decision again from what runs"
+    )
+
+
+def not_ours_to_undo(place: str, running: Mapping[str, int], away: PhysicalPlan, back: PhysicalPlan) -> str | None:
+    """Why a change is not undone, None where what it asked for still runs."""
+    if dict(away.parallelism) == dict(running):
+        return None
+    return (
+        f"{place} runs {brief(running)}, neither {away.brief()} nor {back.brief()}; "
+        "decide anew instead of undoing what somebody else changed"
+    )
+
+
+def answered(
+    plan: PhysicalPlan,
+    replaced: PhysicalPlan,
+    running: Mapping[str, int],
+    *,
+    place: str,
+    at: datetime,
+    unfit: str | None,
+    there: bool,
+    undoing: bool,
+) -> Accepted | Refusal | None:
+    """What is said of a plan without asking the engine for it; None where it may be asked.
+
+    running: at the look, which was at that moment. unfit: why the engine cannot run the plan, or None. there: whether
+    it runs it already. undoing: whether `replaced` is the plan to undo, and not the one that a decision assumed.
+    """
+    if unfit is not None:
+        return Refusal(plan, unfit)
+    if there:
+        # Asked for before, perhaps by a deployment that crashed before it could note so: no second request.
+        return Accepted(plan, replaced, at)
+    stale = not_as_assumed(place, running, replaced)
+    if undoing:
+        stale = not_ours_to_undo(place, running, replaced, plan)
+    return None if stale is None else Refusal(plan, stale)

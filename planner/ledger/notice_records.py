@@ -1,0 +1,80 @@
+"""What the ledger keeps of messages: which service was told of which incident, so that each is told once."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sqlalchemy import delete, select, update
+from sqlalchemy.orm import Session
+
+from planner.ledger.database import Database
+from planner.ledger.tables import NoticeTable
+
+ABANDONED = timedelta(minutes=10)
+"""A message that was begun so long ago and never told of as sent was cut short: it is begun again."""
+
+
+@dataclass(frozen=True)
+class NoticeKey:
+    """service: a digest, never its address. subject: what tells two incidents of a kind apart."""
+
+    service: str
+    topology: str
+    kind: str
+    subject: str
+
+
+class NoticeRecords:
+    """Every method is one transaction; all raise LedgerError for a database that fails."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def is_due(self, key: NoticeKey, at: datetime) -> bool:
+        with self._database.session() as session:
+            return _is_due(_row(session, key), at)
+
+    def begin(self, key: NoticeKey, at: datetime) -> bool:
+        """Whether the caller is to send the message: nobody has told of it, and nobody else is about to."""
+        with self._database.session() as session:
+            self._database.lock(session.connection(), key.topology)
+            if not _is_due(_row(session, key), at):
+                return False
+            session.merge(NoticeTable(**vars(key), begun_at=at, told_at=None, over_at=None))
+            return True
+
+    def record_told(self, key: NoticeKey, at: datetime) -> None:
+        with self._database.session() as session:
+            if (row := _row(session, key)) is not None:
+                row.told_at = at
+
+    def give_up(self, key: NoticeKey) -> None:
+        """The message was not taken: it is due again."""
+        with self._database.session() as session:
+            told = delete(NoticeTable).filter_by(**vars(key)).where(NoticeTable.told_at.is_(None))
+            session.execute(told)
+
+    def end_others(self, topology: str, kind: str, subjects: Collection[str], at: datetime) -> None:
+        """Incidents of a kind that last no longer: should one come back, it is told again."""
+        lasting = (
+            update(NoticeTable)
+            .where(
+                NoticeTable.topology == topology,
+                NoticeTable.kind == kind,
+                NoticeTable.subject.not_in(subjects),
+                NoticeTable.over_at.is_(None),
+            )
+            .values(over_at=at)
+        )
+        with self._database.session() as session:
+            session.execute(lasting)
+
+
+def _row(session: Session, key: NoticeKey) -> NoticeTable | None:
+    return session.scalars(select(NoticeTable).filter_by(**vars(key))).first()
+
+
+def _is_due(row: NoticeTable | None, at: datetime) -> bool:
+    if row is None or row.over_at is not None:
+        return True
+    return row.told_at is None and at - row.begun_at > ABANDONED

@@ -1,0 +1,175 @@
+"""*Scaling* in a real Airflow and a real browser: who sees it, and the report that a review links to."""
+
+import re
+
+import httpx
+import numpy as np
+import pytest
+from day_and_night import NAME, NOW, START, calls_per_minute
+from headless_chromium import headless_chromium
+from test_airflow import review_of
+
+from forecasting.arrivals.rows import history_rows
+from forecasting.arrivals.store import write_history
+from forescale.local.airflow.environment import passwords
+from forescale.wiring.parts import ledger_of
+
+pytestmark = [pytest.mark.airflow, pytest.mark.browser, pytest.mark.slow]
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with headless_chromium() as launched:
+        yield launched
+
+
+@pytest.fixture(scope="module")
+def asked(running):
+    """The run of `plan` that waits for a review: planned by the usual week of four days of history."""
+    minutes = int((NOW - START).total_seconds()) // 60
+    counts = np.array([calls_per_minute(minute) for minute in range(minutes)], dtype=np.int64)
+    edges = np.array([[int(moment.timestamp()) * 1_000_000 for moment in (START, NOW)]], dtype=np.int64)
+    rows = history_rows(NAME, "receive", counts, edges, start=START, window_s=60)
+    write_history(rows, running.installation.settings.history_dir, NAME, START, NOW)
+    run_id = running.service.client.trigger("plan", {"topology": NAME})
+    review_of(running.service.client, run_id)
+    return run_id
+
+
+@pytest.fixture
+def schedule_id(running, asked):
+    return ledger_of(running.installation.settings).schedules(NAME, limit=1)[0].id
+
+
+@pytest.fixture
+def signed_in(running, browser):
+    """A page of the browser of a user, signed in by the form of Airflow, to which the address asked for leads."""
+    contexts = []
+
+    def sign_in(user, address):
+        context = browser.new_context(viewport={"width": 1280, "height": 1000})
+        contexts.append(context)
+        page = context.new_page()
+        page.complaints = []
+        page.on("pageerror", lambda error: page.complaints.append(str(error)))
+        page.goto(running.service.url + address)
+        page.fill("input[name=username]", user)
+        page.fill("input[name=password]", passwords(running.service.home)[user])
+        page.click("button[type=submit]")
+        page.wait_for_url(running.service.url + address)
+        return page
+
+    yield sign_in
+    for context in contexts:
+        context.close()
+
+
+def get(running, path, user=None, **headers):
+    """The answer to a user's token, or to nobody."""
+    with httpx.Client(base_url=running.service.url, trust_env=False, timeout=30) as http:
+        if user is not None:
+            asked = {"username": user, "password": passwords(running.service.home)[user]}
+            headers["Authorization"] = f"Bearer {http.post('/auth/token', json=asked).json()['access_token']}"
+        return http.get(path, headers=headers)
+
+
+def report_path(schedule_id):
+    return f"/scaling/topologies/{NAME}/decisions/{schedule_id}"
+
+
+def test_no_page__is_shown_without_a_session(running, schedule_id):
+    one = f"/scaling/topologies/{NAME}"
+    for path in (
+        "/scaling/",
+        one,
+        f"{one}/history",
+        f"{one}/forecasts?source=receive",
+        report_path(schedule_id),
+        f"{report_path(schedule_id)}/picture.svg",
+    ):
+        answer = get(running, path)
+        assert (answer.status_code, answer.json()) == (401, {"detail": "Not authenticated"})
+        sent = get(running, path, Accept="text/html")
+        assert sent.status_code == 302
+        assert sent.headers["location"].startswith("/api/v2/auth/login?next=%2Fscaling%2F")
+        assert sent.text == ""
+
+
+def test_a_token_that_is_not_airflows__opens_nothing(running, schedule_id):
+    assert get(running, report_path(schedule_id), Authorization="Bearer abc").status_code == 403
+    assert get(running, report_path(schedule_id), Cookie="_token=abc", Accept="text/html").status_code in (302, 403)
+
+
+@pytest.mark.parametrize("user", ["viewer", "reviewer", "admin"])
+def test_overview__is_shown_to_whoever_may_see_the_runs_of_plan(running, schedule_id, user):
+    answer = get(running, "/scaling/", user)
+    assert answer.status_code == 200
+    assert f'href="/scaling/topologies/{NAME}"' in answer.text
+    assert answer.headers["content-security-policy"].startswith("default-src 'none'; script-src 'sha256-")
+
+
+@pytest.mark.parametrize("user", ["viewer", "reviewer", "admin"])
+def test_report__is_shown_to_whoever_may_see_the_runs_of_plan(running, schedule_id, user):
+    answer = get(running, report_path(schedule_id), user)
+    assert answer.status_code == 200
+    assert f"schedule {schedule_id}" in answer.text
+    policy = answer.headers["content-security-policy"]
+    assert policy.startswith("default-src 'none'; script-src 'sha256-")
+    assert policy.endswith("; frame-ancestors 'self'")
+    assert "unsafe-inline'" not in re.sub("style-src 'unsafe-inline'", "", policy)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/scaling/topologies/other/decisions/{}",
+        f"/scaling/topologies/{NAME}/decisions/none",
+        f"/scaling/topologies/{NAME}/decisions/..%2f..%2fledger",
+        "/scaling/topologies/..%2f..%2f/decisions/{}",
+        "/scaling/topologies/%00/decisions/{}",
+        "/scaling/topologies/other",
+        "/scaling/topologies/other/history",
+        f"/scaling/topologies/{NAME}/forecasts?source=..%2f..%2fhome%2fclock",
+        "/scaling/openapi.json",
+    ],
+)
+def test_what_the_ledger_does_not_know__is_no_page(running, schedule_id, path):
+    assert get(running, path.format(schedule_id), "admin").status_code == 404
+
+
+def test_review__links_to_the_report_and_shows_the_picture(running, asked, schedule_id, signed_in):
+    review = f"/dags/plan/runs/{asked}/tasks/each.review/mapped/0/required_actions"
+    page = signed_in("reviewer", review)
+    link = page.get_by_role("link", name="Open the report")
+    link.wait_for()
+    picture = page.get_by_role("img", name="What came, what comes and the capacity")
+    picture.scroll_into_view_if_needed()
+    assert picture.evaluate("image => image.decode().then(() => image.naturalWidth)") > 500
+    page.goto(running.service.url + link.get_attribute("href"))
+    page.wait_for_selector(".plot .main-svg")
+    assert schedule_id in page.inner_text(".over")
+    assert page.complaints == []
+
+
+def test_scaling__is_in_the_navigation_and_leads_from_all_topologies_to_a_report(running, signed_in, schedule_id):
+    page = signed_in("viewer", "/")
+    page.get_by_role("link", name="Scaling").click()
+    page.wait_for_url(f"{running.service.url}/plugin/scaling")
+    frame = page.frame_locator("iframe")
+    assert "1 topology: 1 with a step to review" in frame.locator("h1").inner_text()
+    drawn = frame.get_by_role("img", name=f"Forecast and capacity of {NAME}")
+    drawn.scroll_into_view_if_needed()
+    assert drawn.evaluate("image => image.decode().then(() => image.naturalWidth)") > 500
+    assert "time-of-week profile" in frame.locator("td[data-label='Drift and alarms']").inner_text()
+
+    frame.get_by_role("link", name=NAME).click()
+    decided = frame.locator("td[data-label=Decided] a")
+    assert decided.get_attribute("href") == report_path(schedule_id)
+    assert "proposed" in frame.locator("td[data-label=Steps]").inner_text()
+    frame.get_by_role("link", name="Arrival history").click()
+    frame.locator(".plot .main-svg").first.wait_for()
+    frame.locator("body").evaluate("() => history.back()")
+    decided.click()
+    frame.locator(".plot .main-svg").first.wait_for()
+    assert schedule_id in frame.locator(".over").inner_text()
+    assert page.complaints == []

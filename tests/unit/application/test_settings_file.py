@@ -1,0 +1,66 @@
+"""The settings file of a home: below the environment, above the defaults, and nothing in it is taken silently."""
+
+import pytest
+
+from forescale.settings import PROJECT, SETTINGS_FILE, Settings, SettingsFileError
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    for name in Settings.model_fields:
+        monkeypatch.delenv(f"FORESCALE_{name.upper()}", raising=False)
+    monkeypatch.setenv("FORESCALE_HOME", str(tmp_path))
+    return tmp_path
+
+
+def write(home, text):
+    (home / SETTINGS_FILE).write_text(text)
+
+
+def test_settings_file__counts_less_than_the_environment_and_more_than_the_default(home, monkeypatch):
+    write(home, "FORESCALE_REVIEW=false\nFORESCALE_SPARK_MEMORY=3g\nFORESCALE_FAN_OUT_FROM=5\n")
+    monkeypatch.setenv("FORESCALE_SPARK_MEMORY", "2g")
+    settings = Settings(fan_out_from=7)
+    assert (settings.review, settings.spark_memory, settings.fan_out_from) == (False, "2g", 7)
+    assert settings.spark_master == "local[*]"
+
+
+def test_settings_file__of_a_home_that_is_passed_in_is_read(home, tmp_path):
+    other = tmp_path / "other"
+    other.mkdir()
+    write(other, "FORESCALE_CLOCK=trace\n")
+    assert Settings(home=other).clock == "trace"
+    assert Settings().clock == "real"
+
+
+def test_home_with_a_settings_file__has_its_own_topologies_and_tracking_store(home):
+    assert Settings().topologies == PROJECT / "examples" / "topologies"
+    write(home, "")
+    assert (Settings().topologies, Settings().mlruns) == (home / "topologies", home / "mlruns")
+
+
+def test_settings_file__may_hold_variables_of_other_programs(home):
+    write(home, "JAVA_HOME=/usr/lib/jvm/17\n")
+    assert Settings().review is True
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("FORESCALE_REVEIW=false", "FORESCALE_REVEIW is not a known setting"),
+        ("FORESCALE_HOME=/elsewhere", "FORESCALE_HOME cannot stand in the home that it names"),
+        ("FORESCALE_REVIEW=", "FORESCALE_REVIEW has no value"),
+        ("FORESCALE_REVIEW", "FORESCALE_REVIEW has no value"),
+    ],
+)
+def test_settings_file__refuses_what_would_be_ignored(home, line, message):
+    write(home, line + "\n")
+    with pytest.raises(SettingsFileError, match=message) as error:
+        Settings()
+    assert str(home / SETTINGS_FILE) in str(error.value)
+
+
+def test_settings_file__that_is_not_text_is_named(home):
+    (home / SETTINGS_FILE).write_bytes(b"FORESCALE_REVIEW=\xff\xfe\n")
+    with pytest.raises(SettingsFileError, match="is not UTF-8"):
+        Settings()

@@ -1,0 +1,151 @@
+"""Where a topology stands, by a real ledger: what runs, what is next, and what somebody should see to."""
+
+import json
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from ledger_decisions import NOON, after, brought_to, forecast_of, schedule_of
+
+from forecasting.drift import Drift
+from forescale.codec import handed_over
+from forescale.files.file_error import FileError
+from forescale.files.topology import TopologyConfig
+from forescale.jobs.forecast_report import SourcePage, TopologyPages
+from forescale.jobs.known_topologies import known_topologies
+from forescale.jobs.standings import standing
+from forescale.report.overview.standing import Standing
+from forescale.settings import Settings
+from forescale.wiring.parts import ledger_of
+from planner.clock import TraceClock
+from planner.ledger.ledger import Ledger
+from planner.ledger.step_state import StepState
+
+CALLS = """
+topology: calls
+operators: { ingest: { service_s: 0.001 }, transcribe: { service_s: 0.5 } }
+streams: [{ from: ingest, to: transcribe }]
+planning: { allow: 0.01 }
+cluster: { kind: simulator, truth: truth, slots: 9, downtime_s: 20, parallelism: { ingest: 1, transcribe: 2 } }
+"""
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    (tmp_path / "topologies").mkdir()
+    (tmp_path / "topologies" / "calls.yaml").write_text(CALLS)
+    made = Settings(home=tmp_path / "home", topologies=tmp_path / "topologies", clock="trace")
+    made.home.mkdir()
+    TraceClock(made.clock_file).start_at(NOON)
+    return made
+
+
+@pytest.fixture
+def ledger(settings: Settings) -> Ledger:
+    return ledger_of(settings)
+
+
+def stands(settings: Settings, ledger: Ledger, name: str = "calls") -> Standing:
+    return standing(settings, ledger, name, known_topologies(settings, ledger)[name])
+
+
+def test_a_topology_of_which_nothing_was_decided__stands_nowhere(settings: Settings, ledger: Ledger) -> None:
+    found = stands(settings, ledger)
+    assert (found.newest, found.running, found.next_step, found.alarms) == (None, "", None, ())
+
+
+def test_what_runs__is_the_plan_at_the_decision_until_a_step_is_verified(settings: Settings, ledger: Ledger) -> None:
+    made = ledger.record_schedule(schedule_of(4, 6), forecasts=[])
+    before = stands(settings, ledger)
+    assert (before.running, before.running_since) == ("ingest 1 · transcribe 2", NOON)
+    assert before.next_step is not None
+    assert (before.next_step.id, before.next_step.state, before.waiting) == (f"{made}-1", StepState.PROPOSED, 2)
+    brought_to(ledger, f"{made}-1", StepState.VERIFIED)
+    then = stands(settings, ledger)
+    assert then.running == "ingest 1 · transcribe 4"
+    assert then.next_step is not None
+    assert (then.next_step.id, then.waiting) == (f"{made}-2", 1)
+
+
+def test_a_shadow__tells_the_plan_that_would_run(settings: Settings, ledger: Ledger) -> None:
+    ledger.record_schedule(schedule_of(4), forecasts=[], shadow=True)
+    found = stands(settings, ledger)
+    assert found.newest is not None
+    assert found.newest.shadow
+    assert found.running == "ingest 1 · transcribe 2"
+
+
+def test_budget__is_the_share_allowed_of_the_minutes_known(settings: Settings, ledger: Ledger) -> None:
+    lags_s = [(NOON - timedelta(minutes=minute), 500.0 if minute < 3 else 0.0) for minute in range(1, 201)]
+    ledger.minutes.record("calls", lags_s, max_lag_s=180)
+    found = stands(settings, ledger)
+    assert (found.in_violation, found.known, found.allowed) == (2, 200, pytest.approx(2.0))  # 1 % of 200
+
+
+def test_a_step_that_was_rolled_back__is_an_alarm_until_another_is_verified(settings: Settings, ledger: Ledger) -> None:
+    made = ledger.record_schedule(schedule_of(4, 6), forecasts=[])
+    brought_to(ledger, f"{made}-1", StepState.DEPLOYING)
+    ledger.transition(
+        f"{made}-1",
+        expected=StepState.DEPLOYING,
+        to=StepState.ROLLED_BACK,
+        at=after(61),
+        by="forescale",
+        why="it did not hold",
+    )
+    assert "rolled back: it did not hold" in stands(settings, ledger).alarms[0]
+    for before, following in (
+        (StepState.PROPOSED, StepState.APPROVED),
+        (StepState.APPROVED, StepState.DUE),
+        (StepState.DUE, StepState.DEPLOYING),
+        (StepState.DEPLOYING, StepState.VERIFIED),
+    ):
+        ledger.transition(f"{made}-2", expected=before, to=following, at=after(125), by="anna", why="as planned")
+    assert stands(settings, ledger).alarms == ()
+
+
+def test_a_schedule_that_is_over__is_an_alarm(settings: Settings, ledger: Ledger) -> None:
+    ledger.record_schedule(schedule_of(4), forecasts=[])
+    TraceClock(settings.clock_file).start_at(after(24 * 60))
+    assert "run `forescale plan calls`" in stands(settings, ledger).alarms[0]
+
+
+def test_a_decision_without_a_usable_forecast__is_an_alarm(settings: Settings, ledger: Ledger) -> None:
+    told = replace(schedule_of(4), derived_from={"rung": "time-of-week profile: the forecast of ingest is old"})
+    ledger.record_schedule(told, forecasts=[])
+    assert stands(settings, ledger).alarms == ("planned by: time-of-week profile: the forecast of ingest is old",)
+
+
+def test_drift__is_told_as_the_last_forecast_found_it(settings: Settings, ledger: Ledger) -> None:
+    drift = Drift(3600, True, "the p95 was exceeded in 9 of the last 60", 0.85, 1.2, float("nan"), 60)
+    pages = {
+        "ingest": SourcePage(None, "", {3600: drift.reason}, {3600: 2.5}, 0.1, {3600: drift}),
+        "other": SourcePage(None, "nothing came for 5 h", {}, {}, float("nan"), {}),
+    }
+    file = settings.reports_dir / "calls" / "forecasts.json"
+    file.parent.mkdir(parents=True)
+    file.write_text(json.dumps(handed_over(TopologyPages(pages))))
+    assert stands(settings, ledger).alarms == (
+        "ingest drifts within 1\N{NO-BREAK SPACE}h: the p95 was exceeded in 9 of the last 60",
+        "other: nothing came for 5 h",
+    )
+
+
+@pytest.mark.parametrize("damaged", ["", "{", "[]", '{"sources": 3}', '{"schema_version": 99, "sources": {}}'])
+def test_what_a_forecast_left_damaged__hides_no_topology(settings: Settings, ledger: Ledger, damaged: str) -> None:
+    file = settings.reports_dir / "calls" / "forecasts.json"
+    file.parent.mkdir(parents=True)
+    file.write_text(damaged)
+    assert stands(settings, ledger).alarms == ()
+
+
+def test_every_topology_with_a_file_or_a_forecast__is_known(settings: Settings, ledger: Ledger) -> None:
+    (settings.topologies / "broken.yaml").write_text("topology: [")
+    ledger.record_forecast(forecast_of(topology="gone"))
+    known = known_topologies(settings, ledger)
+    assert isinstance(known["calls"], TopologyConfig)
+    assert isinstance(known["broken"], FileError)
+    assert known["gone"] is None
+    assert "broken.yaml" in stands(settings, ledger, "broken").alarms[0]
+    assert "there is no topology file of it" in stands(settings, ledger, "gone").alarms[0]

@@ -1,0 +1,54 @@
+"""Rows that no ledger has written: each is named with its table, its key, its column and what stands there."""
+
+import sqlite3
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from modeling.inputs.physical_plan import PhysicalPlan
+from planner.errors import LedgerError
+from planner.ledger.ledger import Ledger
+
+NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+def step_id(tmp_path: Path) -> str:
+    before, after = PhysicalPlan("pair", {"read": 1}), PhysicalPlan("pair", {"read": 2})
+    times = {"deploy_at": NOON, "expires_at": NOON + timedelta(hours=1), "at": NOON}
+    return ledger_in(tmp_path).record_hand_made_step("r", after, replaces=before, by="anna", why="a test", **times)
+
+
+def ledger_in(folder: Path) -> Ledger:
+    return Ledger(f"sqlite:///{folder / 'ledger.db'}")
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "said"),
+    [
+        ("deploy_at", "tomorrow", "deploy_at is 'tomorrow'"),
+        ("deploy_at", "0000-01-01 00:00:00", "deploy_at is '0000-01-01 00:00:00'"),
+        ("expires_at", "9999-12-31 23:59:59", "expires_at is "),
+        ("plan", "{", "plan is '{'"),
+        ("plan", "[]", r"plan is \[\]"),
+        ("plan", '{"topology": "pair"}', "parallelism"),
+        ("replaces", '{"topology": "pair", "parallelism": {"read": 10000000}}', "10000000"),
+        ("state", "forgotten", "'forgotten' is not a valid StepState"),
+        ("attempt", "twice", "attempt is 'twice'"),
+        ("reason", b"\xff", "reason is "),
+    ],
+)
+def test_a_damaged_row__is_named_with_what_stands_there(
+    tmp_path: Path, step_id: str, column: str, value: object, said: str
+) -> None:
+    with closing(sqlite3.connect(tmp_path / "ledger.db")) as opened, opened:
+        opened.execute("PRAGMA ignore_check_constraints = ON")
+        opened.execute(f"UPDATE steps SET {column} = ?", (value,))
+    with pytest.raises(LedgerError, match=said) as refused:
+        ledger_in(tmp_path).steps(topology="pair")
+    assert f"row of steps with id {step_id} is damaged" in str(refused.value)
+    assert "restore the ledger from a backup" in str(refused.value)
+    # What is of others goes on.
+    assert ledger_in(tmp_path).steps(topology="other") == []

@@ -1,0 +1,91 @@
+"""The page of all topologies, and that of one: what they say, and that names do nothing."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from report_page import ReportPage
+from sample_decision import NOW, TOPOLOGY, sample_decision
+
+from forescale.report.overview.overview_page import render_overview
+from forescale.report.overview.standing import Standing
+from forescale.report.overview.topology_page import Decided, render_topology_page
+from planner.ledger.entries import ScheduleEntry, StepEntry
+from planner.ledger.step_state import StepState
+
+SCHEDULE = replace(sample_decision().schedule, violation_probability=0.07, violation_minutes=1.5)
+MADE = ScheduleEntry("s1", SCHEDULE, (), "")
+FIRST = SCHEDULE.steps[0]
+STEP = StepEntry(
+    "s1-1",
+    "s1",
+    1,
+    TOPOLOGY,
+    FIRST.deploy_at,
+    FIRST.deploy_at + timedelta(hours=1),
+    FIRST.plan,
+    FIRST.replaces,
+    StepState.PROPOSED,
+    "",
+    NOW,
+    "forescale",
+    0,
+)
+STANDING = Standing(TOPOLOGY, MADE, "transcribe 12", NOW, STEP, 2, in_violation=25, known=10_000, allowed=50.0)
+
+
+def overview(*standings: Standing) -> ReportPage:
+    return ReportPage(
+        render_overview(standings, NOW, page_of=lambda each: "/p", picture_of=lambda each: "/s" if each.newest else "")
+    )
+
+
+def test_overview__says_what_runs_what_is_next_how_sure_and_what_of_the_budget_is_used() -> None:
+    text = overview(STANDING).text.replace("\N{NO-BREAK SPACE}", " ")
+    assert "1 topology: 1 with a step to review, none with an alarm" in text
+    assert "transcribe 12 as of Thu 23 Oct 21:30 UTC" in text
+    assert "proposed" in text
+    assert "1 step after it" in text
+    assert "7 % 1.5 min in violation expected" in text
+    assert "50 % 25 minutes of 10,000; 50 allowed" in text  # 25 / 50
+
+
+def test_overview__names_those_with_an_alarm_first() -> None:
+    alarmed = Standing("zebra", alarms=("receive drifts within 6 h: the p95 was exceeded",))
+    text = overview(STANDING, alarmed).text
+    assert "2 topologies: 1 with a step to review, 1 with an alarm" in text
+    assert text.index("zebra") < text.index(TOPOLOGY)
+    assert "the p95 was exceeded" in text
+
+
+def test_overview__shows_what_nobody_knows_as_unknown() -> None:
+    text = overview(Standing("new")).text
+    assert "nothing was decided yet" in text
+    assert "no lag is known of the past 7 days" in text
+    assert "0 %" not in text
+
+
+def test_overview__of_nothing_says_what_to_do() -> None:
+    assert "forescale init" in overview().text
+
+
+@pytest.mark.parametrize("text", ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "{{ 7 * 7 }}"])
+def test_pages__show_hostile_text_as_text(text: str) -> None:
+    def page(said: str) -> list[ReportPage]:
+        stands = replace(STANDING, topology=said, running=said, alarms=(said,))
+        schedule = replace(SCHEDULE, why=said)
+        decisions = [Decided(replace(MADE, schedule=schedule), {said: 1}, "/d")]
+        one = render_topology_page(stands, decisions, NOW, picture="/s", pages={said: "/h"}, overview="/")
+        return [overview(stands), ReportPage(one)]
+
+    for hostile, tame in zip(page(text), page("x"), strict=True):
+        assert hostile.elements == tame.elements
+        assert {name for name, _ in hostile.attributes} == {name for name, _ in tame.attributes}
+        assert text in hostile.text
+
+
+def test_topology_page__links_to_the_reports_that_are_there() -> None:
+    decisions = [Decided(MADE, {"proposed": 1}, "/reports/s1"), Decided(replace(MADE, id="s0"), {}, "")]
+    one = ReportPage(render_topology_page(STANDING, decisions, NOW, picture="", pages={}, overview="/scaling/"))
+    assert [value for name, value in one.attributes if name == "href"] == ["data:,", "/scaling/", "/reports/s1"]
+    assert "1 step proposed" in one.text

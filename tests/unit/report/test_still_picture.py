@@ -1,0 +1,46 @@
+"""The picture of a decision: the figure of the report, without a script."""
+
+from dataclasses import replace
+from xml.etree import ElementTree
+
+import pytest
+from sample_decision import SOURCE, sample_decision
+
+from forescale.report.decision.decision import Decision
+from forescale.report.decision.picture import decision_picture
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def drawn(decision: Decision) -> ElementTree.Element:
+    return ElementTree.fromstring(decision_picture(decision))
+
+
+def test_picture__has_the_band_the_capacity_and_a_mark_for_each_step() -> None:
+    decision = sample_decision()
+    polygons = [each for each in drawn(decision).iter(f"{SVG}polygon") if each.get("points") != "6,-10 0,0 12,0"]
+    triangles = [each for each in polygons if len(each.get("points", "").split()) == 3]
+    assert len(triangles) == len(decision.schedule.steps)
+    (band,) = (each for each in polygons if each not in triangles)
+    # Down and back: two edges of a forecast of 288 steps.
+    assert len(band.get("points", "").split()) == 2 * decision.forecasts[SOURCE].rate_per_s.shape[0]
+
+
+def test_picture__stays_within_its_frame() -> None:
+    for shape in drawn(sample_decision()).iter():
+        for place in shape.get("points", "").split():
+            x, y = map(float, place.split(","))
+            assert -7 <= x <= 867
+            assert -15 <= y <= 217
+
+
+@pytest.mark.parametrize("name", ["<script>alert(1)</script>", '"/><image href="x"/>', "&lt;b&gt;"])
+def test_picture__shows_a_hostile_name_as_text(name: str) -> None:
+    hostile, tame = drawn(sample_decision(source=name)), drawn(sample_decision(source="x"))
+    assert [each.tag for each in hostile.iter()] == [each.tag for each in tame.iter()]
+    assert any(name[:20] in (each.text or "") for each in hostile.iter())
+
+
+def test_picture__is_drawn_without_a_forecast() -> None:
+    decision = replace(sample_decision(), forecasts={}, capacity=())
+    assert list(drawn(decision).iter(f"{SVG}polyline"))

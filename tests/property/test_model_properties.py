@@ -115,8 +115,12 @@ def test_larger_containers_and_faster_nodes__never_lower_what_is_sustained(case:
         for more, factors in ((1.0, slow), (1.5, {node: factor / 1.2 for node, factor in slow.items()}))
     )
     assert after.saturation_scale >= before.saturation_scale * (1 - 1e-9)
-    for source in load:
-        assert after.throughput_per_s[source] >= before.throughput_per_s[source] * (1 - 1e-9)
+    # Not each source: one that is slowed less may leave less of a shared container to another. Shares of the load are
+    # filled max-min fairly, so that from the most slowed source on the first to differ is the larger one.
+    slowed, freed = (
+        sorted(estimate.throughput_per_s[source] / load[source] for source in load) for estimate in (before, after)
+    )
+    assert next((b - a for a, b in zip(slowed, freed, strict=True) if b != pytest.approx(a, rel=1e-9)), 0) >= 0
 
 
 @pytest.mark.slow

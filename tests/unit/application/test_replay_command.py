@@ -227,7 +227,7 @@ def test_the_gate__lets_pass_what_is_no_worse_and_says_what_is(
     assert worse(answer) == []
     half = replace(done, scores=tuple(score for score in done.scores if score.policy == "static-half"))
     assert worse_than(half, answer, ["static-peak", "static-half"], baseline, Bounds()) == [
-        "static-peak: replayed with 0 of 1 seeds; see the notes"
+        "static-peak: replayed with 0 of 1 seed; see the notes"
     ]
     with pytest.raises(FileError, match="--gate-cost nan; give a finite number"):
         worse_than(done, answer, [], baseline, Bounds(cost=float("nan")))

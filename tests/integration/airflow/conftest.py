@@ -13,6 +13,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 # Airflow makes its folder when it is imported: not in the home of whoever runs the tests.
 os.environ.setdefault("AIRFLOW_HOME", str(Path(tempfile.gettempdir()) / "forescale-tests-airflow"))
 
+from dag_run import DagRuns, dag_runs
 from day_and_night import Installation, install
 
 from forescale.local.airflow.environment import forescale_environment
@@ -44,3 +45,11 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
             yield Running(installation, airflow)
         finally:
             service.__exit__(None, None, None)
+
+
+@pytest.fixture(scope="package")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DagRuns]:
+    """For DAGs that are run without Airflow's servers."""
+    pytest.importorskip("airflow")
+    with dag_runs(tmp_path_factory.mktemp("runs")) as running:
+        yield running

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import bdtrc
+import scipy
 
 from forecasting.arrays import Floats, Ints
 from forecasting.forecast import BacktestScore, Forecast
@@ -119,7 +119,7 @@ def _tested(record: TrackRecord, horizon: int, rows: Ints) -> Ints:
 def _uncovered(record: TrackRecord, horizon: int, rows: Ints) -> str:
     """One-sided binomial test of how many peaks exceeded the p95."""
     exceeded = int((record.actual_per_s[rows, horizon] > p95_per_s(record, horizon)[rows]).sum())
-    chance = float(bdtrc(exceeded - 1, rows.size, 1 - COVERAGE_QUANTILE))
+    chance = float(scipy.special.bdtrc(exceeded - 1, rows.size, 1 - COVERAGE_QUANTILE))
     if not rows.size or chance >= LEVEL:
         return ""
     due = (1 - COVERAGE_QUANTILE) * rows.size
@@ -135,7 +135,7 @@ def _dearer(record: TrackRecord, horizon: int, losses: Floats, backtest_per_s: F
         return ""
     span_s = (record.issued[rows[-1]] - record.issued[rows[0]]).total_seconds() + record.horizons_s[horizon]
     above = int((losses[rows] > LOSS_FACTOR * backtest_per_s[rows]).sum())
-    chance = float(bdtrc(above - 1, rows.size, 1 / LOSS_FACTOR))
+    chance = float(scipy.special.bdtrc(above - 1, rows.size, 1 / LOSS_FACTOR))
     if chance >= LEVEL or span_s < LEAST_SPAN_S:
         return ""
     ratio = loss_ratio(float(losses[rows].mean()), float(backtest_per_s[rows].mean()))

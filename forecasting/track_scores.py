@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 import numpy as np
-from scipy.special import betaincinv
+import scipy
 
 from forecasting.arrays import Flags, Floats, Ints
 from forecasting.peaks import pinball
@@ -96,8 +96,8 @@ def _interval(successes: float, trials: int) -> tuple[float, float]:
     """Clopper and Pearson's, by the beta distribution, which also takes a fraction of a success."""
     tail = (1 - INTERVAL) / 2
     failures = trials - successes
-    low = float(betaincinv(successes, failures + 1, tail)) if successes > 0 else 0.0
-    high = float(betaincinv(successes + 1, failures, 1 - tail)) if failures > 0 else 1.0
+    low = float(scipy.special.betaincinv(successes, failures + 1, tail)) if successes > 0 else 0.0
+    high = float(scipy.special.betaincinv(successes + 1, failures, 1 - tail)) if failures > 0 else 1.0
     return low, high
 
 

@@ -15,3 +15,7 @@ class ClusterError(RuntimeError):
 
 class LedgerError(RuntimeError):
     """The ledger refuses a change: an unknown row, or a step that is not in the state the change assumes."""
+
+
+class DeploymentFailed(RuntimeError):  # noqa: N818 (it is what happened, and nothing is wrong with the call)
+    """The plan was refused or did not hold, and the one before it runs again. The message says why."""

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import siegelslopes
+import scipy
 
 from modeling.rescaling.recovery import check_numbers
 from modeling.rescaling.rescale_fit import MeasuredRescale, fitted_rescale
@@ -118,7 +118,7 @@ def _fitted(
     state_gib, downtimes_s = np.array(pairs).T
     if state_gib.max() <= MIN_SPREAD * state_gib.min():
         return None
-    slope, intercept = siegelslopes(downtimes_s, state_gib)
+    slope, intercept = scipy.stats.siegelslopes(downtimes_s, state_gib)
     misfits_s = np.abs(downtimes_s - intercept - slope * state_gib)
     declared = declared_rescale(declared_s, save_s_per_gib=0.0)
     if restore_s_per_gib is not None:

@@ -21,7 +21,9 @@ IMPORTED = (
     "airflow.api_fastapi.execution_api.app",
     "airflow.sdk.execution_time.supervisor",
     "airflow.sdk.execution_time.task_runner",
-    "forescale.orchestration",
+    "forescale.cli.expected",
+    *(f"forescale.jobs.{job}" for job in ("forecast", "guard", "record", "shadow")),
+    "forescale.monitoring.notify",
 )
 WITHIN_S = 240.0
 EXAMPLES = PROJECT / "examples" / "dags"

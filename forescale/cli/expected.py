@@ -2,13 +2,12 @@
 
 from forecasting.errors import ForecastError, HistoryError, TrackingError
 from forescale.files.file_error import FileError
-from forescale.jobs.deploy import DeploymentFailed
 from forescale.local.errors import LocalFlinkError, ServiceError
 from forescale.monitoring.errors import NotifyError, PushError
 from forescale.report.kit.error import ReportError
 from forescale.settings import SettingsFileError
 from modeling.errors import ModelError
-from planner.errors import ClusterError, LedgerError, PlanError
+from planner.errors import ClusterError, DeploymentFailed, LedgerError, PlanError
 
 EXPECTED = (
     ClusterError,

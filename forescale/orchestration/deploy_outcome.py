@@ -14,8 +14,8 @@ def shown_outcome(settings: Settings, step_id: str) -> Deployment:
     """
     from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 
-    from forescale.jobs.deploy import DeploymentFailed, deploy
-    from planner.errors import PlanError, StepWithheld
+    from forescale.jobs.deploy import deploy
+    from planner.errors import DeploymentFailed, PlanError, StepWithheld
 
     try:
         outcome = deploy(settings, step_id)

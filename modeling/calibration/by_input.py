@@ -9,8 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import nnls
-from scipy.special import fdtrc
+import scipy
 
 from modeling.arrays import Floats
 from modeling.calibration.measured import LONE_ERROR, Measured, measured, measured_ratio
@@ -72,7 +71,7 @@ def told_apart(counts_in: Mapping[str, Floats], amounts: Floats, known: Mapping[
             why=f"the inputs {', '.join(active)} go up and down together (condition number {condition:.0f}, at most "
             f"{MOST_COLLINEAR:.0f} can be told apart); measure while their mix changes, or declare the ratios",
         )
-    scaled, _ = nnls(design / scale, weight * amounts)
+    scaled, _ = scipy.optimize.nnls(design / scale, weight * amounts)
     left = float(((weight * amounts - design / scale @ scaled) ** 2).sum())
     # A ratio that came out at its bound of 0 has the error of a fit without that bound.
     covariance = left / freedom * np.linalg.inv((design / scale).T @ (design / scale))
@@ -80,7 +79,8 @@ def told_apart(counts_in: Mapping[str, Floats], amounts: Floats, known: Mapping[
     nothing = 1e-18 * float(((weight * amounts) ** 2).sum())
     gained = (left_together - left) / (len(active) - 1)
     if left_together <= nothing or (
-        left > nothing and fdtrc(len(active) - 1, freedom, max(gained, 0.0) / (left / freedom)) > SIGNIFICANT
+        left > nothing
+        and scipy.special.fdtrc(len(active) - 1, freedom, max(gained, 0.0) / (left / freedom)) > SIGNIFICANT
     ):
         return ByInput(as_known, alike=not shape)
     return ByInput(

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import ndtr, stdtr
+import scipy
 
 from modeling.calibration.measured import LONE_ERROR
 from modeling.calibration.parameters import Parameter, parameters
@@ -103,8 +103,8 @@ def _chance(old: Parameter, new: Parameter, old_samples: int, new_samples: int) 
     known = freedoms > 0
     shares = (variances[known] ** 2 / freedoms[known]).sum()
     if shares == 0:
-        return float(2 * ndtr(-z))
-    return float(2 * stdtr(float(variances.sum()) ** 2 / float(shares), -z))
+        return float(2 * scipy.special.ndtr(-z))
+    return float(2 * scipy.special.stdtr(float(variances.sum()) ** 2 / float(shares), -z))
 
 
 def _error(one: Parameter, samples: int, other: Parameter, other_samples: int) -> float:

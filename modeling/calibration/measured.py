@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtri, stdtrit
+import scipy
 
 from modeling.arrays import Floats
 
@@ -23,7 +23,7 @@ class Measured:
 
     def with_error(self, error: float) -> "Measured":
         """The same, less well known by one more error that is independent of the others."""
-        reach = error * float(ndtri((1 + LEVEL) / 2))
+        reach = error * float(scipy.special.ndtri((1 + LEVEL) / 2))
         low, high = float(np.hypot(self.value - self.low, reach)), float(np.hypot(self.high - self.value, reach))
         return Measured(self.value, float(np.hypot(self.error, error)), max(0.0, self.value - low), self.value + high)
 
@@ -35,7 +35,7 @@ def measured(value: float, error: float, freedom: float = np.inf, least: float =
     [8.04, 12.78]
     """
     tail = (1 + LEVEL) / 2
-    reach = error * float(stdtrit(freedom, tail) if np.isfinite(freedom) else ndtri(tail))
+    reach = error * float(scipy.special.stdtrit(freedom, tail) if np.isfinite(freedom) else scipy.special.ndtri(tail))
     return Measured(value, error, max(least, value - reach), value + reach)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
 import numpy as np
-from scipy.special import ndtri
+import scipy
 
 from modeling.calibration.measured import LEVEL
 from modeling.inputs.operator_profile import OperatorProfile
@@ -53,4 +53,4 @@ def _error(profile: OperatorProfile, name: str) -> float | None:
     if name not in profile.intervals:
         return None
     low, high = profile.intervals[name]
-    return (high - low) / 2 / float(ndtri((1 + LEVEL) / 2)) if np.isfinite(high - low) else None
+    return (high - low) / 2 / float(scipy.special.ndtri((1 + LEVEL) / 2)) if np.isfinite(high - low) else None

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import ndtri
+import scipy
 
 from modeling.arrays import Floats
 from modeling.calibration.line import fitted_line
@@ -98,7 +98,7 @@ def _memory(
 def _down_to(one: Measured, low: float) -> Measured:
     """What has a part that may belong to another term, which cannot be negative: it may be less, not more."""
     low = max(0.0, min(one.low, low))
-    reach = (one.high - low) / 2 / float(ndtri((1 + LEVEL) / 2))
+    reach = (one.high - low) / 2 / float(scipy.special.ndtri((1 + LEVEL) / 2))
     return replace(one, low=low, error=max(one.error, reach))
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import fdtrc
+import scipy
 
 from modeling.arrays import Floats, Ints
 from modeling.calibration.line import Line, fitted_line
@@ -68,7 +68,7 @@ def fitted_scale(
     if busy_s.size * np.log(max(left_added, 1e-300) / max(power.left, 1e-300)) < -CLEARLY_BETTER:
         line, left = added, left_added
     spread = left / freedom
-    p = float(fdtrc(1, freedom, max(left_flat - left, 0.0) / spread)) if spread > 1e-24 else 0.0
+    p = float(scipy.special.fdtrc(1, freedom, max(left_flat - left, 0.0) / spread)) if spread > 1e-24 else 0.0
     if p > SIGNIFICANT or left_flat <= left:
         return None
     slope, error = line.slope, line.slope_error

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import chdtri
+import scipy
 
 from modeling.arrays import Flags, Floats
 from modeling.calibration.measured import LEVEL, measured
@@ -151,4 +151,6 @@ def _from_means(samples: Sequence[OperatorSample], tuples: Floats, spans: _Spans
 def _interval(cv2: float, freedom: float) -> tuple[float, float]:
     """Of a variance that rests on so many degrees of freedom."""
     tail = (1 - LEVEL) / 2
-    return float(cv2 * freedom / chdtri(freedom, tail)), float(cv2 * freedom / chdtri(freedom, 1 - tail))
+    return float(cv2 * freedom / scipy.special.chdtri(freedom, tail)), float(
+        cv2 * freedom / scipy.special.chdtri(freedom, 1 - tail)
+    )

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import stdtr
+import scipy
 
 from modeling.arrays import Floats
 from modeling.calibration.measured import Measured, measured
@@ -104,7 +104,11 @@ def waking(
     )
     each = together.slope_s()
     freedom = together.idle.size - together.instances - 1
-    if each is None or each.value <= 0 or stdtr(freedom, -each.value / max(each.error, 1e-300)) > SIGNIFICANT:
+    if (
+        each is None
+        or each.value <= 0
+        or scipy.special.stdtr(freedom, -each.value / max(each.error, 1e-300)) > SIGNIFICANT
+    ):
         return None
     alone = {name: one.slope_s() for name, one in apart.items()}
     showing = {name for name, own in alone.items() if own and own.value + CONTRADICTS * own.error >= 0.99 * each.value}

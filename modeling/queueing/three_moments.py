@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from scipy.special import gammainc, gammaincc, gammaincinv
+import scipy
 
 from modeling.arrays import Flags, Floats
 
@@ -196,7 +196,7 @@ def _quantiles(share: float) -> tuple[Floats, Floats]:
     """Places and standard deviations from the mean."""
     at, skewness, shape = _shapes(POINTS)
     below = np.where(skewness < 0, 1 - share, share)
-    deviations = (gammaincinv(shape, below) - shape) / np.sqrt(shape)
+    deviations = (scipy.special.gammaincinv(shape, below) - shape) / np.sqrt(shape)
     return at, np.where(skewness < 0, -deviations, deviations)
 
 
@@ -206,6 +206,6 @@ def _survivals() -> Floats:
     _, skewness, shape = (each[:, None] for each in _shapes(SKEWS))
     deviations = np.arange(LOWEST, HIGHEST + STEP, STEP)
     with np.errstate(under="ignore"):
-        right = gammaincc(shape, np.maximum(shape + deviations * np.sqrt(shape), 0.0))
-        left = gammainc(shape, np.maximum(shape - deviations * np.sqrt(shape), 0.0))
+        right = scipy.special.gammaincc(shape, np.maximum(shape + deviations * np.sqrt(shape), 0.0))
+        left = scipy.special.gammainc(shape, np.maximum(shape - deviations * np.sqrt(shape), 0.0))
     return np.where(skewness < 0, left, right)

@@ -7,7 +7,7 @@ with cv² > 1 can have a shorter or longer tail than this one; two moments do no
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import gammaincc
+import scipy
 
 from modeling.arrays import Floats
 
@@ -27,7 +27,10 @@ def mean_excess_s(time_s: npt.ArrayLike, mean_s: float, cv2: float) -> Floats:
             return np.asarray(sum(mean_s / 2 * np.exp(-2 * likely / mean_s * time) for likely in (1 - slow, slow)))
         even = max(cv2, EVENEST)
         scaled = time / (even * mean_s)
-        return np.maximum(mean_s * gammaincc(1 / even + 1, scaled) - time * gammaincc(1 / even, scaled), 0.0)
+        return np.maximum(
+            mean_s * scipy.special.gammaincc(1 / even + 1, scaled) - time * scipy.special.gammaincc(1 / even, scaled),
+            0.0,
+        )
 
 
 def third_moment(cv2: Floats) -> Floats:

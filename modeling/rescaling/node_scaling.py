@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import stdtrit
+import scipy
 
 from modeling.arrays import Flags, Floats
 from modeling.errors import ModelError
@@ -64,7 +64,7 @@ class NodeScaling:
 
     def interval(self, level: float = 0.95) -> tuple[tuple[float, float], ...]:
         """Of α, β and γ: what holds the truth with probability `level` where the noise is normal (Student's t)."""
-        width = float(stdtrit(self.freedom, (1 + level) / 2)) if self.freedom > 0 else float("inf")
+        width = float(scipy.special.stdtrit(self.freedom, (1 + level) / 2)) if self.freedom > 0 else float("inf")
         values = (self.alpha_per_s, self.beta, self.gamma_per_s_ms)
         return tuple(
             (value - width * error, value + width * error) if error > 0 else (value, value)

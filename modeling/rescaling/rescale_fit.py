@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import nnls
+import scipy
 
 from modeling.arrays import Floats
 from modeling.rescaling.recovery import check_numbers
@@ -87,6 +87,6 @@ def _posterior(
 ) -> tuple[Floats, Floats]:
     whitened = np.linalg.cholesky(np.linalg.inv(prior)).T
     stacked = np.vstack([terms / deviation_s[:, None], whitened])
-    values, _ = nnls(stacked, np.concatenate([downtimes_s / deviation_s, whitened @ mean]))
+    values, _ = scipy.optimize.nnls(stacked, np.concatenate([downtimes_s / deviation_s, whitened @ mean]))
     covariance = np.linalg.inv(stacked.T @ stacked)
     return np.asarray(values, dtype=np.float64), np.asarray(covariance, dtype=np.float64)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import stdtrit
+import scipy
 
 from modeling.arrays import Floats
 from modeling.errors import ModelError
@@ -66,7 +66,7 @@ class RescaleModel:
         """What the next rescale's downtime stays below with probability `level` (Student's t), never below 0."""
         if not 0 < level < 1:
             raise ModelError(f"level {level} of a downtime is not between 0 and 1")
-        width = float(stdtrit(DECLARED_WEIGHT + self.measured, level))
+        width = float(scipy.special.stdtrit(DECLARED_WEIGHT + self.measured, level))
         quantile = self.downtime_s(restored_gib, saved_gib) + width * self.downtime_error_s(restored_gib, saved_gib)
         return np.maximum(0.0, quantile)
 

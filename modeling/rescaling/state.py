@@ -11,7 +11,7 @@ from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import linear_sum_assignment
+import scipy
 
 from modeling.arrays import Floats, Ints
 from modeling.errors import ModelError
@@ -164,7 +164,7 @@ def _key_groups_fetched(before: int, after: int, key_groups: int) -> tuple[int, 
     """
     old, new = (-(-np.arange(count + 1) * key_groups // count) for count in (before, after))
     overlap = np.maximum(0, np.minimum(old[1:, None], new[None, 1:]) - np.maximum(old[:-1, None], new[None, :-1]))
-    rows, columns = linear_sum_assignment(overlap, maximize=True)
+    rows, columns = scipy.optimize.linear_sum_assignment(overlap, maximize=True)
     fetched = np.diff(new)
     fetched[columns] -= overlap[rows, columns]
     return int(fetched.sum()), int(fetched.max())

@@ -4,7 +4,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri, stdtrit
+import scipy
 
 from modeling.arrays import Floats
 from modeling.errors import ModelError
@@ -73,7 +73,9 @@ def parameter_draws(profiles: Profiles, rng: np.random.Generator, count: int) ->
     def spread(samples: int = 0) -> Floats:
         """Of mean or median 0, in standard errors."""
         at = (rng.permutation(count) + rng.random(count)) / count
-        return np.asarray(stdtrit(samples - 1, at) if samples >= 2 else ndtri(at), dtype=np.float64)
+        return np.asarray(
+            scipy.special.stdtrit(samples - 1, at) if samples >= 2 else scipy.special.ndtri(at), dtype=np.float64
+        )
 
     drawn: dict[str, dict[Any, Floats]] = {each.name: {} for each in fields(Parameters)}
     for name, profile in sorted(profiles.items()):
@@ -115,7 +117,7 @@ def _error(profile: OperatorProfile, parameter: str, value: float) -> float:
     if parameter not in profile.intervals:
         return 0.0
     _, high = profile.intervals[parameter]
-    reach = float(stdtrit(profile.samples - 1, _ENDS)) if profile.samples >= 2 else _NORMAL_95
+    reach = float(scipy.special.stdtrit(profile.samples - 1, _ENDS)) if profile.samples >= 2 else _NORMAL_95
     # The lower end may be cut off at 0.
     return max(0.0, high - value) / reach
 

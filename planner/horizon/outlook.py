@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import ceil
 
 import numpy as np
-from scipy.special import ndtri
+import scipy
 
 from forecasting.forecast import Forecast
 from modeling.arrays import Flags, Floats, Ints
@@ -188,4 +188,4 @@ def _width_s(step_s: float, wanted_s: float) -> float:
 def _errors(count: int) -> Floats:
     """Factors of true over believed capacity, evenly over their distribution, the same each time."""
     parts = np.random.default_rng(0).permutation((np.arange(count) + 0.5) / count)
-    return np.asarray(np.exp(CAPACITY_ERROR * ndtri(parts)))
+    return np.asarray(np.exp(CAPACITY_ERROR * scipy.special.ndtri(parts)))

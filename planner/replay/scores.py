@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import stdtrit
+import scipy
 
 from modeling.arrays import Floats
 from planner.pricing.instance_cost import HourlyCost, InstanceCost, hourly_cost
@@ -178,5 +178,7 @@ def _hours(track: Track) -> float:
 def _interval(values: Floats) -> tuple[float, float] | None:
     if values.size < 2:
         return None
-    width = float(stdtrit(values.size - 1, (1 + LEVEL) / 2)) * float(values.std(ddof=1)) / values.size**0.5
+    width = (
+        float(scipy.special.stdtrit(values.size - 1, (1 + LEVEL) / 2)) * float(values.std(ddof=1)) / values.size**0.5
+    )
     return float(values.mean()) - width, float(values.mean()) + width

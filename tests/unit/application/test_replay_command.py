@@ -245,7 +245,7 @@ def test_the_gate__lets_pass_what_is_no_worse_and_says_what_is(
         (answer | {"terms": answer["terms"] | {"allow": 0.5}}, "has allow 0.5, this replay 0"),
         (answer | {"terms": answer["terms"] | {"arrivals": "others"}}, "has arrivals others, this replay"),
         (answer | {"terms": answer["terms"] | {"profiles": "others"}}, "has profiles others, this replay"),
-        (answer | {"scores": [score | {"seeds": 0} for score in answer["scores"]]}, "with 0 of 1 seeds"),
+        (answer | {"scores": [score | {"seeds": 0} for score in answer["scores"]]}, "with 0 of 1 seed"),
         (answer | {"scores": [score | {"instance_hours": float("nan")} for score in answer["scores"]]}, "is no answer"),
         (answer | {"terms": answer["terms"] | {"deviations": {"error": 0.2}}}, "has error 0.2, this replay 0"),
         ({name: answer[name] for name in answer if name != "terms"}, "is no answer of `forescale replay"),

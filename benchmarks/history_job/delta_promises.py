@@ -35,6 +35,7 @@ def promises(folder: Path) -> Iterator[str]:
     for what, torn in {"empty": _empty, "cut in half": _halved, "zeros": _zeroed}.items():
         yield f"last entry of the log {what}, as a power failure may leave it: {_torn_entry(folder / what, torn)}"
     yield f"read in a process that was forked from one that has read: {_forked(folder / 'forked')}"
+    yield f"… of the own store: {_forked_own(folder / 'forked-own')}"
     yield f"files and folders brought to disk by a commit (fsync): {_synced(folder / 'synced')}"
 
 
@@ -88,10 +89,15 @@ def _flipped_bits(folder: Path) -> str:
 
 
 def _flipped_bits_of_own(folder: Path) -> str:
-    counts, start = np.random.default_rng(1).poisson(3000, WINDOWS), datetime(2026, 3, 2, tzinfo=UTC)
+    counts = np.random.default_rng(1).poisson(3000, WINDOWS)
+    _write_own(folder, counts)
+    return _flipped(folder, counts, lambda: read_history(folder, "shop").series["orders"].counts)
+
+
+def _write_own(folder: Path, counts: npt.NDArray[np.int64]) -> None:
+    start = datetime(2026, 3, 2, tzinfo=UTC)
     rows = history_rows("shop", "orders", counts, np.array([[0, 2**62]]), start=start, window_s=60)
     write_history(rows, folder, "shop", start, start + timedelta(days=1))
-    return _flipped(folder, counts, lambda: read_history(folder, "shop").series["orders"].counts)
 
 
 def _flipped(folder: Path, counts: Counts, read: Callable[[], Counts]) -> str:
@@ -136,10 +142,20 @@ def _zeroed(content: bytes) -> bytes:
 
 def _forked(folder: Path) -> str:
     _first(folder)
+    return _read_after_fork("from deltalake import DeltaTable; read = lambda: DeltaTable(sys.argv[1])", folder)
+
+
+def _forked_own(folder: Path) -> str:
+    _write_own(folder, np.ones(WINDOWS, dtype=np.int64))
+    imported = "from pathlib import Path; from forecasting.arrivals.store import read_history"
+    return _read_after_fork(f"{imported}; read = lambda: read_history(Path(sys.argv[1]), 'shop')", folder)
+
+
+def _read_after_fork(defined: str, folder: Path) -> str:
     script = (
-        "import os, sys; from deltalake import DeltaTable; DeltaTable(sys.argv[1]); child = os.fork()\n"
+        f"import os, sys; {defined}; read(); child = os.fork()\n"
         "if child: sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))\n"
-        "DeltaTable(sys.argv[1])"
+        "read()"
     )
     ended = _run(["-c", script, str(folder)])
     said = [line for line in ended.stderr.splitlines() if "Forked process" in line]

@@ -1,20 +1,18 @@
 """Servers that answer with JSON over HTTP; every failure is an error of the caller's that names the place."""
 
-import json
 import random
 import ssl
 import time
-from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import TypedDict, Unpack
-from urllib.parse import SplitResult, unquote, urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 import httpx
 from pydantic import SecretStr
 
 from engines.failover import Failover
-from engines.redaction import without_secrets
+from engines.redaction import as_quoted, login_secrets, without_secrets
 
 Failure = Callable[[str], Exception]
 """An error of a message: whose job it is to read a server says what it raises."""
@@ -163,9 +161,8 @@ def _client(
         raise failure(f"{name}: timeout_s {timeout_s}; give a positive number of seconds")
     shown = " or ".join(_shown(each) for each in (parts, *standbys))
     sent = {key: value.get_secret_value() for key, value in (headers or {}).items()}
-    secrets = [*_of_headers(sent.values()), *(each for one in (parts, *standbys) for each in _of_login(one))]
-    # Quoted as well: errors and answers hold them as Python or JSON writes them.
-    secrets += [quoted for each in secrets for quoted in (repr(each)[1:-1], json.dumps(each)[1:-1])]
+    logins = (each for one in (parts, *standbys) for each in login_secrets(one))
+    secrets = as_quoted([*_of_headers(sent.values()), *logins])
     certificates = _certificates(name, failure, ca_file, certificate_file, key_file)
     limits = httpx.Limits(max_keepalive_connections=0)
     if standbys:
@@ -191,14 +188,6 @@ def _of_headers(values: Iterable[str]) -> Iterator[str]:
     """What messages must not show of headers: one such as `Bearer TOKEN` may be repeated in part."""
     for value in values:
         yield from (value, value.strip(), *value.split()[-1:])
-
-
-def _of_login(parts: SplitResult) -> Iterator[str]:
-    """The same of an address: its password, and the header that it is sent in."""
-    if parts.username or parts.password:
-        password = unquote(parts.password or "")
-        login = b64encode(f"{unquote(parts.username or '')}:{password}".encode()).decode()
-        yield from (parts.password or "", password, login)
 
 
 def _checked(url: str, wrong: Exception) -> SplitResult:

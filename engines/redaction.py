@@ -1,6 +1,9 @@
 """What must not be read in logs, answers and reports, taken out of a message."""
 
-from collections.abc import Iterable
+import json
+from base64 import b64encode
+from collections.abc import Iterable, Iterator
+from urllib.parse import SplitResult, unquote
 
 MIN_SECRET = 4
 """Characters. What is shorter protects nothing, and to take it out would leave no message."""
@@ -16,3 +19,16 @@ def without_secrets(text: str, secrets: Iterable[str]) -> str:
         if len(secret) >= MIN_SECRET:
             text = text.replace(secret, "…")
     return " ".join(text.split())
+
+
+def login_secrets(parts: SplitResult) -> Iterator[str]:
+    """What messages must not show of an address: its password, and the header that its login is sent in."""
+    if parts.username or parts.password:
+        password = unquote(parts.password or "")
+        login = b64encode(f"{unquote(parts.username or '')}:{password}".encode()).decode()
+        yield from (parts.password or "", password, login)
+
+
+def as_quoted(secrets: Iterable[str]) -> list[str]:
+    """The same, and as Python and JSON write them: errors and answers hold them so."""
+    return [form for each in secrets for form in (each, repr(each)[1:-1], json.dumps(each)[1:-1])]

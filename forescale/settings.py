@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit, urlunsplit
 
-from pydantic import Field, SecretStr
+from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, DotEnvSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
 from forescale.places import IN_CHECKOUT, PROJECT, default_home
@@ -39,7 +39,7 @@ class Settings(BaseSettings):
     Raises SettingsFileError where that file holds something else, and pydantic's ValidationError for wrong values.
     """
 
-    model_config = SettingsConfigDict(env_prefix=PREFIX, extra="ignore")
+    model_config = SettingsConfigDict(env_prefix=PREFIX, extra="ignore", hide_input_in_errors=True)
 
     home: Path = Field(
         default_factory=default_home, description="Histories, forecasts, reports, the ledger, the simulator."
@@ -94,6 +94,16 @@ class Settings(BaseSettings):
             return init_settings, env_settings, _HomeFile(settings_cls, env_file=home / SETTINGS_FILE)
         except UnicodeDecodeError:
             raise SettingsFileError(f"{home / SETTINGS_FILE} is not UTF-8; save it so") from None
+
+    @field_validator("mlflow_ui", "reports_url")
+    @classmethod
+    def _is_shown_to_people(cls, url: str | None) -> str | None:
+        if url is not None and "@" in url:
+            raise ValueError(
+                "has an @, and so perhaps a login, which every report or message would show; leave the login out (an @ "
+                "of the path is %40)"
+            )
+        return url
 
     @property
     def history_dir(self) -> Path:

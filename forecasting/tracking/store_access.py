@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
+from engines.redaction import as_quoted, login_secrets, without_secrets
 from forecasting.errors import TrackingError
 
 if TYPE_CHECKING:
@@ -68,13 +69,21 @@ def store_errors(uri: str, doing: str) -> Iterator[None]:
     try:
         yield
     except (MlflowException, RequestException, SQLAlchemyError, OSError) as error:
-        raise refused(uri, doing, error) from error
+        raise refused(uri, doing, error) from None  # its own text may hold the login, and a log shows it as the cause
 
 
 def refused(uri: str, doing: str, error: Exception) -> TrackingError:
     """The error of a store that refuses, in one line and without credentials."""
-    reason = " ".join(str(error).replace(uri, without_credentials(uri)).split())[:300]
+    said = str(error).replace(uri, without_credentials(uri))
+    reason = without_secrets(said, as_quoted(_secrets(uri)))[:300]
     return TrackingError(f"MLflow at {without_credentials(uri)}: {doing} failed ({reason}); {REMEDY}")
+
+
+def _secrets(uri: str) -> Iterator[str]:
+    try:
+        yield from login_secrets(urlsplit(uri))
+    except ValueError:
+        yield uri  # which part of it is the password nobody knows
 
 
 def _check_answers(uri: str) -> None:
@@ -91,7 +100,12 @@ def _check_answers(uri: str) -> None:
             f"MLflow at {without_credentials(uri)} takes connections and did not answer within {ANSWER_TIMEOUT_S:g} s; "
             f"{REMEDY}"
         ) from None
-    except (OSError, ValueError, httpx.HTTPError, httpx.InvalidURL) as error:
+    except (ValueError, httpx.InvalidURL):  # whose text may repeat half a password
+        raise TrackingError(
+            f"the address of MLflow ({without_credentials(uri)}) is no URL; in a password of "
+            "FORESCALE_MLFLOW_URI / is %2F, : is %3A and @ is %40"
+        ) from None
+    except (OSError, httpx.HTTPError) as error:
         raise TrackingError(f"MLflow at {without_credentials(uri)} does not answer ({error}); {REMEDY}") from None
 
 

@@ -10,6 +10,7 @@ from pydantic_settings import SettingsError
 
 from forescale.cli.output import say_in_any_encoding, say_json
 from forescale.files.shown import shown
+from forescale.settings import PREFIX
 
 COMMANDS = {
     "init": "Write a topology file from what runs, with what is still open marked; calibrate, and tell the next"
@@ -124,6 +125,9 @@ def _expected(error: Exception) -> str | None:
         return f"settings: {error}{cause}; write dictionaries and lists as JSON, or unset the variable FORESCALE_…"
     if isinstance(error, ValidationError):
         first = error.errors()[0]
-        field = ".".join(str(part) for part in first["loc"])
-        return f"setting FORESCALE_{field.upper()}: {first['msg']} (given: {shown(first['input'])})"
+        field, *within = [str(part) for part in first["loc"]]
+        message = f"setting {PREFIX}{field.upper()}: {first['msg'].removeprefix('Value error, ')}"
+        # Only what stands alone is repeated: settings of others, and addresses, may hold a password.
+        alone = isinstance(first["input"], str | int | float) and not within and first["type"] != "value_error"
+        return message + (f" (given: {shown(first['input'])})" if alone else "")
     return None

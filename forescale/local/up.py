@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from forecasting.tracking.store_access import without_credentials
 from forescale.files.file_error import FileError
 from forescale.local.airflow.dag_links import link_dags
 from forescale.local.airflow.environment import DAGS, airflow_home, passwords_file
@@ -49,14 +50,14 @@ def _serve(settings: Settings, say: Callable[[str], None], ports: Ports, dags: P
     port = free_port(ports.mlflow, tries=ports.tries)
     url = settings.mlflow_uri or f"http://{LOOPBACK}:{port}"
     # The reports of the jobs link to MLflow: Airflow must know where it will be.
-    shown = settings.model_copy(update={"mlflow_ui": url})
+    shown = settings.model_copy(update={"mlflow_ui": without_credentials(url)})
     with running_airflow(shown, port=ports.airflow, port_tries=ports.tries, dags=dags) as airflow:
         if settings.mlflow_uri is None:
             start_mlflow_server(settings, airflow.processes, airflow.environment, port)
             wait_for_mlflow(url, airflow.processes)
         say(f"Airflow  {airflow.url}  (passwords of admin, reviewer and viewer: {passwords_file(airflow.home)})")
         say(f"Scaling  {airflow.url}/plugin/scaling  (all topologies, in Airflow's navigation)")
-        say(f"MLflow   {url}")
+        say(f"MLflow   {shown.mlflow_ui}")
         say("Ctrl-C stops both.")
         if decide and not airflow.client.runs("aggregate"):
             airflow.client.trigger("aggregate")

@@ -6,6 +6,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from canaries import canaries_below, canaries_in, planted_settings
 from dag_run import DagRuns
 from shadow_days import NAME, install
 
@@ -21,7 +22,7 @@ def test_forecast__hands_on_what_failed_as_well_and_each_topology_once(tmp_path:
     text = (tmp_path / f"{NAME}.yaml").read_text() + BRIEF
     (tmp_path / f"{NAME}.yaml").write_text(text)
     (tmp_path / "bare.yaml").write_text(text.replace(f"topology: {NAME}", "topology: bare"))
-    told = runs.run("forecast", settings)
+    told = runs.run("forecast", settings, environment=planted_settings("ledger_url", "mlflow_uri"))
     # In the order of their names: `bare` failed and is handed on by plan_anyway, `pair` by its forecast alone.
     assert (
         "states: [('each.forecast', 0, 'failed'), ('each.forecast', 1, 'success'), "
@@ -38,3 +39,5 @@ def test_forecast__hands_on_what_failed_as_well_and_each_topology_once(tmp_path:
     (failed,) = [extra for extra in extras if "failed" in extra]
     assert failed["topology"] == "bare"
     assert failed["failed"].startswith("forecast manual__")
+    assert canaries_in(told) == set(), told
+    assert canaries_below(tmp_path, runs.database.parent) == {}

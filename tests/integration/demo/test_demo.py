@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from canaries import canaries_below, canaries_in, planted_settings
 
 from forecasting.forecast_file import read_forecast
 from forescale.local.demo.home import fresh_home
@@ -18,7 +19,11 @@ pytestmark = [pytest.mark.airflow, pytest.mark.spark, pytest.mark.mlflow, pytest
 @pytest.fixture(scope="module")
 def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
     folder = tmp_path_factory.mktemp("demo")
-    return Settings(home=folder / "home", mlruns=folder / "mlruns", clock="trace", review=False, schedule="none")
+    planted = planted_settings("ledger_url", "mlflow_uri")
+    with pytest.MonkeyPatch.context() as environment:
+        for name, value in planted.items():
+            environment.setenv(name, value)
+        return Settings(home=folder / "home", mlruns=folder / "mlruns", clock="trace", review=False, schedule="none")
 
 
 @pytest.fixture(scope="module")
@@ -107,6 +112,13 @@ def test_mlflow__holds_all_of_the_forecast_and_what_became_of_it(result: DemoRes
     kept = {file.path for folder in folders for file in client.list_artifacts(entry.run_id, folder)}
     assert any(path.endswith(".png") for path in kept)
     assert any(path.endswith(f"{result.schedule.id}.html") for path in kept)
+
+
+def test_no_file_and_no_row__holds_a_secret(result: DemoResult, settings: Settings) -> None:
+    assert settings.airflow_password is not None
+    assert canaries_in(settings.airflow_password.get_secret_value())
+    assert result.report.is_relative_to(settings.home)
+    assert canaries_below(settings.home, settings.mlruns) == {}
 
 
 def test_report__tells_what_happened(result: DemoResult) -> None:

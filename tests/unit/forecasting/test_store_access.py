@@ -2,13 +2,17 @@
 
 import socket
 import time
+import traceback
 from pathlib import Path
 
 import pytest
+from canaries import canaries_in, canary, url_with
 
 from forecasting.errors import TrackingError
 from forecasting.tracking import store_access
-from forecasting.tracking.store_access import connected_client
+from forecasting.tracking.store_access import connected_client, store_errors
+
+URI = url_with(canary("mlflow_uri"))
 
 
 def test_a_server_that_takes_connections_and_never_answers__is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -28,3 +32,26 @@ def test_an_empty_file__is_no_database(tmp_path: Path) -> None:
     with pytest.raises(TrackingError, match="is no database, or an empty file; move it away"):
         connected_client(f"sqlite:///{file}")
     assert file.stat().st_size == 0
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        f"API request to {URI}/api/2.0/mlflow/runs/create failed",
+        f"the password is {canary('mlflow_uri')}",
+        "BAD_REQUEST: {'Authorization': 'Basic YW5uYTpjYW5hcnk3cW1sZmxvd3VyaXo='}",
+    ],
+    ids=["address", "password", "header"],
+)
+def test_error_of_a_store__shows_no_login_nor_does_its_traceback(said: str) -> None:
+    assert canaries_in(said)
+    with pytest.raises(TrackingError) as caught, store_errors(URI, "beginning a batch"):
+        raise OSError(said)
+    assert canaries_in("".join(traceback.format_exception(caught.value))) == set()
+    assert "MLflow at http://127.0.0.1:9: beginning a batch failed" in str(caught.value)
+
+
+def test_address_of_a_store__with_a_bare_slash_in_its_password_is_refused_without_it() -> None:
+    with pytest.raises(TrackingError, match=r"\(http://127\.0\.0\.1:9\) is no URL; .*/ is %2F") as caught:
+        connected_client(url_with(f"{canary('half')}/rest"))
+    assert canaries_in("".join(traceback.format_exception(caught.value))) == set()

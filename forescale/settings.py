@@ -57,6 +57,9 @@ class Settings(BaseSettings):
     airflow_user: str = Field(default="admin", description="Who reads Airflow's REST API.")
     airflow_password: SecretStr | None = Field(default=None, description="Of that user.")
     review: bool = Field(default=True, description="Whether a person must approve a schedule before it is deployed.")
+    override_users: str = Field(
+        default="admin", description="Users of Airflow who may override limits, with commas between; empty: nobody."
+    )
     clock: Literal["real", "trace", "paced"] = Field(
         default="real",
         description="trace: of a replayed trace, kept under home; paced: the same, but waiting takes real time.",

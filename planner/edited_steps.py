@@ -52,7 +52,7 @@ def edited_steps(
         raise PlanError(
             f"the step has {old.plan.brief()} at {_told(old.at_s)} already; give it another plan or another time"
         )
-    _check_plan(plan, topology, limits)
+    check_bounds(plan, topology, limits)
     made = (*steps[: edit.number], changed, *steps[edit.number + 1 :])
     running = PhysicalPlan(topology.name, dict(present.running))
     _check_differs([running, *(step.plan for step in made)], edit.number)
@@ -103,7 +103,19 @@ def limits_passed(
     return tuple(passed)
 
 
-def _check_plan(plan: PhysicalPlan, topology: Topology, limits: Limits) -> None:
+def check_override(passed: Sequence[str], *, override: bool, why: str) -> None:
+    """Raises PlanError for limits that are passed without being overridden, or without a reason."""
+    if passed and not override:
+        raise PlanError(
+            f"{'; '.join(passed)}: give another plan or time, or override that with a reason, which the ledger keeps "
+            "(--override --why REASON; in Airflow, Override and Why)"
+        )
+    if passed and not why.strip():
+        raise PlanError(f"{'; '.join(passed)}: overridden without a reason; say why (--why; in Airflow, Why)")
+
+
+def check_bounds(plan: PhysicalPlan, topology: Topology, limits: Limits) -> None:
+    """Raises PlanError for a plan beyond what nobody may pass, ModelError for one that the topology does not allow."""
     plan.check(topology)
     for operator, most in limits.max_parallelism.items():
         if (count := plan.parallelism.get(operator, 0)) > most:

@@ -10,6 +10,7 @@ import typer
 from forescale.cli.deployment_outcomes import outcome_json, outcome_table
 from forescale.cli.installation import settings_of
 from forescale.cli.output import AsJson, console, plain, say_json, table
+from forescale.cli.override_option import Override
 from forescale.files.file_error import FileError
 from forescale.files.shown import shown
 from forescale.files.typed_plan import MAX_DIGITS
@@ -71,6 +72,8 @@ def plan(
     topology: Topology,
     file: Annotated[Path | None, typer.Option(help="Plan file (YAML).")] = None,
     parallelism: Annotated[list[str] | None, typer.Option("--set", help="OPERATOR=INSTANCES; repeat it.")] = None,
+    why: Why = "",
+    override: Override = False,
     as_json: AsJson = False,
 ) -> None:
     """Deploy a plan of one's own at once; operators that are not named keep what they run with."""
@@ -79,7 +82,14 @@ def plan(
     settings = settings_of(context)
     asked = _parallelism(settings, topology, file, parallelism or [])
     requested = request_deployment(
-        settings, topology, parallelism=asked, deploy_at=None, by=getpass.getuser(), request_id=uuid.uuid4().hex
+        settings,
+        topology,
+        parallelism=asked,
+        deploy_at=None,
+        by=getpass.getuser(),
+        request_id=uuid.uuid4().hex,
+        why=why,
+        override=override,
     )
     _deployed(settings, requested.step_id, as_json=as_json)
 

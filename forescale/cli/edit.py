@@ -7,6 +7,7 @@ import typer
 
 from forescale.cli.installation import settings_of
 from forescale.cli.output import AsJson, console, plain, say_json, table
+from forescale.cli.override_option import Override
 from forescale.files.typed_plan import moment_of, parallelism_of
 from planner.errors import PlanError
 
@@ -22,13 +23,7 @@ def edit(
     by: Annotated[str, typer.Option(help="Who edits; the user who calls if absent. Kept in the ledger.")] = "",
     why: Annotated[str, typer.Option(help="Kept in the ledger.")] = "",
     approve: Annotated[bool, typer.Option("--approve", help="Approve the edited step at once.")] = False,
-    override: Annotated[
-        bool,
-        typer.Option(
-            "--override",
-            help="Pass max_step, scale_out_only, min_parallelism, max_rescales_a_day or freeze; needs --why.",
-        ),
-    ] = False,
+    override: Override = False,
     as_json: AsJson = False,
 ) -> None:
     """Give a step another plan or time; everything else stays. Tells what that does to cost and violations."""

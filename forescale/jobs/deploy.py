@@ -9,14 +9,28 @@ from forecasting.errors import TrackingError
 from forescale.codec import Moment
 from forescale.files.topology import TopologyConfig
 from forescale.jobs.deployment_lock import deployment_lock
+from forescale.jobs.learned_rescale import learned_planning
+from forescale.jobs.planning_case import changes_before
 from forescale.settings import Settings
 from forescale.wiring.backlogs import recorded_backlogs
-from forescale.wiring.parts import clock_of, cluster_of, guard_terms_of, ledger_of, topology_config, tracker_of
+from forescale.wiring.parts import (
+    change_terms_of,
+    clock_of,
+    cluster_of,
+    guard_terms_of,
+    ledger_of,
+    planned_limits_of,
+    rules_of,
+    topology_config,
+    tracker_of,
+)
 from modeling.inputs.physical_plan import PhysicalPlan
 from planner.clock import Clock
 from planner.clusters.cluster import Cluster
 from planner.deployment import Deployment, Patience, deploy_step
+from planner.edited_steps import check_bounds, check_override, limits_passed
 from planner.errors import DeploymentFailed, PlanError, StepWithheld
+from planner.horizon.horizon_plan import Change, Present
 from planner.ledger.entries import StepEntry
 from planner.ledger.guard_records import is_guards
 from planner.ledger.ledger import Ledger
@@ -62,12 +76,15 @@ def request_deployment(
     deploy_at: datetime | None,
     by: str,
     request_id: str,
+    why: str = "",
+    override: bool = False,
 ) -> StepToDeploy:
     """Keep a plan that a person asks for as an approved step; once for a request_id.
 
     Operators that `parallelism` does not name keep what they run with. deploy_at: None for at once. In shadow mode it
     is deployed as ever: forescale does not act of itself there, people do, and what they do is what really runs.
-    Raises ModelError for a plan that cannot be, PlanError for a time that is past or has no zone.
+    override: limits that protect the job may be passed, for a reason that is kept. Raises ModelError for a plan that
+    cannot be, PlanError for a time that is past or has no zone, and for limits that are passed otherwise.
     """
     config = topology_config(topology, settings)
     clock, ledger = clock_of(settings), ledger_of(settings)
@@ -75,7 +92,9 @@ def request_deployment(
     deploy_at = now if deploy_at is None else _checked(deploy_at, now)
     running = cluster_of(config, settings, clock).state().plan
     plan = PhysicalPlan(config.topology, {**running.parallelism, **parallelism})
-    plan.check(config.as_topology())
+    check_bounds(plan, config.as_topology(), planned_limits_of(config.planning))
+    passed = _limits_passed(settings, config, ledger, running, plan, deploy_at)
+    check_override(passed, override=override, why=why)
     step_id = ledger.record_hand_made_step(
         request_id,
         plan,
@@ -84,9 +103,35 @@ def request_deployment(
         expires_at=deploy_at + GOOD_FOR,
         at=now,
         by=by,
-        why=f"asked for by {by}",
+        why=f"asked for by {by}"
+        + (f" ({why.strip()})" if why.strip() else "")
+        + (f", which overrides: {'; '.join(passed)}" if passed else ""),
     )
     return StepToDeploy(step_id, ledger.step(step_id).deploy_at)
+
+
+def _limits_passed(
+    settings: Settings,
+    config: TopologyConfig,
+    ledger: Ledger,
+    running: PhysicalPlan,
+    plan: PhysicalPlan,
+    deploy_at: datetime,
+) -> tuple[str, ...]:
+    """By the change from the plan that runs; a plan that runs already passes none."""
+    if plan.same_parallelism(running):
+        return ()
+    learned = learned_planning(settings, ledger, config)
+    at_s = deploy_at.timestamp()
+    return limits_passed(
+        [Change(plan, at_s)],
+        0,
+        config.as_topology(),
+        change_terms_of(learned.planning, learned.restore),
+        Present(at_s, running.parallelism, changes=changes_before(ledger, config.topology, deploy_at)),
+        rules_of(config.planning, deploy_at, deploy_at + timedelta(days=1)),
+        config.planning.min_parallelism,
+    )
 
 
 def deploy(settings: Settings, step_id: str) -> Deployment:

@@ -18,7 +18,7 @@ from forescale.jobs.rungs import recorded_basis
 from forescale.settings import Settings
 from forescale.wiring.parts import clock_of, cluster_of, ledger_of, topology_config
 from planner.deployment import refuse_shadow
-from planner.edited_steps import StepEdit, edited_steps, limits_passed
+from planner.edited_steps import StepEdit, check_override, edited_steps, limits_passed
 from planner.errors import PlanError
 from planner.horizon.horizon_plan import Change, HorizonPlan
 from planner.ledger.entries import StepEntry
@@ -103,7 +103,7 @@ def edit(
     wanted = StepEdit(number, parallelism, None if deploy_at is None else deploy_at.timestamp())
     changed = edited_steps(unchanged, wanted, case.topology, case.limits, case.terms, case.present)
     passed = limits_passed(changed, number, case.topology, case.terms, case.present, case.rules, case.least)
-    _check_override(passed, override=override, why=why)
+    check_override(passed, override=override, why=why)
     before, after = case.followed(
         joint_forecasts(settings, config, forecasts).forecasts, [unchanged, changed], made.schedule.violation_price_h
     )
@@ -144,17 +144,6 @@ def edit(
         report=report,
         passed=passed,
     )
-
-
-def _check_override(passed: Sequence[str], *, override: bool, why: str) -> None:
-    """Raises PlanError for limits that are passed without being overridden, or without a reason."""
-    if passed and not override:
-        raise PlanError(
-            f"{'; '.join(passed)}: give another plan or time, or override that with a reason, which the ledger keeps "
-            "(--override --why REASON; in Airflow, Override and Why)"
-        )
-    if passed and not why.strip():
-        raise PlanError(f"{'; '.join(passed)}: overridden without a reason; say why (--why; in Airflow, Why)")
 
 
 def effect(before: Expected, after: Expected) -> str:

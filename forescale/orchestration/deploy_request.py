@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import Param
 
 from forecasting.arrivals.grid import typed_moment
+from forescale.orchestration.overriding import check_may_override
 from forescale.settings import Settings
 
 if TYPE_CHECKING:
@@ -40,6 +41,13 @@ FORM = {
         title="When",
         description="When to deploy this plan, with a time zone. Empty: at once.",
     ),
+    "override": Param(
+        False,
+        type="boolean",
+        title="Override",
+        description="Pass limits of the topology file for the reason in Why. For FORESCALE_OVERRIDE_USERS alone.",
+    ),
+    "why": Param(None, type=["null", "string"], maxLength=500, title="Why", description="Kept in the ledger."),
 }
 """Fields of the form; Airflow refuses a run whose fields do not fit their schema."""
 
@@ -49,20 +57,22 @@ def requested_step(settings: Settings, form: Mapping[str, Any], *, run_id: str, 
 
     A hand-made plan becomes an approved step in the ledger, once per run_id however often the task runs.
     Raises ValueError where the form names both a step and a plan, or neither, a step that was made in shadow mode, or
-    where the plan cannot be; LedgerError for an unknown step.
+    where the plan cannot be or passes limits; LedgerError for an unknown step.
     """
     from forescale.jobs.deploy import StepToDeploy, request_deployment
     from forescale.wiring.parts import ledger_of
     from planner.deployment import refuse_shadow
 
     if form["step_id"]:
-        if form["topology"] or form["parallelism"] or form["when"]:
+        if any(form[name] for name in FORM if name != "step_id"):
             raise ValueError(f"the form names step {form['step_id']} and a plan as well; give one of them")
         step = ledger_of(settings).step(form["step_id"])
         refuse_shadow(step)
         return StepToDeploy(step.id, step.deploy_at)
     if not (form["topology"] and form["parallelism"]):
         raise ValueError("the form lacks what to deploy; give a step_id, or a topology and its parallelism")
+    if form["override"]:
+        check_may_override(settings, by)
     return request_deployment(
         settings,
         form["topology"],
@@ -70,4 +80,6 @@ def requested_step(settings: Settings, form: Mapping[str, Any], *, run_id: str, 
         deploy_at=typed_moment(form["when"], "deploy time", ValueError) if form["when"] else None,
         by=by,
         request_id=run_id,
+        why=form["why"] or "",
+        override=form["override"],
     )

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from forescale.files.shown import shown
 from forescale.files.typed_plan import moment_of, parallelism_of
 from forescale.orchestration.dag_runs import create_run
+from forescale.orchestration.overriding import check_may_override
 from forescale.settings import Settings
 from planner.errors import PlanError
 
@@ -22,6 +23,8 @@ def edited(settings: Settings, schedule_id: str, typed: "TypedEdit", *, by: str,
         raise PlanError("no step is named to edit; give its number, counted from 1, or its id")
     if not (plan or at):
         raise PlanError("nothing to edit; give a plan (OPERATOR=INSTANCES) or a time")
+    if override := _overrides(typed.override.strip()):
+        check_may_override(settings, by)
     return edit(
         settings,
         f"{schedule_id}-{int(step)}" if step.isdecimal() else step,
@@ -29,7 +32,7 @@ def edited(settings: Settings, schedule_id: str, typed: "TypedEdit", *, by: str,
         deploy_at=moment_of("at", at) if at else None,
         by=by,
         why=why,
-        override=_overrides(typed.override.strip()),
+        override=override,
     )
 
 

@@ -5,14 +5,16 @@ from typing import Any
 
 import pytest
 from ledger_decisions import schedule_of
+from shadow_days import NAME, install
 
-from forescale.orchestration.deploy_request import requested_step
+from forescale.orchestration.deploy_request import FORM, requested_step
 from forescale.settings import Settings
 from forescale.wiring.parts import ledger_of
+from planner.errors import PlanError
 
 pytestmark = pytest.mark.airflow
 
-EMPTY: dict[str, Any] = {"step_id": None, "topology": None, "parallelism": None, "when": None}
+EMPTY: dict[str, Any] = {name: param.value for name, param in FORM.items()}
 
 
 @pytest.mark.parametrize(
@@ -37,3 +39,21 @@ def test_form__that_names_a_shadow_step_is_refused_before_anybody_waits_for_its_
     schedule_id = ledger_of(settings).record_schedule(schedule_of(3), shadow=True)
     with pytest.raises(ValueError, match=r"made in shadow mode and is never deployed; set planning.mode: act"):
         requested_step(settings, EMPTY | {"step_id": f"{schedule_id}-1"}, run_id="r", by="test")
+
+
+def test_form__overrides_limits_for_an_administrator_alone_and_with_a_reason(tmp_path: Path) -> None:
+    settings = install(tmp_path, "act").model_copy(update={"override_users": "root, admin"})
+    file = tmp_path / f"{NAME}.yaml"
+    file.write_text(file.read_text().replace("lead_s: 0", "lead_s: 0, max_step: 2"))
+    form = EMPTY | {"topology": NAME, "parallelism": {"count": 11}}
+    with pytest.raises(PlanError, match=r"3 instances start or stop > planning.max_step of 2: .*Override and Why"):
+        requested_step(settings, form, run_id="r", by="admin")
+    form["override"] = True
+    with pytest.raises(PlanError, match=r"user 'reviewer' may not override limits; .*FORESCALE_OVERRIDE_USERS"):
+        requested_step(settings, form | {"why": "a fair"}, run_id="r", by="reviewer")
+    with pytest.raises(PlanError, match="overridden without a reason; say why"):
+        requested_step(settings, form, run_id="r", by="admin")
+    assert ledger_of(settings).steps(topology=NAME) == []
+    made = requested_step(settings, form | {"why": "a fair"}, run_id="r", by="admin")
+    reason = ledger_of(settings).step(made.step_id).reason
+    assert reason.startswith("asked for by admin (a fair), which overrides: from read 1 · count 8 to read 1 · count 11")

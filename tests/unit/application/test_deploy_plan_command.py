@@ -1,0 +1,87 @@
+"""`forescale deploy plan` keeps to the limits of the topology file, unless somebody says why not."""
+
+from pathlib import Path
+
+import pytest
+from shadow_days import NAME, install
+
+from forescale.cli import main
+from forescale.settings import Settings
+from forescale.wiring.parts import clock_of, cluster_of, ledger_of, topology_config
+
+RUNNING = {"read": 1, "count": 8}
+FREEZE = "freeze: [{days: [mon], from: '05:00', until: '07:00', timezone: UTC}]"
+"""It is Monday, 06:00."""
+
+
+@pytest.fixture
+def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    made = install(tmp_path, "act")
+    for name, value in (("HOME", made.home), ("TOPOLOGIES", made.topologies), ("CLOCK", "trace")):
+        monkeypatch.setenv(f"FORESCALE_{name}", str(value))
+    return made
+
+
+def limit(settings: Settings, text: str) -> None:
+    file = settings.topologies / f"{NAME}.yaml"
+    file.write_text(file.read_text().replace("lead_s: 0", f"lead_s: 0, {text}"))
+
+
+def runs(settings: Settings) -> dict[str, int]:
+    return dict(cluster_of(topology_config(NAME, settings), settings, clock_of(settings)).state().plan.parallelism)
+
+
+@pytest.mark.parametrize(
+    ("text", "count", "reason"),
+    [
+        (FREEZE, 9, "2026-03-02 06:00 UTC is within planning.freeze, from 2026-03-02 05:00 UTC to 2026-03-02 07:00"),
+        ("max_step: 2", 11, "3 instances start or stop > planning.max_step of 2"),
+        ("scale_out_only: true", 7, "1 instances stop, and planning.scale_out_only stops none"),
+        ("min_parallelism: {count: 8}", 7, "7 instances of operator 'count' < planning.min_parallelism of 8"),
+    ],
+    ids=["freeze", "max_step", "scale_out_only", "min_parallelism"],
+)
+def test_a_plan_past_a_limit__is_deployed_by_override_with_a_reason_alone(
+    settings: Settings, capsys: pytest.CaptureFixture[str], text: str, count: int, reason: str
+) -> None:
+    limit(settings, text)
+    line = ["deploy", "plan", NAME, f"--set=count={count}"]
+    for refused, remedy in ((line, "--override --why REASON"), ([*line, "--override"], "say why (--why")):
+        with pytest.raises(SystemExit) as ended:
+            main(refused)
+        assert ended.value.code == 1
+        said = capsys.readouterr().err
+        assert reason in said
+        assert remedy in said
+    assert ledger_of(settings).steps(topology=NAME) == []
+    assert runs(settings) == RUNNING
+    with pytest.raises(SystemExit) as ended:
+        main([*line, "--override", "--why", "a fair"])
+    assert ended.value.code == 0
+    assert runs(settings) == RUNNING | {"count": count}
+    ledger = ledger_of(settings)
+    (step,) = ledger.steps(topology=NAME)
+    asked = ledger.events(step.id)[0].why
+    assert "(a fair), which overrides: " in asked
+    assert reason in asked
+
+
+def test_a_second_rescale_of_the_day__is_refused_where_one_is_the_most(
+    settings: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    limit(settings, "max_rescales_a_day: 1")
+    for count, code in ((9, 0), (10, 1)):
+        with pytest.raises(SystemExit) as ended:
+            main(["deploy", "plan", NAME, f"--set=count={count}"])
+        assert ended.value.code == code
+    assert "2 rescales within 24 hours > planning.max_rescales_a_day of 1" in capsys.readouterr().err
+    assert runs(settings)["count"] == 9
+
+
+def test_quotas__are_overridden_by_nobody(settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:
+    limit(settings, "max_instances: 10")
+    with pytest.raises(SystemExit) as ended:
+        main(["deploy", "plan", NAME, "--set=count=10", "--override", "--why", "a fair"])
+    assert ended.value.code == 1
+    assert "has 11 instances > planning.max_instances of 10; give fewer, or raise that" in capsys.readouterr().err
+    assert runs(settings) == RUNNING

@@ -4,7 +4,7 @@ SHELL := /bin/bash
 # Of the unit loop: what needs neither servers nor much time. Compiled once, whatever is set outside, not by each worker.
 UNIT := tests/unit tests/property tests/contract modeling planner forecasting forescale
 export PYTHONDONTWRITEBYTECODE =
-.PHONY: help setup demo demo-flink up unit test check lock release
+.PHONY: help setup demo demo-flink up unit test check lock release audit
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -47,6 +47,10 @@ lock: ## choose versions anew and lock them with their hashes
 	@grep '^uv==' requirements.lock | sed 's/ .*//' | .venv/bin/uv pip compile - --universal --generate-hashes \
 		--no-emit-index-url --no-emit-find-links --no-header --quiet -o bootstrap.lock
 
-release: setup ## the wheel, and the constraints to install it with, in dist/
+release: setup ## the wheel, the constraints to install it with and the bill of its materials, in dist/
 	@.venv/bin/uv build --quiet --wheel --no-build-isolation --offline --python .venv/bin/python --out-dir dist .
 	@.venv/bin/python scripts/constraints.py dist
+	@.venv/bin/python scripts/sbom.py dist
+
+audit: setup ## known vulnerabilities of what the lock pins, where a database of them can be reached
+	@bash scripts/audit.sh

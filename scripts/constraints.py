@@ -17,7 +17,7 @@ OURS = "forescale (pyproject.toml)"
 
 def constraints(lock: str) -> list[str]:
     """Lines `name==version`, with the marker where there is one, in the lock's order."""
-    entries = dict(_entries(lock))
+    entries = dict(pinned(lock))
     needed: set[str] = set()
     while found := {
         line for line, wanted_by in entries.items() if line not in needed and wanted_by & ({OURS} | _names(needed))
@@ -30,7 +30,7 @@ def _names(lines: set[str]) -> set[str]:
     return {line.partition("==")[0] for line in lines}
 
 
-def _entries(lock: str) -> Iterator[tuple[str, set[str]]]:
+def pinned(lock: str) -> Iterator[tuple[str, set[str]]]:
     """Each pinned requirement with the names of what asks for it."""
     for entry in re.split(r"^(?=\w)", lock, flags=re.MULTILINE):
         if "==" not in entry.partition("\n")[0]:

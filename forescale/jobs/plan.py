@@ -193,6 +193,12 @@ def _proposed(candidates: Mapping[str, PhysicalPlan], planning: Planning) -> dic
                     f"candidate {name} has {count_of(plan.parallelism[operator], 'instance')} of {operator} > "
                     f"planning.max_parallelism of {most}; leave it out, or raise that"
                 )
+        for operator, least in planning.min_parallelism.items():
+            if (count := plan.parallelism.get(operator, least)) < least:
+                raise PlanError(
+                    f"candidate {name} has {count_of(count, 'instance')} of {operator} < planning.min_parallelism of "
+                    f"{least}; leave it out, or lower that"
+                )
     told = ", ".join(f"{name} ({plan.plan_id})" for name, plan in candidates.items())
     return {"candidates": told} if told else {}
 

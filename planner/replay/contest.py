@@ -125,9 +125,17 @@ class Contest:
             )
         return self.forecasts
 
+    @property
+    def restart_s(self) -> float:
+        """Downtime that those are told who know of one alone: all state is read again, under the plan of the start."""
+        if not self.engine.parallel_restore:
+            return self.engine.whole_s
+        first = self.first()
+        return self.engine.change_s(self.topology, first, first)
+
     def ahead_s(self) -> float:
         """From asking for a plan until it runs."""
-        return self.engine.lead_s + self.engine.whole_s
+        return self.engine.lead_s + self.restart_s
 
     def flink_autoscaler(self, name: str, settings: FlinkAutoscalerSettings) -> Policy:
         return FlinkAutoscaler(replace(settings, max_parallelism=max(self.most.values())), name)
@@ -136,7 +144,7 @@ class Contest:
         """With the guard's usual settings."""
         return GuardTerms(
             max_lag_s=self.max_lag_s,
-            downtime_s=self.engine.whole_s,
+            downtime_s=self.restart_s,
             limits=self.limits,
         )
 
@@ -189,10 +197,10 @@ POLICIES: Mapping[str, Callable[[Contest, int], Policy]] = {
     "flink-autoscaler": lambda c, _: c.flink_autoscaler("flink-autoscaler", FlinkAutoscalerSettings()),
     # Whoever tunes it knows how long the job is down.
     "flink-autoscaler-tuned": lambda c, _: c.flink_autoscaler(
-        "flink-autoscaler-tuned", replace(TUNED, restart_s=c.engine.whole_s)
+        "flink-autoscaler-tuned", replace(TUNED, restart_s=c.restart_s)
     ),
     "guard": lambda c, _: Guard(c.topology, c.guard_terms()),
-    "daedalus": lambda c, _: Daedalus(c.need(FULL), c.asked(), c.engine.whole_s),
+    "daedalus": lambda c, _: Daedalus(c.need(FULL), c.asked(), c.restart_s),
     "forecast-only": lambda c, _: ForecastOnly(c.need(), c.asked(), c.ahead_s(), c.slot_s, c.quantile),
     "planner": lambda c, _: c.planned("planner", c.asked()),
     "planner-perfect": lambda c, _: c.planned("planner-perfect", c.perfect()),

@@ -16,7 +16,7 @@ from modeling.inputs.physical_plan import PhysicalPlan
 from planner.clock import Clock
 from planner.clusters.cluster import Cluster
 from planner.deployment import Deployment, Patience, deploy_step
-from planner.errors import DeploymentFailed, PlanError, StepWithheld
+from planner.errors import DeploymentFailed, DeploymentUnderWay, PlanError, StepWithheld
 from planner.ledger.entries import StepEntry
 from planner.ledger.guard_records import is_guards
 from planner.ledger.ledger import Ledger
@@ -27,10 +27,6 @@ logger = logging.getLogger(__name__)
 
 GOOD_FOR = timedelta(hours=1)
 """How long after its time a plan that a person asked for may still be deployed."""
-
-
-class DeploymentUnderWay(PlanError):  # noqa: N818 (nothing is wrong)
-    """Another process of this machine deploys the step."""
 
 
 @dataclass(frozen=True)

@@ -170,7 +170,8 @@ def _held(config: TopologyConfig, step: StepEntry) -> str:
 def _refuse_withheld(step: StepEntry, config: TopologyConfig, ledger: Ledger, cluster: Cluster, clock: Clock) -> None:
     now = clock.now()
     step = ledger.take_withheld_places(step, at=now, by="deploy")
-    topology, terms = config.as_topology(), guard_terms_of(config)
+    # Nothing is sized here, so the downtime that was learnt would change nothing.
+    topology, terms = config.as_topology(), guard_terms_of(config, config.planning.downtime_s)
     if why := withheld_because(step, topology, terms, ledger, cluster, now):
         raise StepWithheld(withhold(step, why, ledger, now, "deploy"))
 

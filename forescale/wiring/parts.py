@@ -63,12 +63,13 @@ def planned_limits_of(planning: Planning) -> Limits:
     return replace(limits_of(planning), max_utilisation=planning.max_utilisation or FULL)
 
 
-def guard_terms_of(config: TopologyConfig) -> GuardTerms:
+def guard_terms_of(config: TopologyConfig, downtime_s: float) -> GuardTerms:
+    """downtime_s: of a rescale, as is planned with."""
     planning = config.planning
     return GuardTerms(
         **planning.guard.model_dump(exclude={"mode"}),
         max_lag_s=planning.max_lag_s,
-        downtime_s=planning.downtime_s,
+        downtime_s=downtime_s,
         limits=limits_of(planning),
         hot_keys={name: entry.key_shares for name, entry in config.operators.items() if entry.key_shares},
     )

@@ -162,6 +162,7 @@ def test_what_the_guard_had_begun__is_held_once_the_topology_is_in_shadow_mode(s
 def test_watch__goes_on_while_the_cluster_does_not_answer_and_asks_less_and_less_often(
     settings: Settings, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    write_pair(settings.topologies, "advise")
     cluster_of(topology_config("pair", settings), settings, clock_of(settings)).state()
     asked, state = list[float](), SimulatedCluster.state
 

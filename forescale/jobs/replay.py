@@ -224,6 +224,9 @@ def _terms(request: ReplayRequest, contest: Contest) -> ReplayTerms:
         forecast_every_s=request.forecast_every_s,
         arrivals=contest.load.digest(),
         profiles=digest_of(contest.topology, contest.believed),
+        prices="" if contest.pricing is None else contest.priced_by,
+        started_h=contest.disruption.started_h,
+        moved_gib_h=contest.disruption.moved_gib_h,
     )
 
 

@@ -39,6 +39,7 @@ ASKING: Mapping[str, frozenset[str]] = {
     "pricing": frozenset(),  # priced_by stands for it
     "priced_by": OURS,
     "disruption": OURS,
+    "forecast_every_s": OURS,
 }
 """Policies that ask for a field of the contest; all do for the others."""
 

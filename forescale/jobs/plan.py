@@ -269,7 +269,7 @@ def _shadow_start(settings: Settings, config: TopologyConfig, ledger: Ledger, no
         return Start(span.first, None)
     last = followed[-1]
     learned = learned_planning(settings, ledger, config)
-    terms = change_terms_of(learned.planning, learned.restore)
+    terms = change_terms_of(learned.planning, config.forecast.every_s, learned.restore)
     down_s = terms.down_s(config.as_topology(), last.replaces, last.plan)
     ahead_s = terms.stops_after_s(last.replaces, last.plan) + down_s
     return Start(last.plan, last.deploy_at + timedelta(seconds=ahead_s))

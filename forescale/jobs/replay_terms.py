@@ -5,7 +5,7 @@ from dataclasses import MISSING, dataclass, fields
 
 from modeling.rescaling.checkpoints import Checkpoints
 from planner.errors import PlanError
-from planner.replay.pipeline_forecasts import EVERY_S
+from planner.horizon.prices import HOURLY_S
 from planner.replay.reality import Differences
 
 
@@ -68,7 +68,7 @@ class ReplayTerms:
     arrivals: str
     profiles: str
     parallel_restore: bool = False
-    forecast_every_s: int = EVERY_S
+    forecast_every_s: int = HOURLY_S
     prices: str = ""
     started_h: float = 0.0
     moved_gib_h: float = 0.0

@@ -22,8 +22,6 @@ from planner.limits import FULL, Limits
 
 METRICS_S = 60.0
 """Until the metrics of a minute are known."""
-REPLANNED_S = 3600.0
-"""From one forecast to the next."""
 
 
 def topology_config(name: str, settings: Settings) -> TopologyConfig:
@@ -75,11 +73,11 @@ def guard_terms_of(config: TopologyConfig, downtime_s: float) -> GuardTerms:
     )
 
 
-def change_terms_of(planning: Planning, restore: StateRestore = NO_RESTORE) -> ChangeTerms:
-    """restore: of state, beside the downtime of the section. Somebody acts on what a plan does not carry once the guard
-    has seen it, or with the next forecast.
+def change_terms_of(planning: Planning, replanned_s: float, restore: StateRestore = NO_RESTORE) -> ChangeTerms:
+    """replanned_s: from one forecast to the next. restore: of state, beside the downtime of the section. Somebody acts
+    on what a plan does not carry once the guard has seen it, or with the next forecast.
     """
-    seen_s = planning.guard.window_s + METRICS_S if planning.guard_mode == "act" else REPLANNED_S
+    seen_s = planning.guard.window_s + METRICS_S if planning.guard_mode == "act" else replanned_s
     return ChangeTerms(
         planning.lead_s,
         planning.downtime_s,
@@ -89,6 +87,7 @@ def change_terms_of(planning: Planning, restore: StateRestore = NO_RESTORE) -> C
         planning.max_step or inf,
         planning.scale_out_only,
         restore,
+        replanned_s,
     )
 
 

@@ -23,3 +23,7 @@ class DeploymentFailed(RuntimeError):  # noqa: N818 (it is what happened, and no
 
 class DeploymentUnderWay(PlanError):  # noqa: N818 (nothing is wrong: it is tried again)
     """Another process of this machine deploys the step. See how that ends."""
+
+
+class DamagedRowError(LedgerError):
+    """A row of the ledger that the ledger has not written so; all others can be read."""

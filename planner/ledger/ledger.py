@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Collection, Sequence
+from copy import copy
 from datetime import datetime
 from functools import partial
 
@@ -37,6 +38,7 @@ from planner.ledger.schedule_rows import (
 )
 from planner.ledger.shadow_records import ShadowRecords
 from planner.ledger.step_state import WAITING, StepState
+from planner.ledger.stored_rows import entries_of
 from planner.ledger.tables import (
     ForecastTable,
     OutcomeTable,
@@ -88,6 +90,17 @@ class Ledger:
         """Who approved what, and what need not be asked again."""
         return Approvals(self._database)
 
+    def past_damage(self) -> "Ledger":
+        """The same for whoever shows what can be read: lists leave out damaged rows, which `damaged` names."""
+        other = copy(self)
+        other._database = self._database.past_damage()
+        return other
+
+    @property
+    def damaged(self) -> tuple[str, ...]:
+        """What is wrong with each row that was left out so far."""
+        return self._database.damaged
+
     def __repr__(self) -> str:
         return f"Ledger({self._database.shown!r})"
 
@@ -103,8 +116,8 @@ class Ledger:
         """The topology's forecasts, newest first."""
         newest = select(ForecastTable).where(ForecastTable.topology == topology)
         with self._database.session() as session:
-            rows = session.scalars(newest.order_by(ForecastTable.issued_at.desc(), ForecastTable.id).limit(limit))
-            return [forecast_entry(row) for row in rows]
+            ordered = newest.order_by(ForecastTable.issued_at.desc(), ForecastTable.id)
+            return entries_of(self._database, session, ordered.limit(limit), forecast_entry)
 
     def forecast_topologies(self) -> list[str]:
         """Names of the topologies that have forecasts, in order."""
@@ -206,8 +219,8 @@ class Ledger:
         """The topology's schedules, newest first."""
         newest = select(ScheduleTable).where(ScheduleTable.topology == topology)
         with self._database.session() as session:
-            rows = session.scalars(newest.order_by(ScheduleTable.made_at.desc(), ScheduleTable.id).limit(limit)).all()
-            return [_schedule_entry(session, row) for row in rows]
+            ordered = newest.order_by(ScheduleTable.made_at.desc(), ScheduleTable.id)
+            return entries_of(self._database, session, ordered.limit(limit), partial(_schedule_entry, session))
 
     def record_hand_made_step(
         self,
@@ -268,8 +281,8 @@ class Ledger:
         if changed_since is not None:
             query = query.where(StepTable.updated_at >= changed_since)
         with self._database.session() as session:
-            rows = session.scalars(query.order_by(StepTable.deploy_at, StepTable.position, StepTable.id))
-            return [step_entry(row) for row in rows]
+            ordered = query.order_by(StepTable.deploy_at, StepTable.position, StepTable.id)
+            return entries_of(self._database, session, ordered, step_entry)
 
     def step_counts(self, topology: str) -> dict[StepState, int]:
         """How many steps of the topology are in each state; all states."""
@@ -354,7 +367,7 @@ class Ledger:
         """Every transition of a step, oldest first."""
         query = select(StepEventTable).where(StepEventTable.step_id == step_id).order_by(StepEventTable.id)
         with self._database.session() as session:
-            return [step_event(row) for row in session.scalars(query)]
+            return entries_of(self._database, session, query, step_event)
 
     def record_outcome(self, known: Outcome) -> None:
         """Keep what became of a step, in place of what was kept of it before."""
@@ -380,7 +393,7 @@ class Ledger:
             .limit(limit)
         )
         with self._database.session() as session:
-            return [(step_entry(step), outcome(known)) for step, known in session.execute(newest)]
+            return entries_of(self._database, session, newest, lambda step, known: (step_entry(step), outcome(known)))
 
 
 def _schedule_entry(session: Session, row: ScheduleTable) -> ScheduleEntry:

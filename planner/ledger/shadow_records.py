@@ -10,6 +10,7 @@ from modeling.inputs.physical_plan import PhysicalPlan
 from planner.ledger.database import Database
 from planner.ledger.entries import Observation, ShadowDay, StepEntry, observation, shadow_day, step_entry
 from planner.ledger.step_state import StepState
+from planner.ledger.stored_rows import entries_of
 from planner.ledger.tables import ObservationTable, ScheduleTable, ShadowDayTable, StepTable
 from planner.schedule_json import numbers_to_json, plan_from_json, plan_to_json
 
@@ -61,10 +62,8 @@ class ShadowRecords:
             if begun is None:
                 return None
             start, first = begun
-            steps = session.scalars(
-                shadows.where(StepTable.deploy_at >= start).order_by(StepTable.deploy_at, StepTable.position)
-            )
-            return ShadowSpan(start, first, tuple(step_entry(row) for row in steps))
+            followed = shadows.where(StepTable.deploy_at >= start).order_by(StepTable.deploy_at, StepTable.position)
+            return ShadowSpan(start, first, tuple(entries_of(self._database, session, followed, step_entry)))
 
     def record_observations(self, topology: str, observations: Sequence[Observation]) -> int:
         """Keep what is not known yet of these moments. How many that were."""
@@ -112,4 +111,4 @@ class ShadowRecords:
         """Oldest first."""
         kept = select(ShadowDayTable).where(ShadowDayTable.topology == topology, ShadowDayTable.day >= since)
         with self._database.session() as session:
-            return [shadow_day(row) for row in session.scalars(kept.order_by(ShadowDayTable.day))]
+            return entries_of(self._database, session, kept.order_by(ShadowDayTable.day), shadow_day)

@@ -25,12 +25,12 @@ def metrics(
     as_json: AsJson = False,
 ) -> None:
     """Tell Prometheus how forecasts, plans and deployments do; exits with 1 where a topology cannot be read."""
+    from forescale.jobs.standings import named_standings
     from forescale.monitoring.exposition import openmetrics, push_metrics, samples, write_metrics
-    from forescale.monitoring.standing import standings
 
     settings = settings_of(context)
     names = topologies or [path.stem for path in topology_files(settings.topologies, fleet)]
-    known = standings(settings, dict.fromkeys(names), EXPECTED)
+    known = named_standings(settings, dict.fromkeys(names), EXPECTED)
     if out is not None:
         write_metrics(known, out)
     if push is not None:

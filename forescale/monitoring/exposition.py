@@ -17,7 +17,7 @@ from engines.redaction import without_secrets
 from forescale.files.atomic import write_whole
 from forescale.monitoring.errors import PushError
 from forescale.monitoring.metrics import METRICS, Metric
-from forescale.monitoring.standing import Standings
+from forescale.standing import Standings
 
 JOB = "forescale"
 """The label `job` of what is pushed."""

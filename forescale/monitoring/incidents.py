@@ -11,7 +11,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from forescale.jobs.forecast_report import FLEET_PAGE
-from forescale.monitoring.standing import Standing
+from forescale.standing import Standing
 from planner.fallback import Footing, Rung
 from planner.ledger.entries import StepEntry
 from planner.ledger.guard_state import GuardState
@@ -144,8 +144,9 @@ def _rung(standing: Standing) -> Iterator[Incident]:
 
 def _budget(standing: Standing) -> Iterator[Incident]:
     budget = standing.budget
-    allowed = budget.past_allowed_minutes
-    if allowed is not None and budget.past_minutes >= LEAST_KNOWN_MINUTES and budget.used_minutes > allowed:
+    if budget is None or (allowed := budget.past_allowed_minutes) is None:
+        return
+    if budget.past_minutes >= LEAST_KNOWN_MINUTES and budget.used_minutes > allowed:
         yield Incident(
             standing.topology,
             IncidentKind.BUDGET,

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
+from forescale.jobs.standings import Expected, named_standings
 from forescale.monitoring.incidents import LASTING, Incident, incidents
 from forescale.monitoring.services import Service, notified_services
-from forescale.monitoring.standing import Expected, Standing, standings
 from forescale.settings import Settings
+from forescale.standing import Standing
 from forescale.wiring.parts import clock_of, ledger_of
 from planner.ledger.ledger import Ledger
 from planner.ledger.notice_records import NoticeKey
@@ -35,7 +36,7 @@ def notify(settings: Settings, names: Iterable[str], expected: Expected, *, send
     send: False only looks. Raises NotifyError and LedgerError.
     """
     services = notified_services(settings)
-    known = standings(settings, names, expected)
+    known = named_standings(settings, names, expected)
     ledger = ledger_of(settings)
     found = [incident for standing in known.known for incident in incidents(standing, ledger)]
     if send:

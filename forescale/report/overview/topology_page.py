@@ -7,8 +7,8 @@ from datetime import datetime
 from forescale.report.kit.page import rendered
 from forescale.report.kit.table import Cell, Sentence, Table, numbers, texts
 from forescale.report.kit.wording import moment, percent, shortened
-from forescale.report.overview.standing import Standing
 from forescale.report.overview.standing_cells import alarms_cell, budget_cell, next_step_cell, risk_cell, running_cell
+from forescale.standing import Standing
 from modeling.wording import count_of
 from planner.ledger.entries import ScheduleEntry
 

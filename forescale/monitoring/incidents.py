@@ -1,4 +1,4 @@
-"""What somebody should be told of: derived from where a topology stands, each incident with a subject of its own.
+"""What somebody should be told of: derived from where a topology stands, each incident with subjects of its own.
 
 Some happen (a step is undone, the guard acts) and some last (a review waits): the latter are told again once they were
 over and have come back.
@@ -38,11 +38,13 @@ LASTING = (IncidentKind.REVIEW, IncidentKind.DRIFT, IncidentKind.RUNG, IncidentK
 
 @dataclass(frozen=True)
 class Incident:
-    """title, text: as they are sent. page: a report in the folder of reports, None without one."""
+    """subjects: it is news while any of them was not told of. title, text: as they are sent. page: a
+    report in the folder of reports, None without one.
+    """
 
     topology: str
     kind: IncidentKind
-    subject: str
+    subjects: tuple[str, ...]
     title: str
     text: str
     page: Path | None = None
@@ -60,7 +62,9 @@ def incidents(standing: Standing, ledger: Ledger) -> list[Incident]:
 
 
 def _reviews(standing: Standing, ledger: Ledger) -> Iterator[Incident]:
-    """One for the same plans, though each new forecast may put them off a little."""
+    """By its plans: each new forecast may put them off a little, and those that remain once one is deployed or called
+    off are no news.
+    """
     made = standing.schedule
     if made is None:
         return
@@ -71,7 +75,7 @@ def _reviews(standing: Standing, ledger: Ledger) -> Iterator[Incident]:
         yield Incident(
             standing.topology,
             IncidentKind.REVIEW,
-            " ".join(step.plan.plan_id for step in waiting),
+            tuple(dict.fromkeys(step.plan.plan_id for step in waiting)),
             f"{standing.topology}: a review waits",
             "\n".join([*lines, f"Approve or veto: forescale deploy approve {made.id}, or the review in Airflow."]),
             _page(made.report),
@@ -85,7 +89,7 @@ def _steps(standing: Standing, ledger: Ledger) -> Iterator[Incident]:
             yield Incident(
                 standing.topology,
                 IncidentKind.STEP,
-                step.id,
+                (step.id,),
                 f"{standing.topology}: a step {what}",
                 f"Step {step.id} ({step.plan.brief()}) {what} at {step.updated_at:%a %H:%M} UTC: {step.reason}",
                 _page(report),
@@ -107,7 +111,7 @@ def _guard(standing: Standing, ledger: Ledger) -> Iterator[Incident]:
             yield Incident(
                 standing.topology,
                 IncidentKind.GUARD,
-                action.id,
+                (action.id,),
                 f"{standing.topology}: the guard acted",
                 f"{action.action} at {action.decided_at:%a %H:%M} UTC, {action.diagnosis}: {action.why}\n"
                 f"See: forescale guard show {standing.topology}",
@@ -120,7 +124,7 @@ def _drifts(standing: Standing) -> Iterator[Incident]:
             yield Incident(
                 standing.topology,
                 IncidentKind.DRIFT,
-                of.source,
+                (of.source,),
                 f"{standing.topology}: the forecast of {of.source} has drifted",
                 "\n".join(f"{drift.horizon_s} s ahead: {drift.reason}" for drift in alarms),
                 Path(FLEET_PAGE),
@@ -135,7 +139,7 @@ def _rung(standing: Standing) -> Iterator[Incident]:
         yield Incident(
             standing.topology,
             IncidentKind.RUNG,
-            footing.rung.value,
+            (footing.rung.value,),
             f"{standing.topology}: nothing was forecast, it is planned by: {footing.rung.words}",
             f"{footing.cause}\nSee: forescale doctor {standing.topology}",
             _page(standing.schedule.report),
@@ -150,7 +154,7 @@ def _budget(standing: Standing) -> Iterator[Incident]:
         yield Incident(
             standing.topology,
             IncidentKind.BUDGET,
-            "week",
+            ("week",),
             f"{standing.topology}: the violation budget has run out",
             f"{budget.used_minutes:g} of {budget.past_minutes:,g} known minutes of the past week were in violation, "
             f"{allowed:.3g} are allowed. Plans are dearer until it has recovered; see planning.allow.",

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from urllib.parse import quote
 
@@ -45,13 +46,13 @@ def notify(settings: Settings, names: Iterable[str], expected: Expected, *, send
     told, due, refused = list[str](), list[str](), list[int]()
     for service in services:
         for incident in found:
-            key = NoticeKey(service.digest, incident.topology, incident.kind.value, incident.subject)
-            if not ledger.notices.is_due(key, clock_of(settings).now()):
+            news = [key for key in _keys(service, incident) if ledger.notices.is_due(key, clock_of(settings).now())]
+            if not news:
                 continue
             # After one refusal a service is not waited for again and again.
             if not send or service.number in refused:
                 due.append(incident.title)
-            elif (taken := _tell(settings, ledger, service, incident, key)) is not None:
+            elif (taken := _tell(settings, ledger, service, incident, news)) is not None:
                 (told if taken else due).append(incident.title)
                 if not taken:
                     refused.append(service.number)
@@ -59,28 +60,37 @@ def notify(settings: Settings, names: Iterable[str], expected: Expected, *, send
     return Notified(tuple(told), tuple(due), tuple(refused), dict(known.unread))
 
 
-def _tell(settings: Settings, ledger: Ledger, service: Service, incident: Incident, key: NoticeKey) -> bool | None:
+def _keys(service: Service, incident: Incident) -> list[NoticeKey]:
+    of_kind = partial(NoticeKey, service.digest, incident.topology, incident.kind.value)
+    return [of_kind(subject) for subject in incident.subjects]
+
+
+def _tell(
+    settings: Settings, ledger: Ledger, service: Service, incident: Incident, news: Sequence[NoticeKey]
+) -> bool | None:
     """Whether the service took it; None where another process tells of it."""
     clock, notices = clock_of(settings), ledger.notices
-    if not notices.begin(key, clock.now()):
+    begun = notices.begin(news, clock.now())
+    if not begun:
         return None
     link = _link(settings, incident.page)
     try:
         taken = service.takes(incident.title, incident.text + (f"\n{link}" if link else ""))
     except BaseException:
-        notices.give_up(key)
+        notices.give_up(begun)
         raise
     if taken:
-        notices.record_told(key, clock.now())
+        notices.record_told(begun, clock.now())
     else:
-        notices.give_up(key)
+        notices.give_up(begun)
     return taken
 
 
 def _end_others(standing: Standing, found: Sequence[Incident], ledger: Ledger) -> None:
     for kind in LASTING:
-        lasting = [each.subject for each in found if each.topology == standing.topology and each.kind is kind]
-        ledger.notices.end_others(standing.topology, kind.value, lasting, standing.at)
+        lasting = [each for each in found if each.topology == standing.topology and each.kind is kind]
+        subjects = [subject for each in lasting for subject in each.subjects]
+        ledger.notices.end_others(standing.topology, kind.value, subjects, standing.at)
 
 
 def _link(settings: Settings, page: Path | None) -> str:

@@ -116,6 +116,28 @@ def test_a_review__that_is_put_off_is_the_same_and_one_that_comes_back_is_anothe
         assert [planned(*of) for of in ((5, 10), (6, 20), (0, 30), (5, 40))] == [1, 2, 2, 3]
 
 
+def test_a_review__is_not_told_again_when_one_of_its_steps_has_passed(
+    ledger: Ledger, webhook: Webhook, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def told() -> int:
+        run(capsys, "--due")
+        return webhook.titles.count(REVIEW)
+
+    with webhook.running():
+        ledger.record_schedule(schedule_of((5, HOUR), (3, 2 * HOUR), after=timedelta(minutes=1)))
+        assert told() == 1
+        first, _ = ledger.steps(topology="pair", states=(StepState.PROPOSED,))
+        at, why = NOW + timedelta(minutes=2), "not now"
+        ledger.transition(first.id, expected=first.state, to=StepState.VETOED, at=at, by="anna", why=why)
+        assert told() == 1
+        # Planned again: the step that remains is the same, and then another one comes after it.
+        TraceClock(Settings().clock_file).advance_to(NOW + timedelta(minutes=5))
+        ledger.record_schedule(schedule_of((3, 2 * HOUR), after=timedelta(minutes=3)))
+        assert told() == 1
+        ledger.record_schedule(schedule_of((3, 2 * HOUR), (6, 3 * HOUR), after=timedelta(minutes=4)))
+        assert told() == 2
+
+
 def test_a_service__that_is_down_is_told_later_and_no_other_twice(
     ledger: Ledger, webhook: Webhook, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -73,3 +73,8 @@ class Standings:
 
     known: tuple[Standing, ...]
     unread: Mapping[str, str]
+
+    @property
+    def lacking(self) -> dict[str, str]:
+        """By topology, what could not be read: all of it, or some rows of the ledger."""
+        return {each.topology: "; ".join(each.damaged) for each in self.known if each.damaged} | dict(self.unread)

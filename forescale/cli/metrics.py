@@ -36,12 +36,12 @@ def metrics(
     if push is not None:
         push_metrics(known, push)
     if as_json:
-        say_json({"samples": [asdict(each) for each in samples(known)], "unread": dict(known.unread)})
+        say_json({"samples": [asdict(each) for each in samples(known)], "unread": known.lacking})
     elif out is not None or push is not None:
         plain(f"{len(known.known)} topologies told" + (f" in {out}" if out is not None else ""))
     else:
         typer.echo(openmetrics(known), nl=False)
-    for name, why in known.unread.items():
+    for name, why in known.lacking.items():
         typer.echo(f"forescale: topology {name}: {why}", err=True)
-    if known.unread:
+    if known.lacking:
         raise typer.Exit(1)

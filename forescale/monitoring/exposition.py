@@ -73,9 +73,9 @@ class _Standing(Collector):
         self._known = known
 
     def collect(self) -> Iterator[Family]:
-        up = GaugeMetricFamily(UP, "1 where the topology could be read, 0 where not.", labels=["topology"])
+        up = GaugeMetricFamily(UP, "1 where the topology could be read, 0 where not all of it.", labels=["topology"])
         read = dict.fromkeys((standing.topology for standing in self._known.known), 1)
-        for name, value in (read | dict.fromkeys(self._known.unread, 0)).items():
+        for name, value in (read | dict.fromkeys(self._known.lacking, 0)).items():
             up.add_metric([name], value)
         yield up
         for metric in METRICS:

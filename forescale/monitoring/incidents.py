@@ -4,7 +4,8 @@ Some happen (a step is undone, the guard acts) and some last (a review waits): t
 over and have come back.
 """
 
-from collections.abc import Iterator
+import hashlib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
@@ -31,9 +32,10 @@ class IncidentKind(StrEnum):
     DRIFT = "drift"
     RUNG = "rung"
     BUDGET = "budget"
+    UNREAD = "unread"
 
 
-LASTING = (IncidentKind.REVIEW, IncidentKind.DRIFT, IncidentKind.RUNG, IncidentKind.BUDGET)
+LASTING = (IncidentKind.REVIEW, IncidentKind.DRIFT, IncidentKind.RUNG, IncidentKind.BUDGET, IncidentKind.UNREAD)
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,18 @@ def incidents(standing: Standing, ledger: Ledger) -> list[Incident]:
     ]
 
 
+def damage(topology: str, rows: Sequence[str]) -> Incident:
+    """rows: what is wrong with each."""
+    subjects = tuple(hashlib.sha256(row.encode()).hexdigest()[:12] for row in rows)
+    title = f"{topology}: not all of it can be read"
+    return Incident(topology, IncidentKind.UNREAD, subjects, title, "\n".join(rows))
+
+
+def unread(topology: str, why: str) -> Incident:
+    """Of one that tells nothing else."""
+    return Incident(topology, IncidentKind.UNREAD, ("whole",), f"{topology}: it cannot be read", why)
+
+
 def _reviews(standing: Standing, ledger: Ledger) -> Iterator[Incident]:
     """By its plans: each new forecast may put them off a little, and those that remain once one is deployed or called
     off are no news.
@@ -83,9 +97,10 @@ def _reviews(standing: Standing, ledger: Ledger) -> Iterator[Incident]:
 
 
 def _steps(standing: Standing, ledger: Ledger) -> Iterator[Incident]:
-    for step in ledger.steps(topology=standing.topology, states=(StepState.ROLLED_BACK, StepState.EXPIRED)):
-        if standing.at - step.updated_at <= LOOKED_BACK and (what := _failure(step, ledger)):
-            report = "" if step.schedule_id is None else ledger.schedule(step.schedule_id).report
+    states, since = (StepState.ROLLED_BACK, StepState.EXPIRED), standing.at - LOOKED_BACK
+    for step in ledger.steps(topology=standing.topology, states=states, changed_since=since):
+        if what := _failure(step, ledger):
+            report = "" if step.schedule_id is None else ledger.report(step.schedule_id)
             yield Incident(
                 standing.topology,
                 IncidentKind.STEP,
@@ -100,8 +115,8 @@ def _failure(step: StepEntry, ledger: Ledger) -> str:
     """Empty for a step that nobody had approved when its time went by."""
     if step.state is StepState.ROLLED_BACK:
         return "failed and was undone"
-    expired = ledger.events(step.id)[-1]
-    return "" if expired.from_state is StepState.PROPOSED else "was approved and not deployed in time"
+    proposed = any(event.from_state is StepState.PROPOSED for event in ledger.events(step.id)[-1:])
+    return "" if proposed else "was approved and not deployed in time"
 
 
 def _guard(standing: Standing, ledger: Ledger) -> Iterator[Incident]:

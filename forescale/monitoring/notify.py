@@ -2,17 +2,19 @@
 
 import logging
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import product
 from pathlib import Path
 from urllib.parse import quote
 
 from forescale.jobs.standings import Expected, named_standings
-from forescale.monitoring.incidents import LASTING, Incident, incidents
+from forescale.monitoring.incidents import LASTING, Incident, IncidentKind, damage, incidents, unread
 from forescale.monitoring.services import Service, notified_services
 from forescale.settings import Settings
-from forescale.standing import Standing
+from forescale.standing import Standing, Standings
 from forescale.wiring.parts import clock_of, ledger_of
+from planner.errors import DamagedRowError
 from planner.ledger.ledger import Ledger
 from planner.ledger.notice_records import NoticeKey
 
@@ -22,7 +24,7 @@ logger = logging.getLogger(__name__)
 @dataclass(frozen=True)
 class Notified:
     """told: titles of messages that were taken, those of each service; due: that are not sent, as they were not to be,
-    or their service did not take them. refused: numbers of such services. unread: by topology, why.
+    or their service did not take them. refused: numbers of such services. unread: by topology, what could not be read.
     """
 
     told: tuple[str, ...]
@@ -37,15 +39,14 @@ def notify(settings: Settings, names: Iterable[str], expected: Expected, *, send
     send: False only looks. Raises NotifyError and LedgerError.
     """
     services = notified_services(settings)
-    known = named_standings(settings, names, expected)
     ledger = ledger_of(settings)
-    found = [incident for standing in known.known for incident in incidents(standing, ledger)]
+    known, found = _looked_into(named_standings(settings, names, expected), ledger)
     if send:
-        for standing in known.known:
-            _end_others(standing, found, ledger)
+        _end_others(settings, known, found, ledger)
     told, due, refused = list[str](), list[str](), list[int]()
-    for service in services:
-        for incident in found:
+    lacking = known.lacking
+    for service, incident in product(services, found):
+        try:
             news = [key for key in _keys(service, incident) if ledger.notices.is_due(key, clock_of(settings).now())]
             if not news:
                 continue
@@ -57,7 +58,22 @@ def notify(settings: Settings, names: Iterable[str], expected: Expected, *, send
                 if not taken:
                     refused.append(service.number)
                     logger.warning("service %d of FORESCALE_NOTIFY_URLS takes no message", service.number)
-    return Notified(tuple(told), tuple(due), tuple(refused), dict(known.unread))
+        except DamagedRowError as error:
+            lacking.setdefault(incident.topology, str(error))
+    return Notified(tuple(told), tuple(due), tuple(refused), lacking)
+
+
+def _looked_into(read: Standings, ledger: Ledger) -> tuple[Standings, list[Incident]]:
+    """The same with what is damaged besides, and the incidents of all topologies."""
+    known, found = list[Standing](), list[Incident]()
+    for standing in read.known:
+        readable = ledger.past_damage()
+        found += incidents(standing, readable)
+        damaged = tuple(dict.fromkeys((*standing.damaged, *readable.damaged)))
+        known.append(replace(standing, damaged=damaged))
+        found += [damage(standing.topology, damaged)] if damaged else []
+    found += [unread(name, why) for name, why in read.unread.items()]
+    return replace(read, known=tuple(known)), found
 
 
 def _keys(service: Service, incident: Incident) -> list[NoticeKey]:
@@ -86,11 +102,15 @@ def _tell(
     return taken
 
 
-def _end_others(standing: Standing, found: Sequence[Incident], ledger: Ledger) -> None:
-    for kind in LASTING:
-        lasting = [each for each in found if each.topology == standing.topology and each.kind is kind]
-        subjects = [subject for each in lasting for subject in each.subjects]
-        ledger.notices.end_others(standing.topology, kind.value, subjects, standing.at)
+def _end_others(settings: Settings, known: Standings, found: Sequence[Incident], ledger: Ledger) -> None:
+    """What is not seen any more is over, but for what may stand in rows that cannot be read."""
+    now = clock_of(settings).now()
+    whole = {each.topology for each in known.known if not each.damaged}
+    for topology in (*(each.topology for each in known.known), *known.unread):
+        for kind in LASTING if topology in whole else (IncidentKind.UNREAD,):
+            lasting = [each for each in found if each.topology == topology and each.kind is kind]
+            subjects = [subject for each in lasting for subject in each.subjects]
+            ledger.notices.end_others(topology, kind.value, subjects, now)
 
 
 def _link(settings: Settings, page: Path | None) -> str:

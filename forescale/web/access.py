@@ -11,6 +11,7 @@ from forescale.web.addresses import below_airflow
 
 LOGIN = "/api/v2/auth/login"
 UNAUTHENTICATED = 401
+UNAVAILABLE = 503
 
 
 def viewers() -> Any:
@@ -29,3 +30,8 @@ async def refused(request: Request, error: Exception) -> Response:
         asked = urlencode({"next": request.url.path})
         return RedirectResponse(f"{below_airflow(LOGIN)}?{asked}", status_code=302)
     return JSONResponse({"detail": error.detail}, status_code=error.status_code, headers=error.headers)
+
+
+async def unreadable(_request: Request, error: Exception) -> Response:
+    """A ledger that cannot be asked at all: what is wrong, and the remedy."""
+    return JSONResponse({"detail": str(error)}, status_code=UNAVAILABLE)

@@ -5,17 +5,19 @@ from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 
 from forescale.settings import Settings
-from forescale.web.access import refused, viewers
+from forescale.web.access import refused, unreadable, viewers
 from forescale.web.drawn import drawn_history, known_topology, overview, topology_page
 from forescale.web.guarded import page, picture
 from forescale.web.ledgers import ledger_of
 from forescale.web.stored import decision_file, forecast_file, replay_file
+from planner.errors import LedgerError
 
 
 def scaling_app() -> FastAPI:
     """No page without the right to see the runs of `plan`, no page about its own interface."""
     app = FastAPI(title="forescale", dependencies=[viewers()], docs_url=None, redoc_url=None, openapi_url=None)
     app.add_exception_handler(HTTPException, refused)
+    app.add_exception_handler(LedgerError, unreadable)
 
     @app.get("/")
     def all_topologies() -> Response:

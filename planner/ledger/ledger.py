@@ -215,6 +215,11 @@ class Ledger:
         with self._database.session() as session:
             return _schedule_entry(session, schedule_row_of(session, schedule_id))
 
+    def report(self, schedule_id: str) -> str:
+        """Where the schedule's report lies, whatever else is damaged of it; empty until there is one."""
+        with self._database.session() as session:
+            return session.scalar(select(ScheduleTable.report).where(ScheduleTable.id == schedule_id)) or ""
+
     def schedules(self, topology: str, *, limit: int = 20) -> list[ScheduleEntry]:
         """The topology's schedules, newest first."""
         newest = select(ScheduleTable).where(ScheduleTable.topology == topology)

@@ -3,9 +3,10 @@
 import json
 import re
 import shutil
+import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -106,6 +107,18 @@ def test_metrics__of_a_broken_topology_hide_no_other(settings: Settings, capsys:
     told = json.loads(run(capsys, "--json")[1])
     assert set(told["unread"]) == {"broken"}
     assert {"name": "forescale_up", "labels": {"topology": "broken"}, "value": 0} in told["samples"]
+
+
+def test_metrics__of_a_damaged_row_hide_nothing_else(settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:
+    with closing(sqlite3.connect(settings.home / "ledger.db")) as opened, opened:
+        opened.execute("UPDATE guard_looks SET body = '{}'")
+    code, out, err = run(capsys)
+    assert code == 1
+    assert "forescale: topology pair: row of guard_looks with topology pair, " in err
+    told = numbers(out)
+    assert told["forescale_up",] == 0
+    assert told["forescale_schedule_instance_hours",] == 50
+    assert ("forescale_operator_busy_ratio", "work") not in told
 
 
 def test_metrics__tell_a_topology_once_by_whatever_it_is_named(

@@ -1,6 +1,8 @@
 """`forescale notify` with a real webhook on loopback: each incident once, and nothing lost while a service is down."""
 
 import shutil
+import sqlite3
+from contextlib import closing
 from datetime import timedelta
 from itertools import pairwise
 from pathlib import Path
@@ -44,6 +46,11 @@ def ledger(installed: Path, tmp_path: Path, webhook: Webhook, monkeypatch: pytes
     [schedule] = made.schedules("pair")
     made.record_report(schedule.id, str(Settings().reports_dir / "pair" / "a b.html"))
     return made
+
+
+def updated(folder: Path, statement: str) -> None:
+    with closing(sqlite3.connect(folder / "home" / "ledger.db")) as opened, opened:
+        opened.execute(statement)
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
@@ -136,6 +143,38 @@ def test_a_review__is_not_told_again_when_one_of_its_steps_has_passed(
         assert told() == 1
         ledger.record_schedule(schedule_of((3, 2 * HOUR), (6, 3 * HOUR), after=timedelta(minutes=4)))
         assert told() == 2
+
+
+def test_a_damaged_row__is_told_of_beside_all_that_can_be_read(
+    tmp_path: Path, ledger: Ledger, webhook: Webhook, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (Settings().topologies / "broken.yaml").write_text("topology: [")
+    [action] = ledger.guard.actions("pair")
+    damage = "pair: not all of it can be read"
+    with webhook.running():
+        updated(tmp_path, "UPDATE guard_actions SET before = '['")
+        code, _, err = run(capsys, "--due")
+        assert webhook.titles == sorted((REVIEW, RUNG, damage, "broken: it cannot be read"))
+        assert code == 1
+        row = f"row of guard_actions with id {action.id} is damaged: before is '['"
+        assert f"forescale: topology pair: {row}" in err
+        assert row in next(message["message"] for message in webhook.messages if message["title"] == damage)
+        assert run(capsys, "--due")[:2] == (1, "nothing to tell\n")
+        updated(tmp_path, "UPDATE guard_actions SET before = '{}'")
+        run(capsys, "--due")
+    assert webhook.titles == sorted((REVIEW, RUNG, GUARD, damage, "broken: it cannot be read"))
+
+
+def test_a_damaged_notice__hides_no_other_message(
+    tmp_path: Path, ledger: Ledger, webhook: Webhook, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with webhook.running():
+        run(capsys, "--due")
+        updated(tmp_path, "UPDATE notices SET begun_at = 'x' WHERE kind = 'review'")
+        updated(tmp_path, "DELETE FROM notices WHERE kind = 'guard'")
+        code, out, err = run(capsys, "--due")
+    assert (code, out) == (1, f"told: {GUARD}\n")
+    assert "kind review" in err
 
 
 def test_a_service__that_is_down_is_told_later_and_no_other_twice(

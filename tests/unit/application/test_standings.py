@@ -1,6 +1,8 @@
 """Where a topology stands, by a real ledger: what runs, what is next, and what somebody should see to."""
 
 import json
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -169,3 +171,22 @@ def test_a_step__whose_time_went_by_is_no_next_one_and_one_that_is_deployed_is(
     assert ([step.id for step in before.ahead], [step.id for step in before.lost]) == ([f"{made}-1"], [f"{made}-2"])
     ledger.expire_steps(after(16 * 60), by="forescale")
     assert [(step.id, step.state) for step in stands(settings, ledger).lost] == [(f"{made}-2", StepState.EXPIRED)]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE schedules SET body = '{}' WHERE topology = 'calls'",
+        "UPDATE schedules SET current_plan = '['",
+        "UPDATE steps SET plan = '['",
+        "UPDATE schedules SET made_at = 'x', shadow = 1",
+    ],
+)
+def test_a_damaged_row__is_an_alarm_of_its_topology(settings: Settings, ledger: Ledger, damage: str) -> None:
+    ledger.record_schedule(schedule_of(4), forecasts=[], shadow="shadow" in damage)
+    with closing(sqlite3.connect(settings.home / "ledger.db")) as opened, opened:
+        opened.execute(damage)
+    found = stands(settings, ledger)
+    assert "is damaged: " in alarms(found)[0]
+    assert damage.split()[1] in alarms(found)[0]
+    assert (found.schedule is None) == ("schedules" in damage)

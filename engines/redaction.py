@@ -16,3 +16,15 @@ def without_secrets(text: str, secrets: Iterable[str]) -> str:
         if len(secret) >= MIN_SECRET:
             text = text.replace(secret, "…")
     return " ".join(text.split())
+
+
+def without_credentials(uri: str) -> str:
+    """The URI as it may be shown: user, password and query are left out.
+
+    >>> without_credentials("https://anna:sesame@mlflow.example:443/a?token=x")
+    'https://mlflow.example:443/a'
+    """
+    scheme, separator, rest = uri.partition("://")
+    # A password may hold slashes, # and ? where it should not; all of it stands before the last @.
+    rest = rest.rpartition("@")[2].split("?")[0].split("#")[0]
+    return f"{scheme}{separator}{rest}" if separator else uri.split("?")[0]

@@ -11,6 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from engines.redaction import without_credentials
 from forecasting.errors import TrackingError
 from forecasting.forecast_file import read_forecast, write_forecast
 from forecasting.tracking.batch import (
@@ -51,7 +52,7 @@ class MlflowTracker:
     def __init__(self, tracking_uri: str, artifact_root: str | None = None, ui_url: str = LOCAL_UI) -> None:
         self.tracking_uri = tracking_uri
         self.artifact_root = artifact_root
-        self.ui_url = ui_url.rstrip("/")
+        self.ui_url = without_credentials(ui_url).rstrip("/")
         self._client: MlflowClient | None = None
 
     def begin(self, head: BatchHead) -> Batch:

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
+from engines.redaction import without_credentials
 from forecasting.errors import TrackingError
 
 if TYPE_CHECKING:
@@ -21,14 +22,6 @@ if TYPE_CHECKING:
 CONNECT_TIMEOUT_S = 3.0
 ANSWER_TIMEOUT_S = 10.0
 REMEDY = "start the server, or correct FORESCALE_MLFLOW_URI"
-
-
-def without_credentials(uri: str) -> str:
-    """The URI as it may be shown: user, password and query are left out."""
-    scheme, separator, rest = uri.partition("://")
-    # A password may hold slashes, # and ? where it should not; all of it stands before the last @.
-    rest = rest.rpartition("@")[2].split("?")[0].split("#")[0]
-    return f"{scheme}{separator}{rest}" if separator else uri.split("?")[0]
 
 
 def connected_client(uri: str) -> "MlflowClient":

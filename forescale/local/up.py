@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from engines.redaction import without_credentials
 from forescale.files.file_error import FileError
 from forescale.local.airflow.dag_links import link_dags
 from forescale.local.airflow.environment import DAGS, airflow_home, passwords_file
@@ -47,16 +48,14 @@ def up(
 
 def _serve(settings: Settings, say: Callable[[str], None], ports: Ports, dags: Path, *, decide: bool) -> None:
     port = free_port(ports.mlflow, tries=ports.tries)
-    url = settings.mlflow_uri or f"http://{LOOPBACK}:{port}"
-    # The reports of the jobs link to MLflow: Airflow must know where it will be.
-    shown = settings.model_copy(update={"mlflow_ui": url})
-    with running_airflow(shown, port=ports.airflow, port_tries=ports.tries, dags=dags) as airflow:
+    linked = with_mlflow_links(settings, port)
+    with running_airflow(linked, port=ports.airflow, port_tries=ports.tries, dags=dags) as airflow:
         if settings.mlflow_uri is None:
             start_mlflow_server(settings, airflow.processes, airflow.environment, port)
-            wait_for_mlflow(url, airflow.processes)
+            wait_for_mlflow(linked.mlflow_ui, airflow.processes)
         say(f"Airflow  {airflow.url}  (passwords of admin, reviewer and viewer: {passwords_file(airflow.home)})")
         say(f"Scaling  {airflow.url}/plugin/scaling  (all topologies, in Airflow's navigation)")
-        say(f"MLflow   {url}")
+        say(f"MLflow   {linked.mlflow_ui}")
         say("Ctrl-C stops both.")
         if decide and not airflow.client.runs("aggregate"):
             airflow.client.trigger("aggregate")
@@ -64,6 +63,12 @@ def _serve(settings: Settings, say: Callable[[str], None], ports: Ports, dags: P
         while True:
             airflow.processes.check()
             time.sleep(CHECK_S)
+
+
+def with_mlflow_links(settings: Settings, port: int) -> Settings:
+    """The same with where MLflow will be, which reports of the jobs link to: at that port, or where it is already."""
+    url = without_credentials(settings.mlflow_uri) if settings.mlflow_uri else f"http://{LOOPBACK}:{port}"
+    return settings.model_copy(update={"mlflow_ui": url})
 
 
 def home_to_serve(home: Path) -> tuple[Settings, Path]:

@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 from integration.tracking.conftest import Record, head
 
+from engines.redaction import without_credentials
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.errors import TrackingError
 from forecasting.fleet import Order, Outcome, fulfilled
@@ -20,7 +21,7 @@ from forecasting.forecast_file import forecast_digest, read_forecast
 from forecasting.tracking.batch import Batch, slug
 from forecasting.tracking.git_revision import UNKNOWN, git_revision
 from forecasting.tracking.mlflow_tracker import CHAMPION, MlflowTracker, model_name
-from forecasting.tracking.store_access import connected_client, without_credentials
+from forecasting.tracking.store_access import connected_client
 
 pytestmark = [
     pytest.mark.mlflow,

@@ -4,7 +4,9 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
+from forecasting.tracking.mlflow_tracker import MlflowTracker
 from forescale.local.airflow.environment import airflow_environment, forescale_environment, passwords, passwords_file
+from forescale.local.up import with_mlflow_links
 from forescale.settings import Settings
 
 
@@ -48,3 +50,11 @@ def test_passwords__are_drawn_once_and_readable_by_their_owner_alone(tmp_path):
     assert all(len(password) >= 20 for password in first.values())
     assert passwords(tmp_path / "airflow") == first
     assert stat.S_IMODE(passwords_file(tmp_path / "airflow").stat().st_mode) == 0o600
+
+
+def test_links_to_mlflow__hold_no_password(settings):
+    uri = "https://anna:sesame/42@mlflow.example:5000/tracked"
+    linked = with_mlflow_links(settings.model_copy(update={"mlflow_uri": uri}), 5001)
+    assert (linked.mlflow_uri, linked.mlflow_ui) == (uri, "https://mlflow.example:5000/tracked")
+    assert with_mlflow_links(settings, 5001).mlflow_ui == "http://127.0.0.1:5001"
+    assert MlflowTracker(uri, ui_url=uri).ui_url == linked.mlflow_ui

@@ -8,7 +8,8 @@ import typer
 
 from forescale.cli.expected import EXPECTED
 from forescale.cli.installation import settings_of
-from forescale.cli.output import AsJson, plain, say_json
+from forescale.cli.output import AsJson, check_output, plain, say_json
+from forescale.files.file_error import FileError
 from forescale.files.topology import topology_files
 
 
@@ -28,6 +29,7 @@ def metrics(
     from forescale.jobs.standings import named_standings
     from forescale.monitoring.exposition import openmetrics, push_metrics, samples, write_metrics
 
+    check_output("--out", out, FileError)
     settings = settings_of(context)
     names = topologies or [path.stem for path in topology_files(settings.topologies, fleet)]
     known = named_standings(settings, dict.fromkeys(names), EXPECTED)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from forescale.jobs.forecast_report import FLEET_PAGE
 from forescale.standing import Standing
+from forescale.web.addresses import decision_path, overview_path, topology_path
 from planner.fallback import Footing, Rung
 from planner.ledger.entries import StepEntry
 from planner.ledger.guard_state import GuardState
@@ -40,8 +41,8 @@ LASTING = (IncidentKind.REVIEW, IncidentKind.DRIFT, IncidentKind.RUNG, IncidentK
 
 @dataclass(frozen=True)
 class Incident:
-    """subjects: it is news while any of them was not told of. title, text: as they are sent. page: a
-    report in the folder of reports, None without one.
+    """subjects: it is news while any of them was not told of. title, text: as they are sent. path: of what
+    is shown of it in *Scaling*, below Airflow. page: a report in the folder of reports, None without one.
     """
 
     topology: str
@@ -49,6 +50,7 @@ class Incident:
     subjects: tuple[str, ...]
     title: str
     text: str
+    path: str
     page: Path | None = None
 
 
@@ -67,12 +69,13 @@ def damage(topology: str, rows: Sequence[str]) -> Incident:
     """rows: what is wrong with each."""
     subjects = tuple(hashlib.sha256(row.encode()).hexdigest()[:12] for row in rows)
     title = f"{topology}: not all of it can be read"
-    return Incident(topology, IncidentKind.UNREAD, subjects, title, "\n".join(rows))
+    return Incident(topology, IncidentKind.UNREAD, subjects, title, "\n".join(rows), topology_path(topology))
 
 
 def unread(topology: str, why: str) -> Incident:
     """Of one that tells nothing else."""
-    return Incident(topology, IncidentKind.UNREAD, ("whole",), f"{topology}: it cannot be read", why)
+    title = f"{topology}: it cannot be read"
+    return Incident(topology, IncidentKind.UNREAD, ("whole",), title, why, overview_path())
 
 
 def _reviews(standing: Standing, ledger: Ledger) -> Iterator[Incident]:
@@ -92,7 +95,7 @@ def _reviews(standing: Standing, ledger: Ledger) -> Iterator[Incident]:
             tuple(dict.fromkeys(step.plan.plan_id for step in waiting)),
             f"{standing.topology}: a review waits",
             "\n".join([*lines, f"Approve or veto: forescale deploy approve {made.id}, or the review in Airflow."]),
-            _page(made.report),
+            *_pages(made.schedule.topology, made.id, made.report),
         )
 
 
@@ -107,7 +110,7 @@ def _steps(standing: Standing, ledger: Ledger) -> Iterator[Incident]:
                 (step.id,),
                 f"{standing.topology}: a step {what}",
                 f"Step {step.id} ({step.plan.brief()}) {what} at {step.updated_at:%a %H:%M} UTC: {step.reason}",
-                _page(report),
+                *_pages(step.topology, step.schedule_id, report),
             )
 
 
@@ -130,6 +133,7 @@ def _guard(standing: Standing, ledger: Ledger) -> Iterator[Incident]:
                 f"{standing.topology}: the guard acted",
                 f"{action.action} at {action.decided_at:%a %H:%M} UTC, {action.diagnosis}: {action.why}\n"
                 f"See: forescale guard show {standing.topology}",
+                topology_path(standing.topology),
             )
 
 
@@ -142,6 +146,7 @@ def _drifts(standing: Standing) -> Iterator[Incident]:
                 (of.source,),
                 f"{standing.topology}: the forecast of {of.source} has drifted",
                 "\n".join(f"{drift.horizon_s} s ahead: {drift.reason}" for drift in alarms),
+                topology_path(standing.topology),
                 Path(FLEET_PAGE),
             )
 
@@ -157,12 +162,12 @@ def _rung(standing: Standing) -> Iterator[Incident]:
             (footing.rung.value,),
             f"{standing.topology}: nothing was forecast, it is planned by: {footing.rung.words}",
             f"{footing.cause}\nSee: forescale doctor {standing.topology}",
-            _page(standing.schedule.report),
+            *_pages(standing.topology, standing.schedule.id, standing.schedule.report),
         )
 
 
 def _budget(standing: Standing) -> Iterator[Incident]:
-    budget = standing.budget
+    budget, made = standing.budget, standing.schedule
     if budget is None or (allowed := budget.past_allowed_minutes) is None:
         return
     if budget.past_minutes >= LEAST_KNOWN_MINUTES and budget.used_minutes > allowed:
@@ -173,9 +178,12 @@ def _budget(standing: Standing) -> Iterator[Incident]:
             f"{standing.topology}: the violation budget has run out",
             f"{budget.used_minutes:g} of {budget.past_minutes:,g} known minutes of the past week were in violation, "
             f"{allowed:.3g} are allowed. Plans are dearer until it has recovered; see planning.allow.",
-            None if standing.schedule is None else _page(standing.schedule.report),
+            *_pages(standing.topology, made.id if made else None, made.report if made else ""),
         )
 
 
-def _page(report: str) -> Path | None:
-    return Path(report) if report else None
+def _pages(topology: str, schedule_id: str | None, report: str) -> tuple[str, Path | None]:
+    """path and page of a decision; of the topology where it has no report."""
+    if schedule_id is None or not report:
+        return topology_path(topology), None
+    return decision_path(topology, schedule_id), Path(report)

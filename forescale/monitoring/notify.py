@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
-from pathlib import Path
 from urllib.parse import quote
 
+from engines.redaction import without_credentials
 from forescale.jobs.standings import Expected, named_standings
 from forescale.monitoring.incidents import LASTING, Incident, IncidentKind, damage, incidents, unread
 from forescale.monitoring.services import Service, notified_services
@@ -89,7 +89,7 @@ def _tell(
     begun = notices.begin(news, clock.now())
     if not begun:
         return None
-    link = _link(settings, incident.page)
+    link = _link(settings, incident)
     try:
         taken = service.takes(incident.title, incident.text + (f"\n{link}" if link else ""))
     except BaseException:
@@ -113,12 +113,14 @@ def _end_others(settings: Settings, known: Standings, found: Sequence[Incident],
             ledger.notices.end_others(topology, kind.value, subjects, now)
 
 
-def _link(settings: Settings, page: Path | None) -> str:
-    """Of a page in the folder of reports; empty without a base URL."""
-    if settings.reports_url is None or page is None:
+def _link(settings: Settings, incident: Incident) -> str:
+    """To *Scaling*, else to a page in the folder of reports; empty without a base URL. Never with a password."""
+    if settings.scaling_url is not None:
+        return without_credentials(settings.scaling_url).rstrip("/") + incident.path
+    if settings.reports_url is None or incident.page is None:
         return ""
     folder = settings.reports_dir.resolve()
-    whole = (folder / page).resolve()
+    whole = (folder / incident.page).resolve()
     if not whole.is_relative_to(folder):
         return ""
-    return f"{settings.reports_url.rstrip('/')}/{quote(whole.relative_to(folder).as_posix())}"
+    return f"{without_credentials(settings.reports_url).rstrip('/')}/{quote(whole.relative_to(folder).as_posix())}"

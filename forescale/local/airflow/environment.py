@@ -82,7 +82,8 @@ def airflow_environment(
         "SPARK_LOCAL_IP": LOOPBACK,
         "MLFLOW_DISABLE_TELEMETRY": "true",
     }
-    return kept | ours | forescale_environment(settings)
+    reached = settings if settings.scaling_url else settings.model_copy(update={"scaling_url": url})
+    return kept | ours | forescale_environment(reached)
 
 
 def forescale_environment(settings: Settings) -> dict[str, str]:

@@ -77,6 +77,18 @@ def test_notify__tells_each_incident_once_with_its_report(
     assert "forecast of read is 3 h old" in texts[RUNG]
 
 
+def test_notify__links_to_the_pages_of_airflow_where_it_is_known(
+    ledger: Ledger, webhook: Webhook, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("FORESCALE_SCALING_URL", "https://anna:sesame42@host.example/airflow/")
+    with webhook.running():
+        run(capsys, "--due")
+    links = {message["title"]: message["message"].splitlines()[-1] for message in webhook.messages}
+    [schedule] = ledger.schedules("pair")
+    pair = "https://host.example/airflow/scaling/topologies/pair"
+    assert links == {REVIEW: f"{pair}/decisions/{schedule.id}", RUNG: f"{pair}/decisions/{schedule.id}", GUARD: pair}
+
+
 def test_notify__tells_of_a_step_that_was_undone(
     ledger: Ledger, webhook: Webhook, capsys: pytest.CaptureFixture[str]
 ) -> None:

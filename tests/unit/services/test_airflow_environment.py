@@ -31,6 +31,12 @@ def test_environment__keeps_to_loopback(settings):
     assert environment["NO_PROXY"] == "intranet,127.0.0.1,localhost"
 
 
+def test_environment__lets_messages_link_to_this_airflow_unless_people_reach_it_by_another_name(settings):
+    assert airflow_environment(settings, 8123, inherited={})["FORESCALE_SCALING_URL"] == "http://127.0.0.1:8123"
+    named = settings.model_copy(update={"scaling_url": "https://airflow.example"})
+    assert airflow_environment(named, 8123, inherited={})["FORESCALE_SCALING_URL"] == "https://airflow.example"
+
+
 def test_forescale_environment__makes_the_same_settings_elsewhere(settings, monkeypatch, tmp_path):
     for name, value in forescale_environment(settings).items():
         monkeypatch.setenv(name, value)

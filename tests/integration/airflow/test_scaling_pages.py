@@ -1,6 +1,7 @@
 """*Scaling* in a real Airflow and a real browser: who sees it, and the report that a review links to."""
 
 import re
+from urllib.parse import parse_qs, urlsplit
 
 import httpx
 import numpy as np
@@ -93,6 +94,7 @@ def test_no_page__is_shown_without_a_session(running, schedule_id):
         assert sent.status_code == 302
         assert sent.headers["location"].startswith("/api/v2/auth/login?next=%2Fscaling%2F")
         assert sent.text == ""
+        assert parse_qs(urlsplit(sent.headers["location"]).query) == {"next": [path]}
 
 
 def test_a_token_that_is_not_airflows__opens_nothing(running, schedule_id):

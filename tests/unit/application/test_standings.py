@@ -1,6 +1,7 @@
 """Where a topology stands, by a real ledger: what runs, what is next, and what somebody should see to."""
 
 import json
+import os
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
@@ -190,3 +191,20 @@ def test_a_damaged_row__is_an_alarm_of_its_topology(settings: Settings, ledger: 
     assert "is damaged: " in alarms(found)[0]
     assert damage.split()[1] in alarms(found)[0]
     assert (found.schedule is None) == ("schedules" in damage)
+
+
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [("topology: [", CALLS), (CALLS, CALLS.replace("0.01", "0.02"))],
+    ids=["unreadable before", "readable before"],
+)
+def test_a_topology_file__is_read_again_though_it_looks_as_old_and_as_long(
+    settings: Settings, ledger: Ledger, first: str, then: str
+) -> None:
+    file = settings.topologies / "calls.yaml"
+    for text in (first, then):
+        file.write_text(text.ljust(len(CALLS)))
+        os.utime(file, (0, 0))
+        known = known_topologies(settings, ledger)["calls"]
+    assert isinstance(known, TopologyConfig)
+    assert known.planning.allow == (0.01 if then == CALLS else 0.02)

@@ -1,5 +1,6 @@
 """From settings and a topology file to the parts they name: the clock, the cluster, the limits."""
 
+from collections.abc import Callable
 from dataclasses import fields, replace
 from datetime import datetime
 from math import inf
@@ -33,9 +34,10 @@ def clock_of(settings: Settings) -> Clock:
     return clock_of_kind(settings.clock, settings.clock_file)
 
 
-def ledger_of(settings: Settings) -> Ledger:
+def ledger_of(settings: Settings, opened: Callable[[str], Ledger] = Ledger) -> Ledger:
+    """opened: by its URL; its tables are checked then."""
     settings.home.mkdir(parents=True, exist_ok=True)
-    return Ledger(settings.ledger_sqlalchemy_url)
+    return opened(settings.ledger_sqlalchemy_url)
 
 
 def tracker_of(settings: Settings) -> MlflowTracker:

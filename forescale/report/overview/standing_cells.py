@@ -49,7 +49,7 @@ def budget_cell(standing: Standing) -> Cell:
     """Minutes in violation of the past week, of those that are known, against what is allowed or what each costs."""
     budget = standing.budget
     if budget is None:
-        return Cell(UNKNOWN, ("its topology file says what is allowed",))
+        return Cell(UNKNOWN, ("its topology file would say what is allowed",) if standing.no_file else ())
     if not budget.past_minutes:
         return Cell(UNKNOWN, (f"no lag is known of the past {PACED.days} days",))
     used = f"{count_of(int(budget.used_minutes), 'minute')} of {budget.past_minutes:,.0f}"

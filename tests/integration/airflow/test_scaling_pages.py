@@ -1,6 +1,8 @@
 """*Scaling* in a real Airflow and a real browser: who sees it, and the report that a review links to."""
 
 import re
+import sqlite3
+from contextlib import closing
 from urllib.parse import parse_qs, urlsplit
 
 import httpx
@@ -137,6 +139,23 @@ def test_report__is_shown_to_whoever_may_see_the_runs_of_plan(running, schedule_
 )
 def test_what_the_ledger_does_not_know__is_no_page(running, schedule_id, path):
     assert get(running, path.format(schedule_id), "admin").status_code == 404
+
+
+def test_a_damaged_row__is_named_and_hides_no_page(running, schedule_id):
+    with closing(sqlite3.connect(running.installation.settings.home / "ledger.db")) as ledger:
+        [kept] = ledger.execute("SELECT body FROM schedules WHERE id = ?", (schedule_id,)).fetchone()
+
+        def store(body):
+            with ledger:
+                ledger.execute("UPDATE schedules SET body = ? WHERE id = ?", (body, schedule_id))
+
+        store("{}")
+        try:
+            answers = [get(running, path, "viewer") for path in ("/scaling/", f"/scaling/topologies/{NAME}")]
+        finally:
+            store(kept)
+    assert [answer.status_code for answer in answers] == [200, 200]
+    assert all(f"row of schedules with id {schedule_id} is damaged" in answer.text for answer in answers)
 
 
 def test_review__links_to_the_report_and_shows_the_picture(running, asked, schedule_id, signed_in):

@@ -92,6 +92,19 @@ def test_pages__show_hostile_text_as_text(text: str) -> None:
         assert text in hostile.text
 
 
+def test_topology_page__gives_each_alarm_a_line_of_its_own() -> None:
+    page = render_topology_page(
+        replace(STANDING, damaged=("row 1 is damaged; restore it", "row 2 is damaged; restore it")),
+        [],
+        NOW,
+        picture="",
+        pages={},
+        overview="/",
+    )
+    assert "<dd>row 1 is damaged; restore it\nrow 2 is damaged; restore it</dd>" in page
+    assert "white-space: pre-line" in page
+
+
 def test_topology_page__links_to_the_reports_that_are_there() -> None:
     decisions = [Decided(MADE, {"proposed": 1}, "/reports/s1"), Decided(replace(MADE, id="s0"), {}, "")]
     one = ReportPage(render_topology_page(STANDING, decisions, NOW, picture="", pages={}, overview="/scaling/"))

@@ -181,6 +181,7 @@ def test_scaling__is_in_the_navigation_and_leads_from_all_topologies_to_a_report
     drawn = frame.get_by_role("img", name=f"Forecast and capacity of {NAME}")
     drawn.scroll_into_view_if_needed()
     assert drawn.evaluate("image => image.decode().then(() => image.naturalWidth)") > 500
+    assert drawn.bounding_box()["width"] >= 280
     assert "time-of-week profile" in frame.locator("td[data-label='Drift and alarms']").inner_text()
 
     frame.get_by_role("link", name=NAME).click()

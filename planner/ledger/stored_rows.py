@@ -16,6 +16,7 @@ from planner.ledger.tables import Base
 
 REMEDY = "restore the ledger from a backup, or correct or delete this row"
 _MAX_SHOWN = 60
+_UNREADABLE = (LedgerError, PlanError, ValueError, TypeError, KeyError, AttributeError)
 Entry = TypeVar("Entry")
 
 
@@ -57,8 +58,25 @@ def reading_row(row: Base) -> Iterator[None]:
     """What is made of a row within it and cannot be is a LedgerError that names the row."""
     try:
         yield
-    except (LedgerError, PlanError, ValueError, TypeError, KeyError, AttributeError) as error:
+    except _UNREADABLE as error:
         raise damaged_row(row, str(error)) from None
+
+
+@contextmanager
+def reading_columns(table: str, **key: object) -> Iterator[None]:
+    """The same of some columns of the row with that key."""
+    try:
+        yield
+    except _UNREADABLE as error:
+        raise damaged_rows(table, key, str(error)) from None
+
+
+def undamaged(values: Sequence[Any]) -> Sequence[Any]:
+    """The same values. Raises ValueError where one is damaged."""
+    for value in values:
+        if isinstance(value, Damaged):
+            raise ValueError(f"it holds {_shown(value.stored)}")
+    return values
 
 
 def damaged_row(row: Base, why: str) -> DamagedRowError:

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from ledger_decisions import schedule_of
 
 from modeling.inputs.physical_plan import PhysicalPlan
 from planner.errors import LedgerError
@@ -83,3 +84,16 @@ def test_a_ledger_past_damage__names_a_row_whose_key_is_damaged(tmp_path: Path, 
     count = readable.minutes.count("pair", NOON - timedelta(hours=2), NOON + timedelta(hours=2))
     assert (count.known, count.in_violation) == (1, 1)
     assert "hour is '2026-03-02 12:00x'" in readable.damaged[0]
+
+
+@pytest.mark.parametrize("damage", ["current_plan = '['", "current_plan = '{}'", "made_at = 'x'"])
+def test_the_span_of_a_shadow__names_a_damaged_schedule(tmp_path: Path, damage: str) -> None:
+    ledger = ledger_in(tmp_path)
+    made = ledger.record_schedule(schedule_of(4), shadow=True)
+    with closing(sqlite3.connect(tmp_path / "ledger.db")) as opened, opened:
+        opened.execute(f"UPDATE schedules SET {damage}")
+    with pytest.raises(LedgerError, match=f"row of schedules with id {made} is damaged"):
+        ledger.shadow.span("calls")
+    readable = ledger.past_damage()
+    assert readable.shadow.span("calls") is None
+    assert f"row of schedules with id {made} is damaged" in readable.damaged[0]

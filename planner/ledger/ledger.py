@@ -35,6 +35,7 @@ from planner.ledger.schedule_rows import (
     schedule_row_of,
     step_rows,
 )
+from planner.ledger.schedule_use import ScheduleUses
 from planner.ledger.shadow_records import ShadowRecords
 from planner.ledger.step_state import WAITING, StepState
 from planner.ledger.tables import (
@@ -82,6 +83,11 @@ class Ledger:
     def notices(self) -> NoticeRecords:
         """Which service was told of which incident."""
         return NoticeRecords(self._database)
+
+    @property
+    def uses(self) -> ScheduleUses:
+        """Which schedules are in use, and what they rest on."""
+        return ScheduleUses(self._database)
 
     @property
     def approvals(self) -> Approvals:

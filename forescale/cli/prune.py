@@ -25,9 +25,7 @@ def prune(
     yes: Annotated[bool, typer.Option("--yes", help="Remove it without being asked.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """List old runs, model versions, forecasts, reports and replays, and remove them; exits with 1 where MLflow is
-    away.
-    """
+    """Remove old runs, models, forecasts, reports and replays that nothing in use refers to; asks first."""
     from forescale.jobs.prune import Retention, prunable
     from forescale.jobs.prune import prune as pruned
 

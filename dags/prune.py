@@ -20,11 +20,10 @@ def prune_dag():
     # Not tried again: the next week's run goes on where this one ended.
     @task
     def prune(params):
-        from forescale.codec import handed_over
         from forescale.jobs.prune import prune_by_age
         from forescale.settings import Settings
 
-        return handed_over(prune_by_age(Settings(), params["older_than_days"], params["keep"]))
+        return prune_by_age(Settings(), params["older_than_days"], params["keep"])
 
     prune()
 

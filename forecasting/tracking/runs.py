@@ -74,10 +74,11 @@ def close_abandoned(client: "MlflowClient", experiment: str) -> list[str]:
 
 
 def _close(client: "MlflowClient", run: "Run", reason: str) -> None:
-    """Close it, and delete the model versions that it has not made whole."""
-    run_id = run.info.run_id
-    for version in client.search_model_versions(f"run_id = '{run_id}'"):
-        if CHAMPION not in client.get_model_version(version.name, version.version).aliases:
-            client.delete_model_version(version.name, version.version)
+    """Close it. What a dead process has not made whole goes with it; where nobody is sure, versions stay."""
+    run_id, owner = run.info.run_id, RunOwner.of_tags(run.data.tags)
+    if owner is not None and owner.surely_dead():
+        for version in client.search_model_versions(f"run_id = '{run_id}'"):
+            if CHAMPION not in client.get_model_version(version.name, version.version).aliases:
+                client.delete_model_version(version.name, version.version)
     client.set_tag(run_id, CLOSED_BECAUSE, reason)
     client.set_terminated(run_id, "KILLED")

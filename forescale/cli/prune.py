@@ -1,6 +1,5 @@
 """`forescale prune`: remove what is old and in nobody's use, after it has been listed and agreed to."""
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -37,20 +36,21 @@ def prune(
             plain(f"{one.kind} {one.name}, of {one.dated:%Y-%m-%d}")
     if done.removable and not dry_run:
         if not yes:
-            typer.confirm(f"remove {_counted(done.removable)}?", abort=True, err=True)
+            typer.confirm(f"remove {_told(done.removable)}?", abort=True, err=True)
         done = replace(pruned(settings, retention, done.removable), removable=done.removable)
     if as_json:
         say_json(done)
     elif not done.removable:
         plain("nothing is old enough and unused")
     else:
-        plain(f"removed {_counted(done.removed)}" if done.removed else "nothing was removed")
+        plain(f"removed {_told(done.removed)}" if done.removed else "nothing was removed")
     for topology, why in done.untracked.items():
         typer.echo(f"forescale: runs and model versions of {topology} are left: {why}", err=True)
     if done.untracked:
         raise typer.Exit(1)
 
 
-def _counted(removables: "Sequence[Removable]") -> str:
-    kinds = Counter(one.kind for one in removables)
-    return ", ".join(f"{count} × {kind}" for kind, count in kinds.items())
+def _told(removables: "Sequence[Removable]") -> str:
+    from forescale.jobs.prune import counted
+
+    return ", ".join(f"{count} × {kind}" for kind, count in counted(removables).items())

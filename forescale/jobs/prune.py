@@ -4,6 +4,7 @@ The ledger itself is kept whole: it is the record of what was decided.
 """
 
 import shutil
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -49,6 +50,11 @@ class Pruned:
     untracked: dict[str, str]
 
 
+def counted(removables: Sequence[Removable]) -> dict[str, int]:
+    """How many there are of each kind."""
+    return dict(Counter(one.kind for one in removables))
+
+
 def prunable(settings: Settings, retention: Retention) -> Pruned:
     """What may be removed now; nothing is. Raises LedgerError: without it nobody knows what is in use."""
     uses = ledger_of(settings).uses
@@ -68,13 +74,15 @@ def prunable(settings: Settings, retention: Retention) -> Pruned:
     return Pruned(tuple(found), (), untracked)
 
 
-def prune_by_age(settings: Settings, older_than_days: float, keep: int) -> Pruned:
-    """Remove what may be, without being asked. Raises TrackingError, once the files are gone, where MLflow is away."""
+def prune_by_age(settings: Settings, older_than_days: float, keep: int) -> dict[str, int]:
+    """Remove what may be, without being asked; how many of each kind. Raises TrackingError, once the files are gone,
+    where MLflow is away.
+    """
     retention = Retention(timedelta(days=older_than_days), keep, datetime.now(UTC))
     done = prune(settings, retention, prunable(settings, retention).removable)
     for why in done.untracked.values():
         raise TrackingError(why)
-    return done
+    return counted(done.removed)
 
 
 def prune(settings: Settings, retention: Retention, listed: Sequence[Removable]) -> Pruned:

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 from ledger_decisions import NOON, brought_to, forecast_of, schedule_of
 
+from forecasting.errors import TrackingError
 from forescale.cli.main import main
-from forescale.jobs.prune import Retention, prunable, prune
+from forescale.jobs.prune import Retention, prunable, prune, prune_by_age
 from forescale.settings import Settings
 from forescale.wiring.parts import ledger_of
 from planner.clock import TraceClock
@@ -63,7 +64,8 @@ def test_prune__removes_what_is_old_and_leaves_what_a_waiting_step_rests_on(sett
 
     listed = prunable(settings, WEEK).removable
     assert {one.name for one in listed} == {str(over), str(superseded)}
-    prune(settings, WEEK, listed)
+    with pytest.raises(TrackingError, match="does not answer"):
+        prune_by_age(settings, 7, 1)
     assert not over.exists()
     assert not superseded.exists()
     assert all(path.exists() for path in (waiting, newest, approved, last))

@@ -15,6 +15,8 @@ from forescale.places import IN_CHECKOUT, PROJECT, default_home
 
 SETTINGS_FILE = "forescale.env"
 PREFIX = "FORESCALE_"
+DATABASES = frozenset({"sqlite", "postgresql", "mysql", "mssql"})
+"""Schemes of what MLflow can keep its records in."""
 
 
 class SettingsFileError(ValueError):
@@ -54,6 +56,10 @@ class Settings(BaseSettings):
     )
     mlflow_ui: str = Field(default="http://127.0.0.1:5000", description="Where reports link to.")
     airflow_url: str | None = Field(default=None, description="Airflow that `forescale doctor` looks at; none: cron.")
+    airflow_database_url: SecretStr | None = Field(
+        default=None,
+        description="SQLAlchemy URL of the Airflow that `forescale up` runs; SQLite under home by default.",
+    )
     airflow_user: str = Field(default="admin", description="Who reads Airflow's REST API.")
     airflow_password: SecretStr | None = Field(default=None, description="Of that user.")
     review: bool = Field(default=True, description="Whether a person must approve a schedule before it is deployed.")
@@ -129,9 +135,14 @@ class Settings(BaseSettings):
         return self.mlflow_uri or f"sqlite:///{self.mlruns.resolve() / 'mlflow.db'}"
 
     @property
+    def tracking_is_a_database(self) -> bool:
+        """Whether jobs write straight into MLflow's database, with no server in between."""
+        return self.tracking_uri.partition(":")[0].partition("+")[0] in DATABASES
+
+    @property
     def artifact_root(self) -> str | None:
-        """Where a local store keeps artifacts; a server decides by itself (None)."""
-        return None if self.mlflow_uri else (self.mlruns.resolve() / "artifacts").as_uri()
+        """Where artifacts are kept beside a database; a server decides by itself (None)."""
+        return (self.mlruns.resolve() / "artifacts").as_uri() if self.tracking_is_a_database else None
 
     def below_home(self, path: str) -> str:
         """A relative path below home; an absolute one, or one with a scheme (s3://…), as it is."""

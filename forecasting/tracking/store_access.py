@@ -4,6 +4,7 @@ import fcntl
 import importlib.util
 import logging
 import os
+import re
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 CONNECT_TIMEOUT_S = 3.0
 ANSWER_TIMEOUT_S = 10.0
 REMEDY = "start the server, or correct FORESCALE_MLFLOW_URI"
+LOGIN_REMEDY = "set MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD, or MLFLOW_TRACKING_TOKEN"
 
 
 def connected_client(uri: str) -> "MlflowClient":
@@ -67,7 +69,9 @@ def store_errors(uri: str, doing: str) -> Iterator[None]:
 def refused(uri: str, doing: str, error: Exception) -> TrackingError:
     """The error of a store that refuses, in one line and without credentials."""
     reason = " ".join(str(error).replace(uri, without_credentials(uri)).split())[:300]
-    return TrackingError(f"MLflow at {without_credentials(uri)}: {doing} failed ({reason}); {REMEDY}")
+    # MLflow has it as a number of its errors, requests as the response, and both in words.
+    remedy = LOGIN_REMEDY if re.search(r"\b40[13]\b|UNAUTHENTICATED|PERMISSION_DENIED", str(error)) else REMEDY
+    return TrackingError(f"MLflow at {without_credentials(uri)}: {doing} failed ({reason}); {remedy}")
 
 
 def _check_answers(uri: str) -> None:

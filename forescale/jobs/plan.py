@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from forecasting.errors import HistoryError, TrackingError
+from forecasting.errors import HistoryError
 from forecasting.forecast import Forecast
 from forecasting.forecast_file import read_forecast
 from forescale.codec import Moment
@@ -20,7 +20,7 @@ from forescale.jobs.last_day import day_before
 from forescale.jobs.learned_rescale import learned_planning
 from forescale.jobs.observe import record_observation
 from forescale.jobs.planning_case import PlanningCase, Start, derivation, planning_case, running_start
-from forescale.jobs.report import write_schedule_report
+from forescale.jobs.report import track_schedule, write_schedule_report
 from forescale.jobs.rungs import planning_basis
 from forescale.jobs.shadow import accrue
 from forescale.jobs.violation_budget import BudgetUse, budget_use
@@ -32,7 +32,6 @@ from forescale.wiring.parts import (
     cluster_of,
     ledger_of,
     topology_config,
-    tracker_of,
 )
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.wording import count_of
@@ -256,7 +255,7 @@ def published(
     if config.planning.shadow:
         _accrue(settings, config, ledger)
     report = write_schedule_report(config, settings, ledger, made, forecasts, last_day=last_day)
-    _track(settings, config, request.entries, made, report)
+    track_schedule(settings, request.entries, made, report)
     return _planned(made, ledger, forecasts, report, last_day)
 
 
@@ -292,27 +291,6 @@ def made_before(request: PlanRequest, ledger: Ledger) -> ScheduleEntry | None:
         if request.now < made.end and {name: made.derived_from.get(name, "") for name in wanted} == wanted:
             return entry
     return None
-
-
-def _track(
-    settings: Settings,
-    config: TopologyConfig,
-    entries: Mapping[str, ForecastEntry],
-    made: ScheduleEntry,
-    report: Path,
-) -> None:
-    """Which plans, and their report, on the runs of the forecasts. Planning goes on while the tracking server is
-    away.
-    """
-    tracker = tracker_of(settings)
-    plans = " | ".join(f"{step.deploy_at:%m-%d %H:%M} {step.plan.brief()}" for step in made.schedule.steps)
-    tags = {"schedule": made.id, "plans": plans or f"hold {made.schedule.current.brief()}"}
-    try:
-        for entry in entries.values():
-            tracker.link_decision(entry.run_id, tags)
-            tracker.log_report(entry.run_id, report)
-    except TrackingError as error:
-        logger.warning("schedule %s and its report are not in MLflow: %s", made.id, error)
 
 
 def _planned(

@@ -35,8 +35,8 @@ def up(
 
     decide: where no decision was ever made here, start one, so that there is something to look at.
 
-    A tracking server that FORESCALE_MLFLOW_URI names is used as it is, and none is started. Raises ServiceError with
-    the end of its log when a service ends by itself, and where no port is free.
+    A tracking server that FORESCALE_MLFLOW_URI names is used as it is; of a database one is started. Raises
+    ServiceError with the end of its log when a service ends by itself, and where no port is free.
     """
     try:
         # First what a killed launcher has left is ended: it may hold the ports.
@@ -50,7 +50,7 @@ def _serve(settings: Settings, say: Callable[[str], None], ports: Ports, dags: P
     port = free_port(ports.mlflow, tries=ports.tries)
     linked = with_mlflow_links(settings, port)
     with running_airflow(linked, port=ports.airflow, port_tries=ports.tries, dags=dags) as airflow:
-        if settings.mlflow_uri is None:
+        if settings.tracking_is_a_database:
             start_mlflow_server(settings, airflow.processes, airflow.environment, port)
             wait_for_mlflow(linked.mlflow_ui, airflow.processes)
         say(f"Airflow  {airflow.url}  (passwords of admin, reviewer and viewer: {passwords_file(airflow.home)})")
@@ -67,7 +67,8 @@ def _serve(settings: Settings, say: Callable[[str], None], ports: Ports, dags: P
 
 def with_mlflow_links(settings: Settings, port: int) -> Settings:
     """The same with where MLflow will be, which reports of the jobs link to: at that port, or where it is already."""
-    url = without_credentials(settings.mlflow_uri) if settings.mlflow_uri else f"http://{LOOPBACK}:{port}"
+    own = settings.tracking_is_a_database
+    url = f"http://{LOOPBACK}:{port}" if own else without_credentials(settings.tracking_uri)
     return settings.model_copy(update={"mlflow_ui": url})
 
 

@@ -36,6 +36,7 @@ from planner.ledger.schedule_rows import (
     schedule_row_of,
     step_rows,
 )
+from planner.ledger.schedule_use import ScheduleUses
 from planner.ledger.shadow_records import ShadowRecords
 from planner.ledger.step_state import WAITING, StepState
 from planner.ledger.stored_rows import entries_of
@@ -47,7 +48,17 @@ from planner.ledger.tables import (
     StepEventTable,
     StepTable,
 )
-from planner.ledger.transitions import add_step, assume, begin_again, move_step, remark, step_row, supersede_others
+from planner.ledger.transitions import (
+    add_step,
+    assume,
+    begin_again,
+    is_called_off,
+    move_step,
+    remark,
+    step_row,
+    supersede_all,
+    supersede_others,
+)
 from planner.ledger.withheld_places import take_withheld_places
 from planner.scaling_schedule import ScalingSchedule
 from planner.schedule_json import numbers_to_json
@@ -84,6 +95,11 @@ class Ledger:
     def notices(self) -> NoticeRecords:
         """Which service was told of which incident."""
         return NoticeRecords(self._database)
+
+    @property
+    def uses(self) -> ScheduleUses:
+        """Which schedules are in use, and what they rest on."""
+        return ScheduleUses(self._database)
 
     @property
     def approvals(self) -> Approvals:
@@ -147,7 +163,8 @@ class Ledger:
 
         forecasts: ids of recorded forecasts that it rests on. shadow: its steps can never be deployed, and whatever
         waits of earlier schedules is called off. decides: False where there was nothing to decide by: steps that a
-        shadow follows stand then, as approved ones always do. The id that comes back is the same for the same decision,
+        shadow follows stand then, as approved ones always do. Where a schedule that was made later has been recorded
+        before, this one's own steps are called off instead. The id that comes back is the same for the same decision,
         whenever it was made; recording it again changes nothing.
         """
         schedule_id = schedule_digest(schedule, shadow=shadow)
@@ -159,7 +176,8 @@ class Ledger:
                     # It may have been made in another mode meanwhile.
                     others(WAITING)
                 return schedule_id
-            session.add(schedule_row(schedule_id, schedule, report, shadow=shadow))
+            row = schedule_row(schedule_id, schedule, report, shadow=shadow)
+            session.add(row)
             session.flush()
             for forecast_id in dict.fromkeys(forecasts):
                 if session.get(ForecastTable, forecast_id) is None:
@@ -170,6 +188,10 @@ class Ledger:
                 session.add(ScheduleForecastTable(schedule_id=schedule_id, forecast_id=forecast_id))
             for step in step_rows(schedule_id, schedule, by, shadow=shadow):
                 add_step(session, step)
+            if not is_newest(session, row):
+                # Another planner was faster with a later one: this one could never be approved.
+                supersede_all(session, schedule_id, at=schedule.made_at, by=by)
+                return schedule_id
             # What was approved stands until this schedule is approved as well: nobody may be left without a plan.
             called_off = WAITING if shadow else (StepState.PROPOSED,)
             others(called_off)
@@ -194,7 +216,7 @@ class Ledger:
                     "the topology file and plan again"
                 )
             self._database.lock(session.connection(), row.topology)
-            if not is_newest(session, row):
+            if not is_newest(session, row) or is_called_off(session, schedule_id):
                 return
             proposed = select(StepTable.id).where(
                 StepTable.schedule_id == schedule_id, StepTable.state == StepState.PROPOSED.value

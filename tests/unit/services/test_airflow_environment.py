@@ -24,6 +24,16 @@ def test_environment__drops_what_points_at_another_airflow(settings):
     assert not [value for value in environment.values() if "prod" in value]
 
 
+def test_environment__names_the_database_for_both_ways_airflow_asks_it(settings):
+    url = "postgresql+psycopg://airflow:sesame42@db/airflow"
+    given = settings.model_copy(update={"airflow_database_url": SecretStr(url)})
+    environment = airflow_environment(given, 8080, inherited={})
+    assert {environment[f"AIRFLOW__DATABASE__SQL_ALCHEMY_CONN{ending}"] for ending in ("", "_ASYNC")} == {url}
+    # Where it names another driver, Airflow itself knows the one for the other way.
+    given = settings.model_copy(update={"airflow_database_url": SecretStr("postgresql+psycopg2://a:b@db/airflow")})
+    assert "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN_ASYNC" not in airflow_environment(given, 8080, inherited={})
+
+
 def test_environment__keeps_to_loopback(settings):
     environment = airflow_environment(settings, 8123, inherited={"NO_PROXY": "intranet"})
     assert environment["AIRFLOW__API__HOST"] == "127.0.0.1"

@@ -49,9 +49,9 @@ from forescale.jobs.workers import worker_processes
 from forescale.local.demo.bank_calls import bank_calls
 from forescale.settings import Settings
 from planner.errors import PlanError
+from planner.horizon.prices import HOURLY_S
 from planner.replay.contest import ALL_KNOWING, POLICIES
 from planner.replay.own_budget import policy_of
-from planner.replay.pipeline_forecasts import EVERY_S
 
 LEAST_DAYS = 14
 INSTANCES, UTILISATION = 20, 0.85
@@ -242,7 +242,7 @@ def main() -> None:
     parser.add_argument("--settings", default="2/1,5/2,10/3", help="lead/downtime in minutes")
     parser.add_argument("--names", help="of the traces, by default all that are long enough")
     parser.add_argument("--policies", default=",".join(ASKED))
-    parser.add_argument("--forecast-every", type=int, default=EVERY_S, help="seconds from one forecast to the next")
+    parser.add_argument("--forecast-every", type=int, default=HOURLY_S, help="seconds from one forecast to the next")
     parser.add_argument("--processes", type=int, default=os.cpu_count())
     parser.add_argument("--table", action="store_true", help="show what there is, and replay nothing")
     given = parser.parse_args()

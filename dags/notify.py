@@ -26,7 +26,10 @@ def notify_dag():
 
         settings = Settings()
         names = [path.stem for path in topology_files(settings.topologies)]
-        return asdict(notified(settings, names, EXPECTED))
+        done = notified(settings, names, EXPECTED)
+        for name, why in done.unread.items():
+            print(f"topology {name}: {why}")
+        return asdict(done)
 
     notify()
 

@@ -32,3 +32,15 @@ def login_secrets(parts: SplitResult) -> Iterator[str]:
 def as_quoted(secrets: Iterable[str]) -> list[str]:
     """The same, and as Python and JSON write them: errors and answers hold them so."""
     return [form for each in secrets for form in (each, repr(each)[1:-1], json.dumps(each)[1:-1])]
+
+
+def without_credentials(uri: str) -> str:
+    """The URI as it may be shown: user, password and query are left out.
+
+    >>> without_credentials("https://anna:sesame@mlflow.example:443/a?token=x")
+    'https://mlflow.example:443/a'
+    """
+    scheme, separator, rest = uri.partition("://")
+    # A password may hold slashes, # and ? where it should not; all of it stands before the last @.
+    rest = rest.rpartition("@")[2].split("?")[0].split("#")[0]
+    return f"{scheme}{separator}{rest}" if separator else uri.split("?")[0]

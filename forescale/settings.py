@@ -15,6 +15,8 @@ from forescale.places import IN_CHECKOUT, PROJECT, default_home
 
 SETTINGS_FILE = "forescale.env"
 PREFIX = "FORESCALE_"
+DATABASES = frozenset({"sqlite", "postgresql", "mysql", "mssql"})
+"""Schemes of what MLflow can keep its records in."""
 
 
 class SettingsFileError(ValueError):
@@ -54,6 +56,10 @@ class Settings(BaseSettings):
     )
     mlflow_ui: str = Field(default="http://127.0.0.1:5000", description="Where reports link to.")
     airflow_url: str | None = Field(default=None, description="Airflow that `forescale doctor` looks at; none: cron.")
+    airflow_database_url: SecretStr | None = Field(
+        default=None,
+        description="SQLAlchemy URL of the Airflow that `forescale up` runs; SQLite under home by default.",
+    )
     airflow_user: str = Field(default="admin", description="Who reads Airflow's REST API.")
     airflow_password: SecretStr | None = Field(default=None, description="Of that user.")
     review: bool = Field(default=True, description="Whether a person must approve a schedule before it is deployed.")
@@ -78,8 +84,11 @@ class Settings(BaseSettings):
     notify_urls: SecretStr | None = Field(
         default=None, description="Where messages go: Apprise URLs with spaces between them; none: nobody is told."
     )
+    scaling_url: str | None = Field(
+        default=None, description="Airflow as people reach it: messages link to its pages *Scaling*."
+    )
     reports_url: str | None = Field(
-        default=None, description="Where the folder of reports is served: messages link there."
+        default=None, description="Where the folder of reports is served: messages link there where no Airflow is."
     )
 
     @classmethod
@@ -98,12 +107,12 @@ class Settings(BaseSettings):
         except UnicodeDecodeError:
             raise SettingsFileError(f"{home / SETTINGS_FILE} is not UTF-8; save it so") from None
 
-    @field_validator("mlflow_ui", "reports_url")
+    @field_validator("mlflow_ui")
     @classmethod
-    def _is_shown_to_people(cls, url: str | None) -> str | None:
-        if url is not None and "@" in url:
+    def _is_shown_to_people(cls, url: str) -> str:
+        if "@" in url:
             raise ValueError(
-                "has an @, and so perhaps a login, which every report or message would show; leave the login out (an @ "
+                "has an @, and so perhaps a login, which every report would show; leave the login out (an @ "
                 "of the path is %40)"
             )
         return url
@@ -139,9 +148,14 @@ class Settings(BaseSettings):
         return self.mlflow_uri or f"sqlite:///{self.mlruns.resolve() / 'mlflow.db'}"
 
     @property
+    def tracking_is_a_database(self) -> bool:
+        """Whether jobs write straight into MLflow's database, with no server in between."""
+        return self.tracking_uri.partition(":")[0].partition("+")[0] in DATABASES
+
+    @property
     def artifact_root(self) -> str | None:
-        """Where a local store keeps artifacts; a server decides by itself (None)."""
-        return None if self.mlflow_uri else (self.mlruns.resolve() / "artifacts").as_uri()
+        """Where artifacts are kept beside a database; a server decides by itself (None)."""
+        return (self.mlruns.resolve() / "artifacts").as_uri() if self.tracking_is_a_database else None
 
     def below_home(self, path: str) -> str:
         """A relative path below home; an absolute one, or one with a scheme (s3://…), as it is."""

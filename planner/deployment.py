@@ -3,7 +3,6 @@
 Safe to run again after a kill at any point: the ledger says how far it came, and the cluster what runs.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -18,12 +17,13 @@ from planner.clusters.cluster import (
     Pending,
     PlanSetter,
     Refusal,
+    Status,
     StopsFirst,
     Verified,
     applied_by,
 )
 from planner.clusters.settled_state import settled
-from planner.errors import LedgerError, PlanError
+from planner.errors import ClusterError, LedgerError, PlanError
 from planner.floor_step import FloorStep
 from planner.ledger.entries import Outcome, StepEntry
 from planner.ledger.ledger import Ledger
@@ -61,6 +61,22 @@ class Deployment:
         return self.state is StepState.ROLLED_BACK
 
 
+@dataclass(frozen=True)
+class _Attempt:
+    """One attempt at a step. floor: where its plan is only a lower bound of what runs, else None."""
+
+    ledger: Ledger
+    cluster: Cluster
+    clock: Clock
+    by: str
+    patience: Patience
+    floor: FloorStep | None
+
+    @property
+    def setter(self) -> PlanSetter:
+        return self.cluster if self.floor is None else self.floor.setter
+
+
 def deploy_step(
     step_id: str,
     ledger: Ledger,
@@ -79,8 +95,8 @@ def deploy_step(
     floor_within: instances that may run at most where the plan of a schedule's step is only a lower bound (FloorStep);
     None where it is what is to run.
     Raises PlanError for a step that is not approved, not yet due or of a shadow schedule, LedgerError for an unknown
-    one, and ClusterError while the cluster cannot be reached: the step then stays as it is, and the same call takes it
-    up again.
+    one, and ClusterError while the cluster cannot be reached, or a rescale goes on of which nobody knows whether it is
+    the step's: the step then stays as it is, and the same call takes it up again.
     """
     step = ledger.step(step_id)
     refuse_shadow(step)
@@ -88,7 +104,8 @@ def deploy_step(
     floor = None
     if floor_within is not None and step.schedule_id is not None:
         floor = FloorStep(step.id, ledger, cluster, clock, by, floor_within, patience.timeout_s, patience.poll_s)
-    setter: PlanSetter = cluster if floor is None else floor.setter
+    attempt = _Attempt(ledger, cluster, clock, by, patience, floor)
+    setter = attempt.setter
     if step.state in WAITING:
         refused = _admitted(step, ledger, clock.now(), by)
         if refused is not None:
@@ -99,9 +116,7 @@ def deploy_step(
             step.id, expected=StepState.DUE, to=StepState.DEPLOYING, at=clock.now(), by=by, why="asked the cluster"
         )
     elif again:
-        taken_up = _taken_up(
-            step, ledger, cluster, setter, clock, by, patience, None if floor is None else floor.present
-        )
+        taken_up = _taken_up(step, attempt)
         if taken_up is not None:
             return taken_up
     else:
@@ -129,7 +144,7 @@ def deploy_step(
         if watch is not None:
             _record_catch_up(step, watch, result.running_since, ledger, clock, patience)
         return ended
-    return _rolled_back(step, answer, result.reason, setter, ledger, clock, by, patience)
+    return _rolled_back(step, answer, result.reason, attempt)
 
 
 def refuse_shadow(step: StepEntry) -> None:
@@ -157,33 +172,43 @@ def _admitted(step: StepEntry, ledger: Ledger, now: datetime, by: str) -> Deploy
     return None
 
 
-def _taken_up(
-    step: StepEntry,
-    ledger: Ledger,
-    cluster: Cluster,
-    setter: PlanSetter,
-    clock: Clock,
-    by: str,
-    patience: Patience,
-    present: Callable[[], PhysicalPlan] | None,
-) -> Deployment | None:
-    """Where a deployment that was cut short is to end; None where it is to be asked for. present: what compare-and-set
-    compares with, where that is not what runs.
-    """
-    now = clock.now()
+def _taken_up(step: StepEntry, attempt: _Attempt) -> Deployment | None:
+    """Where a deployment that was cut short is to end; None where it is to be asked for."""
+    ledger, by, now = attempt.ledger, attempt.by, attempt.clock.now()
     if step.reason.startswith(_UNDOING):
         ledger.resume(step.id, at=now, by=by, why=step.reason)
         why = step.reason.removeprefix(_UNDOING)
-        return _rolled_back(step, Accepted(step.plan, step.replaces, now), why, setter, ledger, clock, by, patience)
-    if now > step.expires_at:
-        # A rescale that is under way may be the one that this step has asked for.
-        plan = settled(cluster, clock, patience.timeout_s, patience.poll_s).plan if present is None else present()
-        # A job that this step has stopped is brought up again, however late: nobody else does.
-        if plan.same_parallelism(step.replaces) and not _stopped_for(step, cluster):
-            late = f"{NEVER_ASKED}, and its time has gone by at {step.expires_at}; nothing changed"
-            return _ended(step, StepState.ROLLED_BACK, late, ledger, now, by)
+        return _rolled_back(step, Accepted(step.plan, step.replaces, now), why, attempt)
+    if now > step.expires_at and _never_asked(step, attempt):
+        late = f"{NEVER_ASKED}, and its time has gone by at {step.expires_at}; nothing changed"
+        return _ended(step, StepState.ROLLED_BACK, late, ledger, now, by)
     ledger.resume(step.id, at=now, by=by, why="taken up again after it was cut short")
     return None
+
+
+def _never_asked(step: StepEntry, attempt: _Attempt) -> bool:
+    """Whether what was there before the step is there still, and nothing is on its way. Raises ClusterError while a
+    rescale is: it may be the one that the step has asked for.
+    """
+    scaler = None if attempt.floor is None else attempt.floor.scaler
+    if scaler is not None:
+        return _as_before(scaler.floor(), step)
+    patience = attempt.patience
+    state = settled(attempt.cluster, attempt.clock, patience.timeout_s, patience.poll_s)
+    # A job that this step has stopped is brought up again, however late: nobody else does.
+    if not _as_before(state.plan, step) or _stopped_for(step, attempt.cluster):
+        return False
+    if state.status is Status.RESCALING:
+        raise ClusterError(
+            f"topology {state.topology!r} is still rescaling after {patience.timeout_s:.0f} s, perhaps to what step "
+            f"{step.id} has asked for; deploy the step again once that is over"
+        )
+    return True
+
+
+def _as_before(present: PhysicalPlan, step: StepEntry) -> bool:
+    """A step that changes nothing leaves no trace, so it is never taken for one that was not asked for."""
+    return present.same_parallelism(step.replaces) and not present.same_parallelism(step.plan)
 
 
 def _stopped_for(step: StepEntry, cluster: Cluster) -> bool:
@@ -223,30 +248,22 @@ def _hold(clock: Clock, patience: Patience, watch: CatchUpWatch | None, since: d
             clock.wait(min(left_s, patience.poll_s))
 
 
-def _rolled_back(
-    step: StepEntry,
-    accepted: Accepted,
-    why: str,
-    setter: PlanSetter,
-    ledger: Ledger,
-    clock: Clock,
-    by: str,
-    patience: Patience,
-) -> Deployment:
+def _rolled_back(step: StepEntry, accepted: Accepted, why: str, attempt: _Attempt) -> Deployment:
     """Undo what was accepted. The ledger has first that this was begun: whoever takes the step up goes on undoing."""
+    ledger, clock, by = attempt.ledger, attempt.clock, attempt.by
     try:
         ledger.remark(step.id, expected=StepState.DEPLOYING, at=clock.now(), by=by, why=f"{_UNDOING}{why}")
     except LedgerError as error:
         return _ended_by_another(step, StepState.DEPLOYING, ledger, error)
-    undone = _undone(setter, clock, accepted, patience)
+    undone = _undone(accepted, attempt)
     return _ended(step, StepState.ROLLED_BACK, f"{why}; {undone}", ledger, clock.now(), by)
 
 
-def _undone(setter: PlanSetter, clock: Clock, accepted: Accepted, patience: Patience) -> str:
-    answer = setter.undo(accepted)
+def _undone(accepted: Accepted, attempt: _Attempt) -> str:
+    answer = attempt.setter.undo(accepted)
     if isinstance(answer, Refusal):
         return f"could not be undone: {answer.reason}"
-    back = _awaited(setter, clock, answer, patience)
+    back = _awaited(attempt.setter, attempt.clock, answer, attempt.patience)
     if isinstance(back, Verified):
         return f"undone, {answer.plan.brief()} runs again"
     return f"the undoing did not come through either: {back.reason}"

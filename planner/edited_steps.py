@@ -93,13 +93,17 @@ def limits_passed(
                 "planning.scale_out_only stops none"
             )
     if rules.most_a_day is not None:
-        most = most_a_day(present.changes, [step.at_s for step in steps])
+        stops_s = [
+            step.at_s + terms.stops_after_s(before, step.plan) for before, step in zip(plans, steps, strict=False)
+        ]
+        most = most_a_day(present.changes, stops_s)
         if most > rules.most_a_day:
             passed.append(f"{most} rescales within 24 hours > planning.max_rescales_a_day of {rules.most_a_day}")
-    step, before = steps[number], plans[number]
-    back_s = step.at_s + terms.stops_after_s(before, step.plan) + terms.down_s(topology, before, step.plan)
-    if (span := rules.closed_for(step.at_s, back_s)) is not None:
-        passed.append(f"{_told(step.at_s)} is within planning.freeze, from {_told(span[0])} to {_told(span[1])}")
+    # The next step may stop the job later than it did, and for longer: it follows on another plan.
+    for before, step in zip(plans[number : number + 2], steps[number : number + 2], strict=False):
+        back_s = step.at_s + terms.stops_after_s(before, step.plan) + terms.down_s(topology, before, step.plan)
+        if (span := rules.closed_for(step.at_s, back_s)) is not None:
+            passed.append(f"{_told(step.at_s)} is within planning.freeze, from {_told(span[0])} to {_told(span[1])}")
     return tuple(passed)
 
 

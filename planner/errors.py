@@ -19,3 +19,11 @@ class LedgerError(RuntimeError):
 
 class DeploymentFailed(RuntimeError):  # noqa: N818 (it is what happened, and nothing is wrong with the call)
     """The plan was refused or did not hold, and the one before it runs again. The message says why."""
+
+
+class DeploymentUnderWay(PlanError):  # noqa: N818 (nothing is wrong: it is tried again)
+    """Another process of this machine deploys the step. See how that ends."""
+
+
+class DamagedRowError(LedgerError):
+    """A row of the ledger that the ledger has not written so; all others can be read."""

@@ -86,6 +86,8 @@ def guard_turn(
     if state.status is not Status.RUNNING or since is None:
         why = f"the job is {state.status}, so nothing is measured"
         return GuardTurn(name, state.observed_at, plan, None, why, _closed_one(earlier))
+    if earlier is not None and (why := _elsewhere(earlier, ledger)):
+        return GuardTurn(name, state.observed_at, plan, None, why)
     now, window = _window(guarded, ledger, cluster, clock, since, backlogs or cluster.backlogs)
     if earlier is not None and earlier.state is GuardState.OPEN:
         earlier = _judged(earlier, guarded, ledger, state, window, now)
@@ -99,13 +101,12 @@ def guard_turn(
     found = assessed(window, guarded.terms, _schedule(guarded, ledger, now), barred, ran_s)
     advice = found.advice if guarded.acts or found.action is None else (*found.advice, found.action)
     said = [ledger.guard.advise(name, each, at=now, said_since=now - ADVISED_AGAIN) for each in advice]
-    begun = None
+    begun, why = None, found.why
     if found.action is not None and guarded.acts:
         begun = _begun(found.action, guarded, ledger, state, now)
         begun = _deployed(begun, guarded, ledger, cluster, clock)
-    return GuardTurn(
-        name, now, plan, found, found.why, earlier, begun, tuple(each for each in said if each is not None)
-    )
+        why = "; ".join(each for each in (why, _elsewhere(begun, ledger)) if each)
+    return GuardTurn(name, now, plan, found, why, earlier, begun, tuple(each for each in said if each is not None))
 
 
 def _closed_one(action: GuardAction | None) -> GuardAction | None:
@@ -188,12 +189,25 @@ def _not_now(guarded: Guarded, ledger: Ledger, cluster: Cluster, since: datetime
     # A step that nobody deploys, or whose deployment was cut short, does not keep the guard away for ever.
     long_ago = now - max(settle, timedelta(seconds=2 * guarded.patience.timeout_s))
     for step in _planned(guarded, ledger):
-        begun = step.updated_at if step.state is StepState.DEPLOYING else step.deploy_at
+        begun = _deploying_since(step, ledger) if step.state is StepState.DEPLOYING else step.deploy_at
         if not long_ago < begun <= now:
             continue
         if not withheld_because(step, guarded.topology, guarded.terms, ledger, cluster, now):
             return f"step {step.id} is {step.state} and goes first"
     return ""
+
+
+def _deploying_since(step: StepEntry, ledger: Ledger) -> datetime:
+    """When its first attempt began: whoever takes it up again and again keeps the guard away no longer."""
+    return next(event.at for event in ledger.events(step.id) if event.to_state is StepState.DEPLOYING)
+
+
+def _elsewhere(action: GuardAction, ledger: Ledger) -> str:
+    """Why nothing is known of an action yet whose step another process deploys; empty where it is over."""
+    step = ledger.step(str(action.step_id))
+    if step.state not in (*WAITING, StepState.DEPLOYING):
+        return ""
+    return f"step {step.id} of the {action.action} is deployed by another process right now"
 
 
 def _planned(guarded: Guarded, ledger: Ledger) -> list[StepEntry]:

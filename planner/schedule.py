@@ -21,6 +21,8 @@ from planner.scaling_schedule import Alternative, ScalingSchedule, ScheduledStep
 from planner.search.cheapest_plan import cheapest_plan
 
 HOLD, STATIC, CANDIDATE = "hold the running plan", "static plan for the peak", "candidate "
+LEAST = "min_parallelism"
+"""What an excuse is about of a plan that runs, and goes on, with fewer instances than it is to have."""
 VIOLATION = "violation"
 """What an excuse of a plan is about that is within the limits, and misses more than the one that was chosen."""
 NEARLY_H, NEARLY_MINUTES = 0.05, 0.05
@@ -281,6 +283,8 @@ class _Told:
         if self.planned.unpacked:
             excuse = self.unpacked(min(self.planned.unpacked))
             excuses[excuse.plan_id] = excuse
+        if not steps and (below := self.below_least()) is not None:
+            excuses[below.plan_id] = below
         return list(excuses.values())
 
     def cheapest_plan(self, load_per_s: Mapping[str, float]) -> PhysicalPlan | Excuse:
@@ -294,6 +298,22 @@ class _Told:
         reason = f"it cannot be packed: {self.planned.unpacked[number]}"
         remedy = "offer more or larger containers, or more nodes, in the section packing"
         return Excuse(plan, "packing", "", float(plan.instances), max(packed, default=0.0), reason, remedy)
+
+    def below_least(self) -> Excuse | None:
+        """Of the running plan, where it has fewer instances than planned.least says."""
+        plan = self.planned.ladder.plans[self.planned.course.running]
+        wanted = {name: least for name, least in self.planned.least.items() if plan.parallelism[name] < least}
+        if not wanted:
+            return None
+        name, least = next(iter(wanted.items()))
+        count = plan.parallelism[name]
+        reason = (
+            f"{count_of(count, 'instance')} of operator {name!r} < planning.min_parallelism of {least}: that runs "
+            "already, and no change is worth its rescale"
+        )
+        give = ", ".join(f"{each} {fewest}" for each, fewest in wanted.items())
+        remedy = f"deploy a plan with {give}, or lower min_parallelism"
+        return Excuse(plan, LEAST, name, float(count), float(least), reason, remedy, wanted)
 
     def next_smaller(self, plan: int) -> int | None:
         fewer = np.flatnonzero(self.planned.ladder.instances < self.planned.ladder.instances[plan])

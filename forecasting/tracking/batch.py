@@ -16,7 +16,6 @@ from forecasting.fleet import Outcome
 from forecasting.forecast import Forecast
 from forecasting.selection import DEPLOYED
 from forecasting.terms import ForecastTerms
-from forecasting.tracking.git_revision import git_revision
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -67,27 +66,18 @@ class BatchContent:
 
 def batch_params(head: BatchHead) -> dict[str, str]:
     terms = asdict(head.terms) | {"horizons_s": " ".join(map(str, head.terms.horizons_s))}
-    snapshot = {"history_snapshot": head.history_snapshot} if head.history_snapshot else {}
     return {
         "topology": head.topology,
         "issued_at": head.issued_at.isoformat(),
         "sources": str(head.sources),
         **{name: str(value) for name, value in terms.items()},
-        **snapshot,
+        **snapshot_of(head),
     }
 
 
-def batch_tags(head: BatchHead) -> dict[str, str]:
-    """What people filter runs by."""
-    revision = git_revision(Path(__file__).parent)
-    snapshot = {"history_snapshot": head.history_snapshot} if head.history_snapshot else {}
-    return {
-        "topology": head.topology,
-        "kind": "training" if head.trains else "refresh",
-        "git_revision": revision,
-        "mlflow.source.git.commit": revision,
-        **snapshot,
-    }
+def snapshot_of(head: BatchHead) -> dict[str, str]:
+    """The commit of the history, where there is one."""
+    return {"history_snapshot": head.history_snapshot} if head.history_snapshot else {}
 
 
 def content_tags(content: BatchContent) -> dict[str, str]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from engines.redaction import without_credentials
 from forecasting.errors import TrackingError
 from forecasting.forecast_file import read_forecast, write_forecast
 from forecasting.tracking.batch import (
@@ -20,11 +21,12 @@ from forecasting.tracking.batch import (
     BatchHead,
     batch_metrics,
     batch_params,
-    batch_tags,
     content_tags,
+    snapshot_of,
     write_batch,
 )
 from forecasting.tracking.forecast_plot import write_forecast_plot
+from forecasting.tracking.runs import CHALLENGER, CHAMPION, failing, open_run
 from forecasting.tracking.saved_model import save_model
 from forecasting.tracking.store_access import connected_client, store_errors
 from forecasting.tracking.store_writes import MAX_TAG, MODEL, log_metrics, register_version
@@ -34,7 +36,6 @@ if TYPE_CHECKING:
     from mlflow import MlflowClient
 
 LOCAL_UI = "http://127.0.0.1:5000"
-CHAMPION, CHALLENGER = "champion", "challenger"
 FORECASTS, REPORTS = "forecasts", "reports"
 TRAINED = f"{MODEL}/artifacts/trained"
 
@@ -51,7 +52,7 @@ class MlflowTracker:
     def __init__(self, tracking_uri: str, artifact_root: str | None = None, ui_url: str = LOCAL_UI) -> None:
         self.tracking_uri = tracking_uri
         self.artifact_root = artifact_root
-        self.ui_url = ui_url.rstrip("/")
+        self.ui_url = without_credentials(ui_url).rstrip("/")
         self._client: MlflowClient | None = None
 
     def begin(self, head: BatchHead) -> Batch:
@@ -60,13 +61,11 @@ class MlflowTracker:
         with self._store(f"beginning a batch of forecasts of {head.topology!r}") as client:
             experiment = self._experiment(client, head.topology)
             name = f"{head.topology} {head.issued_at:%Y-%m-%d %H:%M}"
-            run_id = client.create_run(experiment, tags=batch_tags(head), run_name=name).info.run_id
-            try:
+            kind = "training" if head.trains else "refresh"
+            run_id = open_run(client, experiment, name, topology=head.topology, kind=kind, tags=snapshot_of(head))
+            with failing(client, run_id):
                 client.log_batch(run_id, params=[Param(key, value) for key, value in batch_params(head).items()])
                 version = register_version(client, run_id, model_name(head.topology), CHALLENGER) if head.trains else ""
-            except BaseException:
-                client.set_terminated(run_id, "FAILED")
-                raise
         return Batch(head, run_id, version)
 
     def finish(self, batch: Batch, content: BatchContent) -> None:

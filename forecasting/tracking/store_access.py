@@ -4,6 +4,7 @@ import fcntl
 import importlib.util
 import logging
 import os
+import re
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,7 +14,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from engines.redaction import as_quoted, login_secrets, without_secrets
+from engines.redaction import as_quoted, login_secrets, without_credentials, without_secrets
 from forecasting.errors import TrackingError
 
 if TYPE_CHECKING:
@@ -22,14 +23,7 @@ if TYPE_CHECKING:
 CONNECT_TIMEOUT_S = 3.0
 ANSWER_TIMEOUT_S = 10.0
 REMEDY = "start the server, or correct FORESCALE_MLFLOW_URI"
-
-
-def without_credentials(uri: str) -> str:
-    """The URI as it may be shown: user, password and query are left out."""
-    scheme, separator, rest = uri.partition("://")
-    # A password may hold slashes, # and ? where it should not; all of it stands before the last @.
-    rest = rest.rpartition("@")[2].split("?")[0].split("#")[0]
-    return f"{scheme}{separator}{rest}" if separator else uri.split("?")[0]
+LOGIN_REMEDY = "set MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD, or MLFLOW_TRACKING_TOKEN"
 
 
 def connected_client(uri: str) -> "MlflowClient":
@@ -76,7 +70,9 @@ def refused(uri: str, doing: str, error: Exception) -> TrackingError:
     """The error of a store that refuses, in one line and without credentials."""
     said = str(error).replace(uri, without_credentials(uri))
     reason = without_secrets(said, as_quoted(_secrets(uri)))[:300]
-    return TrackingError(f"MLflow at {without_credentials(uri)}: {doing} failed ({reason}); {REMEDY}")
+    # MLflow has it as a number of its errors, requests as the response, and both in words.
+    remedy = LOGIN_REMEDY if re.search(r"\b40[13]\b|UNAUTHENTICATED|PERMISSION_DENIED", str(error)) else REMEDY
+    return TrackingError(f"MLflow at {without_credentials(uri)}: {doing} failed ({reason}); {remedy}")
 
 
 def _secrets(uri: str) -> Iterator[str]:

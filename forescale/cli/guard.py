@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 Topology = Annotated[str, typer.Argument(help="Topology file, or its name in the folder of topology files.")]
 
 
+MAX_PAUSE_S = 300.0
+"""Between turns of a watch whose cluster does not answer, unless its turns are farther apart anyway."""
+
+
 class _LooksByDefault(TyperGroup):
     """`guard TOPOLOGY` is `guard look TOPOLOGY`."""
 
@@ -103,20 +107,24 @@ def lift_barred(
 
 
 def _watch(settings: "Settings", topology: str, every_s: float, *, as_json: bool) -> None:
-    """A cluster or ledger that does not answer for a moment does not end the watch."""
+    """A cluster or ledger that does not answer does not end the watch: it is asked less and less often till it does."""
     import sys
 
     from forescale.jobs.guard import guard
     from forescale.wiring.parts import clock_of
     from planner.errors import ClusterError, LedgerError
 
-    clock = clock_of(settings)
+    clock, pause_s = clock_of(settings), every_s
     while True:
         try:
             _say(guard(settings, topology), as_json=as_json)
+            pause_s = every_s
         except (ClusterError, LedgerError) as error:
-            print(f"forescale: {error}", file=sys.stderr, flush=True)
-        clock.wait(every_s)
+            print(f"forescale: {error}; the next turn is in {pause_s:g} s", file=sys.stderr, flush=True)
+            clock.wait(pause_s)
+            pause_s = max(every_s, min(2 * pause_s, MAX_PAUSE_S))
+        else:
+            clock.wait(every_s)
 
 
 def _say(turn: "Guarding", *, as_json: bool) -> None:

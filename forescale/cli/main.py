@@ -35,6 +35,7 @@ COMMANDS = {
     "guard": "Between forecasts: see that the job keeps up, and act or advise where it does not.",
     "metrics": "Tell Prometheus how forecasts, plans and deployments do; exits with 1 where a topology cannot be read.",
     "notify": "Tell the services of FORESCALE_NOTIFY_URLS of new incidents; exits with 1 where one takes nothing.",
+    "prune": "Remove old runs, models, forecasts, reports and replays that nothing in use refers to; asks first.",
     "report": "Write a schedule's HTML report again, with what has come of it since, and log it to MLflow.",
     "reproduce": "Make forecasts again from the commit of the history and the model that their run recorded. Exits with"
     " 1 where\none is not the same, bit for bit.",

@@ -8,7 +8,8 @@ import typer
 
 from forescale.cli.expected import EXPECTED
 from forescale.cli.installation import settings_of
-from forescale.cli.output import AsJson, plain, say_json
+from forescale.cli.output import AsJson, check_output, plain, say_json
+from forescale.files.file_error import FileError
 from forescale.files.topology import topology_files
 
 
@@ -25,23 +26,24 @@ def metrics(
     as_json: AsJson = False,
 ) -> None:
     """Tell Prometheus how forecasts, plans and deployments do; exits with 1 where a topology cannot be read."""
+    from forescale.jobs.standings import named_standings
     from forescale.monitoring.exposition import openmetrics, push_metrics, samples, write_metrics
-    from forescale.monitoring.standing import standings
 
+    check_output("--out", out, FileError)
     settings = settings_of(context)
     names = topologies or [path.stem for path in topology_files(settings.topologies, fleet)]
-    known = standings(settings, dict.fromkeys(names), EXPECTED)
+    known = named_standings(settings, dict.fromkeys(names), EXPECTED)
     if out is not None:
         write_metrics(known, out)
     if push is not None:
         push_metrics(known, push)
     if as_json:
-        say_json({"samples": [asdict(each) for each in samples(known)], "unread": dict(known.unread)})
+        say_json({"samples": [asdict(each) for each in samples(known)], "unread": known.lacking})
     elif out is not None or push is not None:
         plain(f"{len(known.known)} topologies told" + (f" in {out}" if out is not None else ""))
     else:
         typer.echo(openmetrics(known), nl=False)
-    for name, why in known.unread.items():
+    for name, why in known.lacking.items():
         typer.echo(f"forescale: topology {name}: {why}", err=True)
-    if known.unread:
+    if known.lacking:
         raise typer.Exit(1)

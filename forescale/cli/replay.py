@@ -17,8 +17,8 @@ from forescale.jobs.replay_terms import Deviations
 from forescale.jobs.replay_tracking import tracked
 from forescale.report.replay.score_columns import DIFFERENCE_COLUMNS, difference_cells, further_columns
 from planner.errors import PlanError
+from planner.horizon.prices import HOURLY_S
 from planner.replay.contest import BUDGETED, POLICIES
-from planner.replay.pipeline_forecasts import EVERY_S
 from planner.replay.scores import Score
 from planner.replay.timeline import read_timeline
 
@@ -76,7 +76,7 @@ def replay(
     ] = None,
     forecast_every: Annotated[
         int, typer.Option(help="Seconds from one forecast to the next; FORESCALE_SCHEDULE decides it for the DAGs.")
-    ] = EVERY_S,
+    ] = HOURLY_S,
     against: Annotated[
         str | None, typer.Option(help="Policy to hold the others against, seed by seed; none if absent.")
     ] = None,

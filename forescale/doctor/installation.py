@@ -47,7 +47,8 @@ def _mlflow(settings: Settings) -> str:
     uri = settings.tracking_uri
     if uri.startswith("sqlite:///") and not Path(uri.removeprefix("sqlite:///")).exists():
         return "no store yet; the first forecast makes it"
-    from forecasting.tracking.store_access import connected_client, without_credentials
+    from engines.redaction import without_credentials
+    from forecasting.tracking.store_access import connected_client
 
     connected_client(uri)
     return f"{without_credentials(uri)} answers"

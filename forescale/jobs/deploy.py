@@ -29,7 +29,7 @@ from planner.clock import Clock
 from planner.clusters.cluster import Cluster
 from planner.deployment import Deployment, Patience, deploy_step
 from planner.edited_steps import check_bounds, check_override, limits_passed
-from planner.errors import DeploymentFailed, PlanError, StepWithheld
+from planner.errors import DeploymentFailed, DeploymentUnderWay, PlanError, StepWithheld
 from planner.horizon.horizon_plan import Change, Present
 from planner.ledger.entries import StepEntry
 from planner.ledger.guard_records import is_guards
@@ -41,10 +41,6 @@ logger = logging.getLogger(__name__)
 
 GOOD_FOR = timedelta(hours=1)
 """How long after its time a plan that a person asked for may still be deployed."""
-
-
-class DeploymentUnderWay(PlanError):  # noqa: N818 (nothing is wrong)
-    """Another process of this machine deploys the step."""
 
 
 @dataclass(frozen=True)
@@ -127,7 +123,7 @@ def _limits_passed(
         [Change(plan, at_s)],
         0,
         config.as_topology(),
-        change_terms_of(learned.planning, learned.restore),
+        change_terms_of(learned.planning, config.forecast.every_s, learned.restore),
         Present(at_s, running.parallelism, changes=changes_before(ledger, config.topology, deploy_at)),
         rules_of(config.planning, deploy_at, deploy_at + timedelta(days=1)),
         config.planning.min_parallelism,
@@ -219,7 +215,8 @@ def _held(config: TopologyConfig, step: StepEntry) -> str:
 def _refuse_withheld(step: StepEntry, config: TopologyConfig, ledger: Ledger, cluster: Cluster, clock: Clock) -> None:
     now = clock.now()
     step = ledger.take_withheld_places(step, at=now, by="deploy")
-    topology, terms = config.as_topology(), guard_terms_of(config)
+    # Nothing is sized here, so the downtime that was learnt would change nothing.
+    topology, terms = config.as_topology(), guard_terms_of(config, config.planning.downtime_s)
     if why := withheld_because(step, topology, terms, ledger, cluster, now):
         raise StepWithheld(withhold(step, why, ledger, now, "deploy"))
 

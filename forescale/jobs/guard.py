@@ -9,14 +9,16 @@ from forescale.codec import Moment
 from forescale.files.file_error import FileError
 from forescale.files.topology import TopologyConfig
 from forescale.jobs.deployment_lock import deployment_lock
+from forescale.jobs.learned_rescale import learned_guard_terms
 from forescale.settings import Settings
 from forescale.wiring.backlogs import recorded_backlogs
 from forescale.wiring.engines.registry import cluster_kind
-from forescale.wiring.parts import clock_of, cluster_of, guard_terms_of, ledger_of, topology_config
+from forescale.wiring.parts import clock_of, cluster_of, ledger_of, topology_config
 from planner.deployment import Patience
 from planner.errors import PlanError
 from planner.guard.actions import ActionKind
 from planner.guard.diagnoses import DiagnosisKind
+from planner.guard.terms import GuardTerms
 from planner.guarding import Guarded, GuardTurn, guard_turn
 from planner.ledger.entries import BarredPair, GuardAction
 
@@ -71,7 +73,9 @@ def guard(settings: Settings, topology: str) -> Guarding:
         )
     clock, ledger = clock_of(settings), ledger_of(settings)
     cluster = cluster_of(config, settings, clock)
-    guarded = replace(_guarded(config), alone=partial(deployment_lock, settings))
+    guarded = replace(
+        _guarded(config, learned_guard_terms(settings, ledger, config)), alone=partial(deployment_lock, settings)
+    )
     turn = guard_turn(guarded, ledger, cluster, clock, recorded_backlogs(config, cluster, ledger, clock))
     logger.info("guard of %s: %s", config.topology, turn.why)
     return _guarding(turn, mode)
@@ -110,8 +114,8 @@ def _may_be_guarded(name: str, settings: Settings) -> bool:
         return True
 
 
-def _guarded(config: TopologyConfig) -> Guarded:
-    planning, terms = config.planning, guard_terms_of(config)
+def _guarded(config: TopologyConfig, terms: GuardTerms) -> Guarded:
+    planning = config.planning
     look_s = cluster_kind(config.cluster).look_s(config.cluster)
     return Guarded(
         config.as_topology(),

@@ -30,13 +30,15 @@ def _file(path: Path) -> TopologyConfig | FileError:
         written = path.stat()
     except OSError as error:
         return FileError(f"{path}: {error.strerror}")
-    return _as_written(path, written.st_mtime_ns, written.st_size)
+    try:
+        return _as_written(path, written.st_ino, written.st_ctime_ns, written.st_size)
+    except FileError as error:
+        return error
 
 
 @lru_cache(maxsize=1024)
-def _as_written(path: Path, changed_ns: int, size: int) -> TopologyConfig | FileError:
-    """changed_ns, size: a page that is asked for again reads only the files that are others by now."""
-    try:
-        return read_topology_file(path)
-    except FileError as error:
-        return error
+def _as_written(path: Path, number: int, changed_ns: int, size: int) -> TopologyConfig:
+    """number, changed_ns, size: a page that is asked for again reads only the files that are others by now, and those
+    that could not be read, as the reason may lie elsewhere. Raises FileError.
+    """
+    return read_topology_file(path)

@@ -41,7 +41,7 @@ def day_before(
     planning = learned.planning
     terms = DayTerms(
         learned.engine,
-        guard_terms_of(config),
+        guard_terms_of(config, learned.engine.whole_s),
         planning.min_parallelism,
         planning.allowed_share,
         planning.price_per_violation_minute,

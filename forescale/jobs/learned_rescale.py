@@ -8,12 +8,14 @@ from forescale.files.topology import TopologyConfig
 from forescale.jobs.known_profiles import kept_profiles
 from forescale.settings import Settings
 from forescale.wiring.packing import site_of_packing
+from forescale.wiring.parts import guard_terms_of
 from modeling.inputs.operator_profile import Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Topology
 from modeling.rescaling.state_restore import NO_RESTORE, StateRestore
 from modeling.wording import count_of
 from planner.clusters.engine_terms import EngineTerms
+from planner.guard.terms import GuardTerms
 from planner.learned_rescale import MIN_DEPLOYMENTS, LearnedNumber, LearnedRescale, MeasuredDeployment, learned_rescale
 from planner.ledger.entries import Outcome, StepEntry
 from planner.ledger.ledger import Ledger
@@ -47,6 +49,11 @@ class LearnedPlanning:
             restored=restore.restored,
             parallel_restore=restore.parallel,
         )
+
+
+def learned_guard_terms(settings: Settings, ledger: Ledger, config: TopologyConfig) -> GuardTerms:
+    """The guard sizes by the longest downtime of those that are planned with. Raises FileError for the site's file."""
+    return guard_terms_of(config, learned_planning(settings, ledger, config).engine.whole_s)
 
 
 def learned_planning(

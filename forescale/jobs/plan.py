@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from forecasting.errors import HistoryError, TrackingError
+from forecasting.errors import HistoryError
 from forecasting.forecast import Forecast
 from forecasting.forecast_file import read_forecast
 from forescale.codec import Moment
@@ -20,7 +20,7 @@ from forescale.jobs.last_day import day_before
 from forescale.jobs.learned_rescale import learned_planning
 from forescale.jobs.observe import record_observation
 from forescale.jobs.planning_case import PlanningCase, Start, derivation, planning_case, running_start
-from forescale.jobs.report import write_schedule_report
+from forescale.jobs.report import track_schedule, write_schedule_report
 from forescale.jobs.rungs import planning_basis
 from forescale.jobs.shadow import accrue
 from forescale.jobs.violation_budget import BudgetUse, budget_use
@@ -32,7 +32,6 @@ from forescale.wiring.parts import (
     cluster_of,
     ledger_of,
     topology_config,
-    tracker_of,
 )
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.wording import count_of
@@ -193,6 +192,12 @@ def _proposed(candidates: Mapping[str, PhysicalPlan], planning: Planning) -> dic
                     f"candidate {name} has {count_of(plan.parallelism[operator], 'instance')} of {operator} > "
                     f"planning.max_parallelism of {most}; leave it out, or raise that"
                 )
+        for operator, least in planning.min_parallelism.items():
+            if (count := plan.parallelism.get(operator, least)) < least:
+                raise PlanError(
+                    f"candidate {name} has {count_of(count, 'instance')} of {operator} < planning.min_parallelism of "
+                    f"{least}; leave it out, or lower that"
+                )
     told = ", ".join(f"{name} ({plan.plan_id})" for name, plan in candidates.items())
     return {"candidates": told} if told else {}
 
@@ -250,7 +255,7 @@ def published(
     if config.planning.shadow:
         _accrue(settings, config, ledger)
     report = write_schedule_report(config, settings, ledger, made, forecasts, last_day=last_day)
-    _track(settings, config, request.entries, made, report)
+    track_schedule(settings, request.entries, made, report)
     return _planned(made, ledger, forecasts, report, last_day)
 
 
@@ -263,7 +268,7 @@ def _shadow_start(settings: Settings, config: TopologyConfig, ledger: Ledger, no
         return Start(span.first, None)
     last = followed[-1]
     learned = learned_planning(settings, ledger, config)
-    terms = change_terms_of(learned.planning, learned.restore)
+    terms = change_terms_of(learned.planning, config.forecast.every_s, learned.restore)
     down_s = terms.down_s(config.as_topology(), last.replaces, last.plan)
     ahead_s = terms.stops_after_s(last.replaces, last.plan) + down_s
     return Start(last.plan, last.deploy_at + timedelta(seconds=ahead_s))
@@ -286,27 +291,6 @@ def made_before(request: PlanRequest, ledger: Ledger) -> ScheduleEntry | None:
         if request.now < made.end and {name: made.derived_from.get(name, "") for name in wanted} == wanted:
             return entry
     return None
-
-
-def _track(
-    settings: Settings,
-    config: TopologyConfig,
-    entries: Mapping[str, ForecastEntry],
-    made: ScheduleEntry,
-    report: Path,
-) -> None:
-    """Which plans, and their report, on the runs of the forecasts. Planning goes on while the tracking server is
-    away.
-    """
-    tracker = tracker_of(settings)
-    plans = " | ".join(f"{step.deploy_at:%m-%d %H:%M} {step.plan.brief()}" for step in made.schedule.steps)
-    tags = {"schedule": made.id, "plans": plans or f"hold {made.schedule.current.brief()}"}
-    try:
-        for entry in entries.values():
-            tracker.link_decision(entry.run_id, tags)
-            tracker.log_report(entry.run_id, report)
-    except TrackingError as error:
-        logger.warning("schedule %s and its report are not in MLflow: %s", made.id, error)
 
 
 def _planned(

@@ -175,7 +175,7 @@ def planning_case(
     planning = learned.planning
     priced = priced_plans(settings, config, calibration.profiles)
     arrivals = measured_arrivals(settings, config.topology, forecasts, planning.arrival_cv2)
-    terms = change_terms_of(planning, learned.restore)
+    terms = change_terms_of(planning, config.forecast.every_s, learned.restore)
     paced = paced_budget(config, ledger, cluster, now)
     # What a shadow would have left waiting is not what waits.
     waiting = {} if planning.shadow else recorded_backlogs(config, cluster, ledger, clock_of(settings))()

@@ -30,10 +30,11 @@ from forescale.jobs.workers import worker_processes
 from forescale.settings import Settings
 from forescale.wiring.parts import disruption_prices_of, limits_of, planned_limits_of, topology_config
 from planner.errors import PlanError
+from planner.horizon.prices import HOURLY_S
 from planner.replay.contest import FORECASTING, POLICIES, Contest, check_policy, run_all
 from planner.replay.load import minute_load
 from planner.replay.own_budget import policy_of
-from planner.replay.pipeline_forecasts import EVERY_S, PipelineForecasts
+from planner.replay.pipeline_forecasts import PipelineForecasts
 from planner.replay.scores import Difference, Score, differences, scores
 from planner.replay.timeline import Timeline, Track, track_of, write_timeline
 from planner.replay.variation import POISSON, Variation
@@ -83,7 +84,7 @@ class ReplayRequest:
     against: str | None = None
     workers: int | None = None
     anew: bool = False
-    forecast_every_s: int = EVERY_S
+    forecast_every_s: int = HOURLY_S
 
 
 @dataclass(frozen=True)
@@ -154,6 +155,7 @@ def replay(settings: Settings, request: ReplayRequest, *, progress: Progress | N
         pricing=priced.pricing,
         priced_by=priced.digest,
         disruption=disruption_prices_of(config.planning),
+        forecast_every_s=request.forecast_every_s,
     )
     wanted = [(name, seed) for seed in range(request.seeds) for name in request.policies]
     workers = request.workers or os.cpu_count() or 1
@@ -224,6 +226,9 @@ def _terms(request: ReplayRequest, contest: Contest) -> ReplayTerms:
         forecast_every_s=request.forecast_every_s,
         arrivals=contest.load.digest(),
         profiles=digest_of(contest.topology, contest.believed),
+        prices="" if contest.pricing is None else contest.priced_by,
+        started_h=contest.disruption.started_h,
+        moved_gib_h=contest.disruption.moved_gib_h,
     )
 
 

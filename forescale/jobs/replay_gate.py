@@ -10,6 +10,7 @@ from typing import Any
 from forecasting.bounded_file import bounded_text
 from forescale.files.file_error import FileError
 from forescale.jobs.replay import ReplayedPolicies
+from forescale.jobs.replay_terms import DEFAULTS
 from modeling.wording import count_of
 
 SAME = ("topology", "start", "end", "max_lag_s")
@@ -100,8 +101,8 @@ def worse_than(
 
 
 def _terms(answer: Mapping[str, Any]) -> dict[str, object]:
-    """What must be the same, by name."""
+    """What must be the same, by name; older versions did not tell all of it."""
     terms: dict[str, object] = dict(answer["terms"])
     deviations: dict[str, object] = dict(answer["terms"]["deviations"])
     del terms["deviations"]
-    return {field: answer[field] for field in SAME} | terms | deviations
+    return {field: answer[field] for field in SAME} | DEFAULTS | terms | deviations

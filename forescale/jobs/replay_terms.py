@@ -1,10 +1,11 @@
 """The terms of a replay: what its scores depend on beside topology, span and target; kept with its answer."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass, fields
 
 from modeling.rescaling.checkpoints import Checkpoints
 from planner.errors import PlanError
+from planner.horizon.prices import HOURLY_S
 from planner.replay.reality import Differences
 
 
@@ -48,8 +49,10 @@ class Deviations:
 class ReplayTerms:
     """lead_s, downtime_s: of a rescale, without the state that is read again; restore_s_per_gib, state_gib, restored,
     parallel_restore: that. checkpoints: None without any. deviations, seeds: of reality. scale: factor on all arrivals.
-    allow: share of the minutes that may be in violation. forecast_every_s: from one forecast to the next. arrivals:
-    digest of what came in the span. profiles: of what is believed of the operators, and of the topology.
+    allow: share of the minutes that may be in violation. arrivals: digest of what came in the span. profiles: of what
+    is believed of the operators, and of the topology. What has a default is lacking in answers of older versions, which
+    knew nothing else: forecast_every_s, from one forecast to the next; prices, digest of what plans cost, empty where
+    instances are all that is weighed; started_h, moved_gib_h: price of disruption, as DisruptionPrices has it.
     """
 
     lead_s: float
@@ -62,7 +65,14 @@ class ReplayTerms:
     seeds: int
     scale: float
     allow: float
-    forecast_every_s: int
     arrivals: str
     profiles: str
     parallel_restore: bool = False
+    forecast_every_s: int = HOURLY_S
+    prices: str = ""
+    started_h: float = 0.0
+    moved_gib_h: float = 0.0
+
+
+DEFAULTS = {each.name: each.default for each in fields(ReplayTerms) if each.default is not MISSING}
+"""By name, what answers that lack it were made with."""

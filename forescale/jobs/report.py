@@ -32,7 +32,7 @@ from planner.errors import PlanError
 from planner.fallback import Footing
 from planner.horizon.outlook import outlook
 from planner.lag_record import LagRecord
-from planner.ledger.entries import ScheduleEntry, ShadowDay
+from planner.ledger.entries import ForecastEntry, ScheduleEntry, ShadowDay
 from planner.ledger.ledger import Ledger
 from planner.replay.last_day import LastDay
 from planner.scaling_schedule import ScalingSchedule
@@ -53,13 +53,23 @@ def report(settings: Settings, schedule_id: str) -> Path:
         _record_violations(ledger, made, outcome, config.planning.max_lag_s)
     last_day = day_before(settings, config, ledger, made, kept_profiles(config, settings))
     path = write_schedule_report(config, settings, ledger, made, basis.forecasts, outcome=outcome, last_day=last_day)
-    tracker = tracker_of(settings)
-    try:
-        for entry in basis.entries.values():
-            tracker.log_report(entry.run_id, path)
-    except TrackingError as error:
-        logger.warning("the report %s is not in MLflow: %s", path, error)
+    track_schedule(settings, basis.entries, made, path)
     return path
+
+
+def track_schedule(settings: Settings, entries: Mapping[str, ForecastEntry], made: ScheduleEntry, report: Path) -> None:
+    """Which plans, and their report, on the runs of the forecasts. Planning goes on while the tracking server is away;
+    the report, when it is written again, makes up for it.
+    """
+    tracker = tracker_of(settings)
+    plans = " | ".join(f"{step.deploy_at:%m-%d %H:%M} {step.plan.brief()}" for step in made.schedule.steps)
+    tags = {"schedule": made.id, "plans": plans or f"hold {made.schedule.current.brief()}"}
+    try:
+        for entry in entries.values():
+            tracker.link_decision(entry.run_id, tags)
+            tracker.log_report(entry.run_id, report)
+    except TrackingError as error:
+        logger.warning("schedule %s and its report are not in MLflow: %s", made.id, error)
 
 
 def write_schedule_report(

@@ -1,50 +1,126 @@
-"""Where every topology stands, by its file, the ledger and what its last forecast left: no cluster is asked."""
+"""Where topologies stand: read from their files, the ledger, forecasts and history, without asking any cluster.
 
+What is damaged in the ledger hides nothing else: it is named in the standing.
+"""
+
+import logging
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
 
 from forescale.files.file_error import FileError
+from forescale.files.profile import measured_at
 from forescale.files.topology import TopologyConfig
 from forescale.jobs.forecast_report import read_forecast_pages
-from forescale.jobs.violation_budget import past_minutes
-from forescale.report.kit.wording import duration, moment
-from forescale.report.overview.standing import Standing
+from forescale.jobs.known_profiles import profile_path
+from forescale.jobs.learned_rescale import learned_planning
+from forescale.jobs.past_forecasts import ForecastTopology, PastForecasts, forecasts_of_source, past_forecasts
+from forescale.jobs.violation_budget import recorded_budget
 from forescale.report.overview.topology_page import Decided
 from forescale.settings import Settings
-from forescale.wiring.parts import clock_of
-from planner.fallback import Footing
+from forescale.standing import SourceStanding, Standing, Standings
+from forescale.wiring.parts import clock_of, ledger_of, topology_config
+from planner.errors import LedgerError
 from planner.ledger.entries import ScheduleEntry, StepEntry
 from planner.ledger.ledger import Ledger
 from planner.ledger.step_state import WAITING, StepState
 
+logger = logging.getLogger(__name__)
+
 ENDED = (StepState.VERIFIED, StepState.ROLLED_BACK)
 MAX_DECISIONS = 50
 
+Config = TopologyConfig | FileError | None
+"""As `known_topologies` has it."""
+Expected = tuple[type[Exception], ...]
+Sources = Callable[[Settings, Ledger, TopologyConfig, datetime], tuple[SourceStanding, ...]]
 
-def standing(settings: Settings, ledger: Ledger, name: str, config: TopologyConfig | FileError | None) -> Standing:
-    """config: as `known_topologies` has it."""
-    now = clock_of(settings).now()
+
+def named_standings(settings: Settings, names: Iterable[str], expected: Expected) -> Standings:
+    """Of topology files, by name or path, with all their past forecasts judged anew. One that cannot be read hides no
+    other. expected: errors that say what is wrong with the world; of any other the log has the traceback.
+    """
+    ledger = ledger_of(settings)
+    known: dict[str, Standing] = {}
+    unread: dict[str, str] = {}
+
+    def read(name: str) -> Standing:
+        config = topology_config(name, settings)
+        found = known.get(config.topology)
+        return found or standing(settings, ledger, config.topology, config, judged_sources)
+
+    for name in names:
+        found = _read_or_why(partial(read, name), name, expected)
+        if isinstance(found, Standing):
+            known[found.topology] = found
+        else:
+            unread[name] = found
+    return Standings(tuple(known.values()), unread)
+
+
+def shown_standing(settings: Settings, ledger: Ledger, name: str, config: Config) -> Standing:
+    """With what the last forecast left of its sources; one that cannot be read has nothing but the reason."""
+    read = partial(standing, settings, ledger, name, config, sources_as_left)
+    found = _read_or_why(read, name, (FileError, LedgerError))
+    return found if isinstance(found, Standing) else Standing(name, clock_of(settings).now(), damaged=(found,))
+
+
+def standing(settings: Settings, ledger: Ledger, name: str, config: Config, sources: Sources) -> Standing:
+    """Raises LedgerError, FileError or OSError. A history or a forecast that cannot be read is missing in it."""
+    now, ledger = clock_of(settings).now(), ledger.past_damage()
     newest = next(iter(ledger.schedules(name, limit=1)), None)
-    waiting = ledger.steps(topology=name, states=WAITING)
     since = now - timedelta(days=1) if newest is None else newest.schedule.made_at
-    ended = sorted(
-        ledger.steps(topology=name, states=ENDED, changed_since=since), key=lambda step: (step.updated_at, step.id)
+    open_steps = ledger.steps(topology=name, states=(*WAITING, StepState.DEPLOYING))
+    ahead = [step for step in open_steps if step.state is StepState.DEPLOYING or step.expires_at > now]
+    expired = ledger.steps(topology=name, states=(StepState.EXPIRED,), changed_since=since)
+    verified = ledger.outcomes(name, states=(StepState.VERIFIED,), limit=1)
+    stands = Standing(
+        topology=name,
+        at=now,
+        schedule=newest,
+        ahead=tuple(ahead),
+        ended=_ended(ledger, name, since),
+        lost=(*expired, *(step for step in open_steps if step not in ahead)),
+        step_counts=ledger.step_counts(name),
+        last_change=verified[0] if verified else None,
+        open_action=ledger.guard.open_action(name),
+        guard_counts=ledger.guard.counts(name),
+        barred=ledger.guard.barred(name),
+        busy=_busy(ledger, name),
     )
-    verified = [step for step in ended if step.state is StepState.VERIFIED]
-    past = past_minutes(ledger, name, now, shadow=newest is not None and newest.shadow)
-    running, running_since = _running(newest, verified)
-    return Standing(
-        name,
-        newest,
-        running,
-        running_since,
-        next(iter(waiting), None),
-        len(waiting),
-        past.in_violation,
-        past.known,
-        config.planning.allowed_share * past.known if isinstance(config, TopologyConfig) else None,
-        tuple(_alarms(settings, ledger, name, config, newest, ended, now)),
+    if isinstance(config, TopologyConfig):
+        profiles = profile_path(config, settings)
+        stands = replace(
+            stands,
+            sources=sources(settings, ledger, config, now),
+            calibrated_at=measured_at(profiles) if profiles.exists() else None,
+            learned=learned_planning(settings, ledger, config).learned,
+            budget=recorded_budget(config, ledger, now),
+        )
+    else:
+        stands = replace(stands, no_file=str(config or f"there is no topology file of it in {settings.topologies}"))
+    return replace(stands, damaged=ledger.damaged)
+
+
+def judged_sources(
+    settings: Settings, ledger: Ledger, config: TopologyConfig, now: datetime
+) -> tuple[SourceStanding, ...]:
+    """By past forecasts, scored anew by what came: about half a minute for very many sources."""
+    forecasts = ForecastTopology.of(config)
+    past = past_forecasts(settings, forecasts, ledger, now, forecasts_of_source(len(forecasts.sources)))
+    return tuple(_judged(source, known) for source, known in past.items())
+
+
+def sources_as_left(
+    settings: Settings, _ledger: Ledger, config: TopologyConfig, _now: datetime
+) -> tuple[SourceStanding, ...]:
+    """As the pages on forecasts were last written."""
+    pages = read_forecast_pages(settings, config.topology)
+    return tuple(
+        SourceStanding(source, cause=page.cause, drifts=tuple(page.drifts[horizon] for horizon in sorted(page.drifts)))
+        for source, page in pages.items()
     )
 
 
@@ -58,37 +134,35 @@ def decided(ledger: Ledger, schedules: Sequence[ScheduleEntry], reports: Mapping
     ]
 
 
-def _running(newest: ScheduleEntry | None, verified: list[StepEntry]) -> tuple[str, datetime | None]:
-    if newest is None:
-        return "", None
-    if verified and not newest.shadow:
-        return verified[-1].plan.brief(), verified[-1].updated_at
-    return newest.schedule.current.brief(), newest.schedule.made_at
+def _read_or_why(read: Callable[[], Standing], name: str, expected: Expected) -> Standing | str:
+    """A standing, or in one line why it could not be read."""
+    try:
+        return read()
+    except Exception as error:
+        # A defect with one topology must not hide the others.
+        if not isinstance(error, (*expected, OSError)):
+            logger.warning("topology %s could not be read", name, exc_info=True)
+        return " ".join(str(error).split()) or type(error).__name__
 
 
-def _alarms(
-    settings: Settings,
-    ledger: Ledger,
-    name: str,
-    config: TopologyConfig | FileError | None,
-    newest: ScheduleEntry | None,
-    ended: list[StepEntry],
-    now: datetime,
-) -> Iterator[str]:
-    if not isinstance(config, TopologyConfig):
-        yield str(config or f"there is no topology file of it in {settings.topologies}")
-    if ended and ended[-1].state is StepState.ROLLED_BACK:
-        yield f"the step of {moment(ended[-1].deploy_at)} UTC was rolled back: {ended[-1].reason}"
-    if newest is not None and newest.schedule.end <= now:
-        yield f"the newest schedule ended {moment(newest.schedule.end)} UTC; run `forescale plan {name}`"
-    if newest is not None and (told := Footing.of(newest.schedule.derived_from).told):
-        yield f"planned by: {told}"
-    if (action := ledger.guard.open_action(name)) is not None:
-        yield f"the guard acts: {action.action} of {action.operator}, {action.why}"
-    for barred in ledger.guard.barred(name):
-        yield f"the guard no longer tries {barred.action} for {barred.diagnosis}: {barred.why}"
-    for source, page in read_forecast_pages(settings, name).items():
-        if page.cause:
-            yield f"{source}: {page.cause}"
-        for horizon_s, reason in sorted(page.alarms.items()):
-            yield f"{source} drifts within {duration(horizon_s)}: {reason}"
+def _ended(ledger: Ledger, name: str, since: datetime) -> tuple[StepEntry, ...]:
+    steps = ledger.steps(topology=name, states=ENDED, changed_since=since)
+    return tuple(sorted(steps, key=lambda step: (step.updated_at, step.id)))
+
+
+def _judged(source: str, past: PastForecasts) -> SourceStanding:
+    newest = past.entries[0] if past.entries else None
+    return SourceStanding(
+        source,
+        None if newest is None else newest.issued_at,
+        None if newest is None else newest.horizon_end,
+        None if past.history is None else past.history.end,
+        past.failure or past.error,
+        () if past.judged is None else past.judged.scores,
+        () if past.judged is None else past.judged.drifts,
+    )
+
+
+def _busy(ledger: Ledger, topology: str) -> dict[str, float]:
+    looks = ledger.guard.looks(topology)
+    return {name: max(of.busy) for name, of in looks[-1].operators.items() if of.busy} if looks else {}

@@ -20,7 +20,9 @@ def start_mlflow_server(settings: Settings, processes: Processes, environment: M
     artifacts.mkdir(parents=True, exist_ok=True)
     # Its job runners would take another 900 MB.
     lean = {**environment, "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false", "MLFLOW_DISABLE_TELEMETRY": "true"}
-    command = [sys.executable, "-m", "mlflow", "server", "--backend-store-uri", settings.tracking_uri]
+    # It may hold a password, which everybody on the machine could read among the arguments.
+    lean["MLFLOW_BACKEND_STORE_URI"] = settings.tracking_uri
+    command = [sys.executable, "-m", "mlflow", "server"]
     command += ["--artifacts-destination", artifacts.as_uri(), "--host", LOOPBACK, "--port", str(port)]
     processes.start(NAME, [*command, "--workers", "1"], lean)
 

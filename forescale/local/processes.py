@@ -15,6 +15,8 @@ from forescale.local.errors import ServiceError
 
 GRACE_S = 2.0
 TAIL_CHARACTERS = 2000
+_START_TICKS = 19
+"""Among the fields of /proc/PID/stat behind the name of the command."""
 
 
 class Processes:
@@ -46,11 +48,14 @@ class Processes:
                 start_new_session=True,
             )
         self.running[name] = process
-        _record_session(process.pid, self.logs / f"{name}.session")
+        _record_session(process.pid, self._session(name))
         return process.pid
 
     def log(self, name: str) -> Path:
         return self.logs / f"{name}.log"
+
+    def _session(self, name: str) -> Path:
+        return self.logs / f"{name}.session"
 
     def check(self) -> None:
         """Raises ServiceError, with the end of its log, where a process has ended by itself."""
@@ -85,8 +90,9 @@ class Processes:
             _signal(left, signal.SIGKILL)
             self._reap()
             time.sleep(0.05)
-        for process in self.running.values():
+        for name, process in self.running.items():
             process.wait()
+            self._session(name).unlink(missing_ok=True)
         self.running.clear()
 
     def _reap(self) -> None:
@@ -133,7 +139,7 @@ def _record_session(leader: int, file: Path) -> None:
     import psutil
 
     with suppress(psutil.NoSuchProcess):  # ended at once: `check` tells
-        write_whole(f"{leader} {psutil.Process(leader).create_time()!r}", file)
+        write_whole(f"{leader} {_began(leader)}", file)
 
 
 def left_of(logs: Path) -> list[int]:
@@ -146,10 +152,26 @@ def left_of(logs: Path) -> list[int]:
         if len(words) != 2:
             continue  # the launcher was killed while it wrote
         with suppress(psutil.NoSuchProcess):
-            if psutil.Process(int(words[0])).create_time() != float(words[1]):
+            if _began(int(words[0])) != words[1]:
                 continue  # the id is somebody else's now
         leaders.add(int(words[0]))  # or it has ended, and its id stays taken while anything of its session lives
     return _sessions(leaders)
+
+
+def _began(pid: int) -> str:
+    """When a process began: in ticks of this run of the machine where that is told, as its clock may be set later.
+
+    Raises psutil.NoSuchProcess.
+    """
+    import psutil
+
+    try:
+        run = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+        # The name of the command, in brackets, may hold anything.
+        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+    except OSError:
+        return repr(psutil.Process(pid).create_time())
+    return f"{run}:{fields[_START_TICKS]}"
 
 
 def _sessions(leaders: set[int]) -> list[int]:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from forecasting.tracking.store_access import without_credentials
+from engines.redaction import without_credentials
 from forescale.files.file_error import FileError
 from forescale.local.airflow.dag_links import link_dags
 from forescale.local.airflow.environment import DAGS, airflow_home, passwords_file
@@ -35,8 +35,8 @@ def up(
 
     decide: where no decision was ever made here, start one, so that there is something to look at.
 
-    A tracking server that FORESCALE_MLFLOW_URI names is used as it is, and none is started. Raises ServiceError with
-    the end of its log when a service ends by itself, and where no port is free.
+    A tracking server that FORESCALE_MLFLOW_URI names is used as it is; of a database one is started. Raises
+    ServiceError with the end of its log when a service ends by itself, and where no port is free.
     """
     try:
         # First what a killed launcher has left is ended: it may hold the ports.
@@ -48,16 +48,14 @@ def up(
 
 def _serve(settings: Settings, say: Callable[[str], None], ports: Ports, dags: Path, *, decide: bool) -> None:
     port = free_port(ports.mlflow, tries=ports.tries)
-    url = settings.mlflow_uri or f"http://{LOOPBACK}:{port}"
-    # The reports of the jobs link to MLflow: Airflow must know where it will be.
-    shown = settings.model_copy(update={"mlflow_ui": without_credentials(url)})
-    with running_airflow(shown, port=ports.airflow, port_tries=ports.tries, dags=dags) as airflow:
-        if settings.mlflow_uri is None:
+    linked = with_mlflow_links(settings, port)
+    with running_airflow(linked, port=ports.airflow, port_tries=ports.tries, dags=dags) as airflow:
+        if settings.tracking_is_a_database:
             start_mlflow_server(settings, airflow.processes, airflow.environment, port)
-            wait_for_mlflow(url, airflow.processes)
+            wait_for_mlflow(linked.mlflow_ui, airflow.processes)
         say(f"Airflow  {airflow.url}  (passwords of admin, reviewer and viewer: {passwords_file(airflow.home)})")
         say(f"Scaling  {airflow.url}/plugin/scaling  (all topologies, in Airflow's navigation)")
-        say(f"MLflow   {shown.mlflow_ui}")
+        say(f"MLflow   {linked.mlflow_ui}")
         say("Ctrl-C stops both.")
         if decide and not airflow.client.runs("aggregate"):
             airflow.client.trigger("aggregate")
@@ -65,6 +63,13 @@ def _serve(settings: Settings, say: Callable[[str], None], ports: Ports, dags: P
         while True:
             airflow.processes.check()
             time.sleep(CHECK_S)
+
+
+def with_mlflow_links(settings: Settings, port: int) -> Settings:
+    """The same with where MLflow will be, which reports of the jobs link to: at that port, or where it is already."""
+    own = settings.tracking_is_a_database
+    url = f"http://{LOOPBACK}:{port}" if own else without_credentials(settings.tracking_uri)
+    return settings.model_copy(update={"mlflow_ui": url})
 
 
 def home_to_serve(home: Path) -> tuple[Settings, Path]:

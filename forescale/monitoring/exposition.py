@@ -1,14 +1,16 @@
 """Metrics as text: OpenMetrics for those who scrape, Prometheus' own format for node exporter and the Pushgateway."""
 
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
 from http.client import HTTPException
 from pathlib import Path
+from urllib.parse import unquote
 
 from prometheus_client import CollectorRegistry
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
-from prometheus_client.exposition import generate_latest, push_to_gateway
+from prometheus_client.exposition import basic_auth_handler, default_handler, generate_latest, push_to_gateway
 from prometheus_client.metrics_core import Metric as Family
 from prometheus_client.openmetrics.exposition import generate_latest as generate_openmetrics
 from prometheus_client.registry import Collector
@@ -17,7 +19,7 @@ from engines.redaction import without_secrets
 from forescale.files.atomic import write_whole
 from forescale.monitoring.errors import PushError
 from forescale.monitoring.metrics import METRICS, Metric
-from forescale.monitoring.standing import Standings
+from forescale.standing import Standings
 
 JOB = "forescale"
 """The label `job` of what is pushed."""
@@ -44,14 +46,42 @@ def write_metrics(known: Standings, path: Path) -> Path:
 
 def push_metrics(known: Standings, url: str) -> None:
     """In place of all that was pushed before. Raises PushError, without the password that the URL may hold."""
-    secrets = [url, *url.partition("://")[2].rpartition("@")[0].split(":")]
+    gateway = _Gateway.of(url)
+    secrets = [url, *gateway.secrets]
     try:
-        push_to_gateway(url, job=JOB, registry=_registry(known), timeout=PUSH_S)
+        push_to_gateway(gateway.url, job=JOB, registry=_registry(known), timeout=PUSH_S, handler=gateway.handler)
     except (OSError, ValueError, HTTPException) as error:  # the latter two of a URL that is none, and of no HTTP
         raise PushError(
             f"the Pushgateway of --push took nothing: {without_secrets(str(error), filter(None, secrets))}; check its "
             "URL, and that it runs"
         ) from None
+
+
+@dataclass(frozen=True)
+class _Gateway:
+    """url: without the login, which stands in it as users write it."""
+
+    url: str
+    login: str = field(repr=False)
+
+    @classmethod
+    def of(cls, url: str) -> "_Gateway":
+        before, separator, after = url.partition("://")
+        login, _, place = (after if separator else before).rpartition("@")
+        return cls(f"{before}://{place}" if separator else place, login)
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        user, _, password = self.login.partition(":")
+        return user, password, unquote(user), unquote(password)
+
+    @property
+    def handler(self) -> Callable[..., Callable[[], None]]:
+        """Sends the login with each request, where there is one."""
+        user, _, password = self.login.partition(":")
+        if not self.login:
+            return default_handler
+        return partial(basic_auth_handler, username=unquote(user), password=unquote(password))
 
 
 def samples(known: Standings) -> list[Sample]:
@@ -73,9 +103,9 @@ class _Standing(Collector):
         self._known = known
 
     def collect(self) -> Iterator[Family]:
-        up = GaugeMetricFamily(UP, "1 where the topology could be read, 0 where not.", labels=["topology"])
+        up = GaugeMetricFamily(UP, "1 where the topology could be read, 0 where not all of it.", labels=["topology"])
         read = dict.fromkeys((standing.topology for standing in self._known.known), 1)
-        for name, value in (read | dict.fromkeys(self._known.unread, 0)).items():
+        for name, value in (read | dict.fromkeys(self._known.lacking, 0)).items():
             up.add_metric([name], value)
         yield up
         for metric in METRICS:

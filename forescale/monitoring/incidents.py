@@ -1,17 +1,19 @@
-"""What somebody should be told of: derived from where a topology stands, each incident with a subject of its own.
+"""What somebody should be told of: derived from where a topology stands, each incident with subjects of its own.
 
 Some happen (a step is undone, the guard acts) and some last (a review waits): the latter are told again once they were
 over and have come back.
 """
 
-from collections.abc import Iterator
+import hashlib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
 from pathlib import Path
 
 from forescale.jobs.forecast_report import FLEET_PAGE
-from forescale.monitoring.standing import Standing
+from forescale.standing import Standing
+from forescale.web.addresses import decision_path, overview_path, topology_path
 from planner.fallback import Footing, Rung
 from planner.ledger.entries import StepEntry
 from planner.ledger.guard_state import GuardState
@@ -31,20 +33,24 @@ class IncidentKind(StrEnum):
     DRIFT = "drift"
     RUNG = "rung"
     BUDGET = "budget"
+    UNREAD = "unread"
 
 
-LASTING = (IncidentKind.REVIEW, IncidentKind.DRIFT, IncidentKind.RUNG, IncidentKind.BUDGET)
+LASTING = (IncidentKind.REVIEW, IncidentKind.DRIFT, IncidentKind.RUNG, IncidentKind.BUDGET, IncidentKind.UNREAD)
 
 
 @dataclass(frozen=True)
 class Incident:
-    """title, text: as they are sent. page: a report in the folder of reports, None without one."""
+    """subjects: it is news while any of them was not told of. title, text: as they are sent. path: of what
+    is shown of it in *Scaling*, below Airflow. page: a report in the folder of reports, None without one.
+    """
 
     topology: str
     kind: IncidentKind
-    subject: str
+    subjects: tuple[str, ...]
     title: str
     text: str
+    path: str
     page: Path | None = None
 
 
@@ -59,8 +65,23 @@ def incidents(standing: Standing, ledger: Ledger) -> list[Incident]:
     ]
 
 
+def damage(topology: str, rows: Sequence[str]) -> Incident:
+    """rows: what is wrong with each."""
+    subjects = tuple(hashlib.sha256(row.encode()).hexdigest()[:12] for row in rows)
+    title = f"{topology}: not all of it can be read"
+    return Incident(topology, IncidentKind.UNREAD, subjects, title, "\n".join(rows), topology_path(topology))
+
+
+def unread(topology: str, why: str) -> Incident:
+    """Of one that tells nothing else."""
+    title = f"{topology}: it cannot be read"
+    return Incident(topology, IncidentKind.UNREAD, ("whole",), title, why, overview_path())
+
+
 def _reviews(standing: Standing, ledger: Ledger) -> Iterator[Incident]:
-    """One for the same plans, though each new forecast may put them off a little."""
+    """By its plans: each new forecast may put them off a little, and those that remain once one is deployed or called
+    off are no news.
+    """
     made = standing.schedule
     if made is None:
         return
@@ -71,24 +92,25 @@ def _reviews(standing: Standing, ledger: Ledger) -> Iterator[Incident]:
         yield Incident(
             standing.topology,
             IncidentKind.REVIEW,
-            " ".join(step.plan.plan_id for step in waiting),
+            tuple(dict.fromkeys(step.plan.plan_id for step in waiting)),
             f"{standing.topology}: a review waits",
             "\n".join([*lines, f"Approve or veto: forescale deploy approve {made.id}, or the review in Airflow."]),
-            _page(made.report),
+            *_pages(made.schedule.topology, made.id, made.report),
         )
 
 
 def _steps(standing: Standing, ledger: Ledger) -> Iterator[Incident]:
-    for step in ledger.steps(topology=standing.topology, states=(StepState.ROLLED_BACK, StepState.EXPIRED)):
-        if standing.at - step.updated_at <= LOOKED_BACK and (what := _failure(step, ledger)):
-            report = "" if step.schedule_id is None else ledger.schedule(step.schedule_id).report
+    states, since = (StepState.ROLLED_BACK, StepState.EXPIRED), standing.at - LOOKED_BACK
+    for step in ledger.steps(topology=standing.topology, states=states, changed_since=since):
+        if what := _failure(step, ledger):
+            report = "" if step.schedule_id is None else ledger.report(step.schedule_id)
             yield Incident(
                 standing.topology,
                 IncidentKind.STEP,
-                step.id,
+                (step.id,),
                 f"{standing.topology}: a step {what}",
                 f"Step {step.id} ({step.plan.brief()}) {what} at {step.updated_at:%a %H:%M} UTC: {step.reason}",
-                _page(report),
+                *_pages(step.topology, step.schedule_id, report),
             )
 
 
@@ -96,8 +118,8 @@ def _failure(step: StepEntry, ledger: Ledger) -> str:
     """Empty for a step that nobody had approved when its time went by."""
     if step.state is StepState.ROLLED_BACK:
         return "failed and was undone"
-    expired = ledger.events(step.id)[-1]
-    return "" if expired.from_state is StepState.PROPOSED else "was approved and not deployed in time"
+    proposed = any(event.from_state is StepState.PROPOSED for event in ledger.events(step.id)[-1:])
+    return "" if proposed else "was approved and not deployed in time"
 
 
 def _guard(standing: Standing, ledger: Ledger) -> Iterator[Incident]:
@@ -107,10 +129,11 @@ def _guard(standing: Standing, ledger: Ledger) -> Iterator[Incident]:
             yield Incident(
                 standing.topology,
                 IncidentKind.GUARD,
-                action.id,
+                (action.id,),
                 f"{standing.topology}: the guard acted",
                 f"{action.action} at {action.decided_at:%a %H:%M} UTC, {action.diagnosis}: {action.why}\n"
                 f"See: forescale guard show {standing.topology}",
+                topology_path(standing.topology),
             )
 
 
@@ -120,9 +143,10 @@ def _drifts(standing: Standing) -> Iterator[Incident]:
             yield Incident(
                 standing.topology,
                 IncidentKind.DRIFT,
-                of.source,
+                (of.source,),
                 f"{standing.topology}: the forecast of {of.source} has drifted",
                 "\n".join(f"{drift.horizon_s} s ahead: {drift.reason}" for drift in alarms),
+                topology_path(standing.topology),
                 Path(FLEET_PAGE),
             )
 
@@ -135,27 +159,31 @@ def _rung(standing: Standing) -> Iterator[Incident]:
         yield Incident(
             standing.topology,
             IncidentKind.RUNG,
-            footing.rung.value,
+            (footing.rung.value,),
             f"{standing.topology}: nothing was forecast, it is planned by: {footing.rung.words}",
             f"{footing.cause}\nSee: forescale doctor {standing.topology}",
-            _page(standing.schedule.report),
+            *_pages(standing.topology, standing.schedule.id, standing.schedule.report),
         )
 
 
 def _budget(standing: Standing) -> Iterator[Incident]:
-    budget = standing.budget
-    allowed = budget.past_allowed_minutes
-    if allowed is not None and budget.past_minutes >= LEAST_KNOWN_MINUTES and budget.used_minutes > allowed:
+    budget, made = standing.budget, standing.schedule
+    if budget is None or (allowed := budget.past_allowed_minutes) is None:
+        return
+    if budget.past_minutes >= LEAST_KNOWN_MINUTES and budget.used_minutes > allowed:
         yield Incident(
             standing.topology,
             IncidentKind.BUDGET,
-            "week",
+            ("week",),
             f"{standing.topology}: the violation budget has run out",
             f"{budget.used_minutes:g} of {budget.past_minutes:,g} known minutes of the past week were in violation, "
             f"{allowed:.3g} are allowed. Plans are dearer until it has recovered; see planning.allow.",
-            None if standing.schedule is None else _page(standing.schedule.report),
+            *_pages(standing.topology, made.id if made else None, made.report if made else ""),
         )
 
 
-def _page(report: str) -> Path | None:
-    return Path(report) if report else None
+def _pages(topology: str, schedule_id: str | None, report: str) -> tuple[str, Path | None]:
+    """path and page of a decision; of the topology where it has no report."""
+    if schedule_id is None or not report:
+        return topology_path(topology), None
+    return decision_path(topology, schedule_id), Path(report)

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from forescale.monitoring.standing import SourceStanding, Standing
+from forescale.standing import SourceStanding, Standing
 from planner.fallback import CALIBRATION, Footing, Rung
+from planner.horizon.budget import Budget
 from planner.ledger.guard_state import GuardState
 from planner.scaling_schedule import ScalingSchedule
 
@@ -60,6 +61,10 @@ def _of_schedule(name: str, told: str, value: Callable[[ScalingSchedule], Value]
     return _one(name, told, lambda standing: None if standing.schedule is None else value(standing.schedule.schedule))
 
 
+def _of_budget(name: str, told: str, value: Callable[[Budget], Value]) -> Metric:
+    return _one(name, told, lambda standing: None if standing.budget is None else value(standing.budget))
+
+
 def _of_change(name: str, told: str, which: Literal["predicted", "measured"], key: str) -> Metric:
     """Of the newest deployment that was verified."""
 
@@ -80,9 +85,9 @@ def _minutes(minutes: float | None) -> Value:
     return None if minutes is None else minutes * MINUTE_S
 
 
-def _overdraft_s(standing: Standing) -> Value:
-    allowed = standing.budget.past_allowed_minutes
-    return None if allowed is None else _minutes(max(0.0, standing.budget.used_minutes - allowed))
+def _overdraft_s(budget: Budget) -> Value:
+    allowed = budget.past_allowed_minutes
+    return None if allowed is None else _minutes(max(0.0, budget.used_minutes - allowed))
 
 
 def _next_step(standing: Standing) -> Samples:
@@ -134,7 +139,7 @@ METRICS: tuple[Metric, ...] = (
     _of_source(
         "forescale_forecast_failed",
         "1 where the source could not be forecast the last time.",
-        lambda s: float(s.failed),
+        lambda s: float(bool(s.cause)),
     ),
     _of_horizon(
         "forescale_forecast_completed",
@@ -212,22 +217,24 @@ METRICS: tuple[Metric, ...] = (
         lambda s: s.violation_probability,
     ),
     Metric("forescale_rung", "What the newest schedule is planned by: 1 on its rung of the ladder.", _rungs, ("rung",)),
-    _one(
+    _of_budget(
         "forescale_violation_seconds",
         "Time in violation in the past week, as far as the lag is known.",
-        lambda s: _minutes(s.budget.used_minutes),
+        lambda b: _minutes(b.used_minutes),
     ),
-    _one(
+    _of_budget(
         "forescale_violation_known_seconds",
         "Time of the past week of which the lag is known.",
-        lambda s: _minutes(s.budget.past_minutes),
+        lambda b: _minutes(b.past_minutes),
     ),
-    _one(
+    _of_budget(
         "forescale_violation_allowed_seconds",
         "Time in violation that was allowed in it.",
-        lambda s: _minutes(s.budget.past_allowed_minutes),
+        lambda b: _minutes(b.past_allowed_minutes),
     ),
-    _one("forescale_violation_overdraft_seconds", "Time in violation in it beyond what was allowed.", _overdraft_s),
+    _of_budget(
+        "forescale_violation_overdraft_seconds", "Time in violation in it beyond what was allowed.", _overdraft_s
+    ),
     Metric(
         "forescale_next_step_timestamp_seconds", "Deploy time of the next step, with its state.", _next_step, ("state",)
     ),
@@ -259,7 +266,7 @@ METRICS: tuple[Metric, ...] = (
     _one(
         "forescale_planned_downtime_seconds",
         "Downtime to plan with, learnt or declared.",
-        lambda s: s.learned.downtime.seconds,
+        lambda s: None if s.learned is None else s.learned.downtime.seconds,
     ),
     Metric(
         "forescale_operator_busy_ratio",

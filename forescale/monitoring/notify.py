@@ -2,15 +2,19 @@
 
 import logging
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import product
 from urllib.parse import quote
 
-from forescale.monitoring.incidents import LASTING, Incident, incidents
+from engines.redaction import without_credentials
+from forescale.jobs.standings import Expected, named_standings
+from forescale.monitoring.incidents import LASTING, Incident, IncidentKind, damage, incidents, unread
 from forescale.monitoring.services import Service, notified_services
-from forescale.monitoring.standing import Expected, Standing, standings
 from forescale.settings import Settings
+from forescale.standing import Standing, Standings
 from forescale.wiring.parts import clock_of, ledger_of
+from planner.errors import DamagedRowError
 from planner.ledger.ledger import Ledger
 from planner.ledger.notice_records import NoticeKey
 
@@ -20,7 +24,7 @@ logger = logging.getLogger(__name__)
 @dataclass(frozen=True)
 class Notified:
     """told: titles of messages that were taken, those of each service; due: that are not sent, as they were not to be,
-    or their service did not take them. refused: numbers of such services. unread: by topology, why.
+    or their service did not take them. refused: numbers of such services. unread: by topology, what could not be read.
     """
 
     told: tuple[str, ...]
@@ -35,59 +39,88 @@ def notify(settings: Settings, names: Iterable[str], expected: Expected, *, send
     send: False only looks. Raises NotifyError and LedgerError.
     """
     services = notified_services(settings)
-    known = standings(settings, names, expected)
     ledger = ledger_of(settings)
-    found = [incident for standing in known.known for incident in incidents(standing, ledger)]
+    known, found = _looked_into(named_standings(settings, names, expected), ledger)
     if send:
-        for standing in known.known:
-            _end_others(standing, found, ledger)
+        _end_others(settings, known, found, ledger)
     told, due, refused = list[str](), list[str](), list[int]()
-    for service in services:
-        for incident in found:
-            key = NoticeKey(service.digest, incident.topology, incident.kind.value, incident.subject)
-            if not ledger.notices.is_due(key, clock_of(settings).now()):
+    lacking = known.lacking
+    for service, incident in product(services, found):
+        try:
+            news = [key for key in _keys(service, incident) if ledger.notices.is_due(key, clock_of(settings).now())]
+            if not news:
                 continue
             # After one refusal a service is not waited for again and again.
             if not send or service.number in refused:
                 due.append(incident.title)
-            elif (taken := _tell(settings, ledger, service, incident, key)) is not None:
+            elif (taken := _tell(settings, ledger, service, incident, news)) is not None:
                 (told if taken else due).append(incident.title)
                 if not taken:
                     refused.append(service.number)
                     logger.warning("service %d of FORESCALE_NOTIFY_URLS takes no message", service.number)
-    return Notified(tuple(told), tuple(due), tuple(refused), dict(known.unread))
+        except DamagedRowError as error:
+            lacking.setdefault(incident.topology, str(error))
+    return Notified(tuple(told), tuple(due), tuple(refused), lacking)
 
 
-def _tell(settings: Settings, ledger: Ledger, service: Service, incident: Incident, key: NoticeKey) -> bool | None:
+def _looked_into(read: Standings, ledger: Ledger) -> tuple[Standings, list[Incident]]:
+    """The same with what is damaged besides, and the incidents of all topologies."""
+    known, found = list[Standing](), list[Incident]()
+    for standing in read.known:
+        readable = ledger.past_damage()
+        found += incidents(standing, readable)
+        damaged = tuple(dict.fromkeys((*standing.damaged, *readable.damaged)))
+        known.append(replace(standing, damaged=damaged))
+        found += [damage(standing.topology, damaged)] if damaged else []
+    found += [unread(name, why) for name, why in read.unread.items()]
+    return replace(read, known=tuple(known)), found
+
+
+def _keys(service: Service, incident: Incident) -> list[NoticeKey]:
+    of_kind = partial(NoticeKey, service.digest, incident.topology, incident.kind.value)
+    return [of_kind(subject) for subject in incident.subjects]
+
+
+def _tell(
+    settings: Settings, ledger: Ledger, service: Service, incident: Incident, news: Sequence[NoticeKey]
+) -> bool | None:
     """Whether the service took it; None where another process tells of it."""
     clock, notices = clock_of(settings), ledger.notices
-    if not notices.begin(key, clock.now()):
+    begun = notices.begin(news, clock.now())
+    if not begun:
         return None
-    link = _link(settings, incident.page)
+    link = _link(settings, incident)
     try:
         taken = service.takes(incident.title, incident.text + (f"\n{link}" if link else ""))
     except BaseException:
-        notices.give_up(key)
+        notices.give_up(begun)
         raise
     if taken:
-        notices.record_told(key, clock.now())
+        notices.record_told(begun, clock.now())
     else:
-        notices.give_up(key)
+        notices.give_up(begun)
     return taken
 
 
-def _end_others(standing: Standing, found: Sequence[Incident], ledger: Ledger) -> None:
-    for kind in LASTING:
-        lasting = [each.subject for each in found if each.topology == standing.topology and each.kind is kind]
-        ledger.notices.end_others(standing.topology, kind.value, lasting, standing.at)
+def _end_others(settings: Settings, known: Standings, found: Sequence[Incident], ledger: Ledger) -> None:
+    """What is not seen any more is over, but for what may stand in rows that cannot be read."""
+    now = clock_of(settings).now()
+    whole = {each.topology for each in known.known if not each.damaged}
+    for topology in (*(each.topology for each in known.known), *known.unread):
+        for kind in LASTING if topology in whole else (IncidentKind.UNREAD,):
+            lasting = [each for each in found if each.topology == topology and each.kind is kind]
+            subjects = [subject for each in lasting for subject in each.subjects]
+            ledger.notices.end_others(topology, kind.value, subjects, now)
 
 
-def _link(settings: Settings, page: Path | None) -> str:
-    """Of a page in the folder of reports; empty without a base URL."""
-    if settings.reports_url is None or page is None:
+def _link(settings: Settings, incident: Incident) -> str:
+    """To *Scaling*, else to a page in the folder of reports; empty without a base URL. Never with a password."""
+    if settings.scaling_url is not None:
+        return without_credentials(settings.scaling_url).rstrip("/") + incident.path
+    if settings.reports_url is None or incident.page is None:
         return ""
     folder = settings.reports_dir.resolve()
-    whole = (folder / page).resolve()
+    whole = (folder / incident.page).resolve()
     if not whole.is_relative_to(folder):
         return ""
-    return f"{settings.reports_url.rstrip('/')}/{quote(whole.relative_to(folder).as_posix())}"
+    return f"{without_credentials(settings.reports_url).rstrip('/')}/{quote(whole.relative_to(folder).as_posix())}"

@@ -1,4 +1,6 @@
-"""The task that deploys a step, and waits without a worker while the job needs what the step would take away."""
+"""The task that deploys a step, and waits without a worker while the job needs what the step would take away, or while
+another process deploys it.
+"""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -11,14 +13,14 @@ from forescale.orchestration.clock_trigger import ClockReached
 from forescale.settings import Settings
 
 LOOK_AGAIN = timedelta(minutes=1)
-"""Until a withheld step is tried again: the guard looks once a minute."""
+"""Until a step that waits is tried again: the guard looks once a minute."""
 
 
 class DeployStep(BaseOperator):
     """Hands over the Deployment of a step that is due; fails and skips as `shown_outcome` does.
 
-    A withheld step is tried again each minute of the clock (FORESCALE_CLOCK) until it is deployed, called off or too
-    late. That uses up no retry: those are for a cluster that does not answer.
+    A step that is withheld, or that another process deploys, is tried again each minute of the clock (FORESCALE_CLOCK)
+    until it is deployed, called off or too late. That uses up no retry: those are for a cluster that does not answer.
     step (templated): a StepToDeploy that was handed over.
     """
 
@@ -38,13 +40,13 @@ class DeployStep(BaseOperator):
         from forescale.jobs.deploy import StepToDeploy
         from forescale.orchestration.deploy_outcome import shown_outcome
         from forescale.wiring.parts import clock_of
-        from planner.errors import StepWithheld
+        from planner.errors import DeploymentUnderWay, StepWithheld
 
         settings = Settings()
         try:
             return handed_over(shown_outcome(settings, taken_over(StepToDeploy, self.step).step_id))
-        except StepWithheld as withheld:
-            self.log.info("%s", withheld)
+        except (StepWithheld, DeploymentUnderWay) as waits:
+            self.log.info("%s", waits)
         moment = (clock_of(settings).now() + LOOK_AGAIN).isoformat()
         trigger = ClockReached(moment, settings.clock, str(settings.clock_file.resolve()), resumes=True)
         raise TaskDeferred(trigger=trigger, method_name="look_again")

@@ -9,17 +9,17 @@ def shown_outcome(settings: Settings, step_id: str) -> Deployment:
     """Deploy a step that is due. Returns where the plan runs and is verified.
 
     Raises AirflowFailException where it was refused, had to be undone or is not approved: trying again would not mend
-    it, a new schedule does. Raises StepWithheld where it waits, and AirflowSkipException where the step was vetoed,
-    superseded or is too late.
+    it, a new schedule does. Raises StepWithheld where it waits, DeploymentUnderWay while another process deploys it,
+    and AirflowSkipException where the step was vetoed, superseded or is too late.
     """
     from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 
     from forescale.jobs.deploy import deploy
-    from planner.errors import DeploymentFailed, PlanError, StepWithheld
+    from planner.errors import DeploymentFailed, DeploymentUnderWay, PlanError, StepWithheld
 
     try:
         outcome = deploy(settings, step_id)
-    except StepWithheld:
+    except (StepWithheld, DeploymentUnderWay):
         raise
     except (DeploymentFailed, PlanError) as failure:
         raise AirflowFailException(str(failure)) from failure

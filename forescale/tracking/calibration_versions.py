@@ -15,8 +15,8 @@ import numpy as np
 
 from forecasting.errors import TrackingError
 from forecasting.tracking.batch import slug
-from forecasting.tracking.git_revision import git_revision
-from forecasting.tracking.mlflow_tracker import CHAMPION, MlflowTracker, model_name
+from forecasting.tracking.mlflow_tracker import MlflowTracker, model_name
+from forecasting.tracking.runs import CHAMPION, failing, open_run
 from forecasting.tracking.store_access import connected_client, store_errors
 from forecasting.tracking.store_writes import MAX_TAG, MODEL, log_metrics, register_version
 from forescale.files.profile import read_profile_file
@@ -65,8 +65,10 @@ def log_calibration(made: MadeCalibration, settings: Settings) -> str:
     experiment = tracker.experiment_id(made.topology.name)
     with store_errors(settings.tracking_uri, f"recording the calibration of {made.topology.name!r}"):
         run_name = f"calibration {made.topology.name} {made.measured_at:%Y-%m-%d %H:%M}"
-        run_id = client.create_run(experiment, tags=_tags(made), run_name=run_name).info.run_id
-        try:
+        run_id = open_run(
+            client, experiment, run_name, topology=made.topology.name, kind="calibration", tags=_drift_tags(made.drifts)
+        )
+        with failing(client, run_id):
             _log_values(client, run_id, made)
             with TemporaryDirectory(prefix="forescale-") as scratch:
                 numbers, folder = Path(scratch) / "calibration", Path(scratch) / MODEL
@@ -75,9 +77,6 @@ def log_calibration(made: MadeCalibration, settings: Settings) -> str:
                 client.log_artifacts(run_id, str(folder), MODEL)
             # Champion at once: its artifacts are there.
             version = register_version(client, run_id, calibration_model(made.topology.name), CHAMPION)
-        except BaseException:
-            client.set_terminated(run_id, "FAILED")
-            raise
         client.set_terminated(run_id, "FINISHED")
     return version
 
@@ -104,16 +103,8 @@ def profiles_of_version(name: str, settings: Settings, topology: Topology | None
         return read_profile_file(Path(client.download_artifacts(found.run_id, PROFILES, scratch)), topology, name)
 
 
-def _tags(made: MadeCalibration) -> dict[str, str]:
-    revision = git_revision(Path(__file__).parent)
-    told = {f"drift {slug(drift.operator)} {slug(drift.parameter)}": str(drift)[:MAX_TAG] for drift in made.drifts}
-    return {
-        "topology": made.topology.name,
-        "kind": "calibration",
-        "git_revision": revision,
-        "mlflow.source.git.commit": revision,
-        **told,
-    }
+def _drift_tags(drifts: Sequence[Drift]) -> dict[str, str]:
+    return {f"drift {slug(drift.operator)} {slug(drift.parameter)}": str(drift)[:MAX_TAG] for drift in drifts}
 
 
 def _log_values(client: "MlflowClient", run_id: str, made: MadeCalibration) -> None:

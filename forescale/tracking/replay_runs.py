@@ -8,8 +8,8 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from forecasting.tracking.batch import slug
-from forecasting.tracking.git_revision import git_revision
 from forecasting.tracking.mlflow_tracker import MlflowTracker
+from forecasting.tracking.runs import failing, open_run
 from forecasting.tracking.store_access import connected_client, store_errors
 from forecasting.tracking.store_writes import MAX_TAG, log_metrics
 from forescale.settings import Settings
@@ -41,8 +41,8 @@ def log_replay(made: MadeReplay, settings: Settings) -> str:
     with store_errors(settings.tracking_uri, f"recording the replay of {made.topology!r}"):
         from mlflow.entities import Param
 
-        run_id: str = client.create_run(experiment, tags=_tags(made), run_name=made.name).info.run_id
-        try:
+        run_id = open_run(client, experiment, made.name, topology=made.topology, kind="replay", tags={})
+        with failing(client, run_id):
             params = [Param(name, str(value)[:MAX_TAG]) for name, value in made.params.items() if value is not None]
             client.log_batch(run_id, params=params)
             log_metrics(client, run_id, _metrics(made.scores))
@@ -52,21 +52,8 @@ def log_replay(made: MadeReplay, settings: Settings) -> str:
                 page = Path(scratch) / PAGE
                 page.write_text(made.page(), encoding="utf-8")
                 client.log_artifact(run_id, str(page))
-        except BaseException:
-            client.set_terminated(run_id, "FAILED")
-            raise
         client.set_terminated(run_id, "FINISHED")
     return run_id
-
-
-def _tags(made: MadeReplay) -> dict[str, str]:
-    revision = git_revision(Path(__file__).parent)
-    return {
-        "topology": made.topology,
-        "kind": "replay",
-        "git_revision": revision,
-        "mlflow.source.git.commit": revision,
-    }
 
 
 def _metrics(scores: Sequence[Score]) -> dict[str, float]:

@@ -1,7 +1,7 @@
 """Who may see the pages: whoever Airflow lets see the runs of the DAG `plan`, by its own session."""
 
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from fastapi import Depends, Request
 from fastapi.responses import JSONResponse, RedirectResponse, Response
@@ -11,6 +11,7 @@ from forescale.web.addresses import below_airflow
 
 LOGIN = "/api/v2/auth/login"
 UNAUTHENTICATED = 401
+UNAVAILABLE = 503
 
 
 def viewers() -> Any:
@@ -25,7 +26,21 @@ async def refused(request: Request, error: Exception) -> Response:
     """A browser without a session is sent to Airflow's login, and from there back to the page; all else is told why."""
     assert isinstance(error, HTTPException)
     if error.status_code == UNAUTHENTICATED and "text/html" in request.headers.get("accept", ""):
-        # The path alone: behind a proxy the server does not know under which name it was asked.
-        asked = urlencode({"next": request.url.path})
+        asked = urlencode({"next": asked_address(request)})
         return RedirectResponse(f"{below_airflow(LOGIN)}?{asked}", status_code=302)
     return JSONResponse({"detail": error.detail}, status_code=error.status_code, headers=error.headers)
+
+
+def asked_address(request: Request) -> str:
+    """Path and query, of this host whatever they hold. The host is left out: behind a proxy the server does not know
+    under which name it was asked.
+    """
+    # Two slashes at its begin would name another host.
+    path = "/" + quote(request.scope["path"].lstrip("/\\"))
+    query = request.scope["query_string"].decode("latin-1")
+    return f"{path}?{query}" if query else path
+
+
+async def unreadable(_request: Request, error: Exception) -> Response:
+    """A ledger that cannot be asked at all: what is wrong, and the remedy."""
+    return JSONResponse({"detail": str(error)}, status_code=UNAVAILABLE)

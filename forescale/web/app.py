@@ -1,57 +1,65 @@
 """The pages as Airflow's API server mounts them."""
 
+from functools import cache
+
 from fastapi import FastAPI
 from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 
 from forescale.settings import Settings
-from forescale.web.access import refused, viewers
+from forescale.web.access import refused, unreadable, viewers
 from forescale.web.drawn import drawn_history, known_topology, overview, topology_page
 from forescale.web.guarded import page, picture
-from forescale.web.ledgers import ledger_of
 from forescale.web.stored import decision_file, forecast_file, replay_file
+from forescale.wiring.parts import ledger_of
+from planner.errors import LedgerError
+from planner.ledger.ledger import Ledger
+
+opened_once = cache(Ledger)
+"""The tables of a ledger are checked once a process, not for each page."""
 
 
 def scaling_app() -> FastAPI:
     """No page without the right to see the runs of `plan`, no page about its own interface."""
     app = FastAPI(title="forescale", dependencies=[viewers()], docs_url=None, redoc_url=None, openapi_url=None)
     app.add_exception_handler(HTTPException, refused)
+    app.add_exception_handler(LedgerError, unreadable)
 
     @app.get("/")
     def all_topologies() -> Response:
         settings = Settings()
-        return page(overview(settings, ledger_of(settings)))
+        return page(overview(settings, ledger_of(settings, opened_once)))
 
     @app.get("/topologies/{topology}")
     def one_topology(topology: str) -> Response:
         settings = Settings()
-        return page(topology_page(settings, ledger_of(settings), topology))
+        return page(topology_page(settings, ledger_of(settings, opened_once), topology))
 
     @app.get("/topologies/{topology}/history")
     def history(topology: str) -> Response:
         settings = Settings()
-        return page(drawn_history(settings, ledger_of(settings), topology))
+        return page(drawn_history(settings, ledger_of(settings, opened_once), topology))
 
     @app.get("/topologies/{topology}/forecasts")
     def forecasts(topology: str, source: str) -> Response:
         settings = Settings()
-        known_topology(settings, ledger_of(settings), topology)
+        known_topology(settings, ledger_of(settings, opened_once), topology)
         return page(forecast_file(settings, topology, source))
 
     @app.get("/topologies/{topology}/replay")
     def replay(topology: str) -> Response:
         settings = Settings()
-        known_topology(settings, ledger_of(settings), topology)
+        known_topology(settings, ledger_of(settings, opened_once), topology)
         return page(replay_file(settings, topology))
 
     @app.get("/topologies/{topology}/decisions/{schedule_id}")
     def decision(topology: str, schedule_id: str) -> Response:
         settings = Settings()
-        return page(decision_file(settings, ledger_of(settings), topology, schedule_id, ".html"))
+        return page(decision_file(settings, ledger_of(settings, opened_once), topology, schedule_id, ".html"))
 
     @app.get("/topologies/{topology}/decisions/{schedule_id}/picture.svg")
     def decision_picture(topology: str, schedule_id: str) -> Response:
         settings = Settings()
-        return picture(decision_file(settings, ledger_of(settings), topology, schedule_id, ".svg"))
+        return picture(decision_file(settings, ledger_of(settings, opened_once), topology, schedule_id, ".svg"))
 
     return app

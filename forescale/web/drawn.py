@@ -1,5 +1,8 @@
 """Pages that are drawn when they are asked for, of topologies that are known."""
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 from starlette.exceptions import HTTPException
 
 from forecasting.errors import HistoryError
@@ -7,11 +10,11 @@ from forescale.files.file_error import FileError
 from forescale.files.topology import TopologyConfig
 from forescale.jobs.history_page import history_page
 from forescale.jobs.known_topologies import known_topologies
-from forescale.jobs.standings import MAX_DECISIONS, decided, standing
+from forescale.jobs.standings import MAX_DECISIONS, decided, shown_standing
 from forescale.report.overview.overview_page import render_overview
-from forescale.report.overview.standing import Standing
 from forescale.report.overview.topology_page import render_topology_page
 from forescale.settings import Settings
+from forescale.standing import Standing
 from forescale.web.addresses import (
     below_airflow,
     decision_path,
@@ -22,6 +25,7 @@ from forescale.web.addresses import (
 )
 from forescale.web.stored import NOT_FOUND, has_decision_file, has_forecast_file, has_replay_file
 from forescale.wiring.parts import clock_of
+from planner.ledger.entries import ScheduleEntry
 from planner.ledger.ledger import Ledger
 
 
@@ -35,7 +39,7 @@ def known_topology(settings: Settings, ledger: Ledger, name: str) -> TopologyCon
 
 def overview(settings: Settings, ledger: Ledger) -> str:
     """The page of all topologies."""
-    standings = [standing(settings, ledger, *each) for each in known_topologies(settings, ledger).items()]
+    standings = [shown_standing(settings, ledger, *each) for each in known_topologies(settings, ledger).items()]
     return render_overview(
         standings,
         clock_of(settings).now(),
@@ -47,13 +51,10 @@ def overview(settings: Settings, ledger: Ledger) -> str:
 def topology_page(settings: Settings, ledger: Ledger, name: str) -> str:
     """The page of one topology. Raises HTTPException 404 for one that is not known."""
     config = known_topology(settings, ledger, name)
-    stands = standing(settings, ledger, name, config)
-    made = ledger.schedules(name, limit=MAX_DECISIONS)
-    reports = {
-        each.id: below_airflow(decision_path(name, each.id))
-        for each in made
-        if has_decision_file(settings, each, ".html")
-    }
+    stands = shown_standing(settings, ledger, name, config)
+    readable = ledger.past_damage()
+    made = readable.schedules(name, limit=MAX_DECISIONS)
+    decisions = decided(readable, made, _reports(settings, made))
     pages = {}
     if isinstance(config, TopologyConfig):
         pages["Arrival history"] = below_airflow(topology_path(name, "history"))
@@ -63,8 +64,8 @@ def topology_page(settings: Settings, ledger: Ledger, name: str) -> str:
     if has_replay_file(settings, name):
         pages["The last replay"] = below_airflow(topology_path(name, "replay"))
     return render_topology_page(
-        stands,
-        decided(ledger, made, reports),
+        replace(stands, damaged=tuple(dict.fromkeys((*stands.damaged, *readable.damaged)))),
+        decisions,
         clock_of(settings).now(),
         picture=_picture(settings, stands),
         pages=pages,
@@ -83,8 +84,17 @@ def drawn_history(settings: Settings, ledger: Ledger, name: str) -> str:
         raise HTTPException(NOT_FOUND, str(error)) from None
 
 
+def _reports(settings: Settings, schedules: Sequence[ScheduleEntry]) -> dict[str, str]:
+    """Addresses of those that are there, by the id of the schedule."""
+    return {
+        made.id: below_airflow(decision_path(made.schedule.topology, made.id))
+        for made in schedules
+        if has_decision_file(settings, made, ".html")
+    }
+
+
 def _picture(settings: Settings, stands: Standing) -> str:
-    made = stands.newest
+    made = stands.schedule
     if made is None or not has_decision_file(settings, made, ".svg"):
         return ""
     return below_airflow(picture_path(stands.topology, made.id))

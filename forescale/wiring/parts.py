@@ -1,5 +1,6 @@
 """From settings and a topology file to the parts they name: the clock, the cluster, the limits."""
 
+from collections.abc import Callable
 from dataclasses import fields, replace
 from datetime import datetime
 from math import inf
@@ -22,8 +23,6 @@ from planner.limits import FULL, Limits
 
 METRICS_S = 60.0
 """Until the metrics of a minute are known."""
-REPLANNED_S = 3600.0
-"""From one forecast to the next."""
 
 
 def topology_config(name: str, settings: Settings) -> TopologyConfig:
@@ -35,9 +34,10 @@ def clock_of(settings: Settings) -> Clock:
     return clock_of_kind(settings.clock, settings.clock_file)
 
 
-def ledger_of(settings: Settings) -> Ledger:
+def ledger_of(settings: Settings, opened: Callable[[str], Ledger] = Ledger) -> Ledger:
+    """opened: by its URL; its tables are checked then."""
     settings.home.mkdir(parents=True, exist_ok=True)
-    return Ledger(settings.ledger_sqlalchemy_url)
+    return opened(settings.ledger_sqlalchemy_url)
 
 
 def tracker_of(settings: Settings) -> MlflowTracker:
@@ -63,22 +63,23 @@ def planned_limits_of(planning: Planning) -> Limits:
     return replace(limits_of(planning), max_utilisation=planning.max_utilisation or FULL)
 
 
-def guard_terms_of(config: TopologyConfig) -> GuardTerms:
+def guard_terms_of(config: TopologyConfig, downtime_s: float) -> GuardTerms:
+    """downtime_s: of a rescale, as is planned with."""
     planning = config.planning
     return GuardTerms(
         **planning.guard.model_dump(exclude={"mode"}),
         max_lag_s=planning.max_lag_s,
-        downtime_s=planning.downtime_s,
+        downtime_s=downtime_s,
         limits=limits_of(planning),
         hot_keys={name: entry.key_shares for name, entry in config.operators.items() if entry.key_shares},
     )
 
 
-def change_terms_of(planning: Planning, restore: StateRestore = NO_RESTORE) -> ChangeTerms:
-    """restore: of state, beside the downtime of the section. Somebody acts on what a plan does not carry once the guard
-    has seen it, or with the next forecast.
+def change_terms_of(planning: Planning, replanned_s: float, restore: StateRestore = NO_RESTORE) -> ChangeTerms:
+    """replanned_s: from one forecast to the next. restore: of state, beside the downtime of the section. Somebody acts
+    on what a plan does not carry once the guard has seen it, or with the next forecast.
     """
-    seen_s = planning.guard.window_s + METRICS_S if planning.guard_mode == "act" else REPLANNED_S
+    seen_s = planning.guard.window_s + METRICS_S if planning.guard_mode == "act" else replanned_s
     return ChangeTerms(
         planning.lead_s,
         planning.downtime_s,
@@ -88,6 +89,7 @@ def change_terms_of(planning: Planning, restore: StateRestore = NO_RESTORE) -> C
         planning.max_step or inf,
         planning.scale_out_only,
         restore,
+        replanned_s,
     )
 
 

@@ -70,8 +70,13 @@ class EngineTerms:
 
     @property
     def whole_s(self) -> float:
-        """Downtime in which all state is read again: no change takes longer."""
-        return self.downtime_s + self.restore_s_per_gib * sum(self.state_gib.values())
+        """Downtime in which all state is read again, by one instance of each operator where all read at once: no change
+        takes longer.
+        """
+        sizes = self.state_gib.values()
+        return self.downtime_s + self.restore_s_per_gib * (
+            max(sizes, default=0.0) if self.parallel_restore else sum(sizes)
+        )
 
     def change_s(self, topology: Topology, before: Mapping[str, int], after: Mapping[str, int]) -> float:
         """Downtime of a change, or of a failure where both are the same: all state is read again then."""

@@ -86,7 +86,7 @@ class HorizonPlan:
     found: on paths that the search has not seen, where the forecast has enough of them: it fits its turns to those that
     it has. searched_minutes: of violation, expected on these. allowed_minutes: that were aimed at; None where each has
     a fixed price. pricing: None where instances are all that is weighed. unpacked: by number, why plans of the ladder
-    cannot be packed, and are not turned to.
+    cannot be packed, and are not turned to. least: instances that operators are to have.
     """
 
     cheapest: RememberedPlans
@@ -100,6 +100,7 @@ class HorizonPlan:
     allowed_minutes: float | None
     pricing: PlanPricing | None = None
     unpacked: Mapping[int, PlanError] = field(default_factory=dict)
+    least: Mapping[str, int] = field(default_factory=dict)
 
     def plan_of(self, turn: Turn) -> PhysicalPlan:
         return self.ladder.plans[turn.plan]
@@ -228,6 +229,7 @@ class HorizonPlanner:
             allowed,
             self._pricing,
             unpacked,
+            self._least,
         )
 
     def followed(
@@ -354,7 +356,10 @@ class HorizonPlanner:
         return (
             plan.keys() == known.keys()
             and sum(plan.values()) <= limits.max_instances
-            and all(count <= min(known[name], limits.max_parallelism.get(name, count)) for name, count in plan.items())
+            and all(
+                self._least.get(name, 1) <= count <= min(known[name], limits.max_parallelism.get(name, count))
+                for name, count in plan.items()
+            )
         )
 
     def _turn_h(self, ahead: Outlook, ladder: Ladder, announced: Sequence[Announced]) -> Floats:

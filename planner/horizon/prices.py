@@ -7,6 +7,9 @@ from modeling.inputs.physical_plan import PhysicalPlan, adds_instances
 from modeling.inputs.topology import Topology
 from modeling.rescaling.state_restore import NO_RESTORE, StateRestore
 
+HOURLY_S = 3600
+"""From one forecast to the next, as the DAGs make them unless they are told otherwise."""
+
 
 @dataclass(frozen=True)
 class Prices:
@@ -36,7 +39,8 @@ class ChangeTerms:
     restore says that state is read again. apart_s: least time from
     the end of one change until the next is asked for. max_lag_s: of the target. react_s: for how long more may come
     than a plan carries until somebody acts on it and another one is ready, at the price of its downtime; never at inf.
-    max_step: instances that one change may start or stop in all. only_out: no change takes instances away.
+    max_step: instances that one change may start or stop in all. only_out: no change takes instances away. replanned_s:
+    from one forecast, and the plan made by it, to the next.
     """
 
     lead_s: float
@@ -47,6 +51,12 @@ class ChangeTerms:
     max_step: float = inf
     only_out: bool = False
     restore: StateRestore = NO_RESTORE
+    replanned_s: float = HOURLY_S
+
+    @property
+    def held_s(self) -> float:
+        """For how long what somebody has added is held unneeded: half the way to the next forecast, on average."""
+        return self.replanned_s / 2
 
     def stops_after_s(self, before: PhysicalPlan, plan: PhysicalPlan) -> float:
         """Seconds from asking for a plan until the job stops for it: what only shrinks waits for no instances."""

@@ -13,8 +13,6 @@ _LEAST_PART = 0.01
 """And what counts as nothing."""
 LACKING = 1.5
 """Price of what a plan lacks to carry what comes, over what that would have cost: to be late is never cheaper."""
-_HELD_S = 1800.0
-"""For how long what a rescue adds is held unneeded: until the next forecast, which comes each hour, half of one."""
 _ADDED = 1.15
 """What a rescue makes ready over what comes: 90 s of what waits drain in 600 s, the guard's usual time."""
 _CHANGES = 2.0
@@ -61,6 +59,7 @@ def _step(
     down_s: float,
     max_lag_s: float,
     react_s: float,
+    held_s: float,
 ) -> tuple[float, float, float, float]:
     """A step on all paths. before, after: of each the tuples that wait, and for how long more has come than is carried,
     shape (2, paths), apart from each other in memory. told: room for what is summed up, shape (4, paths); the first row
@@ -70,7 +69,7 @@ def _step(
     how many changes their rescues are.
 
     A path that is over for react_s is rescued where a plan carries it, at the price of being late for as long, of two
-    changes and of _HELD_S of what is added: from then on all that comes is carried until it is less again.
+    changes and of what is added for held_s, unneeded: from then on all that comes is carried until it is less again.
     """
     paths = rate_per_s.size
     # Each path by itself, and without a branch: several at once by the processor's vectors.
@@ -86,7 +85,7 @@ def _step(
         after[0, path] = 0.0 if rescued | now else left
         after[1, path] = (react_s if over else 0.0) if rescued else longer_s
         told[0, path] = 0.0 if rescued else (react_s if now else late)
-        told[1, path] = (added if over else 0.0) if rescued else (added * _HELD_S / step_s if now else 0.0)
+        told[1, path] = (added if over else 0.0) if rescued else (added * held_s / step_s if now else 0.0)
         told[2, path] = 0.0 if rescued else lacking
         told[3, path] = _CHANGES if now else 0.0
     late_in_all_s, more, lacking_in_all, changes = 0.0, 0.0, 0.0, 0.0
@@ -158,6 +157,7 @@ def best_turns(
     apart_s: float,
     max_lag_s: float,
     react_s: float,
+    held_s: float,
     violation_h: float,
     rescale_h: float,
     carried: Flags,
@@ -226,6 +226,7 @@ def best_turns(
                         0.0,
                         max_lag_s,
                         react_s,
+                        held_s,
                     )
                     waits[after, plan, place] = now[0].mean()
                     rests = not now.any()
@@ -286,6 +287,7 @@ def best_turns(
                         down_within_s(edges_s, step, edges_s[at], down_s[other, plan]),
                         max_lag_s,
                         react_s,
+                        held_s,
                     )
                     state, moved = moved, state
                     spent_h += price_h[plan] * (1.0 + more + LACKING * lacking) * step_s / 3600.0
@@ -392,6 +394,7 @@ def followed(
     room_s: Floats,
     max_lag_s: float,
     react_s: float,
+    held_s: float,
     rescale_h: float,
     turned_at: Ints,
     turned_to: Ints,
@@ -427,6 +430,7 @@ def followed(
             down_within_s(edges_s, at, stop_s, downtime_s),
             max_lag_s,
             react_s,
+            held_s,
         )
         state, moved = moved, state
         late_in_all_s += told[0]

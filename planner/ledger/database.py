@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
 from sqlalchemy.orm import Session
 from sqlalchemy.pool import NullPool
 
-from planner.errors import LedgerError
+from planner.errors import DamagedRowError, LedgerError
 
 LOCK_PATIENCE_MS = 60_000
 CONNECT_PATIENCE_S = 5
@@ -36,6 +37,7 @@ class Database:
                 "the ledger's URL cannot be understood (it is not shown, as it may hold a password); give it as "
                 "sqlite:////path/ledger.db or postgresql+psycopg://user:password@host/database, and install the driver"
             ) from None
+        self._damaged: dict[str, None] | None = None
         if self.sqlite:
             _prepare_sqlite(self._engine, self._url)
 
@@ -69,6 +71,23 @@ class Database:
         with self.connection() as connection, Session(connection, expire_on_commit=False) as session:
             yield session
             session.flush()
+
+    def past_damage(self) -> "Database":
+        """The same for whoever shows what can be read: lists leave out damaged rows, which `damaged` names."""
+        other = copy(self)
+        other._damaged = {}
+        return other
+
+    @property
+    def damaged(self) -> tuple[str, ...]:
+        """What is wrong with each row that was left out so far."""
+        return tuple(self._damaged or ())
+
+    def leave_out(self, error: DamagedRowError) -> None:
+        """Raises the error, unless damaged rows are left out."""
+        if self._damaged is None:
+            raise error
+        self._damaged[str(error)] = None
 
     def lock(self, connection: Connection, name: str) -> None:
         """Let nobody else pass here for the same name until the transaction ends."""

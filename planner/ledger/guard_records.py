@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Mapping
 from datetime import datetime
 
-from sqlalchemy import delete, func, select
+from sqlalchemy import Select, delete, func, select
 from sqlalchemy.orm import Session
 
 from modeling.inputs.physical_plan import PhysicalPlan
@@ -17,7 +17,7 @@ from planner.ledger.entries import ActionCount, BarredPair, GuardAction, StepEnt
 from planner.ledger.guard_state import GuardState
 from planner.ledger.rebase import rebase_steps
 from planner.ledger.schedule_rows import lone_step_row
-from planner.ledger.stored_rows import reading_row
+from planner.ledger.stored_rows import damaged_rows, entries_of, reading_row
 from planner.ledger.tables import GuardActionTable, GuardBlacklistTable, GuardLookTable
 from planner.ledger.transitions import add_step
 from planner.schedule_json import numbers_to_json
@@ -50,7 +50,7 @@ class GuardRecords:
         """Those that are kept, oldest first."""
         kept = select(GuardLookTable).where(GuardLookTable.topology == topology).order_by(GuardLookTable.at)
         with self._database.session() as session:
-            return [_look(row) for row in session.scalars(kept)]
+            return entries_of(self._database, session, kept, _look)
 
     def begin(
         self, action: Action, plan: PhysicalPlan, replaces: PhysicalPlan, *, at: datetime, expires_at: datetime
@@ -98,28 +98,29 @@ class GuardRecords:
 
     def open_action(self, topology: str) -> GuardAction | None:
         with self._database.session() as session:
-            row = _open(session, topology)
-            return None if row is None else guard_action(row)
+            found = entries_of(self._database, session, _open_actions(topology).limit(1), guard_action)
+            return found[0] if found else None
 
     def actions(self, topology: str, *, limit: int = 20) -> list[GuardAction]:
         """Newest first."""
         newest = select(GuardActionTable).where(GuardActionTable.topology == topology)
         with self._database.session() as session:
-            rows = session.scalars(
-                newest.order_by(GuardActionTable.decided_at.desc(), GuardActionTable.id).limit(limit)
-            )
-            return [guard_action(row) for row in rows]
+            ordered = newest.order_by(GuardActionTable.decided_at.desc(), GuardActionTable.id)
+            return entries_of(self._database, session, ordered.limit(limit), guard_action)
 
     def counts(self, topology: str) -> list[ActionCount]:
         """Of all actions and advice that are kept, by kind and state."""
         table = GuardActionTable
         kind = (table.diagnosis, table.action, table.state)
         query = select(*kind, func.count()).where(table.topology == topology).group_by(*kind).order_by(*kind)
+        found = []
         with self._database.session() as session:
-            return [
-                ActionCount(diagnosis, action, GuardState(state), number)
-                for diagnosis, action, state, number in session.execute(query)
-            ]
+            for diagnosis, action, state, number in session.execute(query):
+                try:
+                    found.append(ActionCount(diagnosis, action, GuardState(state), number))
+                except ValueError as error:
+                    self._database.leave_out(damaged_rows(table.__tablename__, {"topology": topology}, str(error)))
+        return found
 
     def judge(self, action_id: str, verdict: Verdict, *, at: datetime, blacklist_after: int) -> BarredPair | None:
         """Close an action, and bar its pair where that keeps failing since it was last lifted: what is barred by this.
@@ -142,7 +143,7 @@ class GuardRecords:
             GuardBlacklistTable.topology == topology, GuardBlacklistTable.lifted_at.is_(None)
         )
         with self._database.session() as session:
-            return [barred_pair(row) for row in session.scalars(held.order_by(GuardBlacklistTable.since))]
+            return entries_of(self._database, session, held.order_by(GuardBlacklistTable.since), barred_pair)
 
     def lift(self, topology: str, diagnosis: str, action: str, *, at: datetime, by: str) -> BarredPair:
         """Allow a pair again; its failures so far count no more. Raises LedgerError for one that is not barred."""
@@ -202,10 +203,13 @@ def _row(session: Session, action_id: str) -> GuardActionTable:
 
 
 def _open(session: Session, topology: str) -> GuardActionTable | None:
-    of_topology = select(GuardActionTable).where(
+    return session.scalars(_open_actions(topology)).first()
+
+
+def _open_actions(topology: str) -> Select[GuardActionTable]:
+    return select(GuardActionTable).where(
         GuardActionTable.topology == topology, GuardActionTable.state == GuardState.OPEN.value
     )
-    return session.scalars(of_topology).first()
 
 
 def _held(session: Session, topology: str) -> list[GuardBlacklistTable]:

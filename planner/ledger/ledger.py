@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Collection, Sequence
+from copy import copy
 from datetime import datetime
 from functools import partial
 
@@ -35,8 +36,10 @@ from planner.ledger.schedule_rows import (
     schedule_row_of,
     step_rows,
 )
+from planner.ledger.schedule_use import ScheduleUses
 from planner.ledger.shadow_records import ShadowRecords
 from planner.ledger.step_state import WAITING, StepState
+from planner.ledger.stored_rows import entries_of
 from planner.ledger.tables import (
     ForecastTable,
     OutcomeTable,
@@ -45,7 +48,17 @@ from planner.ledger.tables import (
     StepEventTable,
     StepTable,
 )
-from planner.ledger.transitions import add_step, assume, begin_again, move_step, remark, step_row, supersede_others
+from planner.ledger.transitions import (
+    add_step,
+    assume,
+    begin_again,
+    is_called_off,
+    move_step,
+    remark,
+    step_row,
+    supersede_all,
+    supersede_others,
+)
 from planner.ledger.withheld_places import take_withheld_places
 from planner.scaling_schedule import ScalingSchedule
 from planner.schedule_json import numbers_to_json
@@ -84,9 +97,25 @@ class Ledger:
         return NoticeRecords(self._database)
 
     @property
+    def uses(self) -> ScheduleUses:
+        """Which schedules are in use, and what they rest on."""
+        return ScheduleUses(self._database)
+
+    @property
     def approvals(self) -> Approvals:
         """Who approved what, and what need not be asked again."""
         return Approvals(self._database)
+
+    def past_damage(self) -> "Ledger":
+        """The same for whoever shows what can be read: lists leave out damaged rows, which `damaged` names."""
+        other = copy(self)
+        other._database = self._database.past_damage()
+        return other
+
+    @property
+    def damaged(self) -> tuple[str, ...]:
+        """What is wrong with each row that was left out so far."""
+        return self._database.damaged
 
     def __repr__(self) -> str:
         return f"Ledger({self._database.shown!r})"
@@ -103,8 +132,8 @@ class Ledger:
         """The topology's forecasts, newest first."""
         newest = select(ForecastTable).where(ForecastTable.topology == topology)
         with self._database.session() as session:
-            rows = session.scalars(newest.order_by(ForecastTable.issued_at.desc(), ForecastTable.id).limit(limit))
-            return [forecast_entry(row) for row in rows]
+            ordered = newest.order_by(ForecastTable.issued_at.desc(), ForecastTable.id)
+            return entries_of(self._database, session, ordered.limit(limit), forecast_entry)
 
     def forecast_topologies(self) -> list[str]:
         """Names of the topologies that have forecasts, in order."""
@@ -134,7 +163,8 @@ class Ledger:
 
         forecasts: ids of recorded forecasts that it rests on. shadow: its steps can never be deployed, and whatever
         waits of earlier schedules is called off. decides: False where there was nothing to decide by: steps that a
-        shadow follows stand then, as approved ones always do. The id that comes back is the same for the same decision,
+        shadow follows stand then, as approved ones always do. Where a schedule that was made later has been recorded
+        before, this one's own steps are called off instead. The id that comes back is the same for the same decision,
         whenever it was made; recording it again changes nothing.
         """
         schedule_id = schedule_digest(schedule, shadow=shadow)
@@ -146,7 +176,8 @@ class Ledger:
                     # It may have been made in another mode meanwhile.
                     others(WAITING)
                 return schedule_id
-            session.add(schedule_row(schedule_id, schedule, report, shadow=shadow))
+            row = schedule_row(schedule_id, schedule, report, shadow=shadow)
+            session.add(row)
             session.flush()
             for forecast_id in dict.fromkeys(forecasts):
                 if session.get(ForecastTable, forecast_id) is None:
@@ -157,6 +188,10 @@ class Ledger:
                 session.add(ScheduleForecastTable(schedule_id=schedule_id, forecast_id=forecast_id))
             for step in step_rows(schedule_id, schedule, by, shadow=shadow):
                 add_step(session, step)
+            if not is_newest(session, row):
+                # Another planner was faster with a later one: this one could never be approved.
+                supersede_all(session, schedule_id, at=schedule.made_at, by=by)
+                return schedule_id
             # What was approved stands until this schedule is approved as well: nobody may be left without a plan.
             called_off = WAITING if shadow else (StepState.PROPOSED,)
             others(called_off)
@@ -181,7 +216,7 @@ class Ledger:
                     "the topology file and plan again"
                 )
             self._database.lock(session.connection(), row.topology)
-            if not is_newest(session, row):
+            if not is_newest(session, row) or is_called_off(session, schedule_id):
                 return
             proposed = select(StepTable.id).where(
                 StepTable.schedule_id == schedule_id, StepTable.state == StepState.PROPOSED.value
@@ -202,12 +237,17 @@ class Ledger:
         with self._database.session() as session:
             return _schedule_entry(session, schedule_row_of(session, schedule_id))
 
+    def report(self, schedule_id: str) -> str:
+        """Where the schedule's report lies, whatever else is damaged of it; empty until there is one."""
+        with self._database.session() as session:
+            return session.scalar(select(ScheduleTable.report).where(ScheduleTable.id == schedule_id)) or ""
+
     def schedules(self, topology: str, *, limit: int = 20) -> list[ScheduleEntry]:
         """The topology's schedules, newest first."""
         newest = select(ScheduleTable).where(ScheduleTable.topology == topology)
         with self._database.session() as session:
-            rows = session.scalars(newest.order_by(ScheduleTable.made_at.desc(), ScheduleTable.id).limit(limit)).all()
-            return [_schedule_entry(session, row) for row in rows]
+            ordered = newest.order_by(ScheduleTable.made_at.desc(), ScheduleTable.id)
+            return entries_of(self._database, session, ordered.limit(limit), partial(_schedule_entry, session))
 
     def record_hand_made_step(
         self,
@@ -268,8 +308,8 @@ class Ledger:
         if changed_since is not None:
             query = query.where(StepTable.updated_at >= changed_since)
         with self._database.session() as session:
-            rows = session.scalars(query.order_by(StepTable.deploy_at, StepTable.position, StepTable.id))
-            return [step_entry(row) for row in rows]
+            ordered = query.order_by(StepTable.deploy_at, StepTable.position, StepTable.id)
+            return entries_of(self._database, session, ordered, step_entry)
 
     def step_counts(self, topology: str) -> dict[StepState, int]:
         """How many steps of the topology are in each state; all states."""
@@ -354,7 +394,7 @@ class Ledger:
         """Every transition of a step, oldest first."""
         query = select(StepEventTable).where(StepEventTable.step_id == step_id).order_by(StepEventTable.id)
         with self._database.session() as session:
-            return [step_event(row) for row in session.scalars(query)]
+            return entries_of(self._database, session, query, step_event)
 
     def record_outcome(self, known: Outcome) -> None:
         """Keep what became of a step, in place of what was kept of it before."""
@@ -380,7 +420,7 @@ class Ledger:
             .limit(limit)
         )
         with self._database.session() as session:
-            return [(step_entry(step), outcome(known)) for step, known in session.execute(newest)]
+            return entries_of(self._database, session, newest, lambda step, known: (step_entry(step), outcome(known)))
 
 
 def _schedule_entry(session: Session, row: ScheduleTable) -> ScheduleEntry:

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from sqlalchemy import select
 
 from planner.ledger.database import Database
+from planner.ledger.stored_rows import entries_of
 from planner.ledger.tables import LagHourTable
 
 MINUTE_S = 60
@@ -64,14 +65,15 @@ class MinuteRecords:
             LagHourTable.topology == topology,
             LagHourTable.hour.between(_hour(first // MINUTES), _hour(last // MINUTES)),
         )
-        known = in_violation = 0
+
+        def counted(row: LagHourTable) -> MinuteCount:
+            begins = int(row.hour.timestamp()) // MINUTE_S
+            bits = _bits(first - begins, last - begins)
+            return MinuteCount((row.known & bits).bit_count(), (row.in_violation & bits).bit_count())
+
         with self._database.session() as session:
-            for row in session.scalars(within):
-                begins = int(row.hour.timestamp()) // MINUTE_S
-                bits = _bits(first - begins, last - begins)
-                known += (row.known & bits).bit_count()
-                in_violation += (row.in_violation & bits).bit_count()
-        return MinuteCount(known, in_violation)
+            hours = entries_of(self._database, session, within, counted)
+        return MinuteCount(sum(hour.known for hour in hours), sum(hour.in_violation for hour in hours))
 
 
 def _hour(number: int) -> datetime:

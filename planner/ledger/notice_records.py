@@ -1,6 +1,6 @@
 """What the ledger keeps of messages: which service was told of which incident, so that each is told once."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -34,25 +34,28 @@ class NoticeRecords:
         with self._database.session() as session:
             return _is_due(_row(session, key), at)
 
-    def begin(self, key: NoticeKey, at: datetime) -> bool:
-        """Whether the caller is to send the message: nobody has told of it, and nobody else is about to."""
+    def begin(self, keys: Sequence[NoticeKey], at: datetime) -> list[NoticeKey]:
+        """Those of a topology that the caller is to tell of, all in one message: nobody has told of them, and nobody
+        else is about to.
+        """
         with self._database.session() as session:
-            self._database.lock(session.connection(), key.topology)
-            if not _is_due(_row(session, key), at):
-                return False
-            session.merge(NoticeTable(**vars(key), begun_at=at, told_at=None, over_at=None))
-            return True
+            self._database.lock(session.connection(), keys[0].topology)
+            begun = [key for key in keys if _is_due(_row(session, key), at)]
+            for key in begun:
+                session.merge(NoticeTable(**vars(key), begun_at=at, told_at=None, over_at=None))
+            return begun
 
-    def record_told(self, key: NoticeKey, at: datetime) -> None:
+    def record_told(self, keys: Iterable[NoticeKey], at: datetime) -> None:
         with self._database.session() as session:
-            if (row := _row(session, key)) is not None:
-                row.told_at = at
+            for key in keys:
+                if (row := _row(session, key)) is not None:
+                    row.told_at = at
 
-    def give_up(self, key: NoticeKey) -> None:
+    def give_up(self, keys: Iterable[NoticeKey]) -> None:
         """The message was not taken: it is due again."""
         with self._database.session() as session:
-            told = delete(NoticeTable).filter_by(**vars(key)).where(NoticeTable.told_at.is_(None))
-            session.execute(told)
+            for key in keys:
+                session.execute(delete(NoticeTable).filter_by(**vars(key)).where(NoticeTable.told_at.is_(None)))
 
     def end_others(self, topology: str, kind: str, subjects: Collection[str], at: datetime) -> None:
         """Incidents of a kind that last no longer: should one come back, it is told again."""

@@ -7,9 +7,11 @@ from datetime import date, datetime
 from sqlalchemy import func, select
 
 from modeling.inputs.physical_plan import PhysicalPlan
+from planner.errors import DamagedRowError
 from planner.ledger.database import Database
 from planner.ledger.entries import Observation, ShadowDay, StepEntry, observation, shadow_day, step_entry
 from planner.ledger.step_state import StepState
+from planner.ledger.stored_rows import entries_of, reading_columns, undamaged
 from planner.ledger.tables import ObservationTable, ScheduleTable, ShadowDayTable, StepTable
 from planner.schedule_json import numbers_to_json, plan_from_json, plan_to_json
 
@@ -43,28 +45,33 @@ class ShadowRecords:
     def span(self, topology: str) -> ShadowSpan | None:
         """None where the newest schedule is to be deployed, or there is none.
 
-        A span ends at a schedule that is to be deployed, and where the operators of the topology became others.
+        A span ends at a schedule that is to be deployed, past damage at one that is damaged, and where the operators of
+        the topology became others.
         """
         newest = (
-            select(ScheduleTable.made_at, ScheduleTable.shadow, ScheduleTable.current_plan)
+            select(ScheduleTable.id, ScheduleTable.made_at, ScheduleTable.shadow, ScheduleTable.current_plan)
             .where(ScheduleTable.topology == topology)
             .order_by(ScheduleTable.made_at.desc(), ScheduleTable.id)
         )
         shadows = select(StepTable).where(StepTable.topology == topology, StepTable.state == StepState.SHADOW.value)
         with self._database.session() as session:
             begun: tuple[datetime, PhysicalPlan] | None = None
-            for made_at, shadow, current in session.execute(newest):
-                plan = plan_from_json(current)
+            for schedule_id, *values in session.execute(newest):
+                try:
+                    with reading_columns(ScheduleTable.__tablename__, id=schedule_id):
+                        made_at, shadow, current = undamaged(values)
+                        plan = plan_from_json(current)
+                except DamagedRowError as error:
+                    self._database.leave_out(error)
+                    break
                 if not shadow or (begun is not None and set(plan.parallelism) != set(begun[1].parallelism)):
                     break
                 begun = (made_at, plan)
             if begun is None:
                 return None
             start, first = begun
-            steps = session.scalars(
-                shadows.where(StepTable.deploy_at >= start).order_by(StepTable.deploy_at, StepTable.position)
-            )
-            return ShadowSpan(start, first, tuple(step_entry(row) for row in steps))
+            followed = shadows.where(StepTable.deploy_at >= start).order_by(StepTable.deploy_at, StepTable.position)
+            return ShadowSpan(start, first, tuple(entries_of(self._database, session, followed, step_entry)))
 
     def record_observations(self, topology: str, observations: Sequence[Observation]) -> int:
         """Keep what is not known yet of these moments. How many that were."""
@@ -112,4 +119,4 @@ class ShadowRecords:
         """Oldest first."""
         kept = select(ShadowDayTable).where(ShadowDayTable.topology == topology, ShadowDayTable.day >= since)
         with self._database.session() as session:
-            return [shadow_day(row) for row in session.scalars(kept.order_by(ShadowDayTable.day))]
+            return entries_of(self._database, session, kept.order_by(ShadowDayTable.day), shadow_day)

@@ -1,20 +1,56 @@
 """Rows of the ledger as they are read: a damaged one is named, with its table, its key and what is wrong with it."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
-from sqlalchemy import event, inspect
-from sqlalchemy.orm import QueryContext
+from sqlalchemy import Select, event, inspect
+from sqlalchemy.orm import Mapper, QueryContext, Session
 
 from planner.clock import EPOCH, LATEST
-from planner.errors import LedgerError, PlanError
+from planner.errors import DamagedRowError, LedgerError, PlanError
+from planner.ledger.database import Database
 from planner.ledger.stored_values import Damaged
 from planner.ledger.tables import Base
 
 REMEDY = "restore the ledger from a backup, or correct or delete this row"
 _MAX_SHOWN = 60
+_UNREADABLE = (LedgerError, PlanError, ValueError, TypeError, KeyError, AttributeError)
+Entry = TypeVar("Entry")
+
+
+def entries_of(
+    database: Database, session: Session, query: Select[*tuple[Any, ...]], entry: Callable[..., Entry]
+) -> list[Entry]:
+    """What is made of each row. query: of whole rows of one table, or of several; entry: takes one of each.
+
+    Raises DamagedRowError, unless the database is one past damage.
+    """
+    try:
+        return [entry(*rows) for rows in session.execute(query).all()]
+    except DamagedRowError as error:
+        database.leave_out(error)
+    tables: list[Mapper[Any]] = [inspect(each["entity"]) for each in query.column_descriptions]
+    found = []
+    for key in session.execute(query.with_only_columns(*(one for table in tables for one in table.primary_key))).all():
+        session.expunge_all()
+        try:
+            found.append(entry(*_rows(session, tables, key)))
+        except DamagedRowError as error:
+            database.leave_out(error)
+    return found
+
+
+def _rows(session: Session, tables: Sequence[Mapper[Any]], key: Sequence[object]) -> Iterator[Any]:
+    """One of each table. key: what their keys are, one after the other."""
+    rest = iter(key)
+    for table in tables:
+        values = {column.name: next(rest) for column in table.primary_key}
+        for name, value in values.items():
+            if isinstance(value, Damaged):
+                raise damaged_rows(table.class_.__tablename__, values, f"{name} is {_shown(value.stored)}")
+        yield session.get_one(table.class_, tuple(values.values()))
 
 
 @contextmanager
@@ -22,15 +58,38 @@ def reading_row(row: Base) -> Iterator[None]:
     """What is made of a row within it and cannot be is a LedgerError that names the row."""
     try:
         yield
-    except (LedgerError, PlanError, ValueError, TypeError, KeyError, AttributeError) as error:
+    except _UNREADABLE as error:
         raise damaged_row(row, str(error)) from None
 
 
-def damaged_row(row: Base, why: str) -> LedgerError:
+@contextmanager
+def reading_columns(table: str, **key: object) -> Iterator[None]:
+    """The same of some columns of the row with that key."""
+    try:
+        yield
+    except _UNREADABLE as error:
+        raise damaged_rows(table, key, str(error)) from None
+
+
+def undamaged(values: Sequence[Any]) -> Sequence[Any]:
+    """The same values. Raises ValueError where one is damaged."""
+    for value in values:
+        if isinstance(value, Damaged):
+            raise ValueError(f"it holds {_shown(value.stored)}")
+    return values
+
+
+def damaged_row(row: Base, why: str) -> DamagedRowError:
     """The error of a row that was not written by the ledger as it stands."""
-    mapper = inspect(type(row))
-    key = ", ".join(f"{column.name} {getattr(row, column.name)!s:.80}" for column in mapper.primary_key)
-    return LedgerError(f"row of {row.__tablename__} with {key} is damaged: {why}; {REMEDY}")
+    names = [column.name for column in inspect(type(row)).primary_key]
+    return damaged_rows(row.__tablename__, {name: getattr(row, name) for name in names}, why)
+
+
+def damaged_rows(table: str, values: Mapping[str, object], why: str) -> DamagedRowError:
+    """The error of whichever rows have these values."""
+    told = {name: value.stored if isinstance(value, Damaged) else value for name, value in values.items()}
+    which = ", ".join(f"{name} {value!s:.80}" for name, value in told.items())
+    return DamagedRowError(f"row of {table} with {which} is damaged: {why}; {REMEDY}")
 
 
 @event.listens_for(Base, "load", propagate=True)

@@ -94,6 +94,19 @@ def supersede_others(
         move_step(session, step.id, expected=state, to=StepState.SUPERSEDED, at=at, by=by, why=why)
 
 
+def supersede_all(session: Session, schedule_id: str, *, at: datetime, by: str) -> None:
+    """Call off every step of a schedule that has touched nothing yet."""
+    for step in session.scalars(select(StepTable).where(StepTable.schedule_id == schedule_id)).all():
+        why = "a schedule that was made later had been recorded before"
+        move_step(session, step.id, expected=StepState(step.state), to=StepState.SUPERSEDED, at=at, by=by, why=why)
+
+
+def is_called_off(session: Session, schedule_id: str) -> bool:
+    """Whether another schedule has taken the place of all its steps; never of one that holds the plan."""
+    states = select(StepTable.state).where(StepTable.schedule_id == schedule_id)
+    return set(session.scalars(states)) == {StepState.SUPERSEDED.value}
+
+
 def step_row(session: Session, step_id: str) -> StepTable:
     row = session.get(StepTable, step_id)
     if row is None:

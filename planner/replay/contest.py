@@ -13,7 +13,7 @@ from planner.clusters.engine_terms import EngineTerms
 from planner.errors import PlanError
 from planner.guard.terms import GuardTerms
 from planner.horizon.horizon_plan import NO_DISRUPTION, HorizonPlanner
-from planner.horizon.prices import ChangeTerms, DisruptionPrices
+from planner.horizon.prices import HOURLY_S, ChangeTerms, DisruptionPrices
 from planner.limits import FULL, Limits
 from planner.pricing.plan_pricing import PlanPricing
 from planner.replay.forecasts import Forecasts, PerfectForecasts
@@ -53,7 +53,7 @@ class Contest:
     would have made them, None where none are asked for. step_s, horizon_s: width of a forecast's step, and how far it
     looks. allowed_share: of the minutes, that may be in violation. variation: of arrivals within a step, for our
     planner. pricing, disruption: what plans cost, and changes beside rescale_h, to our planner; instances alone where
-    pricing is None. priced_by: the same for the same pricing.
+    pricing is None. priced_by: the same for the same pricing. forecast_every_s: from one forecast to the next.
     """
 
     topology: Topology
@@ -77,6 +77,7 @@ class Contest:
     pricing: PlanPricing | None = None
     priced_by: str = ""
     disruption: DisruptionPrices = NO_DISRUPTION
+    forecast_every_s: int = HOURLY_S
 
     def within_budget_of(self, name: str) -> "Contest":
         """The same with the share of violations that the name of a policy tells, if it tells one."""
@@ -125,9 +126,17 @@ class Contest:
             )
         return self.forecasts
 
+    @property
+    def restart_s(self) -> float:
+        """Downtime that those are told who know of one alone: all state is read again, under the plan of the start."""
+        if not self.engine.parallel_restore:
+            return self.engine.whole_s
+        first = self.first()
+        return self.engine.change_s(self.topology, first, first)
+
     def ahead_s(self) -> float:
         """From asking for a plan until it runs."""
-        return self.engine.lead_s + self.engine.whole_s
+        return self.engine.lead_s + self.restart_s
 
     def flink_autoscaler(self, name: str, settings: FlinkAutoscalerSettings) -> Policy:
         return FlinkAutoscaler(replace(settings, max_parallelism=max(self.most.values())), name)
@@ -136,7 +145,7 @@ class Contest:
         """With the guard's usual settings."""
         return GuardTerms(
             max_lag_s=self.max_lag_s,
-            downtime_s=self.engine.whole_s,
+            downtime_s=self.restart_s,
             limits=self.limits,
         )
 
@@ -145,7 +154,13 @@ class Contest:
         react_s = self.guard_terms().window_s + self.metrics_delay_s + self.engine.lead_s
         engine = self.engine
         terms = ChangeTerms(
-            engine.lead_s, engine.downtime_s, engine.cooldown_s, self.max_lag_s, react_s, restore=engine.restore
+            engine.lead_s,
+            engine.downtime_s,
+            engine.cooldown_s,
+            self.max_lag_s,
+            react_s,
+            restore=engine.restore,
+            replanned_s=self.forecast_every_s,
         )
         limits = replace(self.limits, max_utilisation=self.headroom)
         planner = HorizonPlanner(
@@ -189,10 +204,10 @@ POLICIES: Mapping[str, Callable[[Contest, int], Policy]] = {
     "flink-autoscaler": lambda c, _: c.flink_autoscaler("flink-autoscaler", FlinkAutoscalerSettings()),
     # Whoever tunes it knows how long the job is down.
     "flink-autoscaler-tuned": lambda c, _: c.flink_autoscaler(
-        "flink-autoscaler-tuned", replace(TUNED, restart_s=c.engine.whole_s)
+        "flink-autoscaler-tuned", replace(TUNED, restart_s=c.restart_s)
     ),
     "guard": lambda c, _: Guard(c.topology, c.guard_terms()),
-    "daedalus": lambda c, _: Daedalus(c.need(FULL), c.asked(), c.engine.whole_s),
+    "daedalus": lambda c, _: Daedalus(c.need(FULL), c.asked(), c.restart_s),
     "forecast-only": lambda c, _: ForecastOnly(c.need(), c.asked(), c.ahead_s(), c.slot_s, c.quantile),
     "planner": lambda c, _: c.planned("planner", c.asked()),
     "planner-perfect": lambda c, _: c.planned("planner-perfect", c.perfect()),

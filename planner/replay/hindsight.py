@@ -14,6 +14,7 @@ import numpy as np
 
 from modeling.arrays import Flags, Floats, Ints
 from modeling.compiled import compiled
+from modeling.inputs.physical_plan import PhysicalPlan
 from planner.replay.capacity import capacity_per_s
 from planner.replay.load import MINUTE_S, Load
 from planner.replay.need import Need
@@ -115,8 +116,9 @@ class _Flow(NamedTuple):
     came, again: tuples of each minute, and those that a stop at its beginning has read once more, shape (more,): the
     minutes and those that a downtime reaches into. drained: what a plan works off in a minute, shape (plans, more).
     cost_h: of a minute, shape (plans,). grid: tuples that wait at the beginning of a minute for each lag, shape (more,
-    lags). allowed: how many may wait there; resumed: likewise where a downtime ends within that minute. span: minutes
-    that a downtime reaches into, of the last of which it takes a part, rest; a whole one where that is 0.
+    lags). allowed: how many may wait there; resumed: likewise where the downtime of a change to a plan ends within that
+    minute, shape (plans, more). span: minutes that such a downtime reaches into, of the last of which it takes a part,
+    rest; a whole one where that is 0; both of shape (plans,).
     """
 
     came: Floats
@@ -127,8 +129,8 @@ class _Flow(NamedTuple):
     allowed: Floats
     resumed: Floats
     minutes: int
-    span: int
-    rest: float
+    span: Ints
+    rest: Floats
 
 
 @dataclass(frozen=True)
@@ -140,25 +142,28 @@ class _Case:
     @staticmethod
     def of(load: Load, reality: Reality, ladder: Sequence[Mapping[str, int]], max_lag_s: float, fine: int) -> "_Case":
         terms = reality.terms
-        whole = int(terms.whole_s // MINUTE_S)
-        rest = terms.whole_s / MINUTE_S - whole
-        span = whole + (rest > 0)
+        down_min = _downtimes_s(reality, ladder) / MINUTE_S
+        rest = down_min - np.floor(down_min)
+        span = np.ceil(down_min).astype(np.int64)
+        longest_span = int(span.max())
         rates = np.column_stack([load.rate_per_s[source] for source in reality.topology.sources])
-        came = np.concatenate([rates.sum(axis=1) * MINUTE_S, np.zeros(span + 1)])
+        came = np.concatenate([rates.sum(axis=1) * MINUTE_S, np.zeros(longest_span + 1)])
         drained = [capacity_per_s(reality.network(plan, load.start_s), rates) * MINUTE_S for plan in ladder]
         lags_min, longest = _lags_min(max_lag_s, fine)
         again_s = terms.checkpoints.replayed_s(0.0) if terms.checkpoints else 0.0
         moments = np.arange(came.size, dtype=np.float64)
         grid = _waiting(came, moments, lags_min)
-        resumed = _waiting(came, moments + rest, lags_min[longest : longest + 1])[:, 0]
+        several, of_plan = np.unique(rest, return_inverse=True)
+        resumed = np.array([_waiting(came, moments + part, lags_min[longest : longest + 1])[:, 0] for part in several])
+        ends = moments + several[:, None]
         flow = _Flow(
             came=came,
             again=came * again_s / MINUTE_S,
-            drained=np.pad(np.array(drained), ((0, 0), (0, span + 1))),
+            drained=np.pad(np.array(drained), ((0, 0), (0, longest_span + 1))),
             cost_h=np.array([sum(plan.values()) for plan in ladder]) / 60.0,
             grid=grid,
             allowed=np.where(moments > load.minutes, np.inf, grid[:, longest] * (1 + 1e-9) + 1e-9),
-            resumed=np.where(moments + rest > load.minutes, np.inf, resumed * (1 + 1e-9) + 1e-9),
+            resumed=np.where(ends > load.minutes, np.inf, resumed * (1 + 1e-9) + 1e-9)[of_plan],
             minutes=load.minutes,
             span=span,
             rest=rest,
@@ -172,6 +177,14 @@ class _Case:
         moments = [float(self.start_s), *(float(self.start_s + at * MINUTE_S) for at in stops.tolist())]
         changes = zip(moments, (self.ladder[plan] for plan in [first, *plans.tolist()]), strict=True)
         return Hindsight(cost_h, float(late), tuple(changes))
+
+
+def _downtimes_s(reality: Reality, ladder: Sequence[Mapping[str, int]]) -> Floats:
+    """Of a change to each plan, from that other plan from which it is back soonest; shape (plans,)."""
+    plans = [PhysicalPlan(reality.topology.name, dict(plan)) for plan in ladder]
+    restore_s = reality.terms.restore.between_s(reality.topology, plans)
+    np.fill_diagonal(restore_s, np.inf if len(plans) > 1 else 0.0)
+    return np.asarray(reality.terms.downtime_s + restore_s.min(axis=0))
 
 
 def _lags_min(max_lag_s: float, fine: int) -> tuple[Floats, int]:
@@ -196,7 +209,7 @@ def _waiting(came: Floats, moments: Floats, lags_min: Floats) -> Floats:
 def _decided(flow: _Flow, price_h: float) -> tuple[int, Flags, Ints]:
     """The plan to begin with; whether to stay, by minute, plan and lag; the plan to change to, by minute and lag."""
     plans, lags = flow.cost_h.size, flow.grid.shape[1]
-    depth = max(1, flow.span)
+    depth = max(1, flow.span.max())
     # least_h[minute % depth]: from a minute on, under a plan with a lag, of the minutes that are still asked for.
     least_h = np.zeros((depth, plans, lags))
     stays, chosen = np.zeros((flow.minutes, plans, lags), np.bool_), np.zeros((flow.minutes, lags), np.int64)
@@ -218,29 +231,33 @@ def _decided(flow: _Flow, price_h: float) -> tuple[int, Flags, Ints]:
                 above = _above(after, waiting, above)
                 stay_h[plan, lag] = cost_h + price_h * late + _between(after, later_h, waiting, above)
         change_h[:] = np.inf
-        if flow.span:
-            last, running = at + flow.span - 1, min(flow.span, flow.minutes - at)
-            ended, came_last = flow.grid[last + 1], flow.came[last]
-            allowed_after, resumed = flow.allowed[last + 1], flow.resumed[last]
-            for lag in range(lags):
-                # Until a plan runs again, none differs from another.
-                stopped[lag], stopped_late[lag] = _stopped(flow, at, here[lag])
-            for plan in range(plans):
-                drained, cost_h = flow.drained[plan, last], running * flow.cost_h[plan]
-                later_h, above = least_h[at % depth, plan], 1
-                for lag in range(lags):
-                    waiting, late = stopped[lag], stopped_late[lag]
-                    if flow.rest > 0:
-                        waiting, late = _resumed(waiting, late, flow.rest, came_last, drained, allowed_after, resumed)
-                    above = _above(ended, waiting, above)
-                    told_h = cost_h + price_h * late + _between(ended, later_h, waiting, above)
-                    if told_h < change_h[lag]:
-                        change_h[lag], chosen[at, lag] = told_h, plan
-        else:
-            for plan in range(plans):
+        stopped_for = -1
+        for plan in range(plans):
+            span, rest = flow.span[plan], flow.rest[plan]
+            if not span:
                 for lag in range(lags):
                     if stay_h[plan, lag] < change_h[lag]:
                         change_h[lag], chosen[at, lag] = stay_h[plan, lag], plan
+                continue
+            whole = span - int(rest > 0)
+            if whole != stopped_for:
+                # Until a plan runs again, none differs from another.
+                for lag in range(lags):
+                    stopped[lag], stopped_late[lag] = _stopped(flow, at, whole, here[lag])
+                stopped_for = whole
+            last, running = at + span - 1, min(span, flow.minutes - at)
+            ended, came_last = flow.grid[last + 1], flow.came[last]
+            allowed_after, resumed = flow.allowed[last + 1], flow.resumed[plan, last]
+            drained, cost_h = flow.drained[plan, last], running * flow.cost_h[plan]
+            later_h, above = least_h[(at + span) % depth, plan], 1
+            for lag in range(lags):
+                waiting, late = stopped[lag], stopped_late[lag]
+                if rest > 0:
+                    waiting, late = _resumed(waiting, late, rest, came_last, drained, allowed_after, resumed)
+                above = _above(ended, waiting, above)
+                told_h = cost_h + price_h * late + _between(ended, later_h, waiting, above)
+                if told_h < change_h[lag]:
+                    change_h[lag], chosen[at, lag] = told_h, plan
         for plan in range(plans):
             for lag in range(lags):
                 stays[at, plan, lag] = stay_h[plan, lag] <= change_h[lag] * (1 + 1e-12)
@@ -256,10 +273,10 @@ def _stayed(waiting: float, came: float, drained: float, allowed: float, allowed
 
 
 @compiled
-def _stopped(flow: _Flow, at: int, waiting: float) -> tuple[float, int]:
-    """What waits after the whole minutes of a downtime that begins with one, and how many of them are late."""
+def _stopped(flow: _Flow, at: int, whole: int, waiting: float) -> tuple[float, int]:
+    """What waits after so many whole minutes of a downtime that begins with one, and how many of them are late."""
     waiting, late = waiting + flow.again[at], 0
-    for minute in range(at, at + flow.span - int(flow.rest > 0)):
+    for minute in range(at, at + whole):
         waiting = max(0.0, waiting + flow.came[minute])
         late += int(waiting > flow.allowed[minute + 1])
     return waiting, late
@@ -310,25 +327,26 @@ def _followed(flow: _Flow, plan: int, stays: Flags, chosen: Ints) -> tuple[float
             plan = chosen[at, lag]
             stops[found], plans[found] = at, plan
             found += 1
-        if stay or not flow.span:
+        span, rest = flow.span[plan], flow.rest[plan]
+        if stay or not span:
             waiting, now_late = _stayed(
                 waiting, flow.came[at], flow.drained[plan, at], flow.allowed[at], flow.allowed[at + 1]
             )
             until = at + 1
         else:
-            waiting, now_late = _stopped(flow, at, waiting)
-            if flow.rest > 0:
-                last = at + flow.span - 1
+            waiting, now_late = _stopped(flow, at, span - int(rest > 0), waiting)
+            if rest > 0:
+                last = at + span - 1
                 waiting, now_late = _resumed(
                     waiting,
                     now_late,
-                    flow.rest,
+                    rest,
                     flow.came[last],
                     flow.drained[plan, last],
                     flow.allowed[last + 1],
-                    flow.resumed[last],
+                    flow.resumed[plan, last],
                 )
-            until = at + flow.span
+            until = at + span
         cost_h += (min(until, flow.minutes) - at) * flow.cost_h[plan]
         at, late = until, late + now_late
     return cost_h, late, stops[:found], plans[:found]

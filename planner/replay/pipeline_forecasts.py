@@ -27,13 +27,12 @@ from forecasting.joined_paths import JoinedForecasts, joined_forecasts
 from forecasting.judged import judged_forecasts
 from forecasting.pipeline import issue, known_history, train
 from forecasting.terms import ForecastTerms
+from planner.horizon.prices import HOURLY_S
 from planner.replay.known_history import between, known_at, known_events
 
 CACHE_VERSION = 1
 """Raised where forecasters change what they say of the same history."""
 
-EVERY_S = 3600
-"""From one forecast to the next, as the DAGs make them unless they are told otherwise."""
 KNOWN_AFTER_S = 300.0
 """From the hour that a forecast looks on from until the job that makes it is done."""
 
@@ -75,7 +74,7 @@ class PipelineForecasts:
         refit_s: float,
         folder: Path,
         calendar: EventCalendar = NO_EVENTS,
-        every_s: int = EVERY_S,
+        every_s: int = HOURLY_S,
     ) -> None:
         """folder: where forecasts are kept. refit_s: how old what was trained may be; 0 for every forecast. calendar:
         events of all sources; each counts as known from the start, an outage once it is over. every_s: from one

@@ -6,6 +6,7 @@ from datetime import timedelta
 import pytest
 from contract.ledger_records_contract import LedgerRecordsContract
 from contract.ledger_steps_contract import LedgerStepsContract
+from first_ledger import fill_first_ledger
 from ledger_decisions import NOON, after, asked_by_hand, brought_to, forecast_of, plan_of, schedule_of, steps_at
 
 from planner.errors import LedgerError
@@ -34,6 +35,31 @@ class LedgerContract(LedgerStepsContract, LedgerRecordsContract):
         assert entry.forecasts == ("run-1",)
         assert entry.report == "reports/1.html"
         assert ledger.forecasts("calls") == [forecast_of()]
+
+    def test_upgrade__of_the_first_revision_keeps_all_that_it_held(self, url: str) -> None:
+        fill_first_ledger(url)
+        ledger = Ledger(url)
+        entry = ledger.schedule("s1")
+        assert (entry.forecasts, entry.report, entry.shadow) == (("f1",), "reports/s1.html", False)
+        assert entry.schedule.current == plan_of(2)
+        # It was short by 90 s, and told of a bottleneck where an operator and a reason are told now.
+        assert entry.schedule.violation_minutes == 1.5
+        [excuse] = entry.schedule.excuses
+        assert (excuse.operator, excuse.target) == ("transcribe", "utilisation")
+        [forecast] = ledger.forecasts("calls")
+        assert forecast == replace(forecast_of(), id="f1")
+        [step] = ledger.steps()
+        assert (step.id, step.schedule_id, step.state, step.plan) == ("s1-1", "s1", StepState.DEPLOYING, plan_of(3))
+        assert [event.to_state for event in ledger.events("s1-1")] == [DEPLOYING]
+        known = ledger.outcome("s1-1")
+        assert known is not None
+        assert (known.verified_at, known.downtime_s, known.measured) == (after(5), 25.0, {"latency_s": float("inf")})
+        # It goes on from there.
+        moved = ledger.transition(
+            "s1-1", expected=DEPLOYING, to=StepState.VERIFIED, at=after(6), by="deployer", why="it holds"
+        )
+        assert moved.state is StepState.VERIFIED
+        assert len(ledger.events("s1-1")) == 2
 
     def test_forecast_topologies__names_each_once(self, ledger: Ledger) -> None:
         assert ledger.forecast_topologies() == []
@@ -102,6 +128,20 @@ class LedgerContract(LedgerStepsContract, LedgerRecordsContract):
         ledger.approve_schedule(first, at=after(32), by="bert", why="late")
         assert ledger.step(f"{first}-1").state is StepState.SUPERSEDED
         assert ledger.step(f"{second}-1").state is APPROVED
+
+    def test_record_schedule__of_a_slower_planner_leaves_the_later_made_one_waiting(self, ledger: Ledger) -> None:
+        later = ledger.record_schedule(schedule_of(7, made_at=after(30)))
+        slower = ledger.record_schedule(schedule_of(3))
+        assert ledger.step(f"{slower}-1").state is StepState.SUPERSEDED
+        assert ledger.step(f"{later}-1").state is PROPOSED
+
+    def test_approve_schedule__of_one_whose_place_was_taken_at_the_same_moment_changes_nothing(
+        self, ledger: Ledger
+    ) -> None:
+        first, second = (ledger.record_schedule(schedule_of(count)) for count in (3, 7))
+        ledger.approve_schedule(first, at=after(1), by="anna", why="fair")
+        assert ledger.step(f"{first}-1").state is StepState.SUPERSEDED
+        assert ledger.step(f"{second}-1").state is PROPOSED
 
     def test_approve_schedule__twice_changes_nothing_the_second_time(self, ledger: Ledger) -> None:
         schedule_id = ledger.record_schedule(schedule_of(3))

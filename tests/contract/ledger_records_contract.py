@@ -148,19 +148,19 @@ class LedgerRecordsContract:
     def test_notices__are_begun_once_by_several_at_once(self, ledger: Ledger, url: str) -> None:
         key = NoticeKey("digest", "calls", "guard", "one")
         with ThreadPoolExecutor(5) as pool:
-            begun = list(pool.map(lambda _: Ledger(url).notices.begin(key, NOON), range(5)))
-        assert sorted(begun) == [False, False, False, False, True]
+            begun = list(pool.map(lambda _: Ledger(url).notices.begin([key], NOON), range(5)))
+        assert sorted(begun) == [[], [], [], [], [key]]
 
     def test_notices__that_were_cut_short_or_not_taken_are_due_again(self, ledger: Ledger) -> None:
         key, notices = NoticeKey("digest", "calls", "guard", "one"), ledger.notices
-        assert notices.begin(key, NOON)
-        assert not notices.begin(key, after(10))
-        assert notices.begin(key, after(11))
-        notices.give_up(key)
+        assert notices.begin([key], NOON)
+        assert not notices.begin([key], after(10))
+        assert notices.begin([key], after(11))
+        notices.give_up([key])
         assert notices.is_due(key, after(11))
-        assert notices.begin(key, after(11))
-        notices.record_told(key, after(11))
-        notices.give_up(key)
+        assert notices.begin([key], after(11))
+        notices.record_told([key], after(11))
+        notices.give_up([key])
         assert not notices.is_due(key, after(60 * 24))
 
     def test_notices__of_what_is_over_are_due_when_it_comes_back(self, ledger: Ledger) -> None:
@@ -169,12 +169,12 @@ class LedgerRecordsContract:
             for of in (("calls", "drift", "a"), ("calls", "drift", "b"), ("calls", "rung", "a"))
         ]
         for key in (*keys, other := NoticeKey("digest", "mails", "drift", "a")):
-            assert ledger.notices.begin(key, NOON)
-            ledger.notices.record_told(key, NOON)
+            assert ledger.notices.begin([key], NOON)
+            ledger.notices.record_told([key], NOON)
         ledger.notices.end_others("calls", "drift", ["b"], after(5))
         assert [ledger.notices.is_due(key, after(6)) for key in (*keys, other)] == [True, False, False, False]
-        assert ledger.notices.begin(keys[0], after(6))
-        assert not ledger.notices.begin(keys[0], after(7))
+        assert ledger.notices.begin([keys[0]], after(6))
+        assert not ledger.notices.begin([keys[0]], after(7))
 
     def test_steps_and_actions__are_counted_by_state(self, ledger: Ledger) -> None:
         schedule_id = ledger.record_schedule(schedule_of(3, 4))

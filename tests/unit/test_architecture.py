@@ -4,6 +4,7 @@ import ast
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -55,3 +56,11 @@ def test_the_project__names_no_package_registry_and_not_where_it_lies() -> None:
         if name and path.is_file():
             body = path.read_bytes()
             assert not [host for host in [*hosts, f"{PROJECT}/".encode()] if host in body], name
+
+
+def test_documentation__tells_what_each_extra_is_needed_for() -> None:
+    extras = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    page = (PROJECT / "docs" / "airflow.md").read_text(encoding="utf-8")
+    table = page.partition("| extra | needed for |")[2].partition("\n\n")[0]
+    named = {name for row in table.splitlines() if row for name in re.findall("`([a-z]+)`", row.split("|")[1])}
+    assert named == set(extras) - {"airflow-spark"}  # which the page tells to install otherwise

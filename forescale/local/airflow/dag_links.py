@@ -39,4 +39,5 @@ def _is_dag_link(place: Path) -> bool:
     if not place.is_symlink():
         return False
     target = place.readlink()
-    return target.parent == bundled("dags") or target.parts[-3:] == ("forescale", "dags", place.name)
+    installed = target.match("*-packages/forescale/dags/*.py") and target.name == place.name
+    return target.parent == bundled("dags") or installed

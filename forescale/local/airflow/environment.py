@@ -63,7 +63,7 @@ def airflow_environment(
         "AIRFLOW__CORE__HOSTNAME_CALLABLE": "socket.gethostname",
         "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS": ",".join(f"{user}:{role}" for user, role in ROLES.items()),
         "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE": str(passwords_file(home)),
-        "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": f"sqlite:///{home / 'airflow.db'}",
+        **_database(settings),
         "AIRFLOW__API__HOST": LOOPBACK,
         "AIRFLOW__API__PORT": str(port),
         "AIRFLOW__API__BASE_URL": url,  # without it every task calls :8080
@@ -82,7 +82,17 @@ def airflow_environment(
         "SPARK_LOCAL_IP": LOOPBACK,
         "MLFLOW_DISABLE_TELEMETRY": "true",
     }
-    return kept | ours | forescale_environment(settings)
+    reached = settings if settings.scaling_url else settings.model_copy(update={"scaling_url": url})
+    return kept | ours | forescale_environment(reached)
+
+
+def _database(settings: Settings) -> dict[str, str]:
+    if settings.airflow_database_url is None:
+        return {"AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": f"sqlite:///{airflow_home(settings) / 'airflow.db'}"}
+    url = settings.airflow_database_url.get_secret_value()
+    # Airflow would ask for asyncpg, another driver, beside psycopg, which can do both.
+    names = ["SQL_ALCHEMY_CONN", *(["SQL_ALCHEMY_CONN_ASYNC"] if url.startswith("postgresql+psycopg:") else [])]
+    return {f"AIRFLOW__DATABASE__{name}": url for name in names}
 
 
 def forescale_environment(settings: Settings) -> dict[str, str]:

@@ -5,6 +5,7 @@ from datetime import timedelta
 import numpy as np
 
 from forecasting.arrivals.history import ArrivalSeries
+from forecasting.errors import HistoryError
 from forecasting.forecast import Forecast
 from forescale.report.decision.decision import Decision, DecisionOutcome
 from forescale.report.kit.table import Cell, Sentence, Table, numbers, texts
@@ -37,7 +38,10 @@ def _target(decision: Decision, outcome: DecisionOutcome) -> str:
 
 def _peak(decision: Decision, forecast: Forecast, series: ArrivalSeries) -> str:
     """The peak that came, at the forecast's own step: a shorter window would show a higher one by noise alone."""
-    arrivals = series.resampled(forecast.step_s) if forecast.step_s % series.window_s == 0 else series
+    try:
+        arrivals = series.resampled(forecast.step_s) if forecast.step_s % series.window_s == 0 else series
+    except HistoryError as error:  # soon after the decision
+        return f"{forecast.source}: not known yet, {error}."
     came_per_s = arrivals.rate_per_s()
     if np.isnan(came_per_s).all():
         return f"{forecast.source}: no arrivals were recorded."

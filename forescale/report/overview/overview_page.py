@@ -6,7 +6,7 @@ from datetime import datetime
 from forescale.report.kit.page import rendered
 from forescale.report.kit.table import numbers, texts
 from forescale.report.kit.wording import moment
-from forescale.report.overview.standing import Standing
+from forescale.report.overview.alarms import alarms
 from forescale.report.overview.standing_cells import (
     alarms_cell,
     budget_cell,
@@ -14,19 +14,22 @@ from forescale.report.overview.standing_cells import (
     risk_cell,
     running_cell,
 )
+from forescale.standing import Standing
 from modeling.wording import count_of
+from planner.ledger.step_state import StepState
 
 Address = Callable[[Standing], str]
 
 
 def render_overview(standings: Sequence[Standing], at: datetime, *, page_of: Address, picture_of: Address) -> str:
     """The whole page. page_of: address of the page of a topology; picture_of: of its newest decision, empty without."""
-    ordered = sorted(standings, key=lambda each: (not each.alarms, each.topology))
+    alarmed = {each.topology for each in standings if alarms(each)}
+    ordered = sorted(standings, key=lambda each: (each.topology not in alarmed, each.topology))
     return rendered(
         "overview.html.j2",
         "fleet.js",
         [],
-        headline=_headline(ordered),
+        headline=_headline(ordered, len(alarmed)),
         at=moment(at),
         columns=(*texts("Runs", "Next step"), *numbers("Violation", "Budget used"), *texts("Drift and alarms")),
         lines=[
@@ -34,7 +37,7 @@ def render_overview(standings: Sequence[Standing], at: datetime, *, page_of: Add
                 "topology": each.topology,
                 "page": page_of(each),
                 "picture": picture_of(each),
-                "urgent": bool(each.alarms),
+                "urgent": each.topology in alarmed,
                 "cells": (
                     running_cell(each),
                     next_step_cell(each),
@@ -49,11 +52,10 @@ def render_overview(standings: Sequence[Standing], at: datetime, *, page_of: Add
     )
 
 
-def _headline(standings: Sequence[Standing]) -> str:
+def _headline(standings: Sequence[Standing], alarmed: int) -> str:
     if not standings:
         return "No topology is known yet"
-    alarmed = sum(bool(each.alarms) for each in standings)
-    proposed = sum(each.next_step is not None and each.next_step.state == "proposed" for each in standings)
+    proposed = sum(any(step.state is StepState.PROPOSED for step in each.ahead) for each in standings)
     return (
         f"{count_of(len(standings), 'topology')}: {proposed or 'none'} with a step to review, "
         f"{alarmed or 'none'} with an alarm"

@@ -2,54 +2,63 @@
 
 from forescale.report.kit.table import Cell
 from forescale.report.kit.wording import day_moment, moment, number, parallelism_change, percent
-from forescale.report.overview.standing import Standing
+from forescale.report.overview.alarms import alarms
+from forescale.standing import Standing
 from modeling.wording import count_of
 from planner.horizon.budget import PACED
+from planner.ledger.step_state import StepState
 
 UNKNOWN = "–"
 
 
 def running_cell(standing: Standing) -> Cell:
-    if not standing.running or standing.newest is None:
-        return Cell(UNKNOWN, ("nothing was decided yet",))
-    since = standing.running_since or standing.newest.schedule.made_at
-    would = ("would run; shadow mode deploys nothing",) if standing.newest.shadow else ()
-    return Cell(standing.running, (f"as of {moment(since)} UTC", *would))
+    if standing.schedule is None:
+        return Cell(UNKNOWN, ("it cannot be read" if standing.damaged else "nothing was decided yet",))
+    schedule, shadow = standing.schedule.schedule, standing.schedule.shadow
+    running, since = schedule.current, schedule.made_at
+    if not shadow:
+        for step in standing.ended:
+            if step.state is StepState.VERIFIED:
+                running, since = step.plan, step.updated_at
+    would = ("would run; shadow mode deploys nothing",) if shadow else ()
+    return Cell(running.brief(), (f"as of {moment(since)} UTC", *would))
 
 
 def next_step_cell(standing: Standing) -> Cell:
+    """Beside it those of the newest schedule whose time went by."""
+    lost = tuple(f"the step of {day_moment(step.deploy_at)} UTC expired" for step in standing.lost[-1:])
     step = standing.next_step
     if step is None:
-        return Cell("none", ("the plan is held",) if standing.newest else ())
+        return Cell("none", (*(("the plan is held",) if standing.schedule else ()), *lost))
     change = ", ".join(parallelism_change(step.replaces, step.plan))
-    more = standing.waiting - 1
-    return Cell(
-        f"{day_moment(step.deploy_at)} UTC, {step.state}",
-        (change, *((f"{count_of(more, 'step')} after it",) if more else ())),
-        strong=True,
-    )
+    more = len(standing.ahead) - 1
+    after = (f"{count_of(more, 'step')} after it",) if more else ()
+    return Cell(f"{day_moment(step.deploy_at)} UTC, {step.state}", (change, *after, *lost), strong=True)
 
 
 def risk_cell(standing: Standing) -> Cell:
-    if standing.newest is None:
+    if standing.schedule is None:
         return Cell(UNKNOWN)
-    schedule = standing.newest.schedule
+    schedule = standing.schedule.schedule
     return Cell(
         percent(schedule.violation_probability), (f"{number(schedule.violation_minutes)} min in violation expected",)
     )
 
 
 def budget_cell(standing: Standing) -> Cell:
-    """Minutes in violation of the past week against what is allowed of those that are known."""
-    if not standing.known:
+    """Minutes in violation of the past week, of those that are known, against what is allowed or what each costs."""
+    budget = standing.budget
+    if budget is None:
+        return Cell(UNKNOWN, ("its topology file would say what is allowed",) if standing.no_file else ())
+    if not budget.past_minutes:
         return Cell(UNKNOWN, (f"no lag is known of the past {PACED.days} days",))
-    used = f"{count_of(standing.in_violation, 'minute')} of {standing.known:,}"
-    if standing.allowed is None:
-        return Cell(used, ("each has a price",))
-    share = percent(standing.in_violation / standing.allowed) if standing.allowed else UNKNOWN
-    return Cell(share, (f"{used}; {number(standing.allowed)} allowed",))
+    used = f"{count_of(int(budget.used_minutes), 'minute')} of {budget.past_minutes:,.0f}"
+    if (allowed := budget.past_allowed_minutes) is None:
+        return Cell(used, (f"each costs {budget.price_h:g} instance-hours",))
+    share = percent(budget.used_minutes / allowed) if allowed else UNKNOWN
+    return Cell(share, (f"{used}; {number(allowed)} allowed",))
 
 
 def alarms_cell(standing: Standing) -> Cell:
-    first, *others = standing.alarms or (UNKNOWN,)
-    return Cell(first, tuple(others), strong=bool(standing.alarms))
+    first, *others = alarms(standing) or (UNKNOWN,)
+    return Cell(first, tuple(others), strong=first != UNKNOWN)

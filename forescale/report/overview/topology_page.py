@@ -7,8 +7,8 @@ from datetime import datetime
 from forescale.report.kit.page import rendered
 from forescale.report.kit.table import Cell, Sentence, Table, numbers, texts
 from forescale.report.kit.wording import moment, percent, shortened
-from forescale.report.overview.standing import Standing
 from forescale.report.overview.standing_cells import alarms_cell, budget_cell, next_step_cell, risk_cell, running_cell
+from forescale.standing import Standing
 from modeling.wording import count_of
 from planner.ledger.entries import ScheduleEntry
 
@@ -37,15 +37,18 @@ def render_topology_page(
         "Next step": next_step_cell(standing),
         "Violation": risk_cell(standing),
         "Budget used": budget_cell(standing),
-        "Drift and alarms": alarms_cell(standing),
     }
+    alarmed = alarms_cell(standing)
     return rendered(
         "topology.html.j2",
         "fleet.js",
         [],
         topology=standing.topology,
         at=moment(at),
-        sentences=[Sentence(label, "; ".join((cell.text, *cell.notes))) for label, cell in cells.items()],
+        sentences=[
+            *(Sentence(label, "; ".join((cell.text, *cell.notes))) for label, cell in cells.items()),
+            Sentence("Drift and alarms", "\n".join((alarmed.text, *alarmed.notes))),
+        ],
         picture=picture,
         pages=pages,
         overview=overview,
@@ -60,7 +63,7 @@ def _decisions_table(decisions: Sequence[Decided]) -> Table:
         states = ", ".join(f"{count_of(count, 'step')} {state}" for state, count in each.states.items())
         rows.append(
             (
-                Cell(f"{moment(schedule.made_at)} UTC", href=each.report, strong=True),
+                Cell(f"{moment(schedule.made_at)} UTC", href=each.report),
                 Cell(states or "hold", (shortened(schedule.why, 200),)),
                 Cell(percent(schedule.violation_probability)),
                 Cell(f"{schedule.cost_instance_hours:,.1f}"),

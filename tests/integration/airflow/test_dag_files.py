@@ -51,7 +51,17 @@ def seen(tmp_path_factory):
 
 def test_dag_files__are_read_without_error(seen):
     assert seen["errors"] == {}
-    assert seen["serialised"] == ["aggregate", "deploy", "forecast", "guard", "notify", "plan", "record", "shadow"]
+    assert seen["serialised"] == [
+        "aggregate",
+        "deploy",
+        "forecast",
+        "guard",
+        "notify",
+        "plan",
+        "prune",
+        "record",
+        "shadow",
+    ]
 
 
 def test_dag_files__load_nothing_heavy(seen):
@@ -86,11 +96,12 @@ def test_what_fails__is_planned_for_all_the_same_and_fails_its_run(seen, name):
     }
 
 
-def test_guard_record_and_shadow__wait_to_be_turned_on(seen):
-    assert seen["paused"] == ["guard", "notify", "record", "shadow"]
+def test_what_acts_or_costs_by_itself__waits_to_be_turned_on(seen):
+    assert seen["paused"] == ["guard", "notify", "prune", "record", "shadow"]
     assert seen["tasks"]["guard"] == {"topologies": ["guard"], "guard": []}
     assert seen["tasks"]["record"] == {"topologies": ["record"], "record": []}
     assert seen["tasks"]["notify"] == {"notify": []}
+    assert seen["tasks"]["prune"] == {"prune": []}
     assert seen["tasks"]["shadow"] == {"topologies": ["observe"], "observe": []}
 
 

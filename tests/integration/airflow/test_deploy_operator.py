@@ -10,7 +10,8 @@ from guard_bench import plan_of
 from guarded_pair import begin_pair
 
 from forescale.codec import handed_over, taken_over
-from forescale.jobs.deploy import StepToDeploy
+from forescale.jobs.deploy import StepToDeploy, request_deployment
+from forescale.jobs.deployment_lock import deployment_lock
 from forescale.jobs.guard import guard as guard_once
 from forescale.orchestration.deploy_operator import DeployStep
 from forescale.settings import Settings
@@ -71,6 +72,18 @@ def test_deployment__of_a_withheld_step_waits_without_a_worker_and_without_faili
     assert ledger_of(settings).step(withheld.step_id).state is StepState.DUE
     clock.wait(240)  # nobody looks any more, and nothing is withheld
     assert taken_over(Deployment, task.look_again({}, event.payload)).state is StepState.VERIFIED
+
+
+def test_deployment__of_a_step_that_another_process_deploys_waits_until_that_has_ended(settings: Settings) -> None:
+    from airflow.sdk.exceptions import TaskDeferred
+
+    cluster_of(topology_config("pair", settings), settings, clock_of(settings)).state()
+    step = request_deployment(settings, "pair", parallelism={"work": 5}, deploy_at=None, by="anna", request_id="r1")
+    task = DeployStep(task_id="deploy", step=handed_over(step))
+    with deployment_lock(settings, step.step_id), pytest.raises(TaskDeferred) as deferred:
+        task.look_again({})
+    assert deferred.value.method_name == "look_again"
+    assert taken_over(Deployment, task.look_again({})).state is StepState.VERIFIED
 
 
 def test_deployment__of_a_withheld_step_is_skipped_as_its_time_goes_by(

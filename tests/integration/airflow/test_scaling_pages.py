@@ -1,6 +1,9 @@
 """*Scaling* in a real Airflow and a real browser: who sees it, and the report that a review links to."""
 
 import re
+import sqlite3
+from contextlib import closing
+from urllib.parse import parse_qs, urlsplit
 
 import httpx
 import numpy as np
@@ -93,6 +96,7 @@ def test_no_page__is_shown_without_a_session(running, schedule_id):
         assert sent.status_code == 302
         assert sent.headers["location"].startswith("/api/v2/auth/login?next=%2Fscaling%2F")
         assert sent.text == ""
+        assert parse_qs(urlsplit(sent.headers["location"]).query) == {"next": [path]}
 
 
 def test_a_token_that_is_not_airflows__opens_nothing(running, schedule_id):
@@ -137,6 +141,23 @@ def test_what_the_ledger_does_not_know__is_no_page(running, schedule_id, path):
     assert get(running, path.format(schedule_id), "admin").status_code == 404
 
 
+def test_a_damaged_row__is_named_and_hides_no_page(running, schedule_id):
+    with closing(sqlite3.connect(running.installation.settings.home / "ledger.db")) as ledger:
+        [kept] = ledger.execute("SELECT body FROM schedules WHERE id = ?", (schedule_id,)).fetchone()
+
+        def store(body):
+            with ledger:
+                ledger.execute("UPDATE schedules SET body = ? WHERE id = ?", (body, schedule_id))
+
+        store("{}")
+        try:
+            answers = [get(running, path, "viewer") for path in ("/scaling/", f"/scaling/topologies/{NAME}")]
+        finally:
+            store(kept)
+    assert [answer.status_code for answer in answers] == [200, 200]
+    assert all(f"row of schedules with id {schedule_id} is damaged" in answer.text for answer in answers)
+
+
 def test_review__links_to_the_report_and_shows_the_picture(running, asked, schedule_id, signed_in):
     review = f"/dags/plan/runs/{asked}/tasks/each.review/mapped/0/required_actions"
     page = signed_in("reviewer", review)
@@ -160,6 +181,7 @@ def test_scaling__is_in_the_navigation_and_leads_from_all_topologies_to_a_report
     drawn = frame.get_by_role("img", name=f"Forecast and capacity of {NAME}")
     drawn.scroll_into_view_if_needed()
     assert drawn.evaluate("image => image.decode().then(() => image.naturalWidth)") > 500
+    assert drawn.bounding_box()["width"] >= 280
     assert "time-of-week profile" in frame.locator("td[data-label='Drift and alarms']").inner_text()
 
     frame.get_by_role("link", name=NAME).click()

@@ -242,6 +242,9 @@ def test_a_candidate_beyond_the_limits__says_which_to_raise(
     (tmp_path / "wide.json").write_text(json.dumps({"topology": NAME, "parallelism": {"read": 1, "count": 12}}))
     error = refused(capsys, "plan", NAME, "--candidates", str(tmp_path / "wide.json"))
     assert "wide.json has 12 instances of count > planning.max_parallelism of 9; leave it out, or raise that" in error
+    wish(settings, ", min_parallelism: {count: 13}")
+    error = refused(capsys, "plan", NAME, "--candidates", str(tmp_path / "wide.json"))
+    assert "wide.json has 12 instances of count < planning.min_parallelism of 13; leave it out, or lower that" in error
 
 
 def test_an_edit_past_limits_that_protect_the_job__needs_an_override_and_a_reason_that_is_kept(

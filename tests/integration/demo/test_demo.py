@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.airflow, pytest.mark.spark, pytest.mark.mlflow, pytest
 @pytest.fixture(scope="module")
 def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
     folder = tmp_path_factory.mktemp("demo")
-    planted = planted_settings("ledger_url", "mlflow_uri")
+    planted = planted_settings("ledger_url", "mlflow_uri", "airflow_database_url")
     with pytest.MonkeyPatch.context() as environment:
         for name, value in planted.items():
             environment.setenv(name, value)

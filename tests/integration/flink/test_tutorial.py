@@ -50,8 +50,8 @@ def job(flink: LocalFlink) -> Iterator[RunningWordCount]:
 def test_tutorial__goes_from_a_job_that_nobody_described_to_a_verified_deployment(
     flink: LocalFlink, job: RunningWordCount, tmp_path: Path
 ) -> None:
-    """In six commands; the seventh, the doctor, finds nothing wrong."""
-    assert len(COMMANDS.findall("\n".join(blocks(PAGE)))) == 6 + 1
+    """In five commands; the sixth, the doctor, finds nothing wrong."""
+    assert len(COMMANDS.findall("\n".join(blocks(PAGE)))) == 5 + 1
     told = run_tutorial(PAGE, tmp_path, {"FLINK": flink.url})
     assert ": verified," in told
     assert "✘" not in told

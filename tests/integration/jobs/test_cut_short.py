@@ -7,13 +7,14 @@ import pytest
 from faulty_calls import KilledError
 from shadow_days import NAME, install
 
-from forescale.jobs.deploy import DeploymentUnderWay, deploy, deploy_due, request_deployment
+from forescale.jobs.deploy import deploy, deploy_due, request_deployment
 from forescale.jobs.deployment_lock import deployment_lock
 from forescale.settings import Settings
 from forescale.wiring.parts import clock_of, cluster_of, ledger_of, topology_config
 from modeling.inputs.physical_plan import PhysicalPlan
 from planner.clusters.cluster import Accepted, Refusal
 from planner.clusters.simulator import SimulatedCluster
+from planner.errors import DeploymentUnderWay
 from planner.ledger.step_state import StepState
 
 

@@ -20,11 +20,16 @@ from forecasting.tracking.mlflow_tracker import MlflowTracker
 from forecasting.tracking.store_access import connected_client
 from forecasting.trained import Trained
 from forescale.cli.main import application
+from forescale.jobs.deploy import deploy
 from forescale.jobs.forecast import forecast
+from forescale.jobs.plan import plan
+from forescale.jobs.report import report
 from forescale.jobs.reproduce import reproduce
+from forescale.jobs.review import review
 from forescale.settings import Settings
 from forescale.wiring.parts import ledger_of, tracker_of
 from planner.clock import TraceClock
+from planner.ledger.step_state import StepState
 
 pytestmark = [pytest.mark.mlflow, pytest.mark.slow]
 
@@ -179,6 +184,36 @@ def test_a_store_that_is_away_when_a_batch_fails__does_not_hide_the_first_error(
     monkeypatch.setattr(MlflowTracker, "finish", stopped)
     with pytest.raises(KeyboardInterrupt):
         forecast(settings, NAME)
+
+
+def test_mlflow_that_is_away__stops_forecasts_alone_and_is_caught_up_with(
+    settings: Settings, caplog: pytest.LogCaptureFixture
+) -> None:
+    # The simulator knows the arrivals of one source.
+    (settings.topologies / f"{NAME}.yaml").write_text(TOPOLOGY)
+    run_id = forecast(settings, NAME).run_ids["receive"]
+    away = settings.model_copy(update={"mlflow_uri": "http://127.0.0.1:9"})
+    arrive(settings, 1)
+    with pytest.raises(TrackingError, match="does not answer"):
+        forecast(away, NAME)
+    ledger = ledger_of(settings)
+    assert {entry.run_id for entry in ledger.forecasts(NAME)} == {run_id}
+
+    schedule_id = plan(away, NAME).schedule_id
+    review(away, schedule_id, approve=True, by="test")
+    step = ledger.steps(schedule_id=schedule_id)[0]
+    TraceClock(settings.clock_file).advance_to(step.deploy_at)
+    deploy(away, step.id)
+    assert ledger.step(step.id).state is StepState.VERIFIED
+    assert f"schedule {schedule_id} and its report are not in MLflow" in caplog.text
+    assert f"the outcome of step {step.id} is not in MLflow" in caplog.text
+
+    # It is back: the report makes up for the links, and the next forecast is made as ever.
+    report(settings, schedule_id)
+    client = connected_client(tracker_of(settings).tracking_uri)
+    assert client.get_run(run_id).data.tags["schedule"] == schedule_id
+    assert [Path(kept.path).stem for kept in client.list_artifacts(run_id, "reports")] == [schedule_id]
+    assert forecast(settings, NAME).run_ids["receive"] != run_id
 
 
 def test_a_demotion_that_cannot_be_tagged__costs_no_forecast(

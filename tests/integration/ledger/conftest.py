@@ -5,11 +5,13 @@ import shutil
 import socket
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from secrets import token_hex
 
 import pytest
+from sqlalchemy import create_engine, text
+from sqlalchemy.pool import NullPool
 
 
 @pytest.fixture(scope="package")
@@ -40,6 +42,31 @@ def postgres() -> Iterator[str]:
             _run([*control, "-m", "fast", "stop"])
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+NewDatabase = Callable[[], str]
+
+
+@pytest.fixture
+def new_database(postgres: str) -> NewDatabase:
+    """Makes an empty database and tells its URL."""
+
+    def made() -> str:
+        name = f"made_{token_hex(8)}"
+        engine = create_engine(f"{postgres}/postgres", isolation_level="AUTOCOMMIT", poolclass=NullPool)
+        with engine.connect() as connection:
+            connection.execute(text(f"CREATE DATABASE {name}"))
+        return f"{postgres}/{name}"
+
+    return made
+
+
+@pytest.fixture
+def programs(postgres: str) -> Path:
+    """The folder of pg_dump and pg_restore, of the server's version."""
+    found = _programs()
+    assert found is not None
+    return found
 
 
 def _programs() -> Path | None:

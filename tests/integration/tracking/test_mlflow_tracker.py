@@ -6,21 +6,28 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 from integration.tracking.conftest import Record, head
 
+from engines.redaction import without_credentials
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.errors import TrackingError
 from forecasting.fleet import Order, Outcome, fulfilled
 from forecasting.forecast_file import forecast_digest, read_forecast
 from forecasting.tracking.batch import Batch, slug
 from forecasting.tracking.git_revision import UNKNOWN, git_revision
-from forecasting.tracking.mlflow_tracker import CHAMPION, MlflowTracker, model_name
-from forecasting.tracking.store_access import connected_client, without_credentials
+from forecasting.tracking.mlflow_tracker import MlflowTracker, model_name
+from forecasting.tracking.run_owner import RunOwner
+from forecasting.tracking.runs import CHAMPION, CLOSED_BECAUSE, open_run
+from forecasting.tracking.store_access import connected_client
+from forescale.settings import Settings
+from forescale.tracking.old_runs import OldRecords, old_records, remove_run, remove_version
 
 pytestmark = [
     pytest.mark.mlflow,
@@ -153,6 +160,67 @@ def test_a_batch_that_fails__leaves_a_failed_run_and_the_champion_of_before(
     assert client.get_run(batch.run_id).data.tags["failure"] == "KeyboardInterrupt: "
     assert tracker.champion("calls") == before
     assert "challenger" not in client.get_registered_model("calls").aliases
+
+
+def test_a_batch__closes_what_a_killed_process_left_and_no_living_ones(tracker: MlflowTracker) -> None:
+    client = connected_client(tracker.tracking_uri)
+    children = [subprocess.Popen(["sleep", "600"]) for _ in range(2)]
+    try:
+        killed, living = [tracker.begin(head()) for _ in children]
+        for batch, child in zip((killed, living), children, strict=True):
+            for key, value in RunOwner.of_process(child.pid).tags().items():
+                client.set_tag(batch.run_id, key, value)
+        children[0].kill()
+        children[0].wait()
+        refresh = tracker.begin(head(trains=False))
+        assert client.get_run(killed.run_id).info.status == "KILLED"
+        assert f"process {children[0].pid} " in client.get_run(killed.run_id).data.tags[CLOSED_BECAUSE]
+        numbers = {version.version for version in client.search_model_versions("name = 'calls'")}
+        assert killed.model_version.split("/")[1] not in {str(number) for number in numbers}
+        for batch in (living, refresh):
+            assert client.get_run(batch.run_id).info.status == "RUNNING"
+            tracker.abandon(batch, "the test is over")
+    finally:
+        for child in children:
+            child.kill()
+            child.wait()
+
+
+def test_a_run_of_somebody_else__is_never_closed(tracker: MlflowTracker) -> None:
+    client = connected_client(tracker.tracking_uri)
+    experiment = tracker.experiment_id("notes")
+    long_ago_ms = 1
+    own = client.create_run(experiment, start_time=long_ago_ms).info.run_id
+    ours = client.create_run(experiment, start_time=long_ago_ms, tags={"kind": "replay"}).info.run_id
+    new = open_run(client, experiment, "now", topology="notes", kind="replay", tags={})
+    assert [client.get_run(each).info.status for each in (own, ours, new)] == ["RUNNING", "KILLED", "RUNNING"]
+    assert "within 24 h" in client.get_run(ours).data.tags[CLOSED_BECAUSE]
+
+
+def test_old_records__leave_aliases_what_is_in_use_and_the_newest(tracker: MlflowTracker, tmp_path: Path) -> None:
+    settings = Settings(home=tmp_path, mlflow_uri=tracker.tracking_uri)
+    batches = [tracker.begin(replace(head(), topology="year")) for _ in range(5)]
+    client = connected_client(tracker.tracking_uri)
+    client.set_registered_model_alias("year", CHAMPION, "1")
+    for batch in batches[:4]:
+        client.set_terminated(batch.run_id, "FINISHED")
+    later = datetime.now(UTC) + timedelta(days=1)
+    of: dict[str, Any] = {"runs_in_use": {batches[2].run_id}, "versions_in_use": {"year/3"}, "keep": 1}
+    assert old_records(settings, "year", before=later - timedelta(days=2), **of) == OldRecords([], [])
+
+    # 1 is the champion, 3 in use, 5 the newest and still running.
+    old = old_records(settings, "year", before=later, **of)
+    assert [name for name, _ in old.versions] == ["year/4", "year/2"]
+    assert [run_id for run_id, _ in old.runs] == [batches[3].run_id, batches[1].run_id]
+    for name, _ in old.versions:
+        remove_version(settings, name)
+    assert [run_id for run_id, _ in old_records(settings, "year", before=later, **of).runs] == [
+        run_id for run_id, _ in old.runs
+    ]
+    for run_id, _ in old.runs:
+        remove_run(settings, run_id)
+    assert old_records(settings, "year", before=later, **of) == OldRecords([], [])
+    tracker.abandon(batches[4], "the test is over")
 
 
 def test_a_topology_without_a_model__has_no_champion(tracker: MlflowTracker) -> None:

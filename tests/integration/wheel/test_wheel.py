@@ -20,7 +20,7 @@ from forescale.settings import PROJECT
 pytestmark = [pytest.mark.airflow, pytest.mark.slow]
 
 EXTRAS = "airflow,spark,forecast"
-DAG_IDS = ["aggregate", "deploy", "forecast", "guard", "notify", "plan", "record", "shadow"]
+DAG_IDS = ["aggregate", "deploy", "forecast", "guard", "notify", "plan", "prune", "record", "shadow"]
 PATHS = """
 import json, forescale
 from forescale.places import bundled, download_cache

@@ -64,7 +64,6 @@ def test_no_command__shows_or_keeps_a_secret_setting(
     ("name", "value", "message"),
     [
         ("MLFLOW_UI", url_with(canary("ui")), "has an @, and so perhaps a login"),
-        ("REPORTS_URL", url_with(canary("reports")), "has an @, and so perhaps a login"),
         ("SPARK_SETTINGS", json.dumps({"spark.key": [canary("key")]}), "Input should be a valid string"),
         ("SPARK_SETTINGS", json.dumps([canary("key")]), "Input should be a valid dictionary"),
     ],

@@ -11,7 +11,7 @@ import pytest
 from forecasting.arrivals.arrival_source import Arrivals, Measures, SourceArrivals
 from forecasting.arrivals.store import write_history
 from forescale.cli.main import main
-from forescale.jobs.learned_rescale import learned_planning
+from forescale.jobs.learned_rescale import learned_guard_terms, learned_planning
 from forescale.settings import Settings
 from forescale.wiring.parts import change_terms_of, clock_of, ledger_of, topology_config
 from modeling.inputs.physical_plan import PhysicalPlan
@@ -73,7 +73,8 @@ def test_planning__learns_the_downtime_of_the_simulator_where_the_file_has_anoth
     assert [each.planning.downtime_s for each in learned] == [60, 42.5, 25]
     # Instances were added twice, and were there at once: the middle of 0, 0, 300, 300.
     assert [each.planning.lead_s for each in learned] == [300, 300, 150]
-    assert change_terms_of(learned[-1].planning).downtime_s == 25
+    assert change_terms_of(learned[-1].planning, 3600).downtime_s == 25
+    assert learned_guard_terms(settings, ledger_of(settings), config).downtime_s == 25
     assert learned[-1].notes["downtime"] == "25 s, learnt from 3 deployments; the topology file says 60 s"
     assert learned[0].notes["downtime"] == "60 s, as the topology file says; measured in 1 deployment, 2 are needed"
     assert config.planning.downtime_s == 60
@@ -96,7 +97,7 @@ def test_planning__takes_the_speed_of_a_restore_from_the_site_and_the_rest_from_
     deploy(settings, capsys, 4, 3, 5)
     learned = learned_planning(settings, ledger_of(settings), config)
     assert learned.planning.downtime_s == 15
-    terms = change_terms_of(learned.planning, learned.restore)
+    terms = change_terms_of(learned.planning, 3600, learned.restore)
     few, many, read = (PhysicalPlan("pair", {"read": r, "work": w}) for r, w in ((1, 2), (1, 4), (2, 2)))
     assert (terms.down_s(config.as_topology(), few, many), terms.down_s(config.as_topology(), few, read)) == (25, 15)
     assert learned.engine.change_s(config.as_topology(), few.parallelism, many.parallelism) == 25

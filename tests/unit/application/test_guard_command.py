@@ -1,6 +1,7 @@
 """`forescale guard` as a user meets it: turns, what was done, what is barred, and one line for what is wrong."""
 
 import json
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
@@ -9,14 +10,16 @@ from guard_bench import plan_of
 from guarded_pair import MONDAY, PAIR, begin_pair, write_pair
 
 from forescale.cli.main import main
-from forescale.jobs.deploy import deploy, deploy_due
+from forescale.jobs.deploy import DueSteps, deploy, deploy_due
+from forescale.jobs.guard import Guarding, guarded_topologies
 from forescale.jobs.guard import guard as guard_once
-from forescale.jobs.guard import guarded_topologies
 from forescale.settings import Settings
 from forescale.wiring.parts import clock_of, cluster_of, ledger_of, topology_config
 from modeling.inputs.physical_plan import PhysicalPlan
 from planner.clock import TraceClock
-from planner.errors import StepWithheld
+from planner.clusters.cluster import Accepted, ClusterState, Refusal
+from planner.clusters.simulator import SimulatedCluster
+from planner.errors import ClusterError, StepWithheld
 from planner.guard.actions import Action, ActionKind
 from planner.guard.diagnoses import Diagnosis, DiagnosisKind
 from planner.guard.judgement import Verdict, VerdictKind
@@ -154,6 +157,111 @@ def test_what_the_guard_had_begun__is_held_once_the_topology_is_in_shadow_mode(s
     begun = ledger_of(settings).guard.begin(action, *plans, at=MONDAY, expires_at=MONDAY + timedelta(minutes=5))
     write_pair(settings.topologies, "act", "shadow")
     assert set(deploy_due(settings, "pair").held) == {begun.step_id}
+
+
+def test_watch__goes_on_while_the_cluster_does_not_answer_and_asks_less_and_less_often(
+    settings: Settings, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_pair(settings.topologies, "advise")
+    cluster_of(topology_config("pair", settings), settings, clock_of(settings)).state()
+    asked, state = list[float](), SimulatedCluster.state
+
+    def away(cluster: SimulatedCluster) -> ClusterState:
+        at_s = (clock_of(settings).now() - MONDAY).total_seconds()
+        asked.extend([at_s] * (at_s not in asked))
+        if len(asked) <= 5:
+            raise ClusterError("no answer")
+        if len(asked) > 7:
+            raise KeyboardInterrupt
+        return state(cluster)
+
+    monkeypatch.setattr(SimulatedCluster, "state", away)
+    _, out, err = run(capsys, "pair", "--watch", "--every", "60")
+    # After 60, 120, 240 and twice 300 s; once it answers, each minute.
+    assert asked == [0, 60, 180, 420, 720, 1020, 1080, 1140]
+    assert err.count("no answer; the next turn is in") == 5
+    assert out.count("read 1 · work 2") == 2
+
+
+class AtOnce:
+    """What else happens right before the simulator is asked for a plan, once; and the plans that it took."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, meanwhile: Callable[[], object]) -> None:
+        self.told: object = None
+        self.taken = list[PhysicalPlan]()
+        apply, waits = SimulatedCluster.apply, [meanwhile]
+
+        def asked(cluster: SimulatedCluster, plan: PhysicalPlan, *, expected: PhysicalPlan) -> Accepted | Refusal:
+            if waits:
+                self.told = waits.pop()()
+            answer = apply(cluster, plan, expected=expected)
+            self.taken.extend([plan] * isinstance(answer, Accepted))
+            return answer
+
+        monkeypatch.setattr(SimulatedCluster, "apply", asked)
+
+
+def test_guard_and_deploy_due_at_once__leave_the_step_to_the_one_that_has_it(
+    settings: Settings, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    turns(settings, capsys, 4)
+    clock_of(settings).wait(60)
+    other = AtOnce(monkeypatch, lambda: deploy_due(settings, "pair"))
+    turn = guard_once(settings, "pair")
+    assert turn.action is not None
+    assert isinstance(other.told, DueSteps)
+    assert "is deployed by another process right now" in other.told.held[str(turn.action.step_id)]
+    assert (other.told.deployed, other.taken) == ((), [plan_of(5)])
+    assert ledger_of(settings).step(str(turn.action.step_id)).state is StepState.VERIFIED
+
+
+def test_deploy_due_and_guard_at_once__leave_the_step_to_the_one_that_has_it(
+    settings: Settings, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A guard that was killed before it asked has left its step; `deploy due` takes it up as the next turn begins."""
+    turns(settings, capsys, 4)
+    clock_of(settings).wait(60)
+
+    def killed() -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        AtOnce(patched, killed)
+        with pytest.raises(KeyboardInterrupt):
+            guard_once(settings, "pair")
+    other = AtOnce(monkeypatch, lambda: guard_once(settings, "pair"))
+    (done,) = deploy_due(settings, "pair").deployed
+    assert isinstance(other.told, Guarding)
+    assert f"step {done.step_id} of the scale-up is deployed by another process right now" in other.told.why
+    assert (other.told.judged, done.state, other.taken) == (None, StepState.VERIFIED, [plan_of(5)])
+    opened = ledger_of(settings).guard.open_action("pair")
+    assert opened is not None
+    assert opened.step_id == done.step_id
+
+
+def test_a_planned_step_that_is_deployed_as_the_guard_asks__is_the_one_that_holds(
+    settings: Settings, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    turns(settings, capsys, 4)
+    clock, ledger = clock_of(settings), ledger_of(settings)
+    clock.wait(60)
+    now = clock.now() + timedelta(seconds=1)
+    end, runs, more = now + timedelta(hours=1), plan_of(2), plan_of(7)
+    step = ScheduledStep(now, now, now, end, more, runs, {"read": 1.0}, "work", 0.5, 2.0, 30.0, 0.0, 1.0, "planned")
+    whole = ScalingSchedule("pair", now, now, end, 0.95, runs, (step,), 1.0, "planned")
+    ledger.approve_schedule(ledger.record_schedule(whole), at=now, by="anna", why="as planned")
+
+    def deployed() -> DueSteps:
+        clock.wait(1)
+        return deploy_due(settings, "pair")
+
+    other = AtOnce(monkeypatch, deployed)
+    turn = guard_once(settings, "pair")
+    assert isinstance(other.told, DueSteps)
+    assert [each.state for each in other.told.deployed] == [StepState.VERIFIED]
+    assert other.taken == [more]
+    assert turn.action is not None
+    assert "runs read 1 · work 7, not read 1 · work 2 as the decision assumed" in turn.action.verdict
 
 
 def test_a_due_step__is_held_while_it_would_carry_less_than_what_comes(settings: Settings) -> None:

@@ -87,6 +87,14 @@ def test_dag_links__are_made_anew_by_another_installation_and_old_ones_removed(t
     assert tmp_path.joinpath("mine.py").read_text() == "mine"
 
 
+@pytest.mark.parametrize("target", ["/team/dags/x.py", "/team/forescale/dags/x.py"])
+def test_dag_links__leave_a_link_of_the_users_own(tmp_path, target):
+    place = tmp_path / "x.py"
+    place.symlink_to(target)
+    link_dags(tmp_path)
+    assert str(place.readlink()) == target
+
+
 @pytest.mark.parametrize("kind", ["file", "link"])
 def test_dag_links__never_replace_what_is_somebody_elses(tmp_path, kind):
     place = tmp_path / "plan.py"

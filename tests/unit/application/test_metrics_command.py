@@ -3,9 +3,11 @@
 import json
 import re
 import shutil
+import sqlite3
 import threading
+from base64 import b64encode
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -16,6 +18,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from prometheus_client.parser import text_string_to_metric_families as classic
 
 from forescale.cli.main import main
+from forescale.monitoring.exposition import _Gateway
 from forescale.monitoring.metrics import METRICS
 from forescale.settings import Settings
 
@@ -108,6 +111,18 @@ def test_metrics__of_a_broken_topology_hide_no_other(settings: Settings, capsys:
     assert {"name": "forescale_up", "labels": {"topology": "broken"}, "value": 0} in told["samples"]
 
 
+def test_metrics__of_a_damaged_row_hide_nothing_else(settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:
+    with closing(sqlite3.connect(settings.home / "ledger.db")) as opened, opened:
+        opened.execute("UPDATE guard_looks SET body = '{}'")
+    code, out, err = run(capsys)
+    assert code == 1
+    assert "forescale: topology pair: row of guard_looks with topology pair, " in err
+    told = numbers(out)
+    assert told["forescale_up",] == 0
+    assert told["forescale_schedule_instance_hours",] == 50
+    assert ("forescale_operator_busy_ratio", "work") not in told
+
+
 def test_metrics__tell_a_topology_once_by_whatever_it_is_named(
     settings: Settings, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -132,20 +147,38 @@ def test_metrics__are_written_whole_as_node_exporter_reads_them(
     tmp_path: Path, settings: Settings, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "collected" / "forescale.prom"
+    file.parent.mkdir()
     assert run(capsys, "--out", str(file))[0] == 0
     told = {sample.name for family in classic(file.read_text()) for sample in family.samples}
     assert {"forescale_up", "forescale_guard_actions_total"} <= told
     assert "# EOF" not in file.read_text()
     assert [each.name for each in file.parent.iterdir()] == ["forescale.prom"]
-    assert run(capsys, "--out", "/dev/null/x.prom")[0] == 1
+
+
+def test_metrics__check_where_they_are_to_be_written_before_they_read_anything(
+    settings: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (settings.topologies / "broken.yaml").write_text("topology: [")
+    for place in ("/dev/null/x.prom", str(settings.home / "none" / "x.prom")):
+        code, out, err = run(capsys, "--out", place)
+        assert (code, out) == (1, "")
+        assert err.startswith(f"forescale: --out {place}")
+        assert len(err.splitlines()) == 1  # nothing was read, so that the broken file was not come upon
 
 
 @contextmanager
-def http_server(status: int, received: list[tuple[str, str, bytes]]) -> Iterator[str]:
+def http_server(
+    status: int, received: list[tuple[str, str, bytes]], login: str = "", answer: bytes = b""
+) -> Iterator[str]:
+    """login: that it asks for, as its header has it. answer: in place of one of HTTP."""
+
     class Handler(BaseHTTPRequestHandler):
         def do_PUT(self) -> None:
             received.append((self.command, self.path, self.rfile.read(int(self.headers["Content-Length"]))))
-            self.send_response(status)
+            if answer:
+                self.wfile.write(answer)
+                return
+            self.send_response(status if self.headers.get("Authorization", "") == login else 401)
             self.end_headers()
 
         def log_message(self, *_: object) -> None: ...
@@ -170,6 +203,33 @@ def test_metrics__are_pushed_as_a_pushgateway_takes_them(
     [(method, path, body)] = received
     assert (method, path) == ("PUT", "/metrics/job/forescale")
     assert {sample.name for family in classic(body.decode()) for sample in family.samples} >= {"forescale_up"}
+
+
+def test_metrics__are_pushed_with_the_login_of_the_url(settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:
+    login = "Basic " + b64encode(b"anna:ses@me/42").decode()
+    with http_server(200, [], login) as place:
+        assert run(capsys, "--push", f"http://anna:ses%40me%2F42@{place}")[0] == 0
+        assert run(capsys, "--push", f"anna:ses%40me/42@{place}")[0] == 0
+        assert run(capsys, "--push", f"http://anna:wrong@{place}")[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("url", "without_login"),
+    [
+        ("http://anna:sesame@gateway", "http://gateway"),
+        ("anna:sesame@gateway", "gateway"),
+        ("https://gateway/below", "https://gateway/below"),
+    ],
+)
+def test_a_login__is_no_part_of_the_address_with_or_without_a_port(url: str, without_login: str) -> None:
+    assert _Gateway.of(url).url == without_login
+
+
+def test_a_pushgateway__that_speaks_no_http_is_one_line(settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:
+    with http_server(200, [], answer=b"what?\r\n") as place:
+        code, out, err = run(capsys, "--push", f"http://{place}")
+    assert (code, out) == (1, "")
+    assert err == ("forescale: the Pushgateway of --push took nothing: what?; check its URL, and that it runs\n")
 
 
 def test_a_pushgateway__that_refuses_or_is_down_is_told_of_without_its_password(

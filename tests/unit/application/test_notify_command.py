@@ -1,6 +1,8 @@
 """`forescale notify` with a real webhook on loopback: each incident once, and nothing lost while a service is down."""
 
 import shutil
+import sqlite3
+from contextlib import closing
 from datetime import timedelta
 from itertools import pairwise
 from pathlib import Path
@@ -46,6 +48,11 @@ def ledger(installed: Path, tmp_path: Path, webhook: Webhook, monkeypatch: pytes
     return made
 
 
+def updated(folder: Path, statement: str) -> None:
+    with closing(sqlite3.connect(folder / "home" / "ledger.db")) as opened, opened:
+        opened.execute(statement)
+
+
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
     with pytest.raises(SystemExit) as ended:
         main(["notify", *arguments])
@@ -68,6 +75,18 @@ def test_notify__tells_each_incident_once_with_its_report(
     assert texts[REVIEW].endswith("https://scaling.example/r/pair/a%20b.html")
     assert "scale-up at Mon 01:30 UTC, under-provisioned: 30/s come" in texts[GUARD]
     assert "forecast of read is 3 h old" in texts[RUNG]
+
+
+def test_notify__links_to_the_pages_of_airflow_where_it_is_known(
+    ledger: Ledger, webhook: Webhook, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("FORESCALE_SCALING_URL", "https://anna:sesame42@host.example/airflow/")
+    with webhook.running():
+        run(capsys, "--due")
+    links = {message["title"]: message["message"].splitlines()[-1] for message in webhook.messages}
+    [schedule] = ledger.schedules("pair")
+    pair = "https://host.example/airflow/scaling/topologies/pair"
+    assert links == {REVIEW: f"{pair}/decisions/{schedule.id}", RUNG: f"{pair}/decisions/{schedule.id}", GUARD: pair}
 
 
 def test_notify__tells_of_a_step_that_was_undone(
@@ -114,6 +133,60 @@ def test_a_review__that_is_put_off_is_the_same_and_one_that_comes_back_is_anothe
         run(capsys, "--due")
         # As proposed before, ten minutes later; another plan; none; the first one again.
         assert [planned(*of) for of in ((5, 10), (6, 20), (0, 30), (5, 40))] == [1, 2, 2, 3]
+
+
+def test_a_review__is_not_told_again_when_one_of_its_steps_has_passed(
+    ledger: Ledger, webhook: Webhook, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def told() -> int:
+        run(capsys, "--due")
+        return webhook.titles.count(REVIEW)
+
+    with webhook.running():
+        ledger.record_schedule(schedule_of((5, HOUR), (3, 2 * HOUR), after=timedelta(minutes=1)))
+        assert told() == 1
+        first, _ = ledger.steps(topology="pair", states=(StepState.PROPOSED,))
+        at, why = NOW + timedelta(minutes=2), "not now"
+        ledger.transition(first.id, expected=first.state, to=StepState.VETOED, at=at, by="anna", why=why)
+        assert told() == 1
+        # Planned again: the step that remains is the same, and then another one comes after it.
+        TraceClock(Settings().clock_file).advance_to(NOW + timedelta(minutes=5))
+        ledger.record_schedule(schedule_of((3, 2 * HOUR), after=timedelta(minutes=3)))
+        assert told() == 1
+        ledger.record_schedule(schedule_of((3, 2 * HOUR), (6, 3 * HOUR), after=timedelta(minutes=4)))
+        assert told() == 2
+
+
+def test_a_damaged_row__is_told_of_beside_all_that_can_be_read(
+    tmp_path: Path, ledger: Ledger, webhook: Webhook, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (Settings().topologies / "broken.yaml").write_text("topology: [")
+    [action] = ledger.guard.actions("pair")
+    damage = "pair: not all of it can be read"
+    with webhook.running():
+        updated(tmp_path, "UPDATE guard_actions SET before = '['")
+        code, _, err = run(capsys, "--due")
+        assert webhook.titles == sorted((REVIEW, RUNG, damage, "broken: it cannot be read"))
+        assert code == 1
+        row = f"row of guard_actions with id {action.id} is damaged: before is '['"
+        assert f"forescale: topology pair: {row}" in err
+        assert row in next(message["message"] for message in webhook.messages if message["title"] == damage)
+        assert run(capsys, "--due")[:2] == (1, "nothing to tell\n")
+        updated(tmp_path, "UPDATE guard_actions SET before = '{}'")
+        run(capsys, "--due")
+    assert webhook.titles == sorted((REVIEW, RUNG, GUARD, damage, "broken: it cannot be read"))
+
+
+def test_a_damaged_notice__hides_no_other_message(
+    tmp_path: Path, ledger: Ledger, webhook: Webhook, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with webhook.running():
+        run(capsys, "--due")
+        updated(tmp_path, "UPDATE notices SET begun_at = 'x' WHERE kind = 'review'")
+        updated(tmp_path, "DELETE FROM notices WHERE kind = 'guard'")
+        code, out, err = run(capsys, "--due")
+    assert (code, out) == (1, f"told: {GUARD}\n")
+    assert "kind review" in err
 
 
 def test_a_service__that_is_down_is_told_later_and_no_other_twice(

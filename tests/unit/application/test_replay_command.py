@@ -225,6 +225,10 @@ def test_the_gate__lets_pass_what_is_no_worse_and_says_what_is(
         return worse_than(done, answer, asked[5].split(","), baseline, Bounds())
 
     assert worse(answer) == []
+    newer = {"forecast_every_s", "parallel_restore", "prices", "started_h", "moved_gib_h"}
+    assert newer < answer["terms"].keys()
+    older = {name: value for name, value in answer["terms"].items() if name not in newer}
+    assert worse(answer | {"terms": older}) == []
     half = replace(done, scores=tuple(score for score in done.scores if score.policy == "static-half"))
     assert worse_than(half, answer, ["static-peak", "static-half"], baseline, Bounds()) == [
         "static-peak: replayed with 0 of 1 seed; see the notes"
@@ -239,6 +243,10 @@ def test_the_gate__lets_pass_what_is_no_worse_and_says_what_is(
     assert [text.split(":")[0] for text in worse(answer | {"scores": better})] == ["static-half"]
     for kept, reason in (
         (answer | {"max_lag_s": 5}, "has max_lag_s 5, this replay 120"),
+        (
+            answer | {"terms": answer["terms"] | {"prices": "of-before", "started_h": 0.1}},
+            "prices of-before, this replay ",
+        ),
         (answer | {"terms": answer["terms"] | {"lead_s": 5, "seeds": 9}}, "lead_s 5, this replay 300.0; seeds 9, this"),
         (answer | {"terms": answer["terms"] | {"downtime_s": 5}}, "has downtime_s 5, this replay 60"),
         (answer | {"terms": answer["terms"] | {"scale": 5}}, "has scale 5, this replay 1"),

@@ -39,6 +39,13 @@ def test_home_with_a_settings_file__has_its_own_topologies_and_tracking_store(ho
     assert (Settings().topologies, Settings().mlruns) == (home / "topologies", home / "mlruns")
 
 
+def test_artifacts__are_below_mlruns_beside_any_database_and_for_a_server_to_place(home):
+    write(home, "FORESCALE_MLFLOW_URI=postgresql+psycopg://mlflow:sesame42@db/mlflow\n")
+    assert Settings().artifact_root == (home / "mlruns" / "artifacts").as_uri()
+    write(home, "FORESCALE_MLFLOW_URI=https://mlflow.example\n")
+    assert Settings().artifact_root is None
+
+
 def test_settings_file__may_hold_variables_of_other_programs(home):
     write(home, "JAVA_HOME=/usr/lib/jvm/17\n")
     assert Settings().review is True

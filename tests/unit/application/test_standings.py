@@ -1,6 +1,9 @@
 """Where a topology stands, by a real ledger: what runs, what is next, and what somebody should see to."""
 
 import json
+import os
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -14,9 +17,11 @@ from forescale.files.file_error import FileError
 from forescale.files.topology import TopologyConfig
 from forescale.jobs.forecast_report import SourcePage, TopologyPages
 from forescale.jobs.known_topologies import known_topologies
-from forescale.jobs.standings import standing
-from forescale.report.overview.standing import Standing
+from forescale.jobs.standings import shown_standing
+from forescale.report.overview.alarms import alarms
+from forescale.report.overview.standing_cells import running_cell
 from forescale.settings import Settings
+from forescale.standing import Standing
 from forescale.wiring.parts import ledger_of
 from planner.clock import TraceClock
 from planner.ledger.ledger import Ledger
@@ -47,40 +52,42 @@ def ledger(settings: Settings) -> Ledger:
 
 
 def stands(settings: Settings, ledger: Ledger, name: str = "calls") -> Standing:
-    return standing(settings, ledger, name, known_topologies(settings, ledger)[name])
+    return shown_standing(settings, ledger, name, known_topologies(settings, ledger)[name])
 
 
 def test_a_topology_of_which_nothing_was_decided__stands_nowhere(settings: Settings, ledger: Ledger) -> None:
     found = stands(settings, ledger)
-    assert (found.newest, found.running, found.next_step, found.alarms) == (None, "", None, ())
+    assert (found.schedule, found.next_step, alarms(found)) == (None, None, ())
 
 
 def test_what_runs__is_the_plan_at_the_decision_until_a_step_is_verified(settings: Settings, ledger: Ledger) -> None:
     made = ledger.record_schedule(schedule_of(4, 6), forecasts=[])
     before = stands(settings, ledger)
-    assert (before.running, before.running_since) == ("ingest 1 · transcribe 2", NOON)
+    assert running_cell(before).text == "ingest 1 · transcribe 2"
     assert before.next_step is not None
-    assert (before.next_step.id, before.next_step.state, before.waiting) == (f"{made}-1", StepState.PROPOSED, 2)
+    assert (before.next_step.id, before.next_step.state, len(before.ahead)) == (f"{made}-1", StepState.PROPOSED, 2)
     brought_to(ledger, f"{made}-1", StepState.VERIFIED)
     then = stands(settings, ledger)
-    assert then.running == "ingest 1 · transcribe 4"
+    assert running_cell(then).text == "ingest 1 · transcribe 4"
     assert then.next_step is not None
-    assert (then.next_step.id, then.waiting) == (f"{made}-2", 1)
+    assert (then.next_step.id, len(then.ahead)) == (f"{made}-2", 1)
 
 
 def test_a_shadow__tells_the_plan_that_would_run(settings: Settings, ledger: Ledger) -> None:
     ledger.record_schedule(schedule_of(4), forecasts=[], shadow=True)
     found = stands(settings, ledger)
-    assert found.newest is not None
-    assert found.newest.shadow
-    assert found.running == "ingest 1 · transcribe 2"
+    assert found.schedule is not None
+    assert found.schedule.shadow
+    assert running_cell(found).text == "ingest 1 · transcribe 2"
 
 
 def test_budget__is_the_share_allowed_of_the_minutes_known(settings: Settings, ledger: Ledger) -> None:
     lags_s = [(NOON - timedelta(minutes=minute), 500.0 if minute < 3 else 0.0) for minute in range(1, 201)]
     ledger.minutes.record("calls", lags_s, max_lag_s=180)
-    found = stands(settings, ledger)
-    assert (found.in_violation, found.known, found.allowed) == (2, 200, pytest.approx(2.0))  # 1 % of 200
+    budget = stands(settings, ledger).budget
+    assert budget is not None
+    assert (budget.used_minutes, budget.past_minutes) == (2, 200)
+    assert budget.past_allowed_minutes == pytest.approx(2.0)  # 1 % of 200
 
 
 def test_a_step_that_was_rolled_back__is_an_alarm_until_another_is_verified(settings: Settings, ledger: Ledger) -> None:
@@ -94,7 +101,7 @@ def test_a_step_that_was_rolled_back__is_an_alarm_until_another_is_verified(sett
         by="forescale",
         why="it did not hold",
     )
-    assert "rolled back: it did not hold" in stands(settings, ledger).alarms[0]
+    assert "rolled back: it did not hold" in alarms(stands(settings, ledger))[0]
     for before, following in (
         (StepState.PROPOSED, StepState.APPROVED),
         (StepState.APPROVED, StepState.DUE),
@@ -102,19 +109,19 @@ def test_a_step_that_was_rolled_back__is_an_alarm_until_another_is_verified(sett
         (StepState.DEPLOYING, StepState.VERIFIED),
     ):
         ledger.transition(f"{made}-2", expected=before, to=following, at=after(125), by="anna", why="as planned")
-    assert stands(settings, ledger).alarms == ()
+    assert alarms(stands(settings, ledger)) == ()
 
 
 def test_a_schedule_that_is_over__is_an_alarm(settings: Settings, ledger: Ledger) -> None:
     ledger.record_schedule(schedule_of(4), forecasts=[])
     TraceClock(settings.clock_file).start_at(after(24 * 60))
-    assert "run `forescale plan calls`" in stands(settings, ledger).alarms[0]
+    assert "run `forescale plan calls`" in alarms(stands(settings, ledger))[0]
 
 
 def test_a_decision_without_a_usable_forecast__is_an_alarm(settings: Settings, ledger: Ledger) -> None:
     told = replace(schedule_of(4), derived_from={"rung": "time-of-week profile: the forecast of ingest is old"})
     ledger.record_schedule(told, forecasts=[])
-    assert stands(settings, ledger).alarms == ("planned by: time-of-week profile: the forecast of ingest is old",)
+    assert alarms(stands(settings, ledger)) == ("planned by: time-of-week profile: the forecast of ingest is old",)
 
 
 def test_drift__is_told_as_the_last_forecast_found_it(settings: Settings, ledger: Ledger) -> None:
@@ -126,7 +133,7 @@ def test_drift__is_told_as_the_last_forecast_found_it(settings: Settings, ledger
     file = settings.reports_dir / "calls" / "forecasts.json"
     file.parent.mkdir(parents=True)
     file.write_text(json.dumps(handed_over(TopologyPages(pages))))
-    assert stands(settings, ledger).alarms == (
+    assert alarms(stands(settings, ledger)) == (
         "ingest drifts within 1\N{NO-BREAK SPACE}h: the p95 was exceeded in 9 of the last 60",
         "other: nothing came for 5 h",
     )
@@ -137,7 +144,7 @@ def test_what_a_forecast_left_damaged__hides_no_topology(settings: Settings, led
     file = settings.reports_dir / "calls" / "forecasts.json"
     file.parent.mkdir(parents=True)
     file.write_text(damaged)
-    assert stands(settings, ledger).alarms == ()
+    assert alarms(stands(settings, ledger)) == ()
 
 
 def test_every_topology_with_a_file_or_a_forecast__is_known(settings: Settings, ledger: Ledger) -> None:
@@ -147,5 +154,57 @@ def test_every_topology_with_a_file_or_a_forecast__is_known(settings: Settings, 
     assert isinstance(known["calls"], TopologyConfig)
     assert isinstance(known["broken"], FileError)
     assert known["gone"] is None
-    assert "broken.yaml" in stands(settings, ledger, "broken").alarms[0]
-    assert "there is no topology file of it" in stands(settings, ledger, "gone").alarms[0]
+    assert "broken.yaml" in alarms(stands(settings, ledger, "broken"))[0]
+    assert "there is no topology file of it" in alarms(stands(settings, ledger, "gone"))[0]
+
+
+def test_a_step__whose_time_went_by_is_no_next_one_and_one_that_is_deployed_is(
+    settings: Settings, ledger: Ledger
+) -> None:
+    made = ledger.record_schedule(schedule_of(4, 6), forecasts=[])
+    brought_to(ledger, f"{made}-1", StepState.DEPLOYING)
+    found = stands(settings, ledger)
+    assert found.next_step is not None
+    assert (found.next_step.id, found.next_step.state) == (f"{made}-1", StepState.DEPLOYING)
+    # The second waits from 14:00 to 15:30, and nobody has called it off yet.
+    TraceClock(settings.clock_file).start_at(after(16 * 60))
+    before = stands(settings, ledger)
+    assert ([step.id for step in before.ahead], [step.id for step in before.lost]) == ([f"{made}-1"], [f"{made}-2"])
+    ledger.expire_steps(after(16 * 60), by="forescale")
+    assert [(step.id, step.state) for step in stands(settings, ledger).lost] == [(f"{made}-2", StepState.EXPIRED)]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE schedules SET body = '{}' WHERE topology = 'calls'",
+        "UPDATE schedules SET current_plan = '['",
+        "UPDATE steps SET plan = '['",
+        "UPDATE schedules SET made_at = 'x', shadow = 1",
+    ],
+)
+def test_a_damaged_row__is_an_alarm_of_its_topology(settings: Settings, ledger: Ledger, damage: str) -> None:
+    ledger.record_schedule(schedule_of(4), forecasts=[], shadow="shadow" in damage)
+    with closing(sqlite3.connect(settings.home / "ledger.db")) as opened, opened:
+        opened.execute(damage)
+    found = stands(settings, ledger)
+    assert "is damaged: " in alarms(found)[0]
+    assert damage.split()[1] in alarms(found)[0]
+    assert (found.schedule is None) == ("schedules" in damage)
+
+
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [("topology: [", CALLS), (CALLS, CALLS.replace("0.01", "0.02"))],
+    ids=["unreadable before", "readable before"],
+)
+def test_a_topology_file__is_read_again_though_it_looks_as_old_and_as_long(
+    settings: Settings, ledger: Ledger, first: str, then: str
+) -> None:
+    file = settings.topologies / "calls.yaml"
+    for text in (first, then):
+        file.write_text(text.ljust(len(CALLS)))
+        os.utime(file, (0, 0))
+        known = known_topologies(settings, ledger)["calls"]
+    assert isinstance(known, TopologyConfig)
+    assert known.planning.allow == (0.01 if then == CALLS else 0.02)

@@ -8,6 +8,7 @@ import yaml
 
 from forescale.files.file_error import FileError
 from forescale.files.topology import find_topology_file, read_topology_file
+from forescale.wiring.parts import change_terms_of
 from modeling.inputs.key_histogram import KeyHistogram
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples" / "topologies"
@@ -130,3 +131,15 @@ def test_keys__of_an_operator_are_told_by_shares_by_their_number_or_both(tmp_pat
     assert keys(distinct_keys=40) == KeyHistogram({}, distinct_keys=40)
     with pytest.raises(FileError, match="distinct_keys 1 of 2 named keys"):
         keys(key_shares={"de": 0.2, "fr": 0.1}, distinct_keys=1)
+
+
+@pytest.mark.parametrize(("told", "every_s"), [({}, 3600), ({"every_s": 900}, 900)])
+def test_the_time_between_forecasts__is_what_plans_count_on(
+    tmp_path: Path, body: dict[str, Any], told: dict[str, int], every_s: int
+) -> None:
+    """Where the guard does not act, the next forecast does; then instances take five minutes more to come."""
+    body["planning"] = {"lead_s": 300}
+    body["forecast"] = told
+    config = read_topology_file(written(tmp_path, body))
+    terms = change_terms_of(config.planning, config.forecast.every_s)
+    assert (terms.react_s, terms.held_s) == (every_s + 300, every_s / 2)

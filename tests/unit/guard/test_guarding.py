@@ -219,6 +219,19 @@ def test_a_deployment_that_was_cut_short__keeps_the_guard_away_for_a_while_only(
     assert bench.work > 2
 
 
+def test_a_deployment_that_is_taken_up_again_and_again__keeps_the_guard_away_no_longer(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, [30.0] * 60, work=2)
+    (step,) = schedule(bench, plan_of(2), (4.5, plan_of(6)))
+    bench.until(4)
+    for before, to in ((StepState.APPROVED, StepState.DUE), (StepState.DUE, StepState.DEPLOYING)):
+        bench.ledger.transition(step, expected=before, to=to, at=bench.clock.now(), by="deploy", why="killed then")
+    for minute in range(5, 11):
+        bench.ledger.resume(step, at=bench.clock.now(), by="deploy", why="taken up again")
+        bench.until(minute)
+    # As after one attempt: a settling time of 300 s after the first, at minute 4.
+    assert bench.work > 2
+
+
 def test_planned_steps__are_rebased_once(tmp_path: Path) -> None:
     bench = Bench(tmp_path, [30.0] * 60, work=2)
     (up,) = schedule(bench, plan_of(2), (60, plan_of(9)))

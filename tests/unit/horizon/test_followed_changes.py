@@ -1,5 +1,6 @@
 """What changes of one's own cost and violate, over the course that a search had."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -59,6 +60,21 @@ def test_a_change_that_comes_late__violates_for_as_long_as_it_lacks() -> None:
     # Three carry 3 of 4.5 tuples a second: from about 22:06 on there are more than three minutes of lag.
     late, later, in_time = followed([change(130, 6)], [change(145, 6)], [change(110, 6)])
     assert in_time.found.violation_minutes < late.found.violation_minutes < later.found.violation_minutes
+
+
+@pytest.mark.parametrize(("replanned_s", "held_s"), [(3600.0, 1800.0), (900.0, 450.0)])
+def test_what_a_rescue_adds__is_held_until_the_next_forecast_half_of_the_way(replanned_s: float, held_s: float) -> None:
+    """4.5/s come to three instances of work that carry three, from 22:00 on for an hour. After ten minutes the four of
+    the plan are made 1.15 * 4.5 / 3 times as many, 2.9 more, for the 50 minutes that are left and half an interval.
+    """
+    terms = replace(TERMS, react_s=600.0, replanned_s=replanned_s)
+    planner = HorizonPlanner(PAIR, PROFILES, LIMITS, terms, 1.0)
+    found = planner.followed(FORECASTS, PRESENT, [[]], Budget(), 3.0)
+    assert found is not None
+    assert terms.held_s == held_s
+    added_h = 4 * (1.15 * 4.5 / 3 - 1) * (3000.0 + held_s) / 3600
+    # Each path has an error of its capacity of 2 %.
+    assert found[0].found.instance_hours == pytest.approx(4 * 4 + added_h, rel=0.01)
 
 
 def test_a_change_beyond_the_forecast__is_refused() -> None:

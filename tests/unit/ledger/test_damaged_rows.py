@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from ledger_decisions import schedule_of
 
 from modeling.inputs.physical_plan import PhysicalPlan
 from planner.errors import LedgerError
@@ -52,3 +53,47 @@ def test_a_damaged_row__is_named_with_what_stands_there(
     assert "restore the ledger from a backup" in str(refused.value)
     # What is of others goes on.
     assert ledger_in(tmp_path).steps(topology="other") == []
+
+
+@pytest.mark.parametrize("damage", ["deploy_at = 'tomorrow'", "plan = '{}'", "state = 'forgotten'"])
+def test_a_ledger_past_damage__reads_all_other_rows_and_names_the_damaged_one(
+    tmp_path: Path, step_id: str, damage: str
+) -> None:
+    before, after = PhysicalPlan("pair", {"read": 1}), PhysicalPlan("pair", {"read": 3})
+    times = {"deploy_at": NOON, "expires_at": NOON + timedelta(hours=1), "at": NOON}
+    other = ledger_in(tmp_path).record_hand_made_step("s", after, replaces=before, by="anna", why="a test", **times)
+    with closing(sqlite3.connect(tmp_path / "ledger.db")) as opened, opened:
+        opened.execute("PRAGMA ignore_check_constraints = ON")
+        opened.execute(f"UPDATE steps SET {damage} WHERE id = ?", (step_id,))
+    ledger = ledger_in(tmp_path)
+    readable = ledger.past_damage()
+    assert [step.id for step in readable.steps(topology="pair")] == [other]
+    assert [step.plan for step in readable.steps(topology="pair")] == [after]
+    [named] = readable.damaged
+    assert f"row of steps with id {step_id} is damaged" in named
+    assert ledger.damaged == ()
+
+
+def test_a_ledger_past_damage__names_a_row_whose_key_is_damaged(tmp_path: Path, step_id: str) -> None:
+    ledger = ledger_in(tmp_path)
+    ledger.minutes.record("pair", [(NOON, 200.0), (NOON + timedelta(hours=1), 0.0)], max_lag_s=180.0)
+    with closing(sqlite3.connect(tmp_path / "ledger.db")) as opened, opened:
+        opened.execute("UPDATE lag_hours SET hour = '2026-03-02 12:00x' WHERE hour LIKE '%12:00%'")
+    readable = ledger.past_damage()
+    # The minute that ended at 12:00 is of the hour before.
+    count = readable.minutes.count("pair", NOON - timedelta(hours=2), NOON + timedelta(hours=2))
+    assert (count.known, count.in_violation) == (1, 1)
+    assert "hour is '2026-03-02 12:00x'" in readable.damaged[0]
+
+
+@pytest.mark.parametrize("damage", ["current_plan = '['", "current_plan = '{}'", "made_at = 'x'"])
+def test_the_span_of_a_shadow__names_a_damaged_schedule(tmp_path: Path, damage: str) -> None:
+    ledger = ledger_in(tmp_path)
+    made = ledger.record_schedule(schedule_of(4), shadow=True)
+    with closing(sqlite3.connect(tmp_path / "ledger.db")) as opened, opened:
+        opened.execute(f"UPDATE schedules SET {damage}")
+    with pytest.raises(LedgerError, match=f"row of schedules with id {made} is damaged"):
+        ledger.shadow.span("calls")
+    readable = ledger.past_damage()
+    assert readable.shadow.span("calls") is None
+    assert f"row of schedules with id {made} is damaged" in readable.damaged[0]

@@ -6,14 +6,15 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
+from first_ledger import upgrade_to
+from ledger_decisions import forecast_of
 
 from planner.errors import LedgerError
 from planner.ledger.database import Database
 from planner.ledger.ledger import Ledger
-from planner.ledger.migrate import _config, upgrade_database
+from planner.ledger.migrate import upgrade_database
 from planner.ledger.step_state import StepState
 from planner.ledger.tables import Base
 
@@ -69,15 +70,21 @@ def test_upgrade__refuses_a_ledger_of_a_newer_version(file: Path) -> None:
         upgrade_database(Database(f"sqlite:///{file}"))
 
 
-def _upgrade_to(file: Path, revision: str) -> None:
-    config = _config()
-    with Database(f"sqlite:///{file}").connection() as connection:
-        config.attributes["connection"] = connection
-        command.upgrade(config, revision)
+def test_a_backup__taken_while_another_writes_is_whole(file: Path, tmp_path: Path) -> None:
+    ledger, copy = Ledger(f"sqlite:///{file}"), tmp_path / "copy.db"
+    ledger.record_forecast(forecast_of())
+    database = Database(f"sqlite:///{file}")
+    with database.connection() as writing:
+        writing.exec_driver_sql("DELETE FROM forecasts")  # not yet committed
+        # What `sqlite3 ledger.db ".backup copy.db"` calls.
+        with closing(sqlite3.connect(file)) as source, closing(sqlite3.connect(copy)) as target:
+            source.backup(target)
+    assert ledger.forecasts("calls") == []
+    assert Ledger(f"sqlite:///{copy}").forecasts("calls") == [forecast_of()]
 
 
 def test_upgrade__of_a_ledger_from_before_snapshots_keeps_its_forecasts(file: Path) -> None:
-    _upgrade_to(file, "0001")
+    upgrade_to(f"sqlite:///{file}", "0001")
     moment = "2003-03-03 12:00:00.000000"
     row = ("f1", "calls", "ingest", moment, moment, "run-1", "3", "forecasts/f1", "ab")
     with closing(sqlite3.connect(file)) as connection:
@@ -88,7 +95,7 @@ def test_upgrade__of_a_ledger_from_before_snapshots_keeps_its_forecasts(file: Pa
 
 
 def test_upgrade__of_a_ledger_from_before_shadow_mode_keeps_steps_and_what_refers_to_them(file: Path) -> None:
-    _upgrade_to(file, "0002")
+    upgrade_to(f"sqlite:///{file}", "0002")
     moment, plan = (
         "2003-03-03 12:00:00.000000",
         '{"schema_version": 2, "topology": "calls", "parallelism": {"work": 2}}',
@@ -116,7 +123,7 @@ def test_upgrade__of_a_ledger_from_before_shadow_mode_keeps_steps_and_what_refer
 
 
 def test_upgrade__of_a_ledger_that_compared_rescales_of_whole_days_keeps_what_it_said(file: Path) -> None:
-    _upgrade_to(file, "0003")
+    upgrade_to(f"sqlite:///{file}", "0003")
     day = ("calls", "2003-03-03", "2003-03-04 12:00:00.000000", 90.0, 720, 60, 36.0, 5, 1, 48.0, 24.0, 3, 2, 4, 0.0, "")
     with closing(sqlite3.connect(file)) as connection:
         connection.execute(f"INSERT INTO shadow_days VALUES ({', '.join('?' * len(day))})", day)
@@ -126,7 +133,7 @@ def test_upgrade__of_a_ledger_that_compared_rescales_of_whole_days_keeps_what_it
 
 
 def test_upgrade__of_a_ledger_from_before_the_guard_keeps_its_steps(file: Path) -> None:
-    _upgrade_to(file, "0003")
+    upgrade_to(f"sqlite:///{file}", "0003")
     moment, plan = (
         "2003-03-03 12:00:00.000000",
         '{"schema_version": 2, "topology": "calls", "parallelism": {"work": 2}}',

@@ -216,6 +216,35 @@ def test_deployment__that_was_cut_short_is_taken_up_however_late_only_where_it_h
     assert bench.cluster.state().plan.same_parallelism(runs)
 
 
+class Rescaling(Faulty):
+    """As Flink has it: until the rescale is over, the old plan is the one that is told."""
+
+    looks = 3
+
+    def state(self) -> ClusterState:
+        self.looks -= 1
+        state = self._cluster.state()
+        return replace(state, plan=SMALL, status=Status.RESCALING) if self.looks >= 0 else state
+
+
+def test_deployment__that_was_asked_for_and_is_late_is_not_told_to_be_never_asked_while_it_goes_on(
+    bench: Bench,
+) -> None:
+    step_id = bench.step()
+    bench.clock.advance_to(DUE)
+    bench.ledger.transition(step_id, expected=StepState.APPROVED, to=StepState.DUE, at=DUE, by="test", why="due")
+    bench.ledger.transition(step_id, expected=StepState.DUE, to=StepState.DEPLOYING, at=DUE, by="test", why="asked")
+    bench.cluster.apply(LARGE, expected=SMALL)
+    bench.clock.advance_to(DUE + timedelta(hours=2))
+    # 120 s of patience with a look every 5 s: 25 looks are not enough for a rescale that takes 28 of them.
+    slow = Rescaling(bench.cluster, bench.cluster.progress)
+    slow.looks = 28
+    with pytest.raises(ClusterError, match="still rescaling after 120 s"):
+        bench.deploy(step_id, slow)  # type: ignore[arg-type]
+    assert bench.ledger.step(step_id).state is StepState.DEPLOYING
+    assert bench.deploy(step_id, slow).state is StepState.VERIFIED  # type: ignore[arg-type]
+
+
 def test_deployment__cut_short_by_an_unreachable_cluster_is_taken_up_again(bench: Bench) -> None:
     def gone(_: Accepted) -> Verified | Pending | Failed:
         raise ClusterError("no answer")

@@ -108,6 +108,15 @@ def test_a_downtime_that_reads_state__reaches_further_into_a_freeze() -> None:
     assert len(passed(0, {}, 54, terms=replace(TERMS, restore=restore), rules=rules)) == 1
 
 
+def test_a_next_step__that_now_waits_for_instances_reaches_into_a_freeze() -> None:
+    """Three after five are there at once, at 22:00; after one they take five minutes, and half of one more."""
+    rules = Rules(closed=[(at(124), at(130))])
+    assert passed(0, {"work": 4}, rules=rules) == []
+    assert passed(0, {"work": 1}, rules=rules) == [
+        "2026-03-02 22:00 UTC is within planning.freeze, from 2026-03-02 22:04 UTC to 2026-03-02 22:10 UTC"
+    ]
+
+
 def test_an_edit__that_passes_a_limit_of_the_job_says_which_and_by_how_much() -> None:
     assert passed(0, {"work": 6}, terms=replace(TERMS, max_step=3)) == [
         "from source 1 · work 2 to source 1 · work 6 4 instances start or stop > planning.max_step of 3"
@@ -139,3 +148,12 @@ def test_a_time__that_brings_too_many_rescales_into_a_day_says_so() -> None:
         "3 rescales within 24 hours > planning.max_rescales_a_day of 2"
     ]
     assert passed(1, {}, 130, rules=rules, changes_s=before) == []
+
+
+def test_rescales_of_a_day__are_counted_from_when_the_job_stops() -> None:
+    """Two ended by 21:06 the day before. Asked for at 21:02 the job stops at 21:07, more than 24 hours later."""
+    rules, before = Rules(most_a_day=2), (at(65) - 86400.0, at(66) - 86400.0)
+    assert passed(0, {}, 62, rules=rules, changes_s=before) == []
+    assert passed(0, {}, 59.5, rules=rules, changes_s=before) == [
+        "3 rescales within 24 hours > planning.max_rescales_a_day of 2"
+    ]

@@ -16,7 +16,7 @@ from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Operator, Stream, Topology
 from planner.clock import TraceClock
-from planner.clusters.cluster import Accepted, Cluster, Failed, Pending, Refusal, Verified
+from planner.clusters.cluster import Accepted, Cluster, ClusterState, Failed, Pending, Refusal, Status, Verified
 from planner.clusters.simulator import SimulatedCluster
 from planner.deployment import Deployment, Patience, deploy_step
 from planner.ledger.ledger import Ledger
@@ -180,6 +180,42 @@ def test_a_deployment_cut_short_after_the_request__is_taken_up_with_the_same_pla
     (down,) = bench.planned((60, 2))
     assert bench.deploy(down).state is StepState.VERIFIED
     assert bench.runs == 4
+
+
+class _Rescaling(_Meddled):
+    """Killed right after the first request; then, as Flink has it, the old plan is told until the rescale is over."""
+
+    def __init__(self, bench: Bench, looks: int) -> None:
+        super().__init__(bench)
+        self._looks, self._killed = looks, False
+        self.state = self._told
+
+    def apply(self, plan: PhysicalPlan, *, expected: PhysicalPlan) -> Accepted | Refusal:
+        answer = super().apply(plan, expected=expected)
+        if not self._killed:
+            self._killed = True
+            raise KeyboardInterrupt
+        return answer
+
+    def _told(self) -> ClusterState:
+        state = self._bench.cluster.state()
+        if not self._killed or self._looks <= 0:
+            return state
+        self._looks -= 1
+        return replace(state, plan=plan_of(4), status=Status.RESCALING)
+
+
+@pytest.mark.parametrize(("floor", "runs"), [(8, 8), (2, 4)])
+def test_a_deployment_cut_short_and_taken_up_after_its_time__ends_as_what_was_asked_for(
+    bench: Bench, floor: int, runs: int
+) -> None:
+    # While 4 → 8 goes on, 4 are told. A floor of 2 asks for the 4 that run, and holds as soon as it is looked at.
+    (step_id,) = bench.planned((10, floor))
+    cluster = _Rescaling(bench, looks=3)
+    with pytest.raises(KeyboardInterrupt):
+        bench.deploy(step_id, cluster)
+    bench.clock.advance_to(bench.ledger.step(step_id).expires_at + timedelta(minutes=1))
+    assert (bench.deploy(step_id, cluster).state, bench.runs) == (StepState.VERIFIED, runs)
 
 
 def test_a_scaler_that_takes_a_bound__gets_the_plan_as_its_bound(bench: Bench) -> None:

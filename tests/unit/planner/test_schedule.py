@@ -162,6 +162,27 @@ def test_the_least_of_an_operator__is_kept() -> None:
     assert [step.plan.parallelism["work"] for step in schedule.steps] == [3]
 
 
+def test_an_announced_plan_below_the_least_of_an_operator__is_not_taken_over() -> None:
+    """A person has let work run with 1 by an override; half an hour later the least of 3 holds again."""
+    rates, announced = level([0.4] * 48), [Announced(START.timestamp() + 1800.0, pair(1))]
+    free, bound = (
+        schedule_of(rates, pair(9), announced=announced, rescale_h=50.0, least=least) for least in ({}, {"work": 3})
+    )
+    assert [step.plan.parallelism["work"] for step in free.steps] == [1]
+    assert all(step.plan.parallelism["work"] >= 3 for step in bound.steps)
+
+
+def test_a_plan_that_runs_below_the_least_of_an_operator__is_left_for_one_that_keeps_it_or_has_an_excuse() -> None:
+    """From 1.8/s on, 1 of work carries too little; and it is never gone back to, though 0.4/s would let it."""
+    schedule = schedule_of(level([0.4] * 12 + [1.8] * 12 + [0.4] * 72), pair(1), rescale_h=0.1, least={"work": 3})
+    assert {step.plan.parallelism["work"] for step in schedule.steps} == {3}
+    held = schedule_of(level([0.4] * 48), pair(1), least={"work": 3})
+    (excuse,) = held.excuses
+    assert not held.steps
+    assert (excuse.target, excuse.value, excuse.bound, excuse.change) == ("min_parallelism", 1.0, 3.0, {"work": 3})
+    assert "deploy a plan with work 3" in str(excuse)
+
+
 def test_alternatives__are_costed_over_the_same_paths() -> None:
     schedule = schedule_of(level([0.4] * 24 + [8.5] * 24), pair(1))
     hold, static = schedule.alternatives

@@ -51,6 +51,21 @@ def test_optimum__is_that_of_all_plans_tried_one_by_one(seed: int) -> None:
     assert found.instance_hours + found.violation_minutes == pytest.approx(least)
 
 
+def test_where_all_instances_read_at_once__the_downtime_is_that_of_the_plan_that_is_changed_to() -> None:
+    """4 GiB at 30 s each: 120 s for one instance, 60 s for two, 30 s for four. With 90 s of lag, a change to four at
+    the rise of the load is in time, where 120 s would leave nothing but four instances from the beginning on.
+    """
+    terms = EngineTerms(0.0, restore_s_per_gib=30.0, state_gib={"work": 4.0}, parallel_restore=True)
+    load = load_of([12.0] * 10 + [38.0] * 10)
+    real = reality(load, terms)
+    found = hindsight(load, real, LADDER, 90.0)
+    assert found.violation_minutes == 0
+    # Two instances for ten minutes and four for ten more, or better; four all the time take 1.67 instance-hours.
+    assert found.instance_hours <= (3 * 10 + 5 * 10) / 60 + 1e-9
+    done = replay(AtMoments("hindsight", found.changes, "it proved best"), load, real, {})
+    assert not (done.lag_s > 90.0).any()
+
+
 @pytest.mark.slow
 def test_what_it_finds__is_what_the_simulator_shows() -> None:
     load, terms = days_of(0.7), EngineTerms(30.0)

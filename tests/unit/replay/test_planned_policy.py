@@ -136,3 +136,15 @@ def test_the_planner__knows_the_downtime_of_each_change_as_the_engine_takes_it()
     assert policy.terms.down_s(TOPOLOGY, many, few) == pytest.approx(60 + 240 * 43 / 128)
     assert policy.terms.down_s(TOPOLOGY, few, many) == pytest.approx(60 + 240 * 16 / 128)
     assert one.engine.change_s(TOPOLOGY, plan(8), plan(3)) == policy.terms.down_s(TOPOLOGY, many, few)
+
+
+@pytest.mark.parametrize(("parallel", "gib_read", "at_most_gib"), [(False, 8.5, 8.5), (True, 8.0 * 13 / 128, 8.0)])
+def test_rivals__are_told_the_downtime_of_the_plan_that_runs_at_first(
+    parallel: bool, gib_read: float, at_most_gib: float
+) -> None:
+    """78/s ask for ten instances of work, 13 of 128 key groups at most, of 8 GiB; 1 of ingest has 0.5 GiB."""
+    state_gib = {"work": 8.0, "ingest": 0.5}
+    engine = EngineTerms(60.0, restore_s_per_gib=30.0, state_gib=state_gib, parallel_restore=parallel)
+    one = contest(load_of([78.0] * 60), engine=engine)
+    assert one.guard_terms().downtime_s == pytest.approx(60 + 30 * gib_read)
+    assert one.engine.whole_s == pytest.approx(60 + 30 * at_most_gib)

@@ -7,9 +7,11 @@ import pytest
 from report_page import ReportPage
 from sample_decision import NOW, TOPOLOGY, sample_decision
 
+from forecasting.drift import Drift
 from forescale.report.overview.overview_page import render_overview
-from forescale.report.overview.standing import Standing
 from forescale.report.overview.topology_page import Decided, render_topology_page
+from forescale.standing import SourceStanding, Standing
+from planner.horizon.budget import Budget
 from planner.ledger.entries import ScheduleEntry, StepEntry
 from planner.ledger.step_state import StepState
 
@@ -31,27 +33,33 @@ STEP = StepEntry(
     "forescale",
     0,
 )
-STANDING = Standing(TOPOLOGY, MADE, "transcribe 12", NOW, STEP, 2, in_violation=25, known=10_000, allowed=50.0)
+AFTER = replace(STEP, id="s1-2", position=2)
+STANDING = Standing(
+    TOPOLOGY, NOW, schedule=MADE, ahead=(STEP, AFTER), budget=Budget(0.005, past_minutes=10_000, used_minutes=25)
+)
+DRIFTED = SourceStanding("receive", drifts=(Drift(21_600, True, "the p95 was exceeded", 0.85, 1.2, 1.0, 60),))
 
 
 def overview(*standings: Standing) -> ReportPage:
     return ReportPage(
-        render_overview(standings, NOW, page_of=lambda each: "/p", picture_of=lambda each: "/s" if each.newest else "")
+        render_overview(
+            standings, NOW, page_of=lambda each: "/p", picture_of=lambda each: "/s" if each.schedule else ""
+        )
     )
 
 
 def test_overview__says_what_runs_what_is_next_how_sure_and_what_of_the_budget_is_used() -> None:
     text = overview(STANDING).text.replace("\N{NO-BREAK SPACE}", " ")
     assert "1 topology: 1 with a step to review, none with an alarm" in text
-    assert "transcribe 12 as of Thu 23 Oct 21:30 UTC" in text
+    assert f"{SCHEDULE.current.brief()} as of Thu 23 Oct 21:30 UTC" in text
     assert "proposed" in text
     assert "1 step after it" in text
     assert "7 % 1.5 min in violation expected" in text
-    assert "50 % 25 minutes of 10,000; 50 allowed" in text  # 25 / 50
+    assert "50 % 25 minutes of 10,000; 50 allowed" in text  # .005 of 10,000 are 50, and 25 / 50
 
 
 def test_overview__names_those_with_an_alarm_first() -> None:
-    alarmed = Standing("zebra", alarms=("receive drifts within 6 h: the p95 was exceeded",))
+    alarmed = Standing("zebra", NOW, sources=(DRIFTED,))
     text = overview(STANDING, alarmed).text
     assert "2 topologies: 1 with a step to review, 1 with an alarm" in text
     assert text.index("zebra") < text.index(TOPOLOGY)
@@ -59,7 +67,7 @@ def test_overview__names_those_with_an_alarm_first() -> None:
 
 
 def test_overview__shows_what_nobody_knows_as_unknown() -> None:
-    text = overview(Standing("new")).text
+    text = overview(Standing("new", NOW, budget=Budget(0.005))).text
     assert "nothing was decided yet" in text
     assert "no lag is known of the past 7 days" in text
     assert "0 %" not in text
@@ -72,7 +80,7 @@ def test_overview__of_nothing_says_what_to_do() -> None:
 @pytest.mark.parametrize("text", ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "{{ 7 * 7 }}"])
 def test_pages__show_hostile_text_as_text(text: str) -> None:
     def page(said: str) -> list[ReportPage]:
-        stands = replace(STANDING, topology=said, running=said, alarms=(said,))
+        stands = replace(STANDING, topology=said, no_file=said)
         schedule = replace(SCHEDULE, why=said)
         decisions = [Decided(replace(MADE, schedule=schedule), {said: 1}, "/d")]
         one = render_topology_page(stands, decisions, NOW, picture="/s", pages={said: "/h"}, overview="/")
@@ -84,8 +92,41 @@ def test_pages__show_hostile_text_as_text(text: str) -> None:
         assert text in hostile.text
 
 
+def test_topology_page__gives_each_alarm_a_line_of_its_own() -> None:
+    page = render_topology_page(
+        replace(STANDING, damaged=("row 1 is damaged; restore it", "row 2 is damaged; restore it")),
+        [],
+        NOW,
+        picture="",
+        pages={},
+        overview="/",
+    )
+    assert "<dd>row 1 is damaged; restore it\nrow 2 is damaged; restore it</dd>" in page
+    assert "white-space: pre-line" in page
+
+
 def test_topology_page__links_to_the_reports_that_are_there() -> None:
     decisions = [Decided(MADE, {"proposed": 1}, "/reports/s1"), Decided(replace(MADE, id="s0"), {}, "")]
     one = ReportPage(render_topology_page(STANDING, decisions, NOW, picture="", pages={}, overview="/scaling/"))
     assert [value for name, value in one.attributes if name == "href"] == ["data:,", "/scaling/", "/reports/s1"]
     assert "1 step proposed" in one.text
+
+
+def test_overview__tells_the_price_of_a_violation_where_it_has_no_share() -> None:
+    priced = Budget(0.005, past_minutes=10_000, used_minutes=25, price_h=2.5)
+    text = overview(replace(STANDING, budget=priced)).text.replace("\N{NO-BREAK SPACE}", " ")
+    assert "25 minutes of 10,000 each costs 2.5 instance-hours" in text
+    assert "allowed " not in text.partition("Drift and alarms")[2]
+
+
+def test_overview__shows_the_step_that_is_deployed_before_those_that_wait() -> None:
+    deploying = replace(AFTER, state=StepState.DEPLOYING)
+    text = overview(replace(STANDING, ahead=(STEP, deploying))).text
+    assert "UTC, deploying" in text
+    assert "1 topology: 1 with a step to review" in text  # the other one still waits
+
+
+def test_overview__tells_of_a_step_whose_time_went_by() -> None:
+    expired = replace(STEP, state=StepState.EXPIRED, deploy_at=NOW)
+    text = overview(replace(STANDING, ahead=(), lost=(expired,))).text
+    assert "none the plan is held the step of Thu 21:30 UTC expired" in text

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from forescale.local.errors import ServiceError
-from forescale.local.processes import Processes, ended_by_signals
+from forescale.local.processes import Processes, ended_by_signals, left_of
 
 psutil = pytest.importorskip("psutil")
 
@@ -58,6 +58,16 @@ def test_check__shows_the_log_of_a_process_that_ended_by_itself(tmp_path):
         processes.running["broken"].wait()
         with pytest.raises(ServiceError, match=r"broken ended with code 1; the end of .*broken\.log:\nno such port"):
             processes.check()
+
+
+def test_left_of__knows_a_process_again_after_the_clock_was_set(tmp_path, monkeypatch):
+    with Processes(tmp_path) as processes:
+        pid = processes.start("stays", [sys.executable, "-c", "import time; time.sleep(600)"], {})
+        began = psutil.boot_time()
+        # Linux tells when it booted by its clock: an hour on, all processes seem to have begun an hour later.
+        monkeypatch.setattr(psutil._pslinux, "boot_time", lambda: began + 3600)
+        assert left_of(tmp_path) == [pid]
+    assert list(tmp_path.glob("*.session")) == []
 
 
 def test_sigterm__unwinds_the_stack_like_ctrl_c():

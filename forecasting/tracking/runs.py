@@ -1,0 +1,84 @@
+"""Runs of MLflow that processes own: opened with what people filter by, closed by whoever finds them abandoned."""
+
+import logging
+import os
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from forecasting.tracking.git_revision import git_revision
+from forecasting.tracking.run_owner import RunOwner, abandoned_because
+
+if TYPE_CHECKING:
+    from mlflow import MlflowClient
+    from mlflow.entities import Run
+
+CHALLENGER, CHAMPION = "challenger", "champion"
+CLOSED_BECAUSE = "closed_because"
+KINDS = frozenset({"training", "refresh", "calibration", "replay"})
+
+log = logging.getLogger(__name__)
+
+
+def open_run(
+    client: "MlflowClient", experiment: str, name: str, *, topology: str, kind: str, tags: Mapping[str, str]
+) -> str:
+    """A new run of this process; its id. Those that dead processes have left in the experiment are closed first."""
+    close_abandoned(client, experiment)
+    revision = git_revision(Path(__file__).parent)
+    told = {
+        "topology": topology,
+        "kind": kind,
+        "git_revision": revision,
+        "mlflow.source.git.commit": revision,
+        **RunOwner.of_process(os.getpid()).tags(),
+        **tags,
+    }
+    return str(client.create_run(experiment, tags=told, run_name=name).info.run_id)
+
+
+@contextmanager
+def failing(client: "MlflowClient", run_id: str) -> Iterator[None]:
+    """Whatever is raised within leaves the run failed."""
+    try:
+        yield
+    except BaseException:
+        client.set_terminated(run_id, "FAILED")
+        raise
+
+
+def close_abandoned(client: "MlflowClient", experiment: str) -> list[str]:
+    """Close as KILLED, with the reason, what no process works on any more; ids of it.
+
+    The run of a living process, and of one that nothing is known of, stays, until it is older than MAX_RUN_AGE. One
+    that cannot be closed is left to the next run.
+    """
+    from mlflow.exceptions import MlflowException
+
+    closed = []
+    for run in client.search_runs([experiment], "attributes.status = 'RUNNING'"):
+        age = timedelta(milliseconds=time.time() * 1000 - run.info.start_time)
+        reason = abandoned_because(run.data.tags, age) if run.data.tags.get("kind") in KINDS else ""
+        if not reason:
+            continue
+        try:
+            _close(client, run, reason)
+        except MlflowException as error:
+            log.warning("run %s, which was abandoned, is not closed: %s", run.info.run_id, error)
+            continue
+        closed.append(run.info.run_id)
+    return closed
+
+
+def _close(client: "MlflowClient", run: "Run", reason: str) -> None:
+    """Close it. What a dead process has not made whole goes with it; where nobody is sure, versions stay."""
+    run_id, owner = run.info.run_id, RunOwner.of_tags(run.data.tags)
+    if owner is not None and owner.surely_dead():
+        for version in client.search_model_versions(f"run_id = '{run_id}'"):
+            if CHAMPION not in client.get_model_version(version.name, version.version).aliases:
+                client.delete_model_version(version.name, version.version)
+    client.set_tag(run_id, CLOSED_BECAUSE, reason)
+    client.set_terminated(run_id, "KILLED")

@@ -1,0 +1,56 @@
+"""`forescale prune`: remove what is old and in nobody's use, after it has been listed and agreed to."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from forescale.cli.installation import settings_of
+from forescale.cli.output import AsJson, plain, say_json
+
+if TYPE_CHECKING:
+    from forescale.jobs.prune import Removable
+
+
+def prune(
+    context: typer.Context,
+    older_than: Annotated[float, typer.Option(min=1, max=36_525, help="In days; whatever is newer stays.")] = 90.0,
+    keep: Annotated[
+        int, typer.Option(min=1, max=1_000_000, help="Newest of each kind that stay, however old they are.")
+    ] = 300,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list what would be removed.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Remove it without being asked.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Remove old runs, models, forecasts, reports and replays that nothing in use refers to; asks first."""
+    from forescale.jobs.prune import Retention, prunable
+    from forescale.jobs.prune import prune as pruned
+
+    settings = settings_of(context)
+    retention = Retention(timedelta(days=older_than), keep, datetime.now(UTC))
+    done = prunable(settings, retention)
+    if not as_json:
+        for one in done.removable:
+            plain(f"{one.kind} {one.name}, of {one.dated:%Y-%m-%d}")
+    if done.removable and not dry_run:
+        if not yes:
+            typer.confirm(f"remove {_told(done.removable)}?", abort=True, err=True)
+        done = replace(pruned(settings, retention, done.removable), removable=done.removable)
+    if as_json:
+        say_json(done)
+    elif not done.removable:
+        plain("nothing is old enough and unused")
+    else:
+        plain(f"removed {_told(done.removed)}" if done.removed else "nothing was removed")
+    for topology, why in done.untracked.items():
+        typer.echo(f"forescale: runs and model versions of {topology} are left: {why}", err=True)
+    if done.untracked:
+        raise typer.Exit(1)
+
+
+def _told(removables: "Sequence[Removable]") -> str:
+    from forescale.jobs.prune import counted
+
+    return ", ".join(f"{count} × {kind}" for kind, count in counted(removables).items())

@@ -1,0 +1,194 @@
+"""Retention: what is old, and what nothing that lives refers to, is listed, and then removed.
+
+The ledger itself is kept whole: it is the record of what was decided.
+"""
+
+import shutil
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Literal
+
+from forecasting.errors import TrackingError
+from forescale.jobs.rungs import PROFILES
+from forescale.settings import Settings
+from forescale.tracking.old_runs import old_records, remove_run, remove_version
+from forescale.wiring.parts import clock_of, ledger_of
+from planner.ledger.entries import ForecastEntry
+from planner.ledger.schedule_use import ScheduleUse
+
+
+@dataclass(frozen=True)
+class Retention:
+    """What stays: whatever is newer than older_than, and the `keep` newest of each kind, of a forecast's source and of
+    a topology. wall_now: by the machine's clock, of what no replayed clock has dated.
+    """
+
+    older_than: timedelta
+    keep: int
+    wall_now: datetime
+
+
+@dataclass(frozen=True)
+class Removable:
+    """name: a path, a run's id or `model/number`. dated: when it was made."""
+
+    kind: Literal["forecast", "report", "replay", "model version", "run"]
+    name: str
+    dated: datetime
+    topology: str = ""
+
+
+@dataclass(frozen=True)
+class Pruned:
+    """What may be removed, and whether it was. untracked: why nothing of MLflow is in it, by topology."""
+
+    removable: tuple[Removable, ...]
+    removed: tuple[Removable, ...]
+    untracked: dict[str, str]
+
+
+def counted(removables: Sequence[Removable]) -> dict[str, int]:
+    """How many there are of each kind."""
+    return dict(Counter(one.kind for one in removables))
+
+
+def prunable(settings: Settings, retention: Retention) -> Pruned:
+    """What may be removed now; nothing is. Raises LedgerError: without it nobody knows what is in use."""
+    uses = ledger_of(settings).uses
+    now = clock_of(settings).now()
+    found = list(_replays(settings, retention))
+    untracked: dict[str, str] = {}
+    for topology in uses.topologies():
+        schedules, forecasts = uses.schedules(topology, now), uses.forecasts(topology)
+        in_use = _in_use(schedules, forecasts, retention.keep)
+        before = now - retention.older_than
+        found += _forecasts(settings, topology, forecasts, in_use, schedules, before)
+        found += _reports(settings, topology, schedules, before, retention.keep)
+        try:
+            found += _tracked(settings, topology, in_use, retention)
+        except TrackingError as error:
+            untracked[topology] = str(error)
+    return Pruned(tuple(found), (), untracked)
+
+
+def prune_by_age(settings: Settings, older_than_days: float, keep: int) -> dict[str, int]:
+    """Remove what may be, without being asked; how many of each kind. Raises TrackingError, once the files are gone,
+    where MLflow is away.
+    """
+    retention = Retention(timedelta(days=older_than_days), keep, datetime.now(UTC))
+    done = prune(settings, retention, prunable(settings, retention).removable)
+    for why in done.untracked.values():
+        raise TrackingError(why)
+    return counted(done.removed)
+
+
+def prune(settings: Settings, retention: Retention, listed: Sequence[Removable]) -> Pruned:
+    """Remove what was listed and may still be removed. Killed, the next run goes on. Raises LedgerError and OSError."""
+    still = prunable(settings, retention)
+    untracked, removed = dict(still.untracked), []
+    wanted = {(one.kind, one.name) for one in listed}
+    for one in still.removable:
+        if (one.kind, one.name) not in wanted:
+            continue
+        try:
+            _remove(settings, one)
+        except TrackingError as error:
+            untracked[one.topology] = str(error)
+            continue
+        removed.append(one)
+    return Pruned(still.removable, tuple(removed), untracked)
+
+
+def _remove(settings: Settings, one: Removable) -> None:
+    if one.kind == "model version":
+        remove_version(settings, one.name)
+    elif one.kind == "run":
+        remove_run(settings, one.name)
+    elif Path(one.name).is_dir():
+        shutil.rmtree(one.name)
+    else:
+        Path(one.name).unlink(missing_ok=True)
+
+
+def _in_use(schedules: Sequence[ScheduleUse], forecasts: Sequence[ForecastEntry], keep: int) -> list[ForecastEntry]:
+    """Those that a live schedule rests on, and the newest of each source."""
+    live = {forecast for schedule in schedules if schedule.live for forecast in schedule.forecasts}
+    newer: dict[str, int] = {}
+    found = []
+    for entry in forecasts:
+        newer[entry.source] = newer.get(entry.source, 0) + 1
+        if entry.id in live or newer[entry.source] <= keep:
+            found.append(entry)
+    return found
+
+
+def _forecasts(
+    settings: Settings,
+    topology: str,
+    forecasts: Sequence[ForecastEntry],
+    in_use: Sequence[ForecastEntry],
+    schedules: Sequence[ScheduleUse],
+    before: datetime,
+) -> Iterator[Removable]:
+    """Folders of forecasts and profiles. What a killed job left, which the ledger does not know, is as old as its
+    folder.
+    """
+    issued = {Path(entry.folder).name: entry.issued_at for entry in forecasts}
+    staying = {Path(entry.folder).name for entry in in_use}
+    for schedule in schedules:
+        names = schedule.derived_from.get(PROFILES, "").split()
+        if schedule.live:
+            staying.update(names)
+        for name in names:
+            issued.setdefault(name, schedule.made_at)
+    for folder in _entries(settings.forecasts_dir / topology):
+        dated = issued.get(folder.name, _changed(folder))
+        if folder.is_dir() and folder.name not in staying and dated < before:
+            yield Removable("forecast", str(folder), dated, topology)
+
+
+def _reports(
+    settings: Settings, topology: str, schedules: Sequence[ScheduleUse], before: datetime, keep: int
+) -> Iterator[Removable]:
+    old = {each.id: each.made_at for each in schedules[keep:] if not each.live and each.made_at < before}
+    for file in _entries(settings.reports_dir / topology):
+        if file.stem in old and file.is_file():
+            yield Removable("report", str(file), old[file.stem], topology)
+
+
+def _replays(settings: Settings, retention: Retention) -> Iterator[Removable]:
+    """What `forescale replay` would make again."""
+    for folder in (settings.home / "replay" / "done", settings.home / "replay" / "forecasts"):
+        newest_first = sorted(((_changed(path), path) for path in _entries(folder)), reverse=True)
+        for changed, path in newest_first[retention.keep :]:
+            if changed < retention.wall_now - retention.older_than:
+                yield Removable("replay", str(path), changed)
+
+
+def _tracked(
+    settings: Settings, topology: str, in_use: Sequence[ForecastEntry], retention: Retention
+) -> Iterator[Removable]:
+    """Versions before runs: a version names its run."""
+    old = old_records(
+        settings,
+        topology,
+        before=retention.wall_now - retention.older_than,
+        keep=retention.keep,
+        runs_in_use={entry.run_id for entry in in_use},
+        versions_in_use={entry.model_version for entry in in_use},
+    )
+    for version, dated in old.versions:
+        yield Removable("model version", version, dated, topology)
+    for run_id, dated in old.runs:
+        yield Removable("run", run_id, dated, topology)
+
+
+def _entries(folder: Path) -> list[Path]:
+    return sorted(folder.resolve().iterdir()) if folder.is_dir() else []
+
+
+def _changed(path: Path) -> datetime:
+    return datetime.fromtimestamp(path.stat().st_mtime, UTC)

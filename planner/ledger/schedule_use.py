@@ -1,0 +1,87 @@
+"""Which schedules are still in use, and what they rest on: nothing of that may be removed."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from planner.ledger.database import Database
+from planner.ledger.entries import ForecastEntry, forecast_entry
+from planner.ledger.step_state import WAITING, StepState
+from planner.ledger.tables import ForecastTable, ScheduleForecastTable, ScheduleTable, StepTable
+
+UNSETTLED = (*WAITING, StepState.DEPLOYING)
+
+
+@dataclass(frozen=True)
+class ScheduleUse:
+    """live: the newest of its topology, or its horizon lasts, or a step of it waits or is being deployed. forecasts:
+    ids of those that it rests on.
+    """
+
+    id: str
+    made_at: datetime
+    live: bool
+    forecasts: frozenset[str]
+    derived_from: Mapping[str, str]
+
+
+class ScheduleUses:
+    """Every method is one transaction; all raise LedgerError for a database that fails."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def topologies(self) -> list[str]:
+        """Names of all that were forecast or planned, in order."""
+        with self._database.session() as session:
+            forecast = session.scalars(select(ForecastTable.topology).distinct())
+            planned = session.scalars(select(ScheduleTable.topology).distinct())
+            return sorted({*forecast, *planned})
+
+    def forecasts(self, topology: str) -> list[ForecastEntry]:
+        """All of them, newest first."""
+        query = select(ForecastTable).where(ForecastTable.topology == topology)
+        with self._database.session() as session:
+            rows = session.scalars(query.order_by(ForecastTable.issued_at.desc(), ForecastTable.id))
+            return [forecast_entry(row) for row in rows]
+
+    def schedules(self, topology: str, now: datetime) -> list[ScheduleUse]:
+        """All of them, newest first."""
+        columns = (ScheduleTable.id, ScheduleTable.made_at, ScheduleTable.end_at, ScheduleTable.derived_from)
+        query = select(*columns).where(ScheduleTable.topology == topology)
+        with self._database.session() as session:
+            rows = session.execute(query.order_by(ScheduleTable.made_at.desc(), ScheduleTable.id)).all()
+            unsettled = _unsettled(session, topology)
+            rests_on = _rests_on(session, topology)
+        return [
+            ScheduleUse(
+                row.id,
+                row.made_at,
+                number == 0 or row.end_at > now or row.id in unsettled,
+                frozenset(rests_on.get(row.id, ())),
+                row.derived_from,
+            )
+            for number, row in enumerate(rows)
+        ]
+
+
+def _unsettled(session: Session, topology: str) -> set[str | None]:
+    query = select(StepTable.schedule_id).where(
+        StepTable.topology == topology, StepTable.state.in_([state.value for state in UNSETTLED])
+    )
+    return set(session.scalars(query))
+
+
+def _rests_on(session: Session, topology: str) -> dict[str, set[str]]:
+    query = (
+        select(ScheduleForecastTable.schedule_id, ScheduleForecastTable.forecast_id)
+        .join(ScheduleTable, ScheduleTable.id == ScheduleForecastTable.schedule_id)
+        .where(ScheduleTable.topology == topology)
+    )
+    found: dict[str, set[str]] = {}
+    for schedule_id, forecast_id in session.execute(query):
+        found.setdefault(schedule_id, set()).add(forecast_id)
+    return found

@@ -154,6 +154,31 @@ def test_hand_made_plan__is_deployed_at_once_in_the_name_of_who_asked(client, cl
     assert ledger.events(step.id)[0].by == "admin"
 
 
+def test_roles__let_a_viewer_look_alone_and_an_administrator_alone_override(running, client, ledger):
+    keys, limitless = passwords(running.service.home), {"override": True, "why": "a fair"}
+    form = {"topology": NAME, "parallelism": {"work": 6}}
+    with closing(AirflowClient(client.url, "viewer", keys["viewer"])) as viewer:
+        assert {run["dag_run_id"] for run in viewer.runs("deploy")} == {
+            run["dag_run_id"] for run in client.runs("deploy")
+        }
+        with pytest.raises(AirflowError, match="403"):
+            viewer.trigger("deploy", form)
+        for method, path, body in (
+            ("PATCH", "dags/deploy", {"is_paused": True}),
+            ("POST", "variables", {"key": "k", "value": "v"}),
+            ("POST", "connections", {"connection_id": "c", "conn_type": "http"}),
+        ):
+            with pytest.raises(AirflowError, match="403"):
+                viewer.request(method, path, body)
+    with closing(AirflowClient(client.url, "reviewer", keys["reviewer"])) as reviewer:
+        run_id = reviewer.trigger("deploy", form | limitless)
+        assert reviewer.wait_for_end("deploy", run_id, PATIENCE_S) == "failed"
+    assert "user 'reviewer' may not override limits" in "\n".join(client.failures("deploy", run_id))
+    run_id = client.trigger("deploy", form | limitless)
+    client.wait_for_success("deploy", run_id, PATIENCE_S)
+    assert "asked for by admin (a fair)" in ledger.events(step_of(client, run_id)["step_id"])[0].why
+
+
 def test_waiting_step__outlives_a_killed_scheduler_and_is_deployed_once(running, client, clock, cluster, ledger):
     when = clock.now() + timedelta(minutes=10)
     run_id = ask(client, parallelism={"work": 5}, when=when.isoformat())

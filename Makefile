@@ -55,7 +55,7 @@ lock: ## choose versions anew and lock them with their hashes
 	@touch $@
 
 docs: .venv-docs/.ready ## the documentation as a site in build/docs, with its links checked
-	@NO_MKDOCS_2_WARNING=true .venv-docs/bin/mkdocs build --strict --quiet
+	@NO_MKDOCS_2_WARNING=1 .venv-docs/bin/mkdocs build --strict
 	@echo "build/docs/index.html; with its search: python3 -m http.server --bind 127.0.0.1 --directory build/docs"
 
 release: setup ## the wheel, and the constraints to install it with, in dist/

@@ -4,7 +4,7 @@ SHELL := /bin/bash
 # Of the unit loop: what needs neither servers nor much time. Compiled once, whatever is set outside, not by each worker.
 UNIT := tests/unit tests/property tests/contract modeling planner forecasting forescale
 export PYTHONDONTWRITEBYTECODE =
-.PHONY: help setup demo demo-flink up unit test check lock release audit
+.PHONY: help setup demo demo-flink up unit test check lock docs release audit
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -46,6 +46,17 @@ lock: ## choose versions anew and lock them with their hashes
 		--no-emit-index-url --no-emit-find-links --override overrides.txt --no-header --quiet -o requirements.lock
 	@grep '^uv==' requirements.lock | sed 's/ .*//' | .venv/bin/uv pip compile - --universal --generate-hashes \
 		--no-emit-index-url --no-emit-find-links --no-header --quiet -o bootstrap.lock
+	@.venv/bin/uv pip compile --group pyproject.toml:docs --universal --generate-hashes \
+		--no-emit-index-url --no-emit-find-links --no-header --quiet -o docs.lock
+
+.venv-docs/.ready: docs.lock
+	@$(or $(PYTHON),python3) -m venv --clear .venv-docs
+	@.venv-docs/bin/python -m pip install --quiet --no-deps --require-hashes --disable-pip-version-check -r docs.lock
+	@touch $@
+
+docs: .venv-docs/.ready ## the documentation as a site in build/docs, with its links checked
+	@NO_MKDOCS_2_WARNING=1 .venv-docs/bin/mkdocs build --strict
+	@echo "build/docs/index.html; with its search: python3 -m http.server --bind 127.0.0.1 --directory build/docs"
 
 release: setup ## the wheel, the constraints to install it with and the bill of its materials, in dist/
 	@.venv/bin/uv build --quiet --wheel --no-build-isolation --offline --python .venv/bin/python --out-dir dist .

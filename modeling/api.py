@@ -1,4 +1,4 @@
-"""What most users of the model need; docs/modeling.md is its tutorial.
+"""What most users of the model need; docs/modeling/tutorial.md is its tutorial.
 
 The parts (queues, networks, state, windows) are in the modules of their names.
 """

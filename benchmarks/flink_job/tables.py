@@ -1,4 +1,4 @@
-"""The results as Markdown, ready for docs/modeling.md."""
+"""The results as Markdown, ready for docs/modeling/measurements.md."""
 
 from collections.abc import Sequence
 from itertools import pairwise

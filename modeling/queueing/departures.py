@@ -3,7 +3,7 @@ spans as variable as what came.
 
 A queue feels the spans over which it fills and drains, so what it feels of a stream depends on how long it remembers
 beside the stations that the stream has passed (Suresh and Whitt 1990; Whitt and You 2022). The forms here were found on
-simulated pairs of stations and hold on simulated chains (benchmarks/queueing.py, docs/modeling.md).
+simulated pairs of stations and hold on simulated chains (benchmarks/queueing.py, docs/modeling/measurements.md).
 """
 
 from typing import NamedTuple

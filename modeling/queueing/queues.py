@@ -20,7 +20,7 @@ _ALMOST_0 = 1e-200
 MERGED = 1.0
 """How soon independent streams together look Poisson to a queue below saturation. Albin's 4 is for Kingman's wait;
 beside Kraemer and Langenbach-Belz's, which itself lowers what is not Poisson, it is too large: simulated superpositions
-of 2 to 8 streams are met best with about 1 (benchmarks/queueing.py, docs/modeling.md)."""
+of 2 to 8 streams are met best with about 1 (benchmarks/queueing.py, docs/modeling/measurements.md)."""
 
 
 def kingman_waits_s(

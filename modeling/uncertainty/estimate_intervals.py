@@ -46,7 +46,8 @@ def estimate_intervals(
 ) -> EstimateIntervals:
     """Of one plan under one load, from `draws` draws of the parameters.
 
-    The latency is that of modeling/latency/moments.py, whose own error (docs/modeling.md) is not in the interval.
+    The latency is that of modeling/latency/moments.py, whose own error (docs/modeling/measurements.md) is not in the
+    interval.
     Raises ModelError where plan, load or profiles do not fit the topology.
     """
     plan.check(topology)

@@ -6,11 +6,11 @@ They come from the environment (`FORESCALE_…`), else from the file `forescale.
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
-from urllib.parse import urlsplit, urlunsplit
 
 from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, DotEnvSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
+from engines.redaction import without_credentials
 from forescale.places import IN_CHECKOUT, PROJECT, default_home
 
 SETTINGS_FILE = "forescale.env"
@@ -197,13 +197,8 @@ class _HomeFile(DotEnvSettingsSource):
 
 
 def _without_password(text: str) -> str:
-    """The same, with the user and password of a URL left out."""
-    if "://" not in text:
+    """The same, with ***@ for the user and password of a URL, and ?*** for its query, which may hold them too."""
+    scheme, separator, rest = without_credentials(text).partition("://")
+    if not separator:
         return text
-    try:
-        parts = urlsplit(text)
-    except ValueError:
-        return "(not shown: it is no URL, and may hold a password)"
-    if "@" not in parts.netloc:
-        return text
-    return urlunsplit(parts._replace(netloc="***@" + parts.netloc.rpartition("@")[2]))
+    return f"{scheme}://{'***@' if '@' in text else ''}{rest}{'?***' if '?' in text else ''}"

@@ -65,9 +65,12 @@ def close_abandoned(client: "MlflowClient", experiment: str) -> list[str]:
         if not reason:
             continue
         try:
+            if client.get_run(run.info.run_id).info.status != "RUNNING":
+                continue  # it ended while others were closed
             _close(client, run, reason)
         except MlflowException as error:
-            log.warning("run %s, which was abandoned, is not closed: %s", run.info.run_id, error)
+            # Its text may hold the login of the server.
+            log.warning("run %s, which was abandoned, is not closed: %s", run.info.run_id, type(error).__name__)
             continue
         closed.append(run.info.run_id)
     return closed

@@ -83,10 +83,10 @@ def _secrets(uri: str) -> Iterator[str]:
 
 
 def _check_answers(uri: str) -> None:
-    parts = urlsplit(uri)
-    if parts.scheme not in {"http", "https"}:
+    if uri.partition(":")[0] not in {"http", "https"}:
         return
     try:
+        parts = urlsplit(uri)
         port = parts.port or (443 if parts.scheme == "https" else 80)
         socket.create_connection((parts.hostname or "", port), timeout=CONNECT_TIMEOUT_S).close()
         # A server that takes connections and never answers would be asked again and again for minutes.

@@ -11,7 +11,7 @@ import yaml
 from bad_inputs import LENGTHY, NAME, Bench, Parameter, bench, command_line
 from bad_inputs import commands as all_commands
 from canaries import canaries_below, canaries_in, canary, echo, planted_settings, url_with
-from forked_commands import Ending, ForkedCommands
+from forked_commands import DEFECT, KILLED, TOO_LARGE, Ending, ForkedCommands
 from pydantic import BaseModel, SecretStr, ValidationError
 
 from forescale.files.arrivals_section import ArrivalsSection
@@ -44,6 +44,7 @@ def commands() -> Iterator[ForkedCommands]:
 
 def check(ending: Ending, line: list[str]) -> None:
     said = ending.out + ending.err
+    assert ending.code not in (DEFECT, KILLED, TOO_LARGE), f"{line} ends with {ending.code} and says {said}"
     assert canaries_in(said) == set(), f"{line} says {said}"
 
 

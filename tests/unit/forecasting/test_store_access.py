@@ -11,6 +11,7 @@ from canaries import canaries_in, canary, url_with
 from forecasting.errors import TrackingError
 from forecasting.tracking import store_access
 from forecasting.tracking.store_access import connected_client, store_errors
+from forescale.settings import Settings
 
 URI = url_with(canary("mlflow_uri"))
 
@@ -55,3 +56,22 @@ def test_address_of_a_store__with_a_bare_slash_in_its_password_is_refused_withou
     with pytest.raises(TrackingError, match=r"\(http://127\.0\.0\.1:9\) is no URL; .*/ is %2F") as caught:
         connected_client(url_with(f"{canary('half')}/rest"))
     assert canaries_in("".join(traceback.format_exception(caught.value))) == set()
+
+
+@pytest.mark.parametrize("address", ["http://[", f"http://anna:{canary('bracket')}[x@host"])
+def test_an_address_that_is_none__is_refused_as_a_store_that_does_not_answer(address: str) -> None:
+    with pytest.raises(TrackingError, match="is no URL") as caught:
+        connected_client(address)
+    assert canaries_in("".join(traceback.format_exception(caught.value))) == set()
+
+
+@pytest.mark.parametrize(
+    ("address", "shown"),
+    [
+        ("postgresql+psycopg://db/mlflow?user=anna&password=secret", "postgresql+psycopg://db/mlflow?***"),
+        ("http://anna:half/rest@host:5000", "http://***@host:5000"),
+        ("http://host:5000", "http://host:5000"),
+    ],
+)
+def test_settings__show_no_login_wherever_it_stands_in_an_address(address: str, shown: str) -> None:
+    assert Settings(mlflow_uri=address).shown()["mlflow_uri"] == shown

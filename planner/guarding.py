@@ -199,7 +199,8 @@ def _not_now(guarded: Guarded, ledger: Ledger, cluster: Cluster, since: datetime
 
 def _deploying_since(step: StepEntry, ledger: Ledger) -> datetime:
     """When its first attempt began: whoever takes it up again and again keeps the guard away no longer."""
-    return next(event.at for event in ledger.events(step.id) if event.to_state is StepState.DEPLOYING)
+    began = (event.at for event in ledger.past_damage().events(step.id) if event.to_state is StepState.DEPLOYING)
+    return next(began, step.updated_at)
 
 
 def _elsewhere(action: GuardAction, ledger: Ledger) -> str:

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 from forecasting.errors import TrackingError
 from forescale.codec import Moment
+from forescale.files.file_error import FileError
 from forescale.files.topology import TopologyConfig
 from forescale.jobs.deployment_lock import deployment_lock
 from forescale.jobs.learned_rescale import learned_planning
@@ -25,6 +26,7 @@ from forescale.wiring.parts import (
     tracker_of,
 )
 from modeling.inputs.physical_plan import PhysicalPlan
+from modeling.rescaling.state_restore import NO_RESTORE
 from planner.clock import Clock
 from planner.clusters.cluster import Cluster
 from planner.deployment import Deployment, Patience, deploy_step
@@ -84,6 +86,9 @@ def request_deployment(
     """
     config = topology_config(topology, settings)
     clock, ledger = clock_of(settings), ledger_of(settings)
+    known = ledger.hand_made_step(config.topology, request_id)
+    if known is not None and parallelism.items() <= known.plan.parallelism.items():
+        return StepToDeploy(known.id, known.deploy_at)  # judged when it was asked for
     now = clock.now()
     deploy_at = now if deploy_at is None else _checked(deploy_at, now)
     running = cluster_of(config, settings, clock).state().plan
@@ -117,13 +122,18 @@ def _limits_passed(
     """By the change from the plan that runs; a plan that runs already passes none."""
     if plan.same_parallelism(running):
         return ()
-    learned = learned_planning(settings, ledger, config)
+    planning, restore = config.planning, NO_RESTORE
+    try:
+        learned = learned_planning(settings, ledger.past_damage(), config)
+        planning, restore = learned.planning, learned.restore
+    except FileError as error:  # whoever deploys by hand may have to, whatever else is damaged
+        logger.warning("limits of %s are judged by its file alone: %s", config.topology, error)
     at_s = deploy_at.timestamp()
     return limits_passed(
         [Change(plan, at_s)],
         0,
         config.as_topology(),
-        change_terms_of(learned.planning, config.forecast.every_s, learned.restore),
+        change_terms_of(planning, config.forecast.every_s, restore),
         Present(at_s, running.parallelism, changes=changes_before(ledger, config.topology, deploy_at)),
         rules_of(config.planning, deploy_at, deploy_at + timedelta(days=1)),
         config.planning.min_parallelism,

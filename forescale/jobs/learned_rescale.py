@@ -1,8 +1,10 @@
 """What past deployments of a topology teach: the downtime and the lead time to plan with in place of the file's."""
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from forescale.files.file_error import FileError
 from forescale.files.planning_section import Planning
 from forescale.files.topology import TopologyConfig
 from forescale.jobs.known_profiles import kept_profiles
@@ -15,11 +17,14 @@ from modeling.inputs.topology import Topology
 from modeling.rescaling.state_restore import NO_RESTORE, StateRestore
 from modeling.wording import count_of
 from planner.clusters.engine_terms import EngineTerms
+from planner.errors import LedgerError
 from planner.guard.terms import GuardTerms
 from planner.learned_rescale import MIN_DEPLOYMENTS, LearnedNumber, LearnedRescale, MeasuredDeployment, learned_rescale
 from planner.ledger.entries import Outcome, StepEntry
 from planner.ledger.ledger import Ledger
 from planner.ledger.step_state import StepState
+
+logger = logging.getLogger(__name__)
 
 NEWEST = 20
 """Deployments that are learnt from: older ones tell of another cluster, or of another size of the job."""
@@ -52,8 +57,15 @@ class LearnedPlanning:
 
 
 def learned_guard_terms(settings: Settings, ledger: Ledger, config: TopologyConfig) -> GuardTerms:
-    """The guard sizes by the longest downtime of those that are planned with. Raises FileError for the site's file."""
-    return guard_terms_of(config, learned_planning(settings, ledger, config).engine.whole_s)
+    """The guard sizes by the longest downtime of those that are planned with, or by that of its file where a record or
+    a file that they are learnt from cannot be read: it works on.
+    """
+    try:
+        downtime_s = learned_planning(settings, ledger.past_damage(), config).engine.whole_s
+    except (FileError, LedgerError) as error:
+        logger.warning("the guard of %s sizes by planning.downtime_s of its file: %s", config.topology, error)
+        downtime_s = config.planning.downtime_s
+    return guard_terms_of(config, downtime_s)
 
 
 def learned_planning(

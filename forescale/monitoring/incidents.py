@@ -118,7 +118,8 @@ def _failure(step: StepEntry, ledger: Ledger) -> str:
     """Empty for a step that nobody had approved when its time went by."""
     if step.state is StepState.ROLLED_BACK:
         return "failed and was undone"
-    proposed = any(event.from_state is StepState.PROPOSED for event in ledger.events(step.id)[-1:])
+    expired = [event for event in ledger.events(step.id) if event.to_state is StepState.EXPIRED]
+    proposed = any(event.from_state is StepState.PROPOSED for event in expired)
     return "" if proposed else "was approved and not deployed in time"
 
 

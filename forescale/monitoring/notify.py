@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import partial
 from itertools import product
 from urllib.parse import quote
@@ -47,7 +48,8 @@ def notify(settings: Settings, names: Iterable[str], expected: Expected, *, send
     lacking = known.lacking
     for service, incident in product(services, found):
         try:
-            news = [key for key in _keys(service, incident) if ledger.notices.is_due(key, clock_of(settings).now())]
+            now = clock_of(settings).now()
+            news = [key for key in _keys(service, incident) if _is_due(ledger, key, now, lacking)]
             if not news:
                 continue
             # After one refusal a service is not waited for again and again.
@@ -68,12 +70,25 @@ def _looked_into(read: Standings, ledger: Ledger) -> tuple[Standings, list[Incid
     known, found = list[Standing](), list[Incident]()
     for standing in read.known:
         readable = ledger.past_damage()
-        found += incidents(standing, readable)
+        try:
+            found += incidents(standing, readable)
+        except Exception as error:  # one topology silences no other
+            logger.exception("incidents of %s", standing.topology)
+            found.append(unread(standing.topology, f"{type(error).__name__}; see the log"))
         damaged = tuple(dict.fromkeys((*standing.damaged, *readable.damaged)))
         known.append(replace(standing, damaged=damaged))
         found += [damage(standing.topology, damaged)] if damaged else []
     found += [unread(name, why) for name, why in read.unread.items()]
     return replace(read, known=tuple(known)), found
+
+
+def _is_due(ledger: Ledger, key: NoticeKey, now: datetime, lacking: dict[str, str]) -> bool:
+    """A notice that cannot be read keeps back its own news alone, and is named."""
+    try:
+        return ledger.notices.is_due(key, now)
+    except DamagedRowError as error:
+        lacking.setdefault(key.topology, str(error))
+        return False
 
 
 def _keys(service: Service, incident: Incident) -> list[NoticeKey]:

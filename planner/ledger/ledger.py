@@ -240,7 +240,8 @@ class Ledger:
     def report(self, schedule_id: str) -> str:
         """Where the schedule's report lies, whatever else is damaged of it; empty until there is one."""
         with self._database.session() as session:
-            return session.scalar(select(ScheduleTable.report).where(ScheduleTable.id == schedule_id)) or ""
+            report = session.scalar(select(ScheduleTable.report).where(ScheduleTable.id == schedule_id))
+        return report if isinstance(report, str) else ""
 
     def schedules(self, topology: str, *, limit: int = 20) -> list[ScheduleEntry]:
         """The topology's schedules, newest first."""
@@ -265,8 +266,7 @@ class Ledger:
 
         The same request gives the same step. Raises LedgerError when it now asks for another plan.
         """
-        digest = hashlib.sha256(f"{plan.topology}|{request_id}".encode()).hexdigest()[:12]
-        step_id = f"hand-{digest}"
+        step_id = _hand_made(plan.topology, request_id)
         with self._database.session() as session:
             self._database.lock(session.connection(), plan.topology)
             known = session.get(StepTable, step_id)
@@ -281,6 +281,12 @@ class Ledger:
                     f"{plan.brief()}; give the new request an id of its own"
                 )
         return step_id
+
+    def hand_made_step(self, topology: str, request_id: str) -> StepEntry | None:
+        """What `record_hand_made_step` has kept for the request; None before."""
+        with self._database.session() as session:
+            known = session.get(StepTable, _hand_made(topology, request_id))
+            return None if known is None else step_entry(known)
 
     def step(self, step_id: str) -> StepEntry:
         with self._database.session() as session:
@@ -421,6 +427,10 @@ class Ledger:
         )
         with self._database.session() as session:
             return entries_of(self._database, session, newest, lambda step, known: (step_entry(step), outcome(known)))
+
+
+def _hand_made(topology: str, request_id: str) -> str:
+    return f"hand-{hashlib.sha256(f'{topology}|{request_id}'.encode()).hexdigest()[:12]}"
 
 
 def _schedule_entry(session: Session, row: ScheduleTable) -> ScheduleEntry:

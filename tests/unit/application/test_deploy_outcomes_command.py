@@ -11,6 +11,7 @@ import pytest
 from forecasting.arrivals.arrival_source import Arrivals, Measures, SourceArrivals
 from forecasting.arrivals.store import write_history
 from forescale.cli.main import main
+from forescale.files.file_error import FileError
 from forescale.jobs.learned_rescale import learned_guard_terms, learned_planning
 from forescale.settings import Settings
 from forescale.wiring.parts import change_terms_of, clock_of, ledger_of, topology_config
@@ -131,3 +132,13 @@ def test_outcomes__show_what_was_measured_and_what_planning_learns(
     told = run(capsys, "outcomes", "pair")
     assert "downtime to plan with: 42.5 s, learnt from 2 deployments; the topology file says 60 s" in told
     assert "25 s" in told
+
+
+def test_the_guard__works_on_with_the_downtime_of_its_file_where_profiles_are_damaged(settings: Settings) -> None:
+    profiles = settings.home / "profiles" / "pair.json"
+    profiles.parent.mkdir(parents=True, exist_ok=True)
+    profiles.write_text("{")
+    config = topology_config("pair", settings)
+    with pytest.raises(FileError):
+        learned_planning(settings, ledger_of(settings), config)
+    assert learned_guard_terms(settings, ledger_of(settings), config).downtime_s == config.planning.downtime_s

@@ -6,8 +6,10 @@ import pytest
 from shadow_days import NAME, install
 
 from forescale.cli import main
+from forescale.jobs.deploy import request_deployment
 from forescale.settings import Settings
 from forescale.wiring.parts import clock_of, cluster_of, ledger_of, topology_config
+from planner.errors import PlanError
 
 RUNNING = {"read": 1, "count": 8}
 FREEZE = "freeze: [{days: [mon], from: '05:00', until: '07:00', timezone: UTC}]"
@@ -85,3 +87,25 @@ def test_quotas__are_overridden_by_nobody(settings: Settings, capsys: pytest.Cap
     assert ended.value.code == 1
     assert "has 11 instances > planning.max_instances of 10; give fewer, or raise that" in capsys.readouterr().err
     assert runs(settings) == RUNNING
+
+
+def test_a_request_that_is_repeated__is_the_same_step_though_a_freeze_has_begun(settings: Settings) -> None:
+    def asked(count: int) -> str:
+        ask = {"deploy_at": None, "by": "anna", "request_id": "run 1"}
+        return request_deployment(settings, NAME, parallelism={"count": count}, **ask).step_id  # type: ignore[arg-type]
+
+    step_id = asked(9)
+    limit(settings, FREEZE)
+    assert asked(9) == step_id
+    with pytest.raises(PlanError, match=r"planning\.freeze"):
+        asked(10)
+
+
+def test_limits_that_are_learnt_from_a_damaged_file__are_those_of_the_topology_file(settings: Settings) -> None:
+    profiles = settings.home / "profiles" / f"{NAME}.json"
+    profiles.parent.mkdir(parents=True, exist_ok=True)
+    profiles.write_text("{")
+    with pytest.raises(SystemExit) as ended:
+        main(["deploy", "plan", NAME, "--set=count=9"])
+    assert ended.value.code == 0
+    assert runs(settings)["count"] == 9

@@ -13,7 +13,7 @@ from forescale.jobs.calibrate import PlanningProfiles, planning_profiles
 from forescale.jobs.learned_rescale import learned_planning
 from forescale.jobs.measured_arrivals import MeasuredArrivals, measured_arrivals
 from forescale.jobs.plan_pricing import PricedPlans, priced_plans
-from forescale.jobs.rungs import Basis
+from forescale.jobs.rungs import CALIBRATION_VERSION, Basis
 from forescale.jobs.violation_budget import paced_budget
 from forescale.settings import Settings
 from forescale.wiring.backlogs import recorded_backlogs
@@ -230,7 +230,7 @@ def derivation(settings: Settings, config: TopologyConfig, basis: Basis, start: 
 def _notes(calibration: PlanningProfiles, arrivals: MeasuredArrivals) -> dict[str, str]:
     told = {
         CALIBRATION: calibration.note,
-        "calibration version": calibration.model_version,
+        CALIBRATION_VERSION: calibration.model_version,
         "arrivals": "; ".join(arrivals.notes),
     }
     return {name: text for name, text in told.items() if text}

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from forecasting.errors import TrackingError
-from forescale.jobs.rungs import PROFILES
+from forescale.jobs.rungs import CALIBRATION_VERSION, PROFILES
 from forescale.settings import Settings
 from forescale.tracking.old_runs import old_records, remove_run, remove_version
 from forescale.wiring.parts import clock_of, ledger_of
@@ -68,7 +68,7 @@ def prunable(settings: Settings, retention: Retention) -> Pruned:
         found += _forecasts(settings, topology, forecasts, in_use, schedules, before)
         found += _reports(settings, topology, schedules, before, retention.keep)
         try:
-            found += _tracked(settings, topology, in_use, retention)
+            found += _tracked(settings, topology, in_use, schedules, retention)
         except TrackingError as error:
             untracked[topology] = str(error)
     return Pruned(tuple(found), (), untracked)
@@ -169,16 +169,21 @@ def _replays(settings: Settings, retention: Retention) -> Iterator[Removable]:
 
 
 def _tracked(
-    settings: Settings, topology: str, in_use: Sequence[ForecastEntry], retention: Retention
+    settings: Settings,
+    topology: str,
+    in_use: Sequence[ForecastEntry],
+    schedules: Sequence[ScheduleUse],
+    retention: Retention,
 ) -> Iterator[Removable]:
     """Versions before runs: a version names its run."""
+    calibrated = {schedule.derived_from.get(CALIBRATION_VERSION, "") for schedule in schedules if schedule.live} - {""}
     old = old_records(
         settings,
         topology,
         before=retention.wall_now - retention.older_than,
         keep=retention.keep,
         runs_in_use={entry.run_id for entry in in_use},
-        versions_in_use={entry.model_version for entry in in_use},
+        versions_in_use={entry.model_version for entry in in_use} | calibrated,
     )
     for version, dated in old.versions:
         yield Removable("model version", version, dated, topology)

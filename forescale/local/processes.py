@@ -151,6 +151,8 @@ def left_of(logs: Path) -> list[int]:
         words = file.read_text(encoding="utf-8").split()
         if len(words) != 2:
             continue  # the launcher was killed while it wrote
+        if words[1].rpartition(":")[0] != _began(os.getpid()).rpartition(":")[0]:
+            continue  # of an earlier run of the machine
         with suppress(psutil.NoSuchProcess):
             if _began(int(words[0])) != words[1]:
                 continue  # the id is somebody else's now

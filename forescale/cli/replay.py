@@ -17,7 +17,6 @@ from forescale.jobs.replay_terms import Deviations
 from forescale.jobs.replay_tracking import tracked
 from forescale.report.replay.score_columns import DIFFERENCE_COLUMNS, difference_cells, further_columns
 from planner.errors import PlanError
-from planner.horizon.prices import HOURLY_S
 from planner.replay.contest import BUDGETED, POLICIES
 from planner.replay.scores import Score
 from planner.replay.timeline import read_timeline
@@ -75,8 +74,8 @@ def replay(
         typer.Option(help="Share of the minutes that may be in violation: .005 is .5 %; the file's if none."),
     ] = None,
     forecast_every: Annotated[
-        int, typer.Option(help="Seconds from one forecast to the next; FORESCALE_SCHEDULE decides it for the DAGs.")
-    ] = HOURLY_S,
+        int | None, typer.Option(help="Seconds from one forecast to the next; the file's forecast.every_s if absent.")
+    ] = None,
     against: Annotated[
         str | None, typer.Option(help="Policy to hold the others against, seed by seed; none if absent.")
     ] = None,

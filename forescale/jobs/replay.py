@@ -30,7 +30,6 @@ from forescale.jobs.workers import worker_processes
 from forescale.settings import Settings
 from forescale.wiring.parts import disruption_prices_of, limits_of, planned_limits_of, topology_config
 from planner.errors import PlanError
-from planner.horizon.prices import HOURLY_S
 from planner.replay.contest import FORECASTING, POLICIES, Contest, check_policy, run_all
 from planner.replay.load import minute_load
 from planner.replay.own_budget import policy_of
@@ -62,7 +61,8 @@ class ReplayRequest:
     restore_s_per_gib: in place of what it tells of that. deviations: of reality from what is believed. days: of a
     history, up to its end. scale: factor on all arrivals. allow: share of the minutes that may be in violation; the
     topology file's where None. against: the policy that the others are held against, seed by seed. workers:
-    processes. anew: forget the forecasts and replays that are kept. forecast_every_s: from one forecast to the next.
+    processes. anew: forget the forecasts and replays that are kept. forecast_every_s: from one forecast to the next;
+    forecast.every_s of the topology file where None.
     """
 
     topology: str
@@ -84,7 +84,7 @@ class ReplayRequest:
     against: str | None = None
     workers: int | None = None
     anew: bool = False
-    forecast_every_s: int = HOURLY_S
+    forecast_every_s: int | None = None
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,8 @@ def replay(settings: Settings, request: ReplayRequest, *, progress: Progress | N
     """
     tell = progress or (lambda text: None)
     config = topology_config(request.topology, settings)
-    _check(request)
+    every_s = _every_s(request, config)
+    _check(request, every_s)
     series, notes = _series(request, config, settings)
     start, end = _span(request, series)
     seen = timedelta(days=config.forecast.train_days)
@@ -155,7 +156,7 @@ def replay(settings: Settings, request: ReplayRequest, *, progress: Progress | N
         pricing=priced.pricing,
         priced_by=priced.digest,
         disruption=disruption_prices_of(config.planning),
-        forecast_every_s=request.forecast_every_s,
+        forecast_every_s=every_s,
     )
     wanted = [(name, seed) for seed in range(request.seeds) for name in request.policies]
     workers = request.workers or os.cpu_count() or 1
@@ -223,7 +224,7 @@ def _terms(request: ReplayRequest, contest: Contest) -> ReplayTerms:
         seeds=request.seeds,
         scale=request.scale,
         allow=contest.allowed_share,
-        forecast_every_s=request.forecast_every_s,
+        forecast_every_s=contest.forecast_every_s,
         arrivals=contest.load.digest(),
         profiles=digest_of(contest.topology, contest.believed),
         prices="" if contest.pricing is None else contest.priced_by,
@@ -232,7 +233,7 @@ def _terms(request: ReplayRequest, contest: Contest) -> ReplayTerms:
     )
 
 
-def _check(request: ReplayRequest) -> None:
+def _check(request: ReplayRequest, every_s: int) -> None:
     for name in request.policies:
         check_policy(name)
     if request.against is not None and request.against not in request.policies:
@@ -250,10 +251,8 @@ def _check(request: ReplayRequest) -> None:
     for option, value in (("--target-lag", request.max_lag_s), ("--scale", request.scale)):
         if value is not None and not (math.isfinite(value) and value > 0):
             raise PlanError(f"{option} {value:g}; give a finite number above 0")
-    if request.forecast_every_s < MINUTE_S or DAY_S % request.forecast_every_s:
-        raise PlanError(
-            f"--forecast-every {request.forecast_every_s}; give seconds that divide a day, {MINUTE_S} at least, as 900"
-        )
+    if every_s < MINUTE_S or DAY_S % every_s:
+        raise PlanError(f"--forecast-every {every_s}; give seconds that divide a day, {MINUTE_S} at least, as 900")
     if request.allow is not None and not 0 <= request.allow <= 1:
         raise PlanError(f"--allow {request.allow:g}; give a share of the minutes, from 0 to 1")
 
@@ -309,8 +308,12 @@ def _forecasts(
     scaled = {source: replace(each, counts=each.counts * request.scale) for source, each in series.items()}
     first, last = min(each.start for each in series.values()), max(each.end for each in series.values())
     calendar = event_calendar(config.events, first, last + timedelta(seconds=wanted.horizon_s))
-    every_s = request.forecast_every_s
+    every_s = _every_s(request, config)
     return PipelineForecasts(scaled, terms, wanted.train_days, wanted.refit_s, folder, calendar, every_s)
+
+
+def _every_s(request: ReplayRequest, config: TopologyConfig) -> int:
+    return config.forecast.every_s if request.forecast_every_s is None else request.forecast_every_s
 
 
 def _variation(config: TopologyConfig, series: Mapping[str, ArrivalSeries]) -> Variation:

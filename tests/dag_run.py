@@ -61,6 +61,8 @@ class DagRuns:
         self._process.stdin.write(json.dumps([str(dags), dag, dict(conf or {}), variables]) + "\n")
         self._process.stdin.flush()
         ready, _, _ = select.select([self._process.stdout], [], [], WITHIN_S)
+        if not ready:
+            self._process.kill()  # else the next run would be given this one's answer
         assert ready, f"the DAG {dag} has not ended after {WITHIN_S:g} s"
         told: str = json.loads(self._process.stdout.readline())
         return told

@@ -33,7 +33,7 @@ test: setup ## every check and every test
 	@bash scripts/tools.sh kubernetes jdk chromium kafka prometheus storm flink_autoscaler systemd & tools=$$!; \
 	$(MAKE) --no-print-directory check || { kill $$tools; exit 1; }; \
 	wait $$tools || [ "$$CI" != true ] # tests without their tool are skipped; in CI they fail
-	@.venv/bin/pytest -q -n 4 --dist loadgroup --no-loadscope-reorder # groups and order are tests/conftest.py's; servers are waited for, so four for two cores
+	@.venv/bin/pytest -q -n 3 --dist loadgroup --no-loadscope-reorder # groups and order are tests/conftest.py's; servers are waited for, so three for two cores
 
 check: setup ## format, lint, import contracts and types
 	@.venv/bin/ruff format --check --quiet .

@@ -69,13 +69,13 @@ def _looked_into(read: Standings, ledger: Ledger) -> tuple[Standings, list[Incid
     """The same with what is damaged besides, and the incidents of all topologies."""
     known, found = list[Standing](), list[Incident]()
     for standing in read.known:
-        readable = ledger.past_damage()
+        readable, defect = ledger.past_damage(), tuple[str, ...]()
         try:
             found += incidents(standing, readable)
         except Exception as error:  # one topology silences no other
             logger.exception("incidents of %s", standing.topology)
-            found.append(unread(standing.topology, f"{type(error).__name__}; see the log"))
-        damaged = tuple(dict.fromkeys((*standing.damaged, *readable.damaged)))
+            defect = (f"incidents: {type(error).__name__}; see the log",)
+        damaged = tuple(dict.fromkeys((*standing.damaged, *readable.damaged, *defect)))
         known.append(replace(standing, damaged=damaged))
         found += [damage(standing.topology, damaged)] if damaged else []
     found += [unread(name, why) for name, why in read.unread.items()]

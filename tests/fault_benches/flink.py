@@ -1,7 +1,7 @@
 """A stand-in for Flink that keeps what it is asked for: the recorded job, rescaled in place or restarted."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -61,22 +61,29 @@ class KeptFlink(RecordedFlink):
         return httpx.Response(200, json={})
 
 
-class FlinkBench(Bench):
+class StandInBench(Bench):
+    """A job on a stand-in of Flink."""
+
     before, after, other = words(2), words(4), words(3)
     refuses = frozenset({"no effect, then 409"})
+    stand_in: Callable[[], Any]
 
     def __init__(self) -> None:
-        self.flink = KeptFlink()
+        self.flink = type(self).stand_in()
         self.clock = self.flink.clock
         super().__init__()
 
     @property
     def stuck(self) -> bool:
-        return self.flink.stuck
+        return bool(self.flink.stuck)
 
     @stuck.setter
     def stuck(self, stuck: bool) -> None:
         self.flink.stuck = stuck
+
+
+class FlinkBench(StandInBench):
+    stand_in = KeptFlink
 
     def cluster(self, wire: Wire) -> Cluster:
         transport = WiredTransport(wire, self.flink.transport())
@@ -194,24 +201,10 @@ class RestartedFlink(RecordedFlink):
         return httpx.Response(200, json={"jobid": body["jobId"]})
 
 
-class FlinkRestartBench(Bench):
+class FlinkRestartBench(StandInBench):
     """Somebody else's plan runs under an id that is not ours, in place of the job that ran, or was stopped."""
 
-    before, after, other = words(2), words(4), words(3)
-    refuses = frozenset({"no effect, then 409"})
-
-    def __init__(self) -> None:
-        self.flink = RestartedFlink()
-        self.clock = self.flink.clock
-        super().__init__()
-
-    @property
-    def stuck(self) -> bool:
-        return self.flink.stuck
-
-    @stuck.setter
-    def stuck(self, stuck: bool) -> None:
-        self.flink.stuck = stuck
+    stand_in = RestartedFlink
 
     def cluster(self, wire: Wire) -> Cluster:
         program = Program("words.jar", ["{sentences},{split},{count}"], "s3://kept")

@@ -12,6 +12,7 @@ from monitored_pair import HOUR, NOW, barred_scale_up, begin_monitored, schedule
 from webhook import Webhook
 
 from forescale.cli.main import main
+from forescale.monitoring.incidents import Incident
 from forescale.settings import Settings
 from forescale.wiring.parts import ledger_of
 from planner.clock import TraceClock
@@ -187,6 +188,33 @@ def test_a_damaged_notice__hides_no_other_message(
         code, out, err = run(capsys, "--due")
     assert (code, out) == (1, f"told: {GUARD}\n")
     assert "kind review" in err
+
+
+def test_a_report_that_is_no_path__is_named_and_silences_nothing_else(
+    tmp_path: Path, ledger: Ledger, webhook: Webhook, capsys: pytest.CaptureFixture[str]
+) -> None:
+    updated(tmp_path, "UPDATE schedules SET report = x'ff'")
+    with webhook.running():
+        run(capsys, "--due")
+    assert GUARD in webhook.titles
+    assert "pair: not all of it can be read" in webhook.titles
+
+
+def test_a_defect_in_what_is_looked_for__is_told_and_ends_no_incident(
+    ledger: Ledger, webhook: Webhook, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def defect(*_: object) -> list[Incident]:
+        raise TypeError
+
+    with webhook.running():
+        run(capsys, "--due")
+        with monkeypatch.context() as broken:
+            broken.setattr("forescale.monitoring.notify.incidents", defect)
+            code, _, err = run(capsys, "--due")
+        assert code == 1
+        assert "incidents: TypeError; see the log" in err
+        run(capsys, "--due")
+    assert [title for title in webhook.titles if title in (REVIEW, GUARD, RUNG)] == sorted((REVIEW, GUARD, RUNG))
 
 
 def test_a_service__that_is_down_is_told_later_and_no_other_twice(

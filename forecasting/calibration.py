@@ -2,8 +2,9 @@
 
 After every peak that came the offset of a quantile p rises by a step times p where the peak lay above it, and falls by
 a step times 1 - p where it did not: in the long run a share p of the peaks stays below, whatever the forecaster does
-(Gibbs and Candès 2021; quantile tracking of Angelopoulos, Candès and Tibshirani 2023). A step is a share of how far
-apart the forecast's own quantiles lie, so that it means the same for calm and for wild series.
+(Gibbs and Candès 2021; quantile tracking of Angelopoulos, Candès and Tibshirani 2023). Offsets are counted in spreads,
+which is how far apart the forecast's own quantiles lie, so that they mean the same for calm and for wild series, and
+for one series that grows calm or wild.
 
 The offset begins at none. Split conformal, which takes the quantile of all past ratios, needs hundreds of peaks for a
 p99: with the forty that there are it takes the worst that ever happened.
@@ -28,18 +29,30 @@ LARGEST_OFFSET = 1.1
 
 @dataclass(frozen=True)
 class Calibration:
-    """log_offsets: shape (horizons, quantiles). floor_per_s: rate below which ratios mean nothing."""
+    """offsets: in spreads of the forecast, shape (horizons, quantiles). floor_per_s: rate below which ratios say nothing.
 
-    log_offsets: Floats
+    quantiles: of the forecasts, p50 and p95 among them.
+    """
+
+    offsets: Floats
     floor_per_s: float
+    quantiles: tuple[float, ...]
 
     def applied(self, peaks_per_s: Floats) -> Floats:
         """Calibrated peak quantiles, never negative, never crossing; shape (…, horizons, quantiles) as given.
 
         A peak of zero stays zero: closed hours are not a matter of degree.
         """
-        moved = np.where(peaks_per_s > 0, peaks_per_s * np.exp(self.log_offsets), 0.0)
-        return ordered(moved)
+        spread = spreads(np.log(peaks_per_s + self.floor_per_s), self.quantiles)
+        moved = np.exp(np.clip(self.offsets * spread[..., None], -LARGEST_OFFSET, LARGEST_OFFSET))
+        return ordered(np.where(peaks_per_s > 0, peaks_per_s * moved, 0.0))
+
+
+def spreads(log_peaks: Floats, quantiles: Sequence[float]) -> Floats:
+    """How far p95 lies above p50, at least LEAST_SPREAD; shape (…), of quantiles on the last axis."""
+    levels = np.asarray(quantiles)
+    upper, middle = (log_peaks[..., np.abs(levels - level).argmin()] for level in (0.95, 0.5))
+    return np.maximum(upper - middle, LEAST_SPREAD)
 
 
 def ordered(peaks_per_s: Floats) -> Floats:
@@ -62,14 +75,16 @@ def calibration(
     said = np.log(peaks_per_s + floor)
     ratios = np.log(actual_per_s[:, :, None] + floor) - said
     telling = np.isfinite(ratios).all(axis=2) & ((actual_per_s > 0) | (peaks_per_s.max(axis=2) > 0))
-    spread = said[:, :, np.abs(levels - 0.95).argmin()] - said[:, :, np.abs(levels - 0.5).argmin()]
-    steps = STEP * np.where(telling, np.maximum(spread, LEAST_SPREAD), 0.0)
-    for step, ratio in zip(steps, np.where(telling[:, :, None], ratios, 0.0), strict=True):
+    spread = spreads(np.where(telling[:, :, None], said, 0.0), quantiles)[:, :, None]
+    steps = STEP * telling[:, :, None]
+    for step, ratio, exact in zip(
+        steps, np.where(telling[:, :, None], ratios, 0.0) / spread, _EXACT / spread, strict=True
+    ):
         # What came exactly as forecast says neither.
-        below = (ratio < offsets - _EXACT).astype(float)
-        offsets += step[:, None] * np.where(ratio > offsets + _EXACT, levels, (levels - 1) * below)
+        below = (ratio < offsets - exact).astype(float)
+        offsets += step * np.where(ratio > offsets + exact, levels, (levels - 1) * below)
     # Offsets of their own may make quantiles cross; `applied` puts them in order.
-    return Calibration(np.clip(offsets, -LARGEST_OFFSET, LARGEST_OFFSET), floor)
+    return Calibration(offsets, floor, tuple(quantiles))
 
 
 def floor_per_s(actual_per_s: Floats) -> float:

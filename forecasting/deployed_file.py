@@ -51,6 +51,7 @@ class _Corrected(_Strict):
     errors_end: datetime
     highest_count: float
     memory: ArmaMemory | None
+    learns_from: int | None
 
 
 class _Naive(_Strict):
@@ -59,6 +60,7 @@ class _Naive(_Strict):
     rule: Literal["last_mean", "season_ago"]
     windows: int
     lag: int
+    reach: int | None
 
 
 class _Effect(_Strict):
@@ -84,7 +86,7 @@ class _Body(_Strict):
     arrays_crc: CRC-32 of their bytes.
     """
 
-    schema_version: Literal[2] = 2
+    schema_version: Literal[3] = 3
     window_s: int
     steps: int
     horizons_s: tuple[int, ...]
@@ -100,7 +102,7 @@ class _Body(_Strict):
 
 def write_deployed(deployed: DeployedForecaster, folder: Path) -> None:
     """Write the two files into a folder, which is made. Raises ForecastError for a forecaster it does not know."""
-    arrays: dict[str, npt.NDArray[np.float64]] = {"log_offsets": deployed.turn.calibration.log_offsets}
+    arrays: dict[str, npt.NDArray[np.float64]] = {"offsets": deployed.turn.calibration.offsets}
     entries = {name: _entry(name, fitted, arrays) for name, fitted in deployed.fitted.items()}
     numbers = np.concatenate([array.reshape(-1) for array in arrays.values()])
     body = _Body(
@@ -129,11 +131,11 @@ def read_deployed(folder: Path) -> DeployedForecaster:
         # Outside files are never unpickled: an array of objects is refused.
         arrays = _arrays(np.load(folder / ARRAYS_FILE, allow_pickle=False), body)
         fitted = {name: _fitted(name, entry, arrays) for name, entry in body.fitted.items()}
-        offsets = arrays["log_offsets"]
+        offsets = arrays["offsets"]
     except (OSError, EOFError, ValueError, KeyError) as error:
         problem = error.errors()[0] if isinstance(error, ValidationError) else error
         raise ForecastError(f"deployed forecaster in {folder} cannot be read: {problem}; train it again") from None
-    turn = Turn(body.weights, body.naive, body.held_back, Calibration(offsets, body.floor_per_s))
+    turn = Turn(body.weights, body.naive, body.held_back, Calibration(offsets, body.floor_per_s, body.quantiles))
     return DeployedForecaster(body.window_s, body.steps, body.horizons_s, body.quantiles, turn, fitted)
 
 
@@ -154,9 +156,9 @@ def _entry(name: str, fitted: FittedForecaster, arrays: dict[str, npt.NDArray[np
         inner = _entry(name, fitted.fitted, arrays)
         return _EventAware(effects=effects, outages=fitted.effects.outages, fitted=inner)
     if isinstance(fitted, NaivePaths) and isinstance(fitted.rule, LastMean):
-        return _Naive(window_s=fitted.window_s, rule="last_mean", windows=fitted.rule.windows, lag=fitted.lag)
+        return _naive(fitted, "last_mean", fitted.rule.windows)
     if isinstance(fitted, NaivePaths) and isinstance(fitted.rule, SeasonAgo):
-        return _Naive(window_s=fitted.window_s, rule="season_ago", windows=fitted.rule.season, lag=fitted.lag)
+        return _naive(fitted, "season_ago", fitted.rule.season)
     if not isinstance(fitted, CorrectedForecaster) or not isinstance(fitted.memory, ArmaMemory | None):
         raise ForecastError(f"forecaster {name!r} ({type(fitted).__name__}) has no file form; add one to deployed_file")
     if not isinstance(fitted.level, WeeklyLevel | GridLevel):
@@ -175,7 +177,12 @@ def _entry(name: str, fitted: FittedForecaster, arrays: dict[str, npt.NDArray[np
         errors_end=fitted.errors_end,
         highest_count=fitted.highest_count,
         memory=fitted.memory,
+        learns_from=fitted.learns_from,
     )
+
+
+def _naive(fitted: NaivePaths, rule: Literal["last_mean", "season_ago"], windows: int) -> _Naive:
+    return _Naive(window_s=fitted.window_s, rule=rule, windows=windows, lag=fitted.lag, reach=fitted.reach)
 
 
 def _fitted(name: str, entry: _Fitted, arrays: Arrays) -> FittedForecaster:
@@ -184,7 +191,7 @@ def _fitted(name: str, entry: _Fitted, arrays: Arrays) -> FittedForecaster:
         return EventAware(_fitted(name, entry.fitted, arrays), EventEffects(effects, entry.outages))
     if isinstance(entry, _Naive):
         rule = LastMean(entry.windows) if entry.rule == "last_mean" else SeasonAgo(entry.windows)
-        return NaivePaths(entry.window_s, rule, entry.lag)
+        return NaivePaths(entry.window_s, rule, entry.lag, entry.reach)
     level = arrays[f"{name}.level"]
     return CorrectedForecaster(
         entry.window_s,
@@ -199,4 +206,5 @@ def _fitted(name: str, entry: _Fitted, arrays: Arrays) -> FittedForecaster:
         arrays[f"{name}.weights"],
         entry.highest_count,
         entry.memory,
+        entry.learns_from,
     )

@@ -6,21 +6,24 @@ from forecasting.forecaster import Forecaster
 from forecasting.models.harmonic_arima_forecaster import HarmonicArimaForecaster
 from forecasting.models.persistence_forecaster import PersistenceForecaster
 from forecasting.models.prophet_forecaster import ProphetForecaster
+from forecasting.models.recent_days_forecaster import RecentDaysForecaster
 from forecasting.models.ridge_fourier_forecaster import RidgeFourierForecaster
 from forecasting.models.seasonal_naive_forecaster import SeasonalNaiveForecaster
 from forecasting.models.time_of_week_forecaster import TimeOfWeekForecaster
 
 
-def all_forecasters(calendar: EventCalendar | None = None) -> tuple[Forecaster, ...]:
+def all_forecasters(calendar: EventCalendar | None = None, *, prophet: bool = True) -> tuple[Forecaster, ...]:
     """Every forecaster with its naive rivals. Those whose library is not installed refuse with that as the reason.
 
-    calendar: events that all of them, the naive ones too, are to know of.
+    calendar: events that all of them, the naive ones too, are to know of. prophet: whether Prophet takes part; it costs
+    as much as all others together.
     """
     forecasters = (
         TimeOfWeekForecaster(),
         RidgeFourierForecaster(),
-        ProphetForecaster(),
+        *((ProphetForecaster(),) if prophet else ()),
         HarmonicArimaForecaster(),
+        RecentDaysForecaster(),
         PersistenceForecaster(),
         SeasonalNaiveForecaster(days=1),
         SeasonalNaiveForecaster(days=7),

@@ -48,16 +48,18 @@ def loss_per_s(said: Floats, actual_per_s: Floats, quantiles: Sequence[float]) -
     return np.asarray(pinball(actual_per_s[..., None], said[..., columns], levels).mean(axis=-1))
 
 
-def better_naive_number(losses: Floats, naive: Flags) -> int | None:
+def better_naive_number(losses: Floats, naive: Flags, counts: Floats | None = None) -> int | None:
     """Number of the naive with the lowest mean loss, of those that forecast most often.
 
-    losses: shape (forecasters, origins), NaN where none is known.
+    losses: shape (forecasters, origins), NaN where none is known. counts: how much each origin counts, None for 1.
     """
     known = np.isfinite(losses)
     spoke = np.where(naive, known.sum(axis=1), 0)
     if not spoke.any():
         return None
-    mean = np.where(known, losses, 0.0).sum(axis=1) / np.maximum(spoke, 1)
+    counts = np.ones(losses.shape[1]) if counts is None else counts
+    total, summed = known @ counts, np.where(known, losses, 0.0) @ counts
+    mean = np.divide(summed, total, out=np.full(total.shape, np.inf), where=total > 0)
     return int(np.argmin(np.where(spoke == spoke.max(), mean, np.inf)))
 
 

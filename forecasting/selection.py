@@ -1,14 +1,13 @@
-"""Which forecasters are deployed at which horizon: all that do not clearly lose to the naive rivals, by their merit.
+"""Which forecasters are deployed at which horizon: all of them, by their merit of late.
 
-Each is weighed by a power of its loss, so that the better of two alike ones leads only a little and a bad one hardly
-counts. Against taking the best three in equal parts the loss is about the same up to 6 h and lower at 24 h and far in
-the tail, the coverage better and the worst loss smaller over seven traces (docs/adr/0010). The ladder: those together;
-where they lost to a naive so far, that naive; and, where not even that can forecast, hold the plan you have.
+Each is weighed by a power of its loss over that of the better naive, so that the better of two alike ones leads only a
+little and a bad one hardly counts. Losses fade with their age, so that after a change of habits the weights follow
+within days; the naive rivals take part, so that none of it loses much to them. Nothing is switched from one origin to
+the next: choosing by a hair is choosing by luck (docs/adr/0010, docs/adr/0018).
 """
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 
 import numpy as np
 
@@ -17,38 +16,28 @@ from forecasting.backtest import BacktestTable
 from forecasting.calibration import Calibration, calibration, floor_per_s, ordered
 from forecasting.errors import ForecastError
 from forecasting.forecast import BacktestScore
+from forecasting.models.time_grid import DAY_S
 from forecasting.scoring import (
     FEWEST_ORIGINS,
     PeakLosses,
     better_naive_number,
     horizon_scores,
-    loss_per_s,
     peak_losses,
     score_against,
 )
 
 DEPLOYED = "deployed"
 SHARPNESS = 6.0
-"""Power of the inverse loss by which forecasters are weighed. From 3 to 12 the losses differ by a hundredth."""
-LOSING = 1.2
-"""A forecaster that loses to the better naive by more than this factor is not deployed at all."""
+"""Power of the inverse loss by which forecasters are weighed. From 4 to 9 the losses differ by a hundredth."""
 LEAST_WEIGHT = 0.05
 """Less is left out: it costs a fit and moves nothing."""
+HALF_LIFE_S = 5 * DAY_S
+"""Age at which a loss counts half. From 3 to 8 days the losses differ by a hundredth."""
 
 STEADYING_ORIGINS = 12.0
-USUAL_HORIZONS_S = (900, 3600, 21600, 86400)
-USUAL_RATIO: Mapping[str, tuple[float, float, float, float]] = {
-    "time_of_week": (0.98, 0.83, 0.84, 0.79),
-    "ridge_fourier": (0.98, 0.89, 0.85, 0.81),
-    "prophet": (0.98, 0.88, 0.85, 0.81),
-    "harmonic_arima": (0.98, 0.94, 0.87, 0.86),
-    "persistence": (1.00, 1.03, 1.01, 1.01),
-    "day_naive": (1.28, 1.49, 1.28, 1.24),
-    "week_naive": (1.26, 1.27, 1.18, 1.24),
-    DEPLOYED: (0.95, 0.83, 0.88, 0.80),
-}
-"""Peak loss against the better naive: geometric means over seven arrival traces. They steady the ranking of few
-origins, which is decided by those that happen to fall into busy hours."""
+EXPECTED_RATIO = 0.9
+"""Loss of a forecaster over that of the better naive before anything is known. It steadies the ranking of few origins,
+which is decided by those that happen to fall into busy hours."""
 
 Weights = Mapping[str, float]
 """Names of forecasters, each with its share; shares add up to 1, the largest first."""
@@ -58,7 +47,7 @@ Weights = Mapping[str, float]
 class Turn:
     """What is deployed from one origin on. weights: per horizon, in the table's order; naive: what stands in for them.
 
-    held_back: per horizon, whether the naive does, since what was deployed so far lost to it.
+    held_back: per horizon, whether it does, and is taken as it comes: the calibration is of the others.
     """
 
     weights: tuple[Weights, ...]
@@ -77,8 +66,8 @@ class Turns:
         self.table = table
         shape = (len(table.origins), len(table.horizons_s), len(table.quantiles))
         self.averaged_per_s = np.full(shape, np.nan)
-        self.calibrated_per_s = np.full(shape, np.nan)
         self.deployed_per_s = np.full(shape, np.nan)
+        self._starts_s = np.array([origin.timestamp() for origin in table.origins])
         self._known_from = _known_from(table)
 
     def take(self, row: int, able: Collection[str]) -> Turn:
@@ -90,28 +79,17 @@ class Turns:
         over = (self._known_from <= row) & np.isfinite(table.actual_per_s)
         over[row:] = False
         losses = peak_losses(table)
-        naives = tuple(_naive_at(table, losses, over, able))
-        weights = [_weights_at(table, losses, over, able, horizon) for horizon in range(len(table.horizons_s))]
-        learnt = self._calibration(row, over)
-        lost = [
-            lost and not table.naive.issuperset(of) for lost, of in zip(self._lost(losses, over), weights, strict=True)
-        ]
-        turn = Turn(
-            tuple({naive: 1.0} if held else w for w, naive, held in zip(weights, naives, lost, strict=True)),
-            naives,
-            tuple(lost),
-            learnt,
-        )
+        weights = tuple(self._weights_at(row, losses, over, able, horizon) for horizon in range(len(table.horizons_s)))
+        naives = tuple(self._naive_at(row, losses, over, able, horizon) for horizon in range(len(table.horizons_s)))
+        turn = Turn(weights, naives, (False,) * len(weights), self._calibration(row, over))
         if row < len(table.origins):
-            self._keep(row, weights, turn)
+            self._keep(row, turn)
         return turn
 
-    def _keep(self, row: int, weights: Sequence[Weights], turn: Turn) -> None:
-        """What is said at this origin: with all in their weights, and with what stands in for them."""
+    def _keep(self, row: int, turn: Turn) -> None:
+        """What is said at this origin, before and after calibration."""
         said = {name: peaks[row] for name, peaks in self.table.peak_per_s.items()}
-        floor = turn.calibration.floor_per_s
-        self.averaged_per_s[row] = averaged_peaks_per_s(said, weights, floor)
-        self.calibrated_per_s[row] = turn.calibration.applied(self.averaged_per_s[row])
+        self.averaged_per_s[row] = averaged_peaks_per_s(said, turn.weights, turn.calibration.floor_per_s)
         self.deployed_per_s[row] = deployed_peaks_per_s(said, turn)
 
     def _calibration(self, row: int, over: Flags) -> Calibration:
@@ -120,22 +98,55 @@ class Turns:
         told = actual if over.any() else np.stack(list(self.table.peak_per_s.values()))[:, : row + 1]
         return calibration(self.averaged_per_s, actual, self.table.quantiles, floor_per_s(told))
 
-    def _lost(self, losses: PeakLosses, over: Flags) -> list[bool]:
-        """Whether what the forecasters said together so far lost to the better naive, per horizon."""
-        together = loss_per_s(self.calibrated_per_s, self.table.actual_per_s, self.table.quantiles)
-        lost = []
-        for horizon, horizon_s in enumerate(self.table.horizons_s):
-            rows = over[:, horizon] & np.isfinite(together[:, horizon])
-            against = losses.per_s[:, rows, horizon]
-            number = better_naive_number(against, losses.naive)
-            if number is None:
-                lost.append(False)
-                continue
-            own = together[rows, horizon][None]
-            came = self.table.actual_per_s[rows, horizon] > 0
-            log_ratio = _steadied(own, against[number], came, np.array([usual_ratio(DEPLOYED, horizon_s)]))
-            lost.append(bool(log_ratio[0] >= 0))
-        return lost
+    def _weights_at(
+        self, row: int, losses: PeakLosses, over: Flags, able: Collection[str], horizon: int
+    ) -> dict[str, float]:
+        """Shares of the forecasters at one horizon, by their losses at the origins that are over."""
+        may = np.array([name in able for name in losses.names])
+        expected = np.where(losses.naive, 1.0, EXPECTED_RATIO)
+        log_ratio, judged = self._log_ratios(row, losses, over, horizon, losses.naive & may, expected)
+        may = may & (losses.naive | judged)
+        shares = np.where(may, np.exp(-SHARPNESS * (log_ratio - log_ratio[may].min())), 0.0)
+        shares = np.where(shares >= LEAST_WEIGHT * shares.sum(), shares, 0.0)
+        shares = shares / shares.sum()
+        order = np.argsort(-shares, kind="stable")
+        return {losses.names[at]: float(shares[at]) for at in order if shares[at] > 0}
+
+    def _naive_at(self, row: int, losses: PeakLosses, over: Flags, able: Collection[str], horizon: int) -> str:
+        """The naive to stand in at one horizon."""
+        may = losses.naive & np.array([name in able for name in losses.names])
+        log_ratio, _ = self._log_ratios(row, losses, over, horizon, may, np.ones(may.size))
+        return losses.names[int(np.argmin(np.where(may, log_ratio, np.inf)))]
+
+    def _log_ratios(
+        self, row: int, losses: PeakLosses, over: Flags, horizon: int, rivals: Flags, expected: Floats
+    ) -> tuple[Floats, Flags]:
+        """Logarithms of the losses of late over that of the better rival, shape (forecasters,), and who was judged.
+
+        They are drawn towards what is expected, the more the fewer the origins of late at which anything came. Where
+        there are too few to judge by, all are as expected, and judged.
+        """
+        rows = np.flatnonzero(over[:, horizon])
+        known = losses.per_s[:, rows, horizon]
+        as_expected = np.log(expected), np.ones(expected.size, dtype=bool)
+        if rows.size < FEWEST_ORIGINS:
+            return as_expected
+        counts = self._counts(row, rows)
+        number = better_naive_number(known, rivals, counts)
+        if number is None:
+            return as_expected
+        both = np.isfinite(known) & np.isfinite(known[number])
+        own, rival = (np.where(both, of, 0.0) @ counts for of in (known, np.broadcast_to(known[number], known.shape)))
+        told = (both & (self.table.actual_per_s[rows, horizon] > 0)) @ counts
+        trust = told / (told + STEADYING_ORIGINS)
+        ratio = np.divide(own, rival, out=np.where(own > 0, np.inf, 1.0), where=rival > 0)
+        log_ratio = trust * np.log(np.clip(ratio, 1e-3, 1e3)) + (1 - trust) * np.log(expected)
+        return log_ratio, both.sum(axis=1) >= FEWEST_ORIGINS
+
+    def _counts(self, row: int, rows: Ints) -> Floats:
+        """How much each of these origins counts at this one: less with its age."""
+        now = min(row, self._starts_s.size - 1)
+        return np.asarray(0.5 ** ((self._starts_s[now] - self._starts_s[rows]) / HALF_LIFE_S))
 
 
 @dataclass(frozen=True)
@@ -173,9 +184,7 @@ def select(table: BacktestTable, able: Collection[str], refusals: Mapping[str, s
         deployed = score_against(table, losses, horizon, DEPLOYED, turns.deployed_per_s, rival)
         if deployed.origins >= FEWEST_ORIGINS:
             scores.append(deployed)
-        if turn.held_back[horizon]:
-            notes.append(f"{horizon_s} s: what was deployed so far lost to {turn.naive[horizon]}, which is deployed")
-        elif set(turn.weights[horizon]) <= table.naive:
+        if set(turn.weights[horizon]) <= table.naive:
             what = " + ".join(turn.weights[horizon])
             why = "no forecaster beats the naive rivals" if rival else "nothing to judge by yet"
             notes.append(f"{horizon_s} s: {why}; {what} is deployed")
@@ -193,65 +202,6 @@ def _known_from(table: BacktestTable) -> Ints:
     starts = np.array([origin.timestamp() for origin in table.origins])
     ends = starts[:, None] + np.asarray(table.horizons_s, dtype=np.float64)
     return np.searchsorted(starts, ends.reshape(-1), side="left").reshape(ends.shape)
-
-
-def _weights_at(
-    table: BacktestTable, losses: PeakLosses, over: Flags, able: Collection[str], horizon: int
-) -> dict[str, float]:
-    """Shares of the forecasters at one horizon, by their losses at the origins that are over."""
-    may = np.array([name in able for name in losses.names])
-    known = losses.per_s[:, over[:, horizon], horizon]
-    usual = np.array([usual_ratio(name, table.horizons_s[horizon]) for name in losses.names])
-    number = better_naive_number(known, losses.naive & may) if known.shape[1] >= FEWEST_ORIGINS else None
-    if number is None:
-        log_ratio = np.log(usual)
-    else:
-        came = table.actual_per_s[over[:, horizon], horizon] > 0
-        log_ratio = _steadied(known, known[number], came, usual)
-        judged = (np.isfinite(known) & np.isfinite(known[number])).sum(axis=1) >= FEWEST_ORIGINS
-        may = may & (losses.naive | (judged & (log_ratio < np.log(LOSING))))
-    shares = np.where(may, np.exp(-SHARPNESS * (log_ratio - log_ratio[may].min())), 0.0)
-    shares = np.where(shares >= LEAST_WEIGHT * shares.sum(), shares, 0.0)
-    shares = shares / shares.sum()
-    order = np.argsort(-shares, kind="stable")
-    return {losses.names[at]: float(shares[at]) for at in order if shares[at] > 0}
-
-
-def _naive_at(table: BacktestTable, losses: PeakLosses, over: Flags, able: Collection[str]) -> list[str]:
-    """The naive to stand in per horizon: by steadied rank, as luck has its say in few origins."""
-    may = losses.naive & np.array([name in able for name in losses.names])
-    chosen = []
-    for horizon, horizon_s in enumerate(table.horizons_s):
-        known = losses.per_s[:, over[:, horizon], horizon]
-        usual = np.array([usual_ratio(name, horizon_s) for name in losses.names])
-        number = better_naive_number(known, may)
-        if number is None:
-            log_ratio = np.log(usual)
-        else:
-            log_ratio = _steadied(known, known[number], table.actual_per_s[over[:, horizon], horizon] > 0, usual)
-        chosen.append(losses.names[int(np.argmin(np.where(may, log_ratio, np.inf)))])
-    return chosen
-
-
-def _steadied(losses: Floats, bound: Floats, came: Flags, usual: Floats) -> Floats:
-    """Logarithms of loss ratios, drawn towards what is usual the fewer the origins at which anything came.
-
-    losses: shape (forecasters, origins); bound: of the rival, shape (origins,).
-    """
-    both = np.isfinite(losses) & np.isfinite(bound)
-    own, rival = (np.where(both, of, 0.0).sum(axis=1) for of in (losses, np.broadcast_to(bound, losses.shape)))
-    told = (both & came).sum(axis=1)
-    trust = told / (told + STEADYING_ORIGINS)
-    ratio = np.divide(own, rival, out=np.where(own > 0, np.inf, 1.0), where=rival > 0)
-    return np.asarray(trust * np.log(np.clip(ratio, 1e-3, 1e3)) + (1 - trust) * np.log(usual))
-
-
-@cache
-def usual_ratio(name: str, horizon_s: int) -> float:
-    """Loss ratio of a forecaster on other traces, between the horizons it was measured at; 1 where it never was."""
-    if name not in USUAL_RATIO:
-        return 1.0
-    return float(np.interp(np.log(horizon_s), np.log(USUAL_HORIZONS_S), USUAL_RATIO[name]))
 
 
 def deployed_peaks_per_s(said: Mapping[str, Floats], turn: Turn) -> Floats:

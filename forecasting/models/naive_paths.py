@@ -9,6 +9,7 @@ from forecasting.arrays import Floats, Ints
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.errors import ForecastError
 from forecasting.models.error_trajectories import alike_origins, drawn, fill_along, filled_both_ways, run_round
+from forecasting.models.time_grid import newest
 
 Rule = Callable[[Floats, Ints, int], Floats]
 """(counts without gaps, origins, ahead) -> counts forecast for the windows o to o + ahead - 1 of each origin."""
@@ -19,11 +20,13 @@ class NaivePaths:
     """A naive rule with its own past errors, added as they were (FittedForecaster).
 
     lag: windows of history that the rule reads back. It keeps no history of its own: `recent` must hold two lags.
+    reach: windows of history whose errors count, None for all.
     """
 
     window_s: int
     rule: Rule
     lag: int
+    reach: int | None = None
 
     def paths_per_s(self, recent: ArrivalSeries, steps: int, paths: int, rng: np.random.Generator) -> Floats:
         if recent.window_s != self.window_s:
@@ -33,6 +36,8 @@ class NaivePaths:
             )
         if not np.isfinite(recent.counts).any():
             raise ForecastError(f"source {recent.source!r}: no window of the recent history is observed")
+        if self.reach is not None:
+            recent = newest(recent, self.reach)
         size = recent.counts.size
         if size < 2 * self.lag:
             raise ForecastError(

@@ -5,7 +5,7 @@ does not lend its errors to a quiet night. The correction regresses the error at
 last 15 minutes, 2 hours and 24 hours. What it leaves is drawn as whole trajectories.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Protocol
 
@@ -51,7 +51,8 @@ class Memory(Protocol):
 class CorrectedForecaster:
     """A slow level with its correction (FittedForecaster).
 
-    errors: those of the training history, in usual sizes; errors_end: the end of their last window.
+    errors: those of the training history, in usual sizes; errors_end: the end of their last window. learns_from:
+    newest windows of a history that it learns from, None for all.
     """
 
     window_s: int
@@ -64,6 +65,7 @@ class CorrectedForecaster:
     weights: Floats
     highest_count: float
     memory: Memory | None = None
+    learns_from: int | None = None
 
     def paths_per_s(self, recent: ArrivalSeries, steps: int, paths: int, rng: np.random.Generator) -> Floats:
         if recent.window_s != self.window_s:
@@ -88,7 +90,10 @@ class CorrectedForecaster:
         return np.where(is_open, counts / self.window_s, 0.0)[taken]
 
     def renewed(self, series: ArrivalSeries) -> "CorrectedForecaster":
-        return corrected(series, self.level, self.transform, self.hours, memory=self.memory)
+        if self.learns_from is not None:
+            series = newest(series, self.learns_from)
+        renewed = corrected(series, self.level, self.transform, self.hours, memory=self.memory)
+        return replace(renewed, learns_from=self.learns_from)
 
     def _expected(self, errors: Floats, origins: Ints, ahead: int) -> Floats:
         # Beyond the leads that were fitted the last one holds: by then little of the current error is left.

@@ -11,6 +11,9 @@ from forecasting.models.enough_history import refuse_unless, why_too_little
 from forecasting.models.naive_paths import NaivePaths
 from forecasting.models.time_grid import DAY_S, windows_per_day
 
+FEWEST_DAYS = 7
+SEASONS = 3
+
 
 @dataclass(frozen=True)
 class SeasonAgo:
@@ -23,7 +26,10 @@ class SeasonAgo:
 
 
 class SeasonalNaiveForecaster:
-    """The last day (days=1) or week (days=7) again, with its past errors at about the same time of day."""
+    """The last day (days=1) or week (days=7) again, with its errors of late at about the same time of day.
+
+    Those of the last SEASONS seasons count, and of FEWEST_DAYS at least: what it errs by follows the load within days.
+    """
 
     naive = True
     good_for_s = DAY_S
@@ -38,5 +44,6 @@ class SeasonalNaiveForecaster:
 
     def fit(self, series: ArrivalSeries) -> FittedForecaster:
         refuse_unless(self.name, self.why_not(series))
-        season = self.days * windows_per_day(series.window_s)
-        return NaivePaths(series.window_s, SeasonAgo(season), season)
+        per_day = windows_per_day(series.window_s)
+        season, reach = self.days * per_day, max(FEWEST_DAYS, SEASONS * self.days) * per_day
+        return NaivePaths(series.window_s, SeasonAgo(season), season, reach)

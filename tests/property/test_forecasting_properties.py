@@ -212,6 +212,7 @@ NEEDED_DAYS = {
     "day_naive": 2,
     "time_of_week": 2,
     "ridge_fourier": 2,
+    "recent_days": 2,
     "harmonic_arima": 3,
     "week_naive": 14,
 }

@@ -125,7 +125,7 @@ CORRECTED = CorrectedForecaster(
 )  # fmt: skip
 WEEKLY = CorrectedForecaster(
     3600, WeeklyLevel(3600, np.linspace(1.0, 2.0, 168)), Transform("log"), CORRECTED.hours, CORRECTED.usual_size,
-    CORRECTED.errors, NOON, CORRECTED.weights, 98.0, ArmaMemory(0.125, 0.0625, 0.5),
+    CORRECTED.errors, NOON, CORRECTED.weights, 98.0, ArmaMemory(0.125, 0.0625, 0.5), 84,
 )  # fmt: skip
 EVENTS = EventEffects((KnownEffect(NOON, LATER, 1.5),), ((NOON, LATER),))
 TRAINED = Trained(
@@ -134,11 +134,11 @@ TRAINED = Trained(
         3600, 24, (3600, 7200), (0.5, 0.95),
         Turn(
             ({"ridge": 0.75, "mean": 0.25}, {"season": 1.0}), ("mean", "season"), (True, False),
-            Calibration(np.array([[0.5, 0.25], [0.125, 0.0625]]), 0.125),
+            Calibration(np.array([[0.5, 0.25], [0.125, 0.0625]]), 0.125, (0.5, 0.95)),
         ),
         {
             "ridge": EventAware(CORRECTED, EVENTS), "weekly": WEEKLY,
-            "mean": NaivePaths(3600, LastMean(2), 2), "season": NaivePaths(3600, SeasonAgo(168), 168),
+            "mean": NaivePaths(3600, LastMean(2), 2), "season": NaivePaths(3600, SeasonAgo(168), 168, 504),
         },
     ),
     (SCORE,), ("a gap",), NOON - timedelta(days=56), NOON, "d1", "c1", "words/3",

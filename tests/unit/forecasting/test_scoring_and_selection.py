@@ -9,18 +9,23 @@ from forecasting.backtest import BacktestTable
 from forecasting.errors import ForecastError
 from forecasting.forecast import BacktestScore
 from forecasting.scoring import horizon_scores, peak_losses
-from forecasting.selection import LEAST_WEIGHT, Selection, Turns, log_average, select, usual_ratio
+from forecasting.selection import EXPECTED_RATIO, LEAST_WEIGHT, Selection, Turns, log_average, select
 
 QUANTILES = (0.5, 0.9, 0.95, 0.99)
 NAIVES = frozenset({"persistence", "day_naive"})
 
 
-def table(said: dict[str, float], actual: float = 10.0, origins: int = 12, **more: dict[str, str]) -> BacktestTable:
-    """Every forecaster says one number for all quantiles at every origin, and one number comes."""
+def table(
+    said: dict[str, float], actual: float = 10.0, origins: int = 12, apart_h: float = 1e-3, **more: dict[str, str]
+) -> BacktestTable:
+    """Every forecaster says one number for all quantiles at every origin, and one number comes.
+
+    apart_h: hours between origins; as good as none, so that all count alike.
+    """
     first = datetime(2026, 1, 1, tzinfo=UTC)
     return BacktestTable(
-        tuple(first + timedelta(hours=14 * number) for number in range(origins)),
-        (3600,),
+        tuple(first + timedelta(hours=apart_h * number) for number in range(origins)),
+        (1,),
         QUANTILES,
         np.full((origins, 1), actual),
         {name: np.full((origins, 1, 4), value) for name, value in said.items()},
@@ -62,13 +67,31 @@ def test_the_better_naive__is_the_rival() -> None:
 
 
 def test_forecasters__are_weighed_by_their_steadied_losses() -> None:
-    # Nothing is usual of a and b; the rival says 11. Loss ratios 0.1 and 0.2 over 12 origins are trusted by a half:
-    # 0.1 ** (6/2) against 0.2 ** (6/2) = 1 : 8 the other way round; the rival has (1/0.1) ** -3 = 1/1000 of a.
+    # The rival says 11. Loss ratios 0.1 and 0.2 over 12 origins are trusted by a half, as is what is expected of both:
+    # 0.1 ** (6/2) against 0.2 ** (6/2) = 1 : 8 the other way round; the rival has (1 / (0.1 × 0.9)) ** -3 of a.
     turn = selected(table({"a": 10.1, "b": 10.2, "persistence": 11.0})).turn
     assert list(turn.weights[0]) == ["a", "b"]
-    assert turn.weights[0]["a"] / turn.weights[0]["b"] == pytest.approx(8)
+    assert turn.weights[0]["a"] / turn.weights[0]["b"] == pytest.approx(8, rel=1e-3)
     assert sum(turn.weights[0].values()) == pytest.approx(1)
     assert min(turn.weights[0].values()) >= LEAST_WEIGHT
+
+
+def test_what_was_better_until_five_days_ago__counts_half() -> None:
+    # Ten origins five days apart: their weights are 1, 1/2, 1/4 … from the newest back, 2 in all, so the trust is
+    # 2 / (2 + 12) = 1/7. a said 10.1 but for the newest, when it said 12, and the rival 11 always: losses of .1 and 2
+    # (per 1 of the rival) with half of the weight each give a ratio of 1.05.
+    worse = table({"a": 10.1, "persistence": 11.0}, origins=10, apart_h=120)
+    worse.peak_per_s["a"][8] = 12.0
+    # What is said at the last origin is not over: the newest that counts is the ninth, of age 5 days.
+    turns = Turns(worse)
+    for row in range(9):
+        turns.take(row, {"a", "persistence"})
+    weights = turns.take(9, {"a", "persistence"}).weights[0]
+    told = sum(0.5**age for age in range(1, 10))
+    ratio = (0.5 * 2 + (told - 0.5) * 0.1) / told
+    trust = told / (told + 12)
+    expected = (ratio**trust * EXPECTED_RATIO ** (1 - trust)) ** -6
+    assert weights["a"] / weights["persistence"] == pytest.approx(expected, rel=1e-3)
 
 
 def test_two_that_say_the_same__share_alike() -> None:
@@ -79,7 +102,7 @@ def test_two_that_say_the_same__share_alike() -> None:
 def test_what_clearly_loses_to_the_better_naive__is_not_deployed_and_that_is_said() -> None:
     selection = selected(table({"prophet": 8.0, "persistence": 11.0}))
     assert selection.turn.weights == ({"persistence": 1.0},)
-    assert selection.notes == ("3600 s: no forecaster beats the naive rivals; persistence is deployed",)
+    assert selection.notes == ("1 s: no forecaster beats the naive rivals; persistence is deployed",)
 
 
 def test_where_nothing_ever_comes__what_is_deployed_says_so() -> None:
@@ -91,27 +114,16 @@ def test_where_nothing_ever_comes__what_is_deployed_says_so() -> None:
     assert (turns.deployed_per_s == 0).all()
 
 
-def test_three_origins__are_too_few_to_judge_by_and_what_is_usual_decides() -> None:
+def test_three_origins__are_too_few_to_judge_by_and_what_is_expected_decides() -> None:
     selection = selected(table({"time_of_week": 10.1, "persistence": 14.0, "day_naive": 14.0}, origins=3))
     weights = selection.turn.weights[0]
-    # Usual at an hour: 0.83, 1.03 and 1.49.
-    assert weights["time_of_week"] / weights["persistence"] == pytest.approx((1.03 / 0.83) ** 6)
+    assert weights["time_of_week"] / weights["persistence"] == pytest.approx(EXPECTED_RATIO**-6)
     assert "3 origins to judge by, at least 4 are needed" in selection.scores[0].reason + selection.scores[2].reason
 
 
-def test_what_lost_so_far__is_held_back_and_the_naive_stands_in() -> None:
-    # a wins by itself, but what was deployed said 11.5 where persistence said 11 and 10 came: half the trust in a ratio
-    # of 1.5, half in the usual 0.83 give 1/2 log 1.5 + 1/2 log 0.83 = 0.11 > 0.
-    turns = Turns(table({"a": 10.9, "persistence": 11.0}))
-    turns.calibrated_per_s[:] = 11.5
-    turn = turns.take(12, {"a", "persistence"})
-    assert turn.held_back == (True,)
-    assert turn.weights == ({"persistence": 1.0},)
-
-
 def test_a_turn__knows_nothing_of_what_is_not_over() -> None:
-    # A peak within an hour is known at the next origin, 14 hours later; what comes from the sixth on changes nothing.
-    before, after = table({"a": 10.1, "persistence": 11.0}), table({"a": 10.1, "persistence": 11.0})
+    # A peak within a second is known at the next origin, 14 hours later; what comes from the sixth on changes nothing.
+    before, after = (table({"a": 10.1, "persistence": 11.0}, apart_h=14) for _ in range(2))
     after.actual_per_s[6:] = 99.0
     turns = [Turns(before), Turns(after)]
     taken = [[each.take(row, {"a", "persistence"}) for row in range(7)] for each in turns]
@@ -125,12 +137,10 @@ def test_no_forecaster_at_all__means_to_hold_the_plan() -> None:
         select(nothing, set())
 
 
-def test_a_naive_that_leads_by_a_hair__does_not_displace_the_one_that_usually_leads() -> None:
-    # day_naive is 2 % better at twelve origins, elsewhere 1.49 against 1.03 at this horizon: its lead is luck.
+def test_the_naive_that_stands_in__is_the_better_one() -> None:
     said = {"persistence": 11.0, "day_naive": 10.98, "prophet": 8.0}
-    assert selected(table(said)).turn.naive == ("persistence",)
-    # Three times better: log(1/3) × 1/2 outweighs log(1.49 / 1.03) × 1/2.
-    assert selected(table(said | {"persistence": 13.0, "day_naive": 11.0})).turn.naive == ("day_naive",)
+    assert selected(table(said)).turn.naive == ("day_naive",)
+    assert selected(table(said | {"day_naive": 11.02})).turn.naive == ("persistence",)
 
 
 def test_log_average__is_the_weighed_geometric_mean_and_keeps_zero() -> None:
@@ -138,9 +148,3 @@ def test_log_average__is_the_weighed_geometric_mean_and_keeps_zero() -> None:
     # sqrt(4 × 9) = 6; 4^(3/4) × 9^(1/4) = 2.828 × 1.732 = 4.899.
     assert log_average(said, {"a": 0.5, "b": 0.5}, 1e-9) == pytest.approx([6.0, 0.0])
     assert log_average(said, {"a": 0.75, "b": 0.25}, 1e-9) == pytest.approx([4.899, 0.0], abs=1e-3)
-
-
-def test_usual_ratio__lies_between_the_horizons_it_was_measured_at() -> None:
-    # Half-way between 15 min and 1 h in logarithms is 30 min.
-    assert usual_ratio("time_of_week", 1800) == pytest.approx((0.98 + 0.83) / 2)
-    assert usual_ratio("something_new", 1800) == 1.0

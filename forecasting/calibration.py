@@ -29,7 +29,7 @@ LARGEST_OFFSET = 1.1
 
 @dataclass(frozen=True)
 class Calibration:
-    """offsets: in spreads of the forecast, shape (horizons, quantiles). floor_per_s: rate below which ratios say nothing.
+    """offsets: in spreads of the forecast, shape (horizons, quantiles). floor_per_s: ratios mean nothing below it.
 
     quantiles: of the forecasts, p50 and p95 among them.
     """

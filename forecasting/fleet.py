@@ -106,7 +106,7 @@ def _forecast(order: Order, progress: Callable[[str], None] | None) -> tuple[For
             issued_at=order.issued_at,
             terms=order.terms,
             history_snapshot=order.history_snapshot,
-            forecasters=all_forecasters(order.calendar),
+            forecasters=all_forecasters(order.calendar, prophet=order.terms.prophet),
             progress=progress,
         )
         learnt = replace(learnt, model_version=order.model_version)

@@ -52,7 +52,9 @@ def train(
     too short, too old or too sparse, or where no forecaster can forecast: then hold the plan you have.
     """
     history = known_history(series, issued_at, terms.step_s)
-    competing = {each.name: each for each in (all_forecasters() if forecasters is None else forecasters)}
+    competing = {
+        each.name: each for each in (all_forecasters(prophet=terms.prophet) if forecasters is None else forecasters)
+    }
     with one_thread():
         table = backtest(
             history,

@@ -12,8 +12,8 @@ class ForecastTerms:
     """step_s: width of a step, a multiple of the history's window that divides a day. horizon_s: how far paths reach.
 
     horizons_s: within which the peak is asked for; those that are longer than horizon_s or not whole steps are left
-    out. paths: joint sample paths. origins: of the backtest. seed: same seed, same history, same forecast. Raises
-    ForecastError where no horizon is left.
+    out. paths: joint sample paths. origins: of the backtest. seed: same seed, same history, same forecast. prophet:
+    whether Prophet competes. Raises ForecastError where no horizon is left.
     """
 
     step_s: int
@@ -22,6 +22,7 @@ class ForecastTerms:
     paths: int = 400
     origins: int = 36
     seed: int = 7
+    prophet: bool = False
 
     def __post_init__(self) -> None:
         if self.step_s <= 0 or DAY_S % self.step_s:

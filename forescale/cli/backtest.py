@@ -36,6 +36,7 @@ def backtest(
     origins: Annotated[int, typer.Option(min=1, help="Moments of forecasting, over the last two weeks.")] = 28,
     paths: Annotated[int, typer.Option(min=50, help="Sample paths of each forecast.")] = 400,
     seed: Annotated[int, typer.Option(min=0, help="Same seed, same predictions.")] = 7,
+    prophet: Annotated[bool, typer.Option("--prophet", help="Let Prophet compete; it doubles the cost.")] = False,
     plot: Annotated[Path | None, typer.Option(help="Write a page (.html) with what was said and what came.")] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -50,7 +51,7 @@ def backtest(
         if not calendar.events and not as_json:
             plain(f"no event of {events} concerns {series.source} between {series.start} and {series.end}")
     horizons_s = prequential_horizons_s(series)
-    forecasters = all_forecasters(calendar)
+    forecasters = all_forecasters(calendar, prophet=prophet)
     chosen = prequential_origins(series, origins, max(horizons_s))
     steps = max(horizons_s) // series.window_s
     refusals: dict[str, str] = {}

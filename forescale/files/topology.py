@@ -84,7 +84,8 @@ class ForecastEntry(_Strict):
     """step_s: width of the forecast's steps; horizon_s: how far it looks; train_days: how much history it sees.
 
     refit_s: how old what was trained may be before backtest, choice and fits are made anew; 0 for every forecast.
-    every_s: from one forecast to the next, as FORESCALE_SCHEDULE makes them; plans count on it.
+    every_s: from one forecast to the next, as FORESCALE_SCHEDULE makes them; plans count on it. prophet: whether
+    Prophet competes with the other forecasters: it costs as much as they do, and earned nothing on thirty traces.
     """
 
     step_s: Annotated[int, Field(gt=0, le=DAY_S)] = 300
@@ -95,6 +96,7 @@ class ForecastEntry(_Strict):
     seed: Seed = 7
     refit_s: NotNegative = 6 * 3600
     every_s: Annotated[int, Field(ge=60, le=DAY_S)] = 3600
+    prophet: bool = False
 
 
 class TopologyConfig(_Strict):

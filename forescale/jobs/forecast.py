@@ -169,7 +169,9 @@ def wanted_forecast(request: ForecastRequest, settings: Settings, history: Arriv
     reach = now + timedelta(seconds=wanted.horizon_s + wanted.refit_s)
     calendar = event_calendar(request.events, series.start, reach).of_source(source)
     series = without_outages(series, calendar)
-    terms = ForecastTerms(wanted.step_s, wanted.horizon_s, HORIZONS_S, wanted.paths, wanted.origins, wanted.seed)
+    terms = ForecastTerms(
+        wanted.step_s, wanted.horizon_s, HORIZONS_S, wanted.paths, wanted.origins, wanted.seed, wanted.prophet
+    )
     seen = known_history(series, now, terms.step_s).digest()
     told = f"|{calendar.digest()}" if calendar.events else ""
     identity = _short(f"{request.topology}|{source}|{seen}|{wanted.model_dump_json()}{told}")

@@ -303,7 +303,12 @@ def _forecasts(
             f"windows of the arrivals and forecast.step_s have {step_s} s in common, which divide no day"
         )
     terms = ForecastTerms(
-        step_s, max(wanted.horizon_s, step_s), paths=wanted.paths, origins=wanted.origins, seed=wanted.seed
+        step_s,
+        max(wanted.horizon_s, step_s),
+        paths=wanted.paths,
+        origins=wanted.origins,
+        seed=wanted.seed,
+        prophet=wanted.prophet,
     )
     scaled = {source: replace(each, counts=each.counts * request.scale) for source, each in series.items()}
     first, last = min(each.start for each in series.values()), max(each.end for each in series.values())

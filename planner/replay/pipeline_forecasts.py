@@ -254,7 +254,7 @@ def _made(block: _Block) -> None:
     block.folder.mkdir(parents=True, exist_ok=True)
     try:
         at = datetime.fromtimestamp(block.train_s, UTC)
-        competing = all_forecasters(known_events(block.calendar, at))
+        competing = all_forecasters(known_events(block.calendar, at), prophet=block.terms.prophet)
         trained = train(_known(block, at), issued_at=at, terms=block.terms, forecasters=competing)
         if block.demoted:
             trained = trained.demoted(dict(block.demoted))

@@ -129,7 +129,7 @@ WEEKLY = CorrectedForecaster(
 )  # fmt: skip
 EVENTS = EventEffects((KnownEffect(NOON, LATER, 1.5),), ((NOON, LATER),))
 TRAINED = Trained(
-    "words", "lines", ForecastTerms(600, 7200, (3600, 7200), 100, 12, 3),
+    "words", "lines", ForecastTerms(600, 7200, (3600, 7200), 100, 12, 3, prophet=True),
     DeployedForecaster(
         3600, 24, (3600, 7200), (0.5, 0.95),
         Turn(

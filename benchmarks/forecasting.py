@@ -1,6 +1,7 @@
 """How good the forecasts of the peak are, over many traces: each replayed as `forescale backtest` does.
 
-    python benchmarks/forecasting.py [--traces DIR [--names a,b,c]] [--origins 28] [--rivals prophet,mstl|none] [--json]
+    python benchmarks/forecasting.py [--traces DIR [--names a,b,c]] [--origins 28] [--prophet]
+        [--rivals prophet,mstl|none] [--json]
 
 A trace is a CSV file with the columns timestamp and count; without any, the demo's call-centre counts are taken. At
 each origin every forecaster, and what would have been deployed, says what the peak within 15 min, 1 h, 6 h and 24 h
@@ -49,9 +50,12 @@ from forecasting.trace_file import read_trace
 
 @dataclass(frozen=True)
 class Asked:
-    """How a trace is measured. rival_origins: where it is not 0, at so many of the origins only, ours too."""
+    """How a trace is measured. prophet: whether it competes with ours. rival_origins: where it is not 0, at so many of
+    the origins only, ours too.
+    """
 
     origins: int
+    prophet: bool
     rivals: Sequence[Rival]
     rival_origins: int
     limit_cpu_s: int
@@ -116,9 +120,8 @@ def replayed(series: ArrivalSeries, asked: Asked) -> Replayed | str:
         horizons_s = prequential_horizons_s(series)
         began = time.process_time()
         at = prequential_origins(series, asked.origins, max(horizons_s))
-        told = list(
-            prequential(series, all_forecasters(), at, horizons_s=horizons_s, quantiles=QUANTILES, paths=400, seed=7)
-        )
+        ours = all_forecasters(prophet=asked.prophet)
+        told = list(prequential(series, ours, at, horizons_s=horizons_s, quantiles=QUANTILES, paths=400, seed=7))
     except (ForecastError, HistoryError) as error:
         return str(error)
     cpu_s = time.process_time() - began
@@ -238,6 +241,7 @@ def main() -> None:
     parser.add_argument("--traces", type=Path, help="folder of CSV files; the demo's series without")
     parser.add_argument("--names", default="", help="only these traces, comma-separated, without .csv")
     parser.add_argument("--origins", type=int, default=28, help="of each trace, over its last two weeks")
+    parser.add_argument("--prophet", action="store_true", help="let Prophet compete with our other forecasters")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument(
         "--rivals", type=chosen_rivals, default=",".join(RIVALS), help=f"of {', '.join(RIVALS)}; none; default all"
@@ -256,7 +260,15 @@ def main() -> None:
     if not chosen:
         parser.error(f"--traces: {given.traces} holds no such CSV file")
     python = rivals_python(ENVIRONMENT, LOCK, "--rivals none") if given.rivals else Path(sys.executable)
-    asked = Asked(given.origins, given.rivals, given.rival_origins, given.rival_limit, given.cache.resolve(), python)
+    asked = Asked(
+        given.origins,
+        given.prophet,
+        given.rivals,
+        given.rival_origins,
+        given.rival_limit,
+        given.cache.resolve(),
+        python,
+    )
     replays = []
     with ProcessPoolExecutor(given.processes) as pool:
         for outcome in pool.map(partial(replayed, asked=asked), chosen):

@@ -36,7 +36,7 @@ def backtest(
     origins: Annotated[int, typer.Option(min=1, help="Moments of forecasting, over the last two weeks.")] = 28,
     paths: Annotated[int, typer.Option(min=50, help="Sample paths of each forecast.")] = 400,
     seed: Annotated[int, typer.Option(min=0, help="Same seed, same predictions.")] = 7,
-    prophet: Annotated[bool, typer.Option("--prophet", help="Let Prophet compete; it doubles the cost.")] = False,
+    prophet: Annotated[bool, typer.Option("--prophet", help="Let Prophet compete, at two thirds more cost.")] = False,
     plot: Annotated[Path | None, typer.Option(help="Write a page (.html) with what was said and what came.")] = None,
     as_json: AsJson = False,
 ) -> None:

@@ -4,6 +4,7 @@ from forecasting.events.calendar import EventCalendar
 from forecasting.events.event_aware_forecaster import EventAwareForecaster
 from forecasting.forecaster import Forecaster
 from forecasting.models.harmonic_arima_forecaster import HarmonicArimaForecaster
+from forecasting.models.local_time_forecaster import LocalTimeForecaster
 from forecasting.models.persistence_forecaster import PersistenceForecaster
 from forecasting.models.prophet_forecaster import ProphetForecaster
 from forecasting.models.ridge_fourier_forecaster import RidgeFourierForecaster
@@ -16,7 +17,7 @@ def all_forecasters(calendar: EventCalendar | None = None) -> tuple[Forecaster, 
 
     calendar: events that all of them, the naive ones too, are to know of.
     """
-    forecasters = (
+    forecasters: tuple[Forecaster, ...] = (
         TimeOfWeekForecaster(),
         RidgeFourierForecaster(),
         ProphetForecaster(),
@@ -25,6 +26,7 @@ def all_forecasters(calendar: EventCalendar | None = None) -> tuple[Forecaster, 
         SeasonalNaiveForecaster(days=1),
         SeasonalNaiveForecaster(days=7),
     )
+    forecasters = tuple(LocalTimeForecaster(forecaster) for forecaster in forecasters)
     if calendar is None or not calendar.events:
         return forecasters
     return tuple(EventAwareForecaster(forecaster, calendar) for forecaster in forecasters)

@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
 from forecasting.bounded_file import bounded_bytes, check_regular
 from forecasting.calibration import Calibration
@@ -22,7 +22,9 @@ from forecasting.events.calendar import LARGEST_RATIO
 from forecasting.events.effects import EventEffects, KnownEffect
 from forecasting.events.event_aware_forecaster import EventAware
 from forecasting.forecaster import FittedForecaster
+from forecasting.local_time import zone
 from forecasting.models.harmonic_arima_forecaster import ArmaMemory
+from forecasting.models.local_time_forecaster import LocalTimeFitted
 from forecasting.models.naive_paths import NaivePaths
 from forecasting.models.open_hours import OpenHours
 from forecasting.models.persistence_forecaster import LastMean
@@ -35,6 +37,10 @@ from forecasting.selection import Turn
 JSON_FILE, ARRAYS_FILE = "deployed.json", "arrays.npy"
 
 Arrays = Mapping[str, npt.NDArray[np.float64]]
+
+
+def _known_zone(name: str) -> str:
+    return zone(name).key
 
 
 class _Strict(BaseModel):
@@ -78,7 +84,13 @@ class _EventAware(_Strict):
     fitted: "_Fitted"
 
 
-_Fitted = Annotated[_Corrected | _Naive | _EventAware, Field(discriminator="kind")]
+class _LocalTime(_Strict):
+    kind: Literal["local_time"] = "local_time"
+    timezone: Annotated[str, AfterValidator(_known_zone)]
+    fitted: "_Fitted"
+
+
+_Fitted = Annotated[_Corrected | _Naive | _EventAware | _LocalTime, Field(discriminator="kind")]
 
 
 class _Body(_Strict):
@@ -155,6 +167,8 @@ def _entry(name: str, fitted: FittedForecaster, arrays: dict[str, npt.NDArray[np
         effects = tuple(_Effect(**vars(effect)) for effect in fitted.effects.effects)
         inner = _entry(name, fitted.fitted, arrays)
         return _EventAware(effects=effects, outages=fitted.effects.outages, fitted=inner)
+    if isinstance(fitted, LocalTimeFitted):
+        return _LocalTime(timezone=fitted.timezone, fitted=_entry(name, fitted.fitted, arrays))
     if isinstance(fitted, NaivePaths) and isinstance(fitted.rule, LastMean):
         return _naive(fitted, "last_mean", fitted.rule.windows)
     if isinstance(fitted, NaivePaths) and isinstance(fitted.rule, SeasonAgo):
@@ -189,6 +203,8 @@ def _fitted(name: str, entry: _Fitted, arrays: Arrays) -> FittedForecaster:
     if isinstance(entry, _EventAware):
         effects = tuple(KnownEffect(effect.start, effect.end, effect.ratio) for effect in entry.effects)
         return EventAware(_fitted(name, entry.fitted, arrays), EventEffects(effects, entry.outages))
+    if isinstance(entry, _LocalTime):
+        return LocalTimeFitted(_fitted(name, entry.fitted, arrays), entry.timezone)
     if isinstance(entry, _Naive):
         rule = LastMean(entry.windows) if entry.rule == "last_mean" else SeasonAgo(entry.windows)
         return NaivePaths(entry.window_s, rule, entry.lag, entry.reach)

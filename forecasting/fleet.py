@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from forecasting.arrays import Floats
-from forecasting.arrivals.history import ArrivalSeries
+from forecasting.arrivals.history import UTC_NAME, ArrivalSeries
 from forecasting.errors import ForecastError, HistoryError
 from forecasting.events.calendar import EventCalendar
 from forecasting.forecast import Forecast
@@ -35,7 +35,7 @@ class Order:
 
     trained: folder of what is asked; train: whether it is to be made there first. demoted: horizons at which the naive
     forecaster stands in, with why. folder: where the forecast goes, None to keep nothing. run_id, model_version,
-    history_snapshot, notes: what the forecast says of itself.
+    history_snapshot, notes: what the forecast says of itself. timezone: whose clock its days go by.
     """
 
     topology: str
@@ -54,6 +54,7 @@ class Order:
     model_version: str = ""
     history_snapshot: str = ""
     notes: tuple[str, ...] = ()
+    timezone: str = UTC_NAME
 
     def with_run(self, train: bool, demoted: Mapping[int, str], run_id: str, model_version: str) -> "Order":
         """The same as part of a tracked batch."""
@@ -99,7 +100,7 @@ def fulfilled(order: Order, progress: Callable[[str], None] | None = None) -> Ou
 
 
 def _forecast(order: Order, progress: Callable[[str], None] | None) -> tuple[Forecast, str]:
-    series = ArrivalSeries(order.topology, order.source, order.start, order.window_s, order.counts)
+    series = ArrivalSeries(order.topology, order.source, order.start, order.window_s, order.counts, order.timezone)
     if order.train:
         learnt = train(
             series,

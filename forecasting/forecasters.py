@@ -4,6 +4,7 @@ from forecasting.events.calendar import EventCalendar
 from forecasting.events.event_aware_forecaster import EventAwareForecaster
 from forecasting.forecaster import Forecaster
 from forecasting.models.harmonic_arima_forecaster import HarmonicArimaForecaster
+from forecasting.models.local_time_forecaster import LocalTimeForecaster
 from forecasting.models.persistence_forecaster import PersistenceForecaster
 from forecasting.models.prophet_forecaster import ProphetForecaster
 from forecasting.models.recent_days_forecaster import RecentDaysForecaster
@@ -18,7 +19,7 @@ def all_forecasters(calendar: EventCalendar | None = None, *, prophet: bool = Tr
     calendar: events that all of them, the naive ones too, are to know of. prophet: whether Prophet takes part; it costs
     as much as all others together.
     """
-    forecasters = (
+    forecasters: tuple[Forecaster, ...] = (
         TimeOfWeekForecaster(),
         RidgeFourierForecaster(),
         *((ProphetForecaster(),) if prophet else ()),
@@ -28,6 +29,7 @@ def all_forecasters(calendar: EventCalendar | None = None, *, prophet: bool = Tr
         SeasonalNaiveForecaster(days=1),
         SeasonalNaiveForecaster(days=7),
     )
+    forecasters = tuple(LocalTimeForecaster(forecaster) for forecaster in forecasters)
     if calendar is None or not calendar.events:
         return forecasters
     return tuple(EventAwareForecaster(forecaster, calendar) for forecaster in forecasters)

@@ -9,6 +9,7 @@ from forecasting.arrays import Floats
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.errors import HistoryError
 from forecasting.forecast import Forecast
+from forecasting.local_time import moments_before_s
 from forecasting.models.time_grid import WEEK_S
 
 KNOWN_SHARE = 0.8
@@ -19,7 +20,7 @@ LevelErrors = Mapping[int, float]
 
 
 def week_errors(history: ArrivalSeries, end: datetime, span_s: int) -> LevelErrors:
-    """Of repeating the last week, over the spans that end at `end`, a span before it, and so on.
+    """Of repeating the last week, by the clock of the source, over the spans that end at `end`, a span before it …
 
     A growth that goes on is the same factor in each and so joins nothing, as it would were all weeks compared with
     their mean.
@@ -29,8 +30,12 @@ def week_errors(history: ArrivalSeries, end: datetime, span_s: int) -> LevelErro
     starts = np.arange(last - steps, week - 1, -steps, dtype=np.int64)
     starts = starts[starts + steps <= history.counts.size]
     at = starts[:, None] + np.arange(steps)
-    begins_s = int(history.start.timestamp()) + starts * history.window_s
-    return _errors(begins_s.tolist(), history.counts[at], history.counts[at - week])
+    first_s = int(history.start.timestamp())
+    before = (moments_before_s(first_s + at * history.window_s, WEEK_S, history.timezone) - first_s) // history.window_s
+    # Where the clock was put back in between, the week before the first spans begins an hour before the history.
+    usual = np.where(before >= 0, history.counts[before], np.nan)
+    begins_s = first_s + starts * history.window_s
+    return _errors(begins_s.tolist(), history.counts[at], usual)
 
 
 def forecast_errors(past: Sequence[Forecast], history: ArrivalSeries, end: datetime, span_s: int) -> LevelErrors:

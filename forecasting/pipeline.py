@@ -175,7 +175,7 @@ def known_history(series: ArrivalSeries, issued_at: datetime, step_s: int) -> Ar
     history = series.between(series.start, min(series.end, issued_at)).resampled(step_s)
     silent = int((issued_at - history.end).total_seconds() // step_s)
     counts = np.concatenate([history.counts, np.full(max(0, silent), np.nan)])
-    history = ArrivalSeries(series.topology, series.source, history.start, step_s, counts)
+    history = replace(history, counts=counts)
     seen = np.flatnonzero(np.isfinite(counts))
     if not seen.size:
         raise ForecastError(f"{where}: every window of the history is missing; restore events, and hold the plan")

@@ -12,6 +12,7 @@ import numpy as np
 from forecasting.arrays import Floats
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.backtest import known_peaks_per_s
+from forecasting.local_time import windows_before
 from forecasting.models.time_grid import DAY_S, WEEK_S
 from forecasting.peaks import pinball
 from forecasting.prequential import Predicted
@@ -55,7 +56,7 @@ def prequential_scores(
         for name in said
     }
     for name, season_s in SEASONS_S.items():
-        again = [_again(rates_per_s, one.origin, season_s // series.window_s, max(steps)) for one in predicted]
+        again = [_again(series, one.origin, season_s, max(steps)) for one in predicted]
         medians[name] = again
         peaks = [[np.nan if rate is None else rate[:count].max() for count in steps] for rate in again]
         said[name] = np.repeat(np.array(peaks)[:, :, None], len(quantiles), axis=2)
@@ -95,14 +96,17 @@ def _median(quantiles: Sequence[float]) -> int:
     return list(quantiles).index(0.5)
 
 
-def _again(rates_per_s: Floats, origin: int, season: int, steps: int) -> Floats | None:
-    """The last season over and over; windows that it lacks take its mean."""
+def _again(series: ArrivalSeries, origin: int, season_s: int, steps: int) -> Floats | None:
+    """Rates of the last season over and over, by the clock of the series; windows that it lacks take its mean."""
+    season = season_s // series.window_s
     if origin < season:
         return None
-    last = rates_per_s[origin - season : origin]
+    last = series.rate_per_s()[origin - season : origin]
     if not np.isfinite(last).any():
         return None
-    return np.resize(np.where(np.isfinite(last), last, np.nanmean(last)), steps)
+    before = windows_before(series, origin, steps, season_s)
+    again = np.where(before >= 0, series.counts[before], np.nan) / series.window_s
+    return np.where(np.isfinite(again), again, np.nanmean(last))
 
 
 def _wape(predicted: Sequence[Predicted], medians: Sequence[Floats | None], rates_per_s: Floats, steps: int) -> float:

@@ -11,6 +11,7 @@ from forecasting.arrivals.history import ArrivalSeries
 from forecasting.backtest import forecaster_rng
 from forecasting.deployed import NOW
 from forecasting.forecast import QUANTILES, Forecast
+from forecasting.models.local_time_forecaster import LocalTimeForecaster
 from forecasting.models.time_grid import DAY_S
 from forecasting.models.time_of_week_forecaster import TimeOfWeekForecaster
 from forecasting.one_thread import one_thread
@@ -24,7 +25,7 @@ def profile_forecast(
 ) -> Forecast:
     """Raises ForecastError where the history is too short, too old or too sparse."""
     history = known_history(series, issued_at, terms.step_s)
-    forecaster = TimeOfWeekForecaster()
+    forecaster = LocalTimeForecaster(TimeOfWeekForecaster())
     with one_thread():
         rng = forecaster_rng(terms.seed, forecaster.name, NOW)
         paths_per_s = forecaster.fit(history).paths_per_s(history, terms.steps, terms.paths, rng)

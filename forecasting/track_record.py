@@ -11,6 +11,7 @@ from forecasting.arrivals.history import ArrivalSeries
 from forecasting.backtest import known_peaks_per_s
 from forecasting.errors import ForecastError, HistoryError
 from forecasting.forecast import Forecast
+from forecasting.local_time import moments_before_s
 from forecasting.prequential_scores import SEASONS_S
 
 
@@ -19,9 +20,9 @@ class TrackRecord:
     """Forecasts of one source in order of time, each with the peaks that came where its horizon is over.
 
     issued: starts of their first steps. peak_per_s: shape (forecasts, horizons, quantiles), NaN where a horizon was not
-    forecast. naive_per_s: by the name of a seasonal naive, the peak that the same span had a day, or a week, before;
-    actual_per_s: the peak that came; all of shape (forecasts, horizons), NaN where the horizon is not over or the
-    history does not tell.
+    forecast. naive_per_s: by the name of a seasonal naive, the peak of the span that began a day, or a week, before by
+    the clock of the source; actual_per_s: the peak that came; all of shape (forecasts, horizons), NaN where the horizon
+    is not over or the history does not tell.
     """
 
     source: str
@@ -64,11 +65,13 @@ def track_record(forecasts: Sequence[Forecast], history: ArrivalSeries | None) -
         if series is None:
             continue
         rows = [row for row, forecast in enumerate(ordered) if forecast.step_s == step_s]
+        started_s = np.array([int(ordered[row].start.timestamp()) for row in rows], dtype=np.int64)
         at_s = np.array([(ordered[row].start - series.start).total_seconds() for row in rows])
         for column, horizon_s in enumerate(horizons_s):
             actual[rows, column] = _peaks_per_s(series, at_s, horizon_s)
             for name, season_s in SEASONS_S.items():
-                naive[name][rows, column] = _peaks_per_s(series, at_s - season_s, min(horizon_s, season_s))
+                before_s = moments_before_s(started_s, season_s, series.timezone) - started_s
+                naive[name][rows, column] = _peaks_per_s(series, at_s + before_s, min(horizon_s, season_s))
     unsaid = np.isnan(said).all(axis=2)
     for peaks in (actual, *naive.values()):
         peaks[unsaid] = np.nan

@@ -28,6 +28,7 @@ def order_of(series: ArrivalSeries, home: Path, **more: object) -> Order:
         home / "trained" / series.source,
         train=True,
         folder=home / "forecasts" / series.source,
+        timezone=series.timezone,
     )
     return replace(order, **more)  # type: ignore[arg-type]
 

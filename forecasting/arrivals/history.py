@@ -20,6 +20,7 @@ STATUSES = (OBSERVED, PARTIAL, THROTTLED, MISSING)
 throughput, a lower bound of the offered load; not at all."""
 COLUMNS = ("topology", "source", "window_start", "window_s", "count", "status")
 """The columns of the Parquet border: text, text, timestamp (UTC), int32, int64 (null when missing), text."""
+UTC_NAME = "UTC"
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +29,7 @@ class ArrivalSeries:
 
     start: start of the first window (UTC); window_s: width of a window in seconds.
     counts: shape (windows,); NaN where the window is missing, partial or throttled, never zero in its place.
+    timezone: whose clock its days and weeks go by, an IANA name; the grid is that of UTC all the same.
     Raises HistoryError for an empty series, a negative count or a start without a time zone.
     """
 
@@ -36,6 +38,7 @@ class ArrivalSeries:
     start: datetime
     window_s: int
     counts: Floats
+    timezone: str = UTC_NAME
 
     def __post_init__(self) -> None:
         where = f"arrival history of source {self.source!r} of topology {self.topology!r}"
@@ -109,9 +112,11 @@ class ArrivalSeries:
         return replace(self, start=self.start + timedelta(seconds=offset_s), window_s=step_s, counts=summed)
 
     def digest(self) -> str:
-        """SHA-256 over what a forecast sees: names, grid and counts."""
-        head = f"{self.topology}|{self.source}|{int(self.start.timestamp())}|{self.window_s}|".encode()
-        return hashlib.sha256(head + np.ascontiguousarray(self.counts, dtype="<f8").tobytes()).hexdigest()
+        """SHA-256 over what a forecast sees: names, grid, counts, and whose clock its days go by."""
+        head = f"{self.topology}|{self.source}|{int(self.start.timestamp())}|{self.window_s}|"
+        # Days of UTC are not told, so that what was known before there were others keeps its digest.
+        head += "" if self.timezone == UTC_NAME else f"{self.timezone}|"
+        return hashlib.sha256(head.encode() + np.ascontiguousarray(self.counts, dtype="<f8").tobytes()).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -135,6 +140,13 @@ class ArrivalHistory:
                 f"arrival history of topology {self.topology!r} has no source {name!r}; it has {', '.join(self.series)}"
             )
         return self.series[name]
+
+    def in_local_time(self, timezones: Mapping[str, str]) -> "ArrivalHistory":
+        """The same, with days and weeks by the clocks of these zones. timezones: by source; of others they stay."""
+        local = {
+            name: replace(self.series[name], timezone=timezones[name]) for name in timezones if name in self.series
+        }
+        return replace(self, series={**self.series, **local})
 
     def digest(self) -> str:
         joined = "".join(self.series[source].digest() for source in sorted(self.series))

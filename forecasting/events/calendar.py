@@ -3,9 +3,8 @@
 import hashlib
 import json
 from dataclasses import astuple, dataclass, replace
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, datetime
 from enum import StrEnum
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from forecasting.errors import CalendarError
 
@@ -91,35 +90,3 @@ class EventCalendar:
         in_utc = [replace(e, start=e.start.astimezone(UTC), end=e.end.astimezone(UTC)) for e in self.events]
         told = [[str(value) for value in astuple(event)] for event in in_utc]
         return hashlib.sha256(json.dumps(told).encode()).hexdigest()
-
-
-def zone(name: str) -> ZoneInfo:
-    """A time zone by its IANA name. Raises CalendarError for one that is not known."""
-    try:
-        return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise CalendarError(f"time zone {name!r} is not known; give an IANA name such as Europe/Berlin") from None
-
-
-def local_days(first: date, last: date, time_zone: ZoneInfo) -> tuple[datetime, datetime]:
-    """From the midnight that begins the first day to the one that ends the last, in UTC: 23 to 25 h a day over DST.
-
-    Where midnight is skipped, the day begins with the first moment after it.
-    """
-    end = last + timedelta(days=1) if last < date.max else last
-    begin = datetime.combine(first, time(), time_zone)
-    return begin.astimezone(UTC), datetime.combine(end, time(), time_zone).astimezone(UTC)
-
-
-def local_instant(wall: datetime, time_zone: ZoneInfo, *, ends: bool = False) -> datetime:
-    """The moment, in UTC, at which clocks of a zone show a time without a zone of its own.
-
-    ends: whether it ends something: of a time that comes twice the second one is taken, otherwise the first. Raises
-    CalendarError for a time that was skipped.
-    """
-    at = wall.replace(tzinfo=time_zone, fold=1 if ends else 0).astimezone(UTC)
-    if at.astimezone(time_zone).replace(tzinfo=None) != wall.replace(fold=0):
-        raise CalendarError(
-            f"{wall} was skipped by the clocks of {time_zone.key}, which were put forward; give a time before or after"
-        )
-    return at

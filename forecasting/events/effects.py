@@ -16,8 +16,9 @@ from datetime import datetime, timedelta
 import numpy as np
 
 from forecasting.arrays import Flags, Floats
-from forecasting.arrivals.history import ArrivalSeries
+from forecasting.arrivals.history import UTC_NAME, ArrivalSeries
 from forecasting.events.calendar import LARGEST_RATIO, Event, EventCalendar, EventKind
+from forecasting.local_time import on_the_wall, on_wall_grid
 from forecasting.models.open_hours import OpenHours, learn_open_hours
 from forecasting.models.slow_level import WeeklyLevel
 from forecasting.models.time_grid import DAY_S, windows_per_day
@@ -92,12 +93,29 @@ def without_outages(series: ArrivalSeries, calendar: EventCalendar) -> ArrivalSe
 
 
 def learn_effects(series: ArrivalSeries, calendar: EventCalendar) -> EventEffects:
-    """The effects of a calendar's events on the source that it is of, as far as this series tells; nothing later."""
+    """The effects of a calendar's events on the source that it is of, as far as this series tells; nothing later.
+
+    What is usual goes by the clock of the source's people: both are compared as the wall showed them.
+    """
     outages = _outages(calendar)
     events = [event for event in calendar.events if event.kind is not EventKind.OUTAGE]
     past = [event for event in events if event.start < series.end and event.end > series.start]
     seen = _occurrences(EventEffects((), outages).removed(series), past)
     return EventEffects(tuple(KnownEffect(event.start, event.end, _ratio(event, seen)) for event in events), outages)
+
+
+def _walled(series: ArrivalSeries, events: Sequence[Event]) -> tuple[ArrivalSeries, dict[Event, Event]]:
+    """The series on the wall's grid, and by event what the wall showed when it began and ended.
+
+    One that began in the first of two hours alike and ended in the second before the wall showed its beginning again is
+    left out.
+    """
+    if series.timezone == UTC_NAME:
+        return series, {event: event for event in events}
+    spans = [(on_the_wall(event.start, series.timezone), on_the_wall(event.end, series.timezone)) for event in events]
+    shown = zip(events, spans, strict=True)
+    wall, _ = on_wall_grid(series, series.timezone)
+    return wall, {event: replace(event, start=start, end=end) for event, (start, end) in shown if start < end}
 
 
 def covered_shares(start: datetime, window_s: int, count: int, begin: datetime, end: datetime) -> Floats:
@@ -145,18 +163,19 @@ def _steadied(occurrences: Sequence[_Occurrence], beforehand: float) -> float:
 
 def _occurrences(series: ArrivalSeries, past: Sequence[Event]) -> dict[Event, _Occurrence]:
     """What each event of the past did; those of which nothing can be said are left out."""
-    if not past:
+    series, shown = _walled(series, past)
+    if not shown:
         return {}
     window_s, size = series.window_s, series.counts.size
     crowd = np.zeros(size)
-    for event in past:
+    for event in shown.values():
         crowd += covered_shares(series.start, window_s, size, event.start, event.end) > 0
     calm = replace(series, counts=np.where(crowd > 0, np.nan, series.counts))
     if np.isfinite(calm.counts).sum() < windows_per_day(window_s):
         return {}
     hours = learn_open_hours(calm)
     level = weekly_profile(calm, SQRT, hours).level
-    found = {event: _occurrence(event, series, calm, crowd, level, hours) for event in past}
+    found = {event: _occurrence(on_wall, series, calm, crowd, level, hours) for event, on_wall in shown.items()}
     return {event: occurrence for event, occurrence in found.items() if occurrence is not None}
 
 

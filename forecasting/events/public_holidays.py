@@ -6,7 +6,8 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from forecasting.errors import CalendarError
-from forecasting.events.calendar import Event, EventKind, local_days, zone
+from forecasting.events.calendar import Event, EventKind
+from forecasting.local_time import local_days, zone
 
 if TYPE_CHECKING:
     from holidays import HolidayBase

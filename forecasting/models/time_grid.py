@@ -1,4 +1,7 @@
-"""Where a window lies in its day and its week (UTC): what seasonal forecasters index by."""
+"""Where a window lies in its day and its week: what seasonal forecasters index by.
+
+Both go by the clock that the series is on: that of UTC, or that on the wall (local_time).
+"""
 
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -23,7 +26,7 @@ def windows_per_day(window_s: int) -> int:
 
 
 def week_slots(start: datetime, window_s: int, count: int) -> Ints:
-    """Slot of the week, 0 at Monday 00:00 UTC, of `count` windows from start; shape (count,)."""
+    """Slot of the week, 0 at Monday 00:00, of `count` windows from start; shape (count,)."""
     first = (int(start.timestamp()) + _EPOCH_TO_MONDAY_S) // window_s
     return (first + np.arange(count, dtype=np.int64)) % (7 * windows_per_day(window_s))
 

@@ -1,12 +1,13 @@
 """`forescale backtest`: what the whole method would have said of any trace, origin by origin."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from forecasting.arrivals.history import UTC_NAME
 from forecasting.errors import ForecastError
 from forecasting.events.calendar import EventCalendar
 from forecasting.events.effects import without_outages
@@ -19,6 +20,7 @@ from forecasting.selection import DEPLOYED
 from forecasting.trace_file import read_trace
 from forescale.cli.forecast import horizon_text
 from forescale.cli.output import AsJson, check_output, check_page, console, plain, say_json, table
+from forescale.cli.timezone_option import known_timezone
 from forescale.files.atomic import write_whole
 from forescale.files.events import read_events_file
 from forescale.files.events_section import event_calendar
@@ -33,6 +35,9 @@ def backtest(
     events: Annotated[
         Path | None, typer.Option("--events", help="YAML file with the section events of a topology file.")
     ] = None,
+    timezone: Annotated[
+        str, typer.Option("--timezone", help="Whose clock its days go by, an IANA name such as Europe/Berlin.")
+    ] = UTC_NAME,
     origins: Annotated[int, typer.Option(min=1, help="Moments of forecasting, over the last two weeks.")] = 28,
     paths: Annotated[int, typer.Option(min=50, help="Sample paths of each forecast.")] = 400,
     seed: Annotated[int, typer.Option(min=0, help="Same seed, same predictions.")] = 7,
@@ -43,7 +48,7 @@ def backtest(
     """Replay a trace: at each origin choose, calibrate and forecast from what was known then, and score what came."""
     check_output("--out", out, ForecastError)
     check_page(plot, ForecastError)
-    series = read_trace(trace)
+    series = replace(read_trace(trace), timezone=known_timezone(timezone))
     calendar = EventCalendar()
     if events is not None:
         calendar = event_calendar(read_events_file(events), series.start, series.end).of_source(series.source)

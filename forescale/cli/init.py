@@ -20,6 +20,7 @@ from forescale.cli.login_options import (
     login_fields,
 )
 from forescale.cli.output import AsJson, check_output, console, plain, say_json
+from forescale.cli.timezone_option import known_timezone
 from forescale.jobs.init import DraftTarget, described_job, draft_topology, first_calibration, unmeasured_because
 from forescale.wiring.engines.engine import JobRequest
 from forescale.wiring.engines.registry import DESCRIBED
@@ -67,6 +68,9 @@ def init(
     context: KubeContext = None,
     kafka: Annotated[str | None, typer.Option(help="Servers (host:port) where arrivals are looked for.")] = None,
     prometheus: Annotated[str | None, typer.Option(help="Address where arrivals are looked for.")] = None,
+    timezone: Annotated[
+        str | None, typer.Option(help="Whose clock days go by at its sources, an IANA name; UTC if absent.")
+    ] = None,
     name: Annotated[str | None, typer.Option(help="Of the topology; after the job if absent.")] = None,
     out: Annotated[
         Path | None, typer.Option(help="File to write; NAME.yaml in the folder of topology files if absent.")
@@ -78,13 +82,15 @@ def init(
 ) -> None:
     """Write a topology file from what runs, with what is still open marked; calibrate, and tell the next command."""
     check_output("--out", out, ModelError)
+    timezone = None if timezone is None else known_timezone(timezone)
     settings = settings_of(run)
     places = {"flink": flink, "storm": storm_ui, "heron": heron_tracker, "kubernetes": kubernetes}
     kind = _asked(places, interactive=interactive)
     target = DraftTarget(name, out, force)
     target.check()
     if kind is None:
-        drafted = draft_topology(settings, interview(job or name), target, kafka=kafka, prometheus=prometheus)
+        asked = interview(job or name)
+        drafted = draft_topology(settings, asked, target, kafka=kafka, prometheus=prometheus, timezone=timezone)
         _say(drafted, None, "", as_json=as_json)
         return
     login = login_fields(
@@ -104,7 +110,7 @@ def init(
     if interactive:
         described = completed(described)
     with console.status("writing the topology file"):
-        drafted = draft_topology(settings, described, target, kafka=kafka, prometheus=prometheus)
+        drafted = draft_topology(settings, described, target, kafka=kafka, prometheus=prometheus, timezone=timezone)
     unmeasured = unmeasured_because(drafted) if measure else "--no-calibrate is given"
     calibration = None
     if not unmeasured:

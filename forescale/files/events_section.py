@@ -15,16 +15,9 @@ from pydantic import (
     model_validator,
 )
 
-from forecasting.events.calendar import (
-    LARGEST_RATIO,
-    Event,
-    EventCalendar,
-    EventKind,
-    local_days,
-    local_instant,
-    zone,
-)
+from forecasting.events.calendar import LARGEST_RATIO, Event, EventCalendar, EventKind
 from forecasting.events.public_holidays import holidays_can_be_told, public_holidays, refuse_unknown_place
+from forecasting.local_time import local_days, local_instant, zone
 
 YEARS = range(1970, 2201)
 

@@ -1,5 +1,5 @@
-"""One YAML file per topology: operators, streams, arrivals, events, forecast, planning and cluster, validated field by
-field.
+"""One YAML file per topology: operators, streams, arrivals, sources, events, forecast, planning and cluster, validated
+field by field.
 """
 
 from collections.abc import Mapping
@@ -9,10 +9,11 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from forecasting.arrivals.grid import DAY_S
+from forecasting.arrivals.history import UTC_NAME
 from forescale.files.arrivals_section import ArrivalsSection
 from forescale.files.bounded_numbers import Instances, NotNegative, Seed
 from forescale.files.cluster_section import ClusterSection
-from forescale.files.events_section import EventsSection
+from forescale.files.events_section import EventsSection, TimeZone
 from forescale.files.file_error import FileError, field_errors
 from forescale.files.fleet import sections_of_a_fleet
 from forescale.files.packing_section import PackingSection
@@ -99,6 +100,12 @@ class ForecastEntry(_Strict):
     prophet: bool = False
 
 
+class SourceEntry(_Strict):
+    """timezone: whose clock the days and weeks of its people go by, an IANA name."""
+
+    timezone: TimeZone = UTC_NAME
+
+
 class TopologyConfig(_Strict):
     """A whole topology file. Who calibrates from samples or evaluates plans needs neither arrivals nor cluster."""
 
@@ -107,6 +114,7 @@ class TopologyConfig(_Strict):
     operators: Annotated[dict[str, OperatorEntry], Field(max_length=MAX_OPERATORS)]
     streams: Annotated[list[StreamEntry], Field(max_length=MAX_STREAMS)]
     arrivals_section: ArrivalsSection | None = Field(default=None, alias="arrivals")
+    sources: dict[str, SourceEntry] = {}
     events: EventsSection = []
     forecast: ForecastEntry = ForecastEntry()
     planning: Planning = Planning()
@@ -127,6 +135,12 @@ class TopologyConfig(_Strict):
         if self.cluster_section is None:
             raise FileError(f"{self.topology}: section cluster is missing; add it to say where the topology runs")
         return self.cluster_section
+
+    @property
+    def timezones(self) -> dict[str, str]:
+        """By source, of those whose days are not those of UTC."""
+        named = {name: entry.timezone for name, entry in self.sources.items()}
+        return {name: timezone for name, timezone in named.items() if timezone != UTC_NAME}
 
     @property
     def services(self) -> ServicesSection:
@@ -163,6 +177,7 @@ class TopologyConfig(_Strict):
         arrivals = self.arrivals_section
         told = {} if arrivals is None else arrivals.sources_named()
         fed = {f"arrivals.{field}": set(names) for field, names in told.items()}
+        fed["sources"] = set(self.sources)
         fed |= {f"events.{number}": set(event.concerned or ()) for number, event in enumerate(self.events)}
         for field, names in fed.items():
             if unknown := sorted(names - set(sources)):

@@ -30,8 +30,10 @@ class DraftSection:
     example: Sequence[str] = ()
 
 
-def topology_draft(name: str, job: JobDescription, arrivals: DraftSection, cluster: DraftSection, origin: str) -> str:
-    """The text of the file. origin: who wrote it, and when, for its first line.
+def topology_draft(
+    name: str, job: JobDescription, arrivals: DraftSection, cluster: DraftSection, origin: str, timezone: str = ""
+) -> str:
+    """The text of the file. origin: who wrote it, and when, for its first line. timezone: of its sources, where known.
 
     Raises ModelError where the job is no topology: it has a cycle.
     """
@@ -63,6 +65,7 @@ def topology_draft(name: str, job: JobDescription, arrivals: DraftSection, clust
         "",
         *_section("arrivals", arrivals),
         "",
+        *_sources(job, timezone),
         *_planning(job),
         "",
         *_section("cluster", cluster),
@@ -89,6 +92,21 @@ def _open_streams(job: JobDescription) -> list[str]:
     first, second, *_ = [each.name for each in job.operators]
     example = {"from": first, "to": second, "grouping": str(Grouping.SHUFFLE), "selectivity": 1.0}
     return [_todo(job.streams_question), "# streams:", f"#   - {_flow(example)}"]
+
+
+def _sources(job: JobDescription, timezone: str) -> list[str]:
+    if not timezone:
+        return []
+    fields = _flow({"timezone": timezone})
+    if job.streams_question:
+        # Which operators are sources is not known before the streams are.
+        return [*_comment("Whose clock days and weeks go by:"), "# sources:", f"#   {_scalar('NAME')}: {fields}", ""]
+    return [
+        *_comment("Whose clock days and weeks go by."),
+        "sources:",
+        *(f"  {_scalar(source)}: {fields}" for source in job.sources),
+        "",
+    ]
 
 
 def _operator(each: DescribedOperator) -> list[str]:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from forecasting.arrivals.history import ArrivalHistory, ArrivalSeries
+from forecasting.arrivals.history import UTC_NAME, ArrivalHistory, ArrivalSeries
 from forecasting.arrivals.store import read_history
 from forecasting.drift import Drift, horizons_to_demote
 from forecasting.errors import ForecastError, HistoryError, TrackingError
@@ -103,7 +103,7 @@ def _forecasts(
     """What the ledger now has of each source, and why there is nothing of others."""
     ledger = ledger_of(settings)
     now = clock_of(settings).now()
-    history = read_history(settings.history_dir, config.topology)
+    history = read_history(settings.history_dir, config.topology).in_local_time(config.timezones)
     sources = config.as_topology().sources
     known = {entry.id: entry for entry in ledger.forecasts(config.topology, limit=max(100, 2 * len(sources)))}
     request = ForecastRequest.of(config, now, history.snapshot)
@@ -158,7 +158,7 @@ class Wanted:
 
 
 def wanted_forecast(request: ForecastRequest, settings: Settings, history: ArrivalHistory, source: str) -> Wanted:
-    """What it takes to forecast a source. Raises HistoryError or ForecastError."""
+    """What it takes to forecast a source. history: in local time. Raises HistoryError or ForecastError."""
     wanted, now = request.forecast, request.issued_at
     whole = history.source(source)
     until = min(whole.end, now)
@@ -175,7 +175,8 @@ def wanted_forecast(request: ForecastRequest, settings: Settings, history: Arriv
     seen = known_history(series, now, terms.step_s).digest()
     told = f"|{calendar.digest()}" if calendar.events else ""
     identity = _short(f"{request.topology}|{source}|{seen}|{wanted.model_dump_json()}{told}")
-    learns = _short(f"{wanted.model_dump_json()}|{request.model_dump_json(include={'events'})}")
+    local = "" if series.timezone == UTC_NAME else f"|{series.timezone}"
+    learns = _short(f"{wanted.model_dump_json()}|{request.model_dump_json(include={'events'})}{local}")
     home, name = settings.home.resolve(), safe_name(source)
     trained = home / "trained" / request.topology / f"{name}-{learns}"
     order = Order(
@@ -191,6 +192,7 @@ def wanted_forecast(request: ForecastRequest, settings: Settings, history: Arriv
         train=False,
         folder=settings.forecasts_dir.resolve() / request.topology / f"{now:%Y%m%dT%H%M%S}-{name}-{identity}",
         history_snapshot=history.snapshot,
+        timezone=series.timezone,
     )
     return Wanted(identity, order, _fresh(trained, now, wanted.refit_s), series)
 

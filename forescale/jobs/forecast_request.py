@@ -11,9 +11,9 @@ from forescale.files.topology import ForecastEntry, TopologyConfig
 
 
 class ForecastRequest(BaseModel):
-    """events: as the topology file had them. trained: sources that were trained for it; demoted: horizons at which the
-    naive forecaster stood in, with why, by source. model_versions, digests: of what was forecast, by source; empty
-    until it was.
+    """events: as the topology file had them. timezones: of sources whose days are not those of UTC. trained: sources
+    that were trained for it; demoted: horizons at which the naive forecaster stood in, with why, by source.
+    model_versions, digests: of what was forecast, by source; empty until it was.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -23,6 +23,7 @@ class ForecastRequest(BaseModel):
     history_snapshot: str
     forecast: ForecastEntry
     events: EventsSection = []
+    timezones: dict[str, str] = {}
     trained: tuple[str, ...] = ()
     demoted: dict[str, dict[int, str]] = {}
     model_versions: dict[str, str] = {}
@@ -36,6 +37,7 @@ class ForecastRequest(BaseModel):
             history_snapshot=history_snapshot,
             forecast=config.forecast,
             events=config.events,
+            timezones=config.timezones,
         )
 
 

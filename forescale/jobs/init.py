@@ -97,12 +97,13 @@ def draft_topology(
     *,
     kafka: str | None = None,
     prometheus: str | None = None,
+    timezone: str | None = None,
 ) -> DraftedTopology:
     """Write the topology file of a job; nothing is written unless all of it can be read again.
 
-    kafka: servers, prometheus: an address at which arrivals are looked for. Raises FileError where the file is there
-    and may not be replaced, and for a name that no topology can have; ClusterError where a server does not answer;
-    ModelError for a job with a cycle.
+    kafka: servers, prometheus: an address at which arrivals are looked for. timezone: of the sources' people. Raises
+    FileError where the file is there and may not be replaced, and for a name that no topology can have; ClusterError
+    where a server does not answer; ModelError for a job with a cycle.
     """
     if prometheus is not None:
         _check_address(prometheus, "--prometheus")
@@ -111,7 +112,7 @@ def draft_topology(
     path = target.path(settings, name)
     arrivals = arrival_proposal(described, kafka, prometheus, now)
     origin = f"Written by `forescale init` on {now:%Y-%m-%d %H:%M} UTC from {described.job.place}."
-    text = topology_draft(name, described.job, arrivals, _cluster_draft(described), origin)
+    text = topology_draft(name, described.job, arrivals, _cluster_draft(described), origin, timezone or "")
     config = topology_of_text(text, path)
     try:
         write_whole(text, path, anew=not target.force)

@@ -34,6 +34,7 @@ def joint_forecasts(
         history = read_history(settings.history_dir, config.topology, start=since, end=until)
     except HistoryError as error:
         return JoinedForecasts(forecasts, f"sample paths of sources are paired as they come: {error}")
+    history = history.in_local_time(config.timezones)
     known = {source: known_by(history, source, config.events, until) for source in forecasts}
     past = _past(ledger_of(settings), config.topology, forecasts, compared_s(forecasts, within_s))
     return joined_forecasts(forecasts, known, within_s, past)

@@ -1,8 +1,8 @@
 """What the ledger, the files and the history tell of the forecasts that were made of each source of a topology."""
 
 import logging
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from forecasting.arrivals.history import ArrivalHistory, ArrivalSeries
@@ -31,15 +31,16 @@ MAX_OF_ALL = 15_000
 
 @dataclass(frozen=True)
 class ForecastTopology:
-    """events: as its file announces them; none without a file."""
+    """events, timezones (by source): as its file has them; none without a file."""
 
     name: str
     sources: tuple[str, ...]
     events: Sequence[HolidaysEntry | EventEntry] = ()
+    timezones: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, config: TopologyConfig) -> "ForecastTopology":
-        return cls(config.topology, tuple(config.as_topology().sources), tuple(config.events))
+        return cls(config.topology, tuple(config.as_topology().sources), tuple(config.events), config.timezones)
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,7 @@ def past_forecasts(
     entries: dict[str, list[ForecastEntry]] = {source: [] for source in topology.sources}
     for entry in ledger.forecasts(topology.name, limit=newest * max(1, len(topology.sources))):
         entries.setdefault(entry.source, []).append(entry)
-    history, lacking = _history(topology.name, settings)
+    history, lacking = _history(topology, settings)
     causes = read_failures(settings.forecasts_dir / topology.name)
     return {
         source: _judged(
@@ -101,10 +102,10 @@ def _judged(entries: Sequence[ForecastEntry], history: ArrivalSeries | None, fai
     return PastForecasts(entries, history, failure, judged)
 
 
-def _history(topology: str, settings: Settings) -> tuple[ArrivalHistory | None, str]:
+def _history(topology: ForecastTopology, settings: Settings) -> tuple[ArrivalHistory | None, str]:
     """The history, or why there is none."""
     try:
-        return read_history(settings.history_dir, topology), ""
+        return read_history(settings.history_dir, topology.name).in_local_time(topology.timezones), ""
     except HistoryError as error:
         return None, str(error)
 

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from multiprocessing import active_children
 from pathlib import Path
 
-from forecasting.arrivals.history import ArrivalSeries
+from forecasting.arrivals.history import UTC_NAME, ArrivalSeries
 from forecasting.arrivals.store import read_history
 from forecasting.errors import HistoryError
 from forecasting.terms import ForecastTerms
@@ -262,13 +262,14 @@ def _series(
 ) -> tuple[Mapping[str, ArrivalSeries], list[str]]:
     sources = config.as_topology().sources
     if request.trace is None:
-        history = read_history(settings.history_dir, config.topology)
+        history = read_history(settings.history_dir, config.topology).in_local_time(config.timezones)
         return {source: history.source(source) for source in sources}, []
     trace = read_trace(request.trace)
-    own = replace(trace, topology=config.topology)
+    local = {source: config.timezones.get(source, UTC_NAME) for source in sources}
+    own = replace(trace, topology=config.topology, counts=trace.counts / len(sources))
+    parts = {source: replace(own, source=source, timezone=timezone) for source, timezone in local.items()}
     if len(sources) == 1:
-        return {sources[0]: replace(own, source=sources[0])}, []
-    parts = {source: replace(own, source=source, counts=own.counts / len(sources)) for source in sources}
+        return parts, []
     return parts, [f"the trace is dealt evenly to the sources {', '.join(sources)}"]
 
 

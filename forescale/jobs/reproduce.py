@@ -48,6 +48,7 @@ def reproduce(settings: Settings, run_id: str, *, progress: Callable[[str], None
     tracker = tracker_of(settings)
     request = forecast_request(tracker.fetch_request(run_id), run_id)
     history = read_history(settings.history_dir, request.topology, snapshot=request.history_snapshot or None)
+    history = history.in_local_time(request.timezones)
     sources: dict[str, ReproducedForecast] = {}
     with TemporaryDirectory(prefix="forescale-") as scratch:
         fetched: dict[str, dict[str, Path]] = {}

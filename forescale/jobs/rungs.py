@@ -144,7 +144,8 @@ def _history(
 ) -> tuple[ArrivalHistory | None, str]:
     """Of so long before now, or why there is none."""
     try:
-        return read_history(settings.history_dir, config.topology, start=now - span, end=now), ""
+        history = read_history(settings.history_dir, config.topology, start=now - span, end=now)
+        return history.in_local_time(config.timezones), ""
     except HistoryError as error:
         return None, str(error)
 

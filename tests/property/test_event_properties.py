@@ -8,10 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from forecasting.arrivals.history import ArrivalSeries
-from forecasting.events.calendar import LARGEST_RATIO, Event, EventCalendar, EventKind, local_days
+from forecasting.events.calendar import LARGEST_RATIO, Event, EventCalendar, EventKind
 from forecasting.events.effects import EventEffects, KnownEffect, covered_shares, learn_effects, without_outages
 from forecasting.events.event_aware_forecaster import EventAwareForecaster
 from forecasting.forecasters import all_forecasters
+from forecasting.local_time import local_days
 from forecasting.models.time_of_week_forecaster import TimeOfWeekForecaster
 
 MONDAY = datetime(2026, 3, 2, tzinfo=UTC)

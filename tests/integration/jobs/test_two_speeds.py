@@ -89,6 +89,8 @@ def test_what_was_trained__is_asked_until_it_is_too_old(settings: Settings) -> N
 def test_forecasts__are_made_again_bit_for_bit_when_the_local_files_are_gone(
     settings: Settings, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    with (settings.topologies / f"{NAME}.yaml").open("a") as file:
+        file.write("\nsources: { phone: { timezone: Asia/Kathmandu } }\n")
     first = forecast(settings, NAME)
     arrive(settings, 2)
     second = forecast(settings, NAME)

@@ -121,8 +121,12 @@ def test_init__writes_what_flink_tells_and_marks_what_it_does_not(flink: JsonSta
 
 
 def test_init__answers_with_json(flink: JsonStandIn, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    assert init("--flink", flink.url, "--no-calibrate", "--name", "shop", "--json") == 0
+    asked = ("--flink", flink.url, "--no-calibrate", "--name", "shop", "--timezone")
+    assert init(*asked, "Europe/Berln") != 0
+    assert "--timezone: time zone 'Europe/Berln' is not known; give an IANA name" in capsys.readouterr().err
+    assert init(*asked, "Europe/Berlin", "--json") == 0
     answer = json.loads(capsys.readouterr().out)
+    assert read_topology_file(tmp_path / "topologies" / "shop.yaml").timezones == {"orders": "Europe/Berlin"}
     assert answer["topology"] == "shop"
     assert answer["plan"] == {"orders": 2, "check": 2, "settle": 2}
     lines = (tmp_path / "topologies" / "shop.yaml").read_text().splitlines()

@@ -1,65 +1,20 @@
 """Calendars: whole local days over changes of the clocks, hostile input refused, public holidays by place."""
 
-from datetime import UTC, date, datetime, timedelta
-from zoneinfo import ZoneInfo
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 import forecasting.events.public_holidays
 from forecasting.errors import CalendarError
-from forecasting.events.calendar import Event, EventCalendar, EventKind, local_days, local_instant, zone
+from forecasting.events.calendar import Event, EventCalendar, EventKind
 from forecasting.events.public_holidays import public_holidays
 
-BERLIN = ZoneInfo("Europe/Berlin")
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 
 
 def event(label: str = "Launch", hours: float = 0, length: float = 1, **more: object) -> Event:
     start = NOON + timedelta(hours=hours)
     return Event(EventKind.LAUNCH, label, start, start + timedelta(hours=length), **more)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    ("day", "hours"),
-    [(date(2026, 3, 28), 24), (date(2026, 3, 29), 23), (date(2026, 10, 25), 25)],
-    ids=["usual", "clocks put forward", "clocks put back"],
-)
-def test_a_local_day__is_as_long_as_its_clocks_say(day: date, hours: int) -> None:
-    start, end = local_days(day, day, BERLIN)
-    assert end - start == timedelta(hours=hours)
-    assert start.astimezone(BERLIN).replace(tzinfo=None) == datetime.combine(day, datetime.min.time())
-
-
-def test_days__that_follow_each_other_meet() -> None:
-    assert (
-        local_days(date(2026, 3, 28), date(2026, 3, 28), BERLIN)[1]
-        == local_days(date(2026, 3, 29), date(2026, 3, 29), BERLIN)[0]
-    )
-    assert local_days(date(2026, 3, 28), date(2026, 3, 29), BERLIN)[1] == datetime(2026, 3, 29, 22, tzinfo=UTC)
-
-
-def test_a_day_without_a_midnight__begins_with_its_first_moment() -> None:
-    # Lebanon put its clocks from 0:00 to 1:00 on 2022-03-27, from UTC+2 to UTC+3: the day began at 22:00 UTC.
-    start, end = local_days(date(2022, 3, 27), date(2022, 3, 27), ZoneInfo("Asia/Beirut"))
-    assert start == datetime(2022, 3, 26, 22, tzinfo=UTC)
-    assert end - start == timedelta(hours=23)
-
-
-def test_a_time_that_was_skipped__is_refused() -> None:
-    with pytest.raises(CalendarError, match=r"02:30:00 was skipped by the clocks of Europe/Berlin.*before or after"):
-        local_instant(datetime(2026, 3, 29, 2, 30), BERLIN)
-
-
-def test_a_time_that_comes_twice__begins_with_the_first_and_ends_with_the_second() -> None:
-    twice = datetime(2026, 10, 25, 2, 30)
-    assert local_instant(twice, BERLIN) == datetime(2026, 10, 25, 0, 30, tzinfo=UTC)
-    assert local_instant(twice, BERLIN, ends=True) == datetime(2026, 10, 25, 1, 30, tzinfo=UTC)
-
-
-@pytest.mark.parametrize("name", ["Mars/Olympus", "", "../etc/passwd", "Europe"])
-def test_an_unknown_time_zone__is_refused(name: str) -> None:
-    with pytest.raises(CalendarError, match="is not known; give an IANA name"):
-        zone(name)
 
 
 def test_a_calendar__is_in_order_and_holds_each_event_once() -> None:

@@ -27,6 +27,7 @@ from forecasting.models.time_of_week_forecaster import TimeOfWeekForecaster
 from forecasting.pipeline import train
 from forecasting.terms import ForecastTerms
 from forecasting.trained import Trained
+from forecasting.trained_file import read_trained, write_trained
 
 
 @pytest.fixture(scope="module")
@@ -175,6 +176,27 @@ def test_a_deployed_forecaster_that_knows_events__comes_back_and_says_the_same(t
     paths, peaks = read.ask(series, 50, 9)
     assert np.array_equal(paths, deployed.ask(series, 50, 9)[0])
     assert np.array_equal(peaks, deployed.ask(series, 50, 9)[1])
+
+
+def test_a_deployed_forecaster_in_local_time__comes_back_and_says_the_same(tmp_path: Path) -> None:
+    series = replace(web_requests(), timezone="America/New_York")
+    trained = train(
+        series,
+        issued_at=series.end,
+        terms=ForecastTerms(900, 3600, (900, 3600), paths=50, origins=4, seed=3),
+        forecasters=all_forecasters()[:1] + all_forecasters()[-2:],
+    )
+    write_trained(trained, tmp_path)
+    read = read_trained(tmp_path).deployed
+    paths, peaks = read.ask(series, 50, 9)
+    assert np.array_equal(paths, trained.deployed.ask(series, 50, 9)[0])
+    assert np.array_equal(peaks, trained.deployed.ask(series, 50, 9)[1])
+    # MLflow gives it counts alone: it knows its own clock.
+    assert np.array_equal(paths, read.ask(replace(series, timezone="UTC"), 50, 9)[0])
+    file = tmp_path / DEPLOYED_FILE
+    file.write_text(file.read_text().replace("America/New_York", "America/Springfield"))
+    with pytest.raises(ForecastError, match=r"America/Springfield.*train it again"):
+        read_deployed(tmp_path)
 
 
 def test_numbers_that_are_too_few__are_refused(trained: Trained, tmp_path: Path) -> None:

@@ -1,0 +1,53 @@
+"""Any forecaster on the clock on the wall: its days and weeks are those of the people whom a source serves."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from forecasting.arrays import Floats
+from forecasting.arrivals.history import UTC_NAME, ArrivalSeries
+from forecasting.forecaster import FittedForecaster, Forecaster
+from forecasting.local_time import WallGrid, on_wall_grid
+from forecasting.models.time_grid import oldest
+
+
+@dataclass(frozen=True)
+class LocalTimeFitted:
+    """A forecaster fitted to a series on the wall's grid, asked and answering in UTC (FittedForecaster)."""
+
+    fitted: FittedForecaster
+    timezone: str
+
+    def paths_per_s(self, recent: ArrivalSeries, steps: int, paths: int, rng: np.random.Generator) -> Floats:
+        wall, following = on_wall_grid(recent, self.timezone)
+        ahead = WallGrid.of(recent, self.timezone).numbers(recent.end, steps) - following
+        back = max(0, -int(ahead.min()))
+        if back:
+            # In the first of two hours alike, the second is still to come: it is forecast from the beginning of both.
+            wall, ahead = oldest(wall, wall.counts.size - back), ahead + back
+        told = self.fitted.paths_per_s(wall, int(ahead.max()) + 1, paths, rng)
+        return told if told.shape[1] == steps and (np.diff(ahead) == 1).all() else told[:, ahead]
+
+    def renewed(self, series: ArrivalSeries) -> "LocalTimeFitted":
+        return LocalTimeFitted(self.fitted.renewed(on_wall_grid(series, self.timezone)[0]), self.timezone)
+
+
+class LocalTimeForecaster:
+    """A forecaster around another one, under the same name; of a source whose days are those of UTC it is that one."""
+
+    def __init__(self, forecaster: Forecaster) -> None:
+        self.forecaster = forecaster
+        self.name = forecaster.name
+        self.naive = forecaster.naive
+        self.good_for_s = forecaster.good_for_s
+
+    def why_not(self, series: ArrivalSeries) -> str | None:
+        return self.forecaster.why_not(_on_wall(series))
+
+    def fit(self, series: ArrivalSeries) -> FittedForecaster:
+        fitted = self.forecaster.fit(_on_wall(series))
+        return fitted if series.timezone == UTC_NAME else LocalTimeFitted(fitted, series.timezone)
+
+
+def _on_wall(series: ArrivalSeries) -> ArrivalSeries:
+    return series if series.timezone == UTC_NAME else on_wall_grid(series, series.timezone)[0]

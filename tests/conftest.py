@@ -30,23 +30,26 @@ class ServerFolder(pytest.Package):
 
 
 def pytest_collect_directory(path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    return ServerFolder.from_parent(parent, path=path) if path.parent == WITH_SERVERS else None
+    return ServerFolder.from_parent(parent, path=path) if WITH_SERVERS in path.parents else None
 
 
 @pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """A folder with servers is one group, and the groups come first, as they take longest: none is left over when all
-    others are done. Otherwise the order stays as it was drawn.
+    others are done. In a group, tests of a folder below share servers of their own, so each such folder is run at one
+    go and its files by name, as one may need servers that are new. Otherwise the order stays as it was drawn.
     """
     groups = {name: number - len(LONGEST) for number, name in enumerate(LONGEST)}
+
+    def place(item: pytest.Item) -> tuple[int, tuple[str, ...]]:
+        if WITH_SERVERS not in item.path.parents:
+            return len(groups), ()
+        group, *below = item.path.relative_to(WITH_SERVERS).parts
+        return groups[group], tuple(below) if len(below) > 1 else ()
+
     for item in items:
-        folder = item.path.parent
-        if folder.parent == WITH_SERVERS:
-            item.add_marker(pytest.mark.xdist_group(folder.name))
-            groups.setdefault(folder.name, len(groups))
-
-    def place(item: pytest.Item) -> int:
-        group = item.get_closest_marker("xdist_group")
-        return len(groups) if group is None else groups[group.args[0]]
-
+        if WITH_SERVERS in item.path.parents:
+            group = item.path.relative_to(WITH_SERVERS).parts[0]
+            item.add_marker(pytest.mark.xdist_group(group))
+            groups.setdefault(group, len(groups))
     items.sort(key=place)

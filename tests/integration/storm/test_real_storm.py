@@ -4,12 +4,12 @@ One file, so that all of it shares one Storm.
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from storm_cluster import TOPOLOGY, StormCluster
+from storm_cluster import TOPOLOGY, StormCluster, storm_cluster
 from tutorial import run_tutorial
 
 from forecasting.arrivals.sources.storm_ui import StormUi
@@ -30,6 +30,12 @@ WORDS = Topology(
 )
 FEWEST = 500.0
 """Tuples after which means are steady."""
+
+
+@pytest.fixture(scope="module")
+def storm(storm_there: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[StormCluster]:
+    with storm_cluster(tmp_path_factory.mktemp("storm")) as running:
+        yield running
 
 
 @pytest.fixture(scope="module")

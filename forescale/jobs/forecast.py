@@ -21,6 +21,7 @@ from forecasting.drift import Drift, horizons_to_demote
 from forecasting.errors import ForecastError, HistoryError, TrackingError
 from forecasting.events.effects import without_outages
 from forecasting.fleet import Order, Outcome, forecast_each
+from forecasting.folder import put_in_place
 from forecasting.forecast import HORIZONS_S, Forecast
 from forecasting.forecast_file import PATHS_FILE
 from forecasting.pipeline import known_history
@@ -49,6 +50,9 @@ Progress = Callable[[str], None]
 MAX_WATCHED = 50
 """Sources up to which past forecasts are read before each forecast, to demote what started losing."""
 
+UNRECORDED = ".unrecorded"
+"""Folder of what is trained until MLflow has it whole: a refresh must never name a version that nobody can fetch."""
+
 
 @dataclass(frozen=True)
 class MadeForecasts:
@@ -72,7 +76,9 @@ def forecast(settings: Settings, topology: str, *, progress: Progress | None = N
     where all fail, TrackingError where MLflow does not answer.
     """
     config = topology_config(topology, settings)
-    with _one_at_a_time(settings.home / "trained" / config.topology):
+    trained = settings.home / "trained" / config.topology
+    with _one_at_a_time(trained):
+        shutil.rmtree(trained / UNRECORDED, ignore_errors=True)  # of a job that was killed
         made, failures = _forecasts(config, settings, progress)
         forecasts = {source: recorded_forecast(entry, with_paths=False) for source, entry in made.items()}
         return MadeForecasts(
@@ -237,9 +243,9 @@ def _made(
     batch = tracker.begin(head)
     held = {source: _held(of_source) for source, of_source in drifts.items()}
     orders = [
-        replace(one.order, notes=held.get(one.order.source, ())).with_run(
-            one.version is None, demoted[one.order.source], batch.run_id, one.version or batch.model_version
-        )
+        replace(
+            one.order, notes=held.get(one.order.source, ()), trained=_unrecorded(one.order.trained, one.version is None)
+        ).with_run(one.version is None, demoted[one.order.source], batch.run_id, one.version or batch.model_version)
         for one in wanted
     ]
     try:
@@ -256,9 +262,9 @@ def _made(
     except BaseException as error:
         _undo(tracker, batch, orders, error)
         raise
-    for order in orders:
+    for one, order in zip(wanted, orders, strict=True):
         if order.train and order.source in good:
-            _prune(order.trained)
+            _keep(order.trained, one.order.trained)
         if order.demoted and not order.train:
             _tell_demoted(tracker, order)
     entries = {
@@ -278,6 +284,21 @@ def _undo(tracker: MlflowTracker, batch: Batch, orders: Sequence[Order], error: 
         tracker.abandon(batch, f"{type(error).__name__}: {error}")
     except TrackingError as second:
         log.warning("run %s is not marked as failed: %s", batch.run_id, second)
+
+
+def _unrecorded(trained: Path, trains: bool) -> Path:
+    """Where an order finds what it asks, or leaves what it trains until that is recorded."""
+    return trained.parent / UNRECORDED / trained.name if trains else trained
+
+
+def _keep(unrecorded: Path, trained: Path) -> None:
+    """Let what was trained be asked from now on. Where that fails it is trained again."""
+    try:
+        put_in_place(unrecorded, trained)
+    except OSError as error:
+        log.warning("what was trained is not kept, and is trained again for the next forecast: %s", error)
+        return
+    _prune(trained)
 
 
 def _prune(trained: Path) -> None:

@@ -1,6 +1,8 @@
 """The forecast job at two speeds, with one source that fails; and its forecasts made again from MLflow's record."""
 
+import os
 import shutil
+import signal
 from datetime import timedelta
 from pathlib import Path
 
@@ -21,7 +23,7 @@ from forecasting.tracking.store_access import connected_client
 from forecasting.trained import Trained
 from forescale.cli.main import application
 from forescale.jobs.deploy import deploy
-from forescale.jobs.forecast import forecast
+from forescale.jobs.forecast import UNRECORDED, forecast
 from forescale.jobs.plan import plan
 from forescale.jobs.report import report
 from forescale.jobs.reproduce import reproduce
@@ -171,6 +173,26 @@ def test_a_store_that_refuses_at_the_end__leaves_nothing_that_names_the_batch(
     kept = read_forecast(made.forecasts["receive"])
     # Trained anew: what the batch before it had trained was of a version that is gone.
     assert kept.model_version == tracker_of(settings).champion(NAME)
+
+
+def test_what_a_killed_job_trained__is_never_asked(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    (settings.topologies / f"{NAME}.yaml").write_text(TOPOLOGY)
+    tracker_of(settings).champion(NAME)  # the store is there
+    if (child := os.fork()) == 0:
+        try:
+            # All is trained and forecast, and the version has nothing in it yet.
+            monkeypatch.setattr(MlflowTracker, "finish", lambda *_: os.kill(os.getpid(), signal.SIGKILL))
+            forecast(settings, NAME)
+        finally:
+            os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+    assert [path.name for path in (settings.home / "trained" / NAME / UNRECORDED).iterdir()] != []
+    arrive(settings, 2)
+    made = read_forecast(forecast(settings, NAME).forecasts["receive"])
+    assert made.trained_to == NOW + timedelta(hours=2)
+    assert made.model_version == tracker_of(settings).champion(NAME)
+    assert tracker_of(settings).fetch_trained(made.model_version, settings.home / "fetched").keys() == {"receive"}
+    assert not list((settings.home / "trained" / NAME / UNRECORDED).iterdir())
 
 
 def test_a_store_that_is_away_when_a_batch_fails__does_not_hide_the_first_error(

@@ -17,7 +17,7 @@ def all_forecasters(calendar: EventCalendar | None = None, *, prophet: bool = Tr
     """Every forecaster with its naive rivals. Those whose library is not installed refuse with that as the reason.
 
     calendar: events that all of them, the naive ones too, are to know of. prophet: whether Prophet takes part; it costs
-    as much as all others together.
+    two thirds as much as all of the others.
     """
     forecasters: tuple[Forecaster, ...] = (
         TimeOfWeekForecaster(),

@@ -1,10 +1,12 @@
 """Servers that answer with JSON over HTTP; every failure is an error of the caller's that names the place."""
 
+import errno
 import random
 import ssl
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from pathlib import Path
 from typing import TypedDict, Unpack
 from urllib.parse import SplitResult, urlsplit
 
@@ -216,6 +218,9 @@ def _certificates(
     try:
         certificates = httpx.create_ssl_context(trust_env=False)
         if ca_file is not None:
+            # A pipe would be waited for without end.
+            if Path(ca_file).exists() and not Path(ca_file).is_file():
+                raise OSError(errno.EINVAL, "it is no regular file")
             certificates = ssl.create_default_context(cafile=ca_file)
     except OSError as error:
         reason = "it holds no certificate in PEM" if isinstance(error, ssl.SSLError) else error.strerror

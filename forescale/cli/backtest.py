@@ -38,8 +38,10 @@ def backtest(
     timezone: Annotated[
         str, typer.Option("--timezone", help="Whose clock its days go by, an IANA name such as Europe/Berlin.")
     ] = UTC_NAME,
-    origins: Annotated[int, typer.Option(min=1, help="Moments of forecasting, over the last two weeks.")] = 28,
-    paths: Annotated[int, typer.Option(min=50, help="Sample paths of each forecast.")] = 400,
+    origins: Annotated[
+        int, typer.Option(min=1, max=10_000, help="Moments of forecasting, over the last two weeks.")
+    ] = 28,
+    paths: Annotated[int, typer.Option(min=50, max=100_000, help="Sample paths of each forecast.")] = 400,
     seed: Annotated[int, typer.Option(min=0, help="Same seed, same predictions.")] = 7,
     prophet: Annotated[bool, typer.Option("--prophet", help="Let Prophet compete, at two thirds more cost.")] = False,
     plot: Annotated[Path | None, typer.Option(help="Write a page (.html) with what was said and what came.")] = None,

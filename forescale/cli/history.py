@@ -33,8 +33,8 @@ def build(
         built = aggregate(
             settings_of(context),
             topology,
-            start=typed_moment(start, "start") if start else None,
-            end=typed_moment(end, "end") if end else None,
+            start=typed_moment(start, "start") if start is not None else None,
+            end=typed_moment(end, "end") if end is not None else None,
             progress=None if as_json else status.update,
         )
     if as_json:

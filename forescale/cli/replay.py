@@ -7,7 +7,7 @@ import typer
 
 from forecasting.arrivals.grid import typed_moment
 from forescale.cli.installation import settings_of
-from forescale.cli.output import AsJson, check_output, check_page, console, plain, say_json, table
+from forescale.cli.output import MOST_PROCESSES, AsJson, check_output, check_page, console, plain, say_json, table
 from forescale.codec import to_json
 from forescale.files.atomic import write_whole
 from forescale.jobs.replay import ReplayedPolicies, ReplayRequest
@@ -67,8 +67,10 @@ def replay(
     seeds: Annotated[int, typer.Option(min=1, max=100, help="Realities to replay each policy in.")] = 1,
     start: Annotated[str | None, typer.Option("--from", help="ISO time, UTC where it has no offset.")] = None,
     end: Annotated[str | None, typer.Option("--until", help="ISO time; at most 30 days later if absent.")] = None,
-    days: Annotated[float | None, typer.Option(min=0.01, help="The last so many days; 30 of a history.")] = None,
-    scale: Annotated[float, typer.Option(help="Factor on all arrivals.")] = 1.0,
+    days: Annotated[
+        float | None, typer.Option(min=0.01, max=36_525, help="The last so many days; 30 of a history.")
+    ] = None,
+    scale: Annotated[float, typer.Option(max=1e9, help="Factor on all arrivals.")] = 1.0,
     allow: Annotated[
         float | None,
         typer.Option(help="Share of the minutes that may be in violation: .005 is .5 %; the file's if none."),
@@ -82,7 +84,9 @@ def replay(
     plot: Annotated[
         Path | None, typer.Option(help="Write a page (.html) with load, capacities, lags and scores.")
     ] = None,
-    workers: Annotated[int | None, typer.Option(min=1, help="Processes; as many as cores if absent.")] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, max=MOST_PROCESSES, help="Processes; as many as cores if absent.")
+    ] = None,
     anew: Annotated[bool, typer.Option(help="Forget forecasts and replays that are kept.")] = False,
     gate: Annotated[
         Path | None, typer.Option(help="An earlier answer with --json; exits with 1 where this replay is worse.")

@@ -52,7 +52,7 @@ def worse_than(
             raise ValueError("a score is no finite number")
     except FileNotFoundError:
         raise FileError(f"baseline {baseline} does not exist; write it by `forescale replay … --json`") from None
-    except (OSError, UnicodeDecodeError, ValueError, KeyError, TypeError) as error:
+    except (OSError, UnicodeDecodeError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise FileError(
             f"baseline {baseline} is no answer of `forescale replay … --json` ({type(error).__name__}: {error}); write "
             "it anew"

@@ -1,6 +1,7 @@
 """What goes wrong between a client and its server, and what a real Prometheus rarely answers."""
 
 import json
+import os
 import socket
 import subprocess
 from base64 import b64encode
@@ -233,6 +234,9 @@ def test_ca_file__is_what_the_server_is_checked_against(tmp_path: Path) -> None:
 def test_ca_file__that_holds_no_certificate_is_told(tmp_path: Path) -> None:
     empty = tmp_path / "empty.pem"
     empty.write_text("")
-    for file, why in ((empty, "it holds no certificate in PEM"), (tmp_path / "none.pem", "No such file")):
-        with pytest.raises(HistoryError, match=f"Storm: ca_file {file} cannot be read: {why}"):
+    pipe = tmp_path / "pipe.pem"
+    os.mkfifo(pipe)
+    refused = {empty: "it holds no certificate in PEM", tmp_path / "none.pem": "No such file", pipe: "no regular file"}
+    for file, why in refused.items():
+        with pytest.raises(HistoryError, match=f"Storm: ca_file {file} cannot be read: .*{why}"):
             JsonServer("Storm", "https://ui", HistoryError, ca_file=str(file))

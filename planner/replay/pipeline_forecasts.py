@@ -30,7 +30,7 @@ from forecasting.terms import ForecastTerms
 from planner.horizon.prices import HOURLY_S
 from planner.replay.known_history import between, known_at, known_events
 
-CACHE_VERSION = 1
+CACHE_VERSION = 2
 """Raised where forecasters change what they say of the same history."""
 
 KNOWN_AFTER_S = 300.0

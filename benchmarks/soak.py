@@ -1,0 +1,297 @@
+"""Whether forescale outlives two weeks of what goes wrong: hourly operation of many topologies, with faults injected.
+
+    nice python benchmarks/soak.py [--topologies 20] [--days 14] [--work DIR] [--out FILE.json] [--quick]
+
+Each hour of the trace's clock one role decides for every topology (arrivals from a real Prometheus, forecast, plan,
+approval), one deploys what is due, and the guard looks; each day old data is pruned. Every kind of fault comes once a
+day (benchmarks/soaking/faults.py): metrics gone, MLflow gone, cluster gone, scheduler killed, disk full, clock jump,
+poisoned series, two planners. What is lost or doubled is reckoned from the ledger and the simulator
+(benchmarks/soaking/reckoning.py). Exits with 1 where a decision or step was, or a job ended in an internal error.
+
+The clock is the trace's: waiting takes no time, as 14 days would. With --work a run that was broken off goes on. A full
+disk needs root, for a file system of its own; without, that fault is left out and said to be. Needs prometheus and
+promtool. --quick: three topologies for a day.
+"""
+
+import argparse
+import json
+import random
+import shutil
+import sys
+import tempfile
+import time
+from contextlib import ExitStack
+from datetime import datetime, timedelta
+from pathlib import Path
+
+# A script's own folder comes first, and one file in it is named like a package.
+sys.path.pop(0)
+sys.path.insert(0, str(Path(__file__).with_name("soaking")))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from bench import START, TICK, Bench, install, names_of, unmounted
+from faults import JUMPS, NO_DECISION, NO_DEPLOYMENT, Fault, Kind, calendar, injected, ledger_checked, mended, poison
+from jobs import decided, deployed, guarded, learnt, planned, pruned
+from reckoning import Deployed, Hour, Reckoning, Span, SteppedStep, doubled_places, reckoned_decisions, reckoned_steps
+from roles import DECISION, Answer, Role
+from soak_record import Record, Survived, shown
+
+from forescale.wiring.parts import ledger_of
+from planner.clusters.simulator_store import SimulatorStore
+from planner.errors import LedgerError
+from planner.ledger.ledger import Ledger
+from planner.ledger.step_state import StepState
+
+HOUR = timedelta(hours=1)
+AGAIN = timedelta(minutes=5)
+"""After which a step that is held is looked at again."""
+KEPT, KEPT_FOR = 24, timedelta(days=1)
+"""Of what is pruned daily: a day, and so many runs and models of each topology."""
+IN_MOTION = (StepState.APPROVED, StepState.DUE, StepState.DEPLOYING)
+
+
+class Soak:
+    """One run, hour by hour."""
+
+    def __init__(self, bench: Bench, days: int, record: Record) -> None:
+        self.bench, self.days, self.record = bench, days, record
+        self.faults = calendar(days)
+        self.random = random.Random(days)
+        settings = bench.settings
+        jobs = {
+            "decide": lambda topology: decided(settings, topology),
+            "learn": lambda topology: learnt(settings, topology),
+            "plan": lambda topology: planned(settings, topology),
+            "due": lambda topology: deployed(settings, topology),
+            "prune": lambda _: pruned(settings, KEPT_FOR, KEPT),
+        }
+        log = bench.work / "jobs.log"
+        self.scheduler, self.second, self.deployer = (Role(jobs, log) for _ in range(3))
+        self.guard = Role({"guard": lambda topology: guarded(settings, topology)}, log, forks=False)
+
+    @property
+    def hour(self) -> int:
+        return (self.bench.clock.now() - START) // HOUR
+
+    def run(self) -> None:
+        while self.hour < 24 * self.days:
+            day, fault = self.hour // 24, self._fault()
+            self._one_hour(fault)
+            if self.hour // 24 > day or self.hour >= 24 * self.days:
+                self._end_of_day(day)
+            self.record.write()
+            print(f"{self.bench.clock.now():%d %b %H:%M} {fault.kind if fault else ''}", flush=True)
+
+    def end(self) -> None:
+        for role in (self.scheduler, self.second, self.deployer, self.guard):
+            role.kill()
+
+    def _begun(self, fault: Fault) -> bool:
+        """Whether it has struck. A clock that jumps back comes to the same hour again."""
+        return (str(fault.kind), fault.hour) in self.record.open_faults
+
+    def _fault(self) -> Fault | None:
+        return next((fault for fault in self.faults if fault.lasts(self.hour)), None)
+
+    def _one_hour(self, fault: Fault | None) -> None:
+        clock = self.bench.clock
+        before = clock.now()
+        clock.advance_to(START + self.hour * HOUR + TICK)
+        if fault is not None and fault.kind is Kind.JUMP and not self._begun(fault):
+            clock.start_at(clock.now() + JUMPS[fault.turn % len(JUMPS)])
+        begin = clock.now()
+        end = START + (self.hour + 1) * HOUR
+        kind = fault.kind if fault else None
+        with ExitStack() as during:
+            if fault is not None and not (fault.kind is Kind.FULL and not self.bench.limited):
+                during.enter_context(injected(fault, self.bench))
+            hour = self._decisions(begin, kind)
+            self._deployments(end, kind)
+            clock.advance_to(end - AGAIN)
+            for topology in self.bench.topologies:
+                self._note(self.guard.run("guard", topology), kind, of_guard=True)
+            clock.advance_to(end)
+        if kind in NO_DEPLOYMENT:
+            self.record.hindered.append(Span(min(before, begin) - HOUR, max(before, clock.now())))
+        self.record.hours.append(hour)
+        self._survival(fault, hour)
+
+    def _decisions(self, begin: datetime, kind: Kind | None) -> Hour:
+        decisions = {}
+        names = list(self.bench.topologies)
+        doomed = self.random.choice(names) if kind is Kind.KILLED else None
+        for topology in names:
+            answers = []
+            if topology == doomed:
+                self._kill(self.scheduler, "decide", topology)
+            if kind is Kind.PLANNERS:  # of the same forecasts, at once
+                answers.append(self.scheduler.run("learn", topology))
+                for role in (self.scheduler, self.second):
+                    role.begin("plan", topology)
+                answers += [role.answer() for role in (self.scheduler, self.second)]
+            else:
+                began = time.monotonic()
+                answers.append(self.scheduler.run("decide", topology))
+                self.record.wall_s["decide"] = time.monotonic() - began
+            for answer in answers:
+                self._note(answer, kind)
+            decisions[topology] = frozenset(answer.decision for answer in answers if answer.decision)
+        if kind not in NO_DECISION:
+            self._look_for_doubled_places()
+        return Hour(begin, self._recorded(decisions, begin), frozenset(names) if kind in NO_DECISION else frozenset())
+
+    def _recorded(self, decisions: dict[str, frozenset[str]], begin: datetime) -> dict[str, frozenset[str]]:
+        """What the ledger has of them, and whatever else it got meanwhile."""
+        try:
+            ledger, found = self._ledger(), {}
+            for topology, said in decisions.items():
+                newest = ledger.schedules(topology, limit=4)
+                found[topology] = frozenset(
+                    each.id for each in newest if each.id in said or each.schedule.made_at >= begin
+                )
+            return found
+        except LedgerError:
+            return {}
+
+    def _kill(self, role: Role, job: str, topology: str) -> None:
+        """Amid the job, and start the role again."""
+        role.begin(job, topology)
+        time.sleep(self.random.uniform(0.1, max(0.2, self.record.wall_s.get(job, 1.0))))
+        role.kill()
+        role.start()
+
+    def _deployments(self, end: datetime, kind: Kind | None) -> None:
+        """Every step at its time, as whoever looks each minute deploys it."""
+        clock, kills = self.bench.clock, kind is Kind.KILLED
+        again: dict[str, datetime] = {}
+        while True:
+            try:
+                waiting = self._ledger().steps(states=IN_MOTION)
+            except LedgerError:
+                return
+            due = {step.id: (max(step.deploy_at, again.get(step.topology, step.deploy_at)), step) for step in waiting}
+            at, step = min(due.values(), key=lambda each: (each[0], each[1].id), default=(end, None))
+            if step is None or max(at, clock.now()) >= end:
+                return
+            clock.advance_to(at)
+            if kills:
+                self._kill(self.deployer, "due", step.topology)
+                kills = False
+            began = time.monotonic()
+            self._note(self.deployer.run("due", step.topology), kind)
+            self.record.wall_s["due"] = time.monotonic() - began
+            again[step.topology] = clock.now() + AGAIN
+
+    def _look_for_doubled_places(self) -> None:
+        ledger = self._ledger()
+        for topology in self.bench.topologies:
+            self.record.places += doubled_places(topology, ledger.steps(topology=topology, states=IN_MOTION))
+
+    def _note(self, answer: Answer, kind: Kind | None, *, of_guard: bool = False) -> None:
+        self.record.note(answer, str(kind) if kind else "", self.hour // 24, of_guard=of_guard)
+
+    def _survival(self, fault: Fault | None, hour: Hour) -> None:
+        """The first hour of peace after a fault: every topology is decided on again, and the ledger is whole."""
+        record = self.record
+        if fault is not None:
+            if (begun := (str(fault.kind), fault.hour)) not in record.open_faults:
+                record.open_faults.append(begun)
+            return
+        if record.open_faults:
+            whole = ledger_checked(self.bench) == ""
+            again = all(len(hour.decisions.get(topology, ())) == 1 for topology in self.bench.topologies)
+            record.faults += [Survived(kind, whole and again) for kind, _ in record.open_faults]
+            record.open_faults.clear()
+
+    def _end_of_day(self, day: int) -> None:
+        self._note(self.scheduler.run("prune", ""), None)
+        for name, folder in self.bench.grows.items():
+            self.record.sizes.setdefault(name, []).append(_mib(folder))
+        print(f"day {day + 1}: {self.record.peaks_mib.get(day, 0):.0f} MiB at most in a job", flush=True)
+
+    def _ledger(self) -> Ledger:
+        return ledger_of(self.bench.settings)
+
+
+def reckoned(bench: Bench, record: Record) -> Reckoning:
+    ledger = ledger_of(bench.settings)
+    total = record.places
+    for topology in bench.topologies:
+        steps = [SteppedStep(step, ledger.events(step.id)) for step in ledger.steps(topology=topology)]
+        rescales = _rescales(bench, topology)
+        total += reckoned_decisions(topology, record.hours)
+        total += reckoned_steps(topology, Deployed(steps, record.hindered, rescales, bench.clock.now()))
+    return total
+
+
+def _rescales(bench: Bench, topology: str) -> int:
+    store = SimulatorStore(bench.settings.home / "simulator" / topology / "simulator.db")
+    with store.transaction() as transaction:
+        loaded = transaction.load()
+    return 0 if loaded is None else loaded[1].change
+
+
+def _mib(folder: Path) -> float:
+    return sum(path.stat().st_blocks * 512 for path in folder.rglob("*") if path.is_file()) / 2**20
+
+
+def warmed_up(scratch: Path, topologies: int) -> None:
+    """One decision in a home of its own: what it imports and compiles, every role forked from here has."""
+    bench = install(scratch, topologies, 1, 0, ())
+    bench.prometheus.start()
+    try:
+        name = bench.topologies[0]
+        bench.clock.advance_to(START + TICK)
+        for job in (decided, deployed, guarded):
+            told = job(bench.settings, name)
+            if told.keys() - {DECISION}:
+                raise SystemExit(f"the decision that warms up fails: {told}")
+            bench.clock.wait(600)
+    finally:
+        bench.prometheus.stop()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--topologies", type=int, default=20)
+    parser.add_argument("--days", type=int, default=14)
+    parser.add_argument("--quick", action="store_true", help="Three topologies for a day.")
+    parser.add_argument(
+        "--disk-mib", type=int, default=0, help="Of the disk that may be full; 0: by the size of the run."
+    )
+    parser.add_argument("--work", type=Path, help="A folder to go on in; without it a temporary one.")
+    parser.add_argument("--out", type=Path, help="Write the figures here as JSON.")
+    asked = parser.parse_args()
+    topologies, days = (3, 1) if asked.quick else (asked.topologies, asked.days)
+    work = (asked.work or Path(tempfile.mkdtemp(prefix="soak-"))).resolve()
+    scratch = Path(tempfile.mkdtemp(prefix="soak-warm-"))
+    try:
+        warmed_up(scratch, 1)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    wrong = poison(calendar(days), names_of(topologies))
+    bench = install(work, topologies, days, asked.disk_mib or 1024 * (1 + topologies), wrong)
+    mended(bench)
+    record = Record.of(work / "soak.json")
+    soak = Soak(bench, days, record)
+    begun = time.monotonic()
+    try:
+        bench.prometheus.start()
+        soak.run()
+        result = reckoned(bench, record)
+    finally:
+        soak.end()
+        bench.prometheus.stop()
+    figures = record.figures(result, topologies, days, limited=bench.limited)
+    print(shown(figures))
+    print(f"{time.monotonic() - begun:.0f} s")
+    if asked.out:
+        asked.out.write_text(json.dumps(figures, indent=1) + "\n")
+    if asked.work is None:
+        unmounted(bench)
+        shutil.rmtree(work, ignore_errors=True)
+    sys.exit(1 if result.lost or result.doubled or figures["internal_errors"] else 0)
+
+
+if __name__ == "__main__":
+    main()

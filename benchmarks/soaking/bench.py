@@ -1,0 +1,223 @@
+"""What a soak stands on: topologies with a daily wave, a real Prometheus that counts their arrivals, a small disk.
+
+Arrivals of all days are written into Prometheus before it starts; jobs read no later than the clock of the run. The
+cluster is the simulator, which replays the same arrivals without what is poisoned in the metrics alone.
+"""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
+
+from prometheus_server import LOOPBACK, _free_port, _wait_until_ready, backfill, openmetrics
+
+from forecasting.arrivals.arrival_source import Arrivals, Measures, SourceArrivals
+from forecasting.arrivals.store import write_history
+from forescale.settings import Settings
+from modeling.arrays import Floats, Ints
+from planner.clock import TraceClock
+
+START = datetime(2026, 3, 9, tzinfo=UTC)
+"""Of the run: a Monday. History begins BEFORE days earlier."""
+BEFORE = 4
+TICK = timedelta(minutes=5)
+"""After each full hour, as FORESCALE_SCHEDULE has it."""
+
+TOPOLOGY = """
+topology: {name}
+operators:
+  receive: {{ service_s: 0.001 }}
+  work: {{ service_s: {service_s:.3f} }}
+streams:
+  - {{ from: receive, to: work }}
+arrivals:
+  kind: prometheus
+  url: {url}
+  queries: {{ receive: 'arrivals_total{{topology="{name}"}}' }}
+  measures: offered
+  scrape_interval_s: 60
+  timeout_s: 3
+forecast: {{ step_s: 900, horizon_s: 43200, train_days: 4, origins: 2, paths: 100, refit_s: 86400 }}
+planning:
+  {{ rescale_cost_instance_hours: 0.1, max_instances: 24, hold_s: 5, max_catch_up_s: 30, lead_s: 60, downtime_s: 10 }}
+cluster: {{ kind: simulator, truth: truth, slots: 32, downtime_s: 8, parallelism: {{ receive: 1, work: 3 }} }}
+"""
+
+
+@dataclass(frozen=True)
+class Poison:
+    """An hour of a topology whose metrics are wrong; hour: since START."""
+
+    topology: str
+    hour: int
+
+
+@dataclass
+class Bench:
+    """work: the folder of all of it. disk: the folder that may be full; where it is a file system of its own, image is
+    the file that it lies in.
+    """
+
+    work: Path
+    settings: Settings
+    clock: TraceClock
+    prometheus: "PrometheusProcess"
+    disk: Path
+    limited: bool
+    topologies: tuple[str, ...] = field(default=())
+
+    @property
+    def grows(self) -> dict[str, Path]:
+        """Folders by what is kept in them."""
+        names = ("history", "forecasts", "trained", "reports", "mlruns", "ledger")
+        return {name: self.disk / name for name in names} | {"simulator": self.settings.home / "simulator"}
+
+
+class PrometheusProcess:
+    """A Prometheus over a folder, at one port, that can be stopped and started."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        folder.mkdir(parents=True, exist_ok=True)
+        port = folder / "port"
+        if not port.exists():
+            port.write_text(str(_free_port()))
+        self.address = f"{LOOPBACK}:{port.read_text()}"
+        self.url = f"http://{self.address}"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        if self._process is not None:
+            return
+        (self.folder / "prometheus.yml").write_text("scrape_configs: []\n")
+        command = ["prometheus", f"--config.file={self.folder / 'prometheus.yml'}", "--log.level=warn"]
+        command += [f"--storage.tsdb.path={self.folder / 'data'}", "--storage.tsdb.retention.time=50y"]
+        log = self.folder / "log"
+        with log.open("a") as out:
+            command.append(f"--web.listen-address={self.address}")
+            self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
+        _wait_until_ready(self.url, self._process, log, timeout_s=300)
+
+    def stop(self) -> None:
+        if self._process is not None:
+            self._process.terminate()
+            self._process.wait(timeout=120)
+            self._process = None
+
+    def hang(self) -> None:
+        """It takes connections, and answers nothing."""
+        if self._process is not None:
+            self._process.send_signal(signal.SIGSTOP)
+
+    def go_on(self) -> None:
+        if self._process is not None:
+            self._process.send_signal(signal.SIGCONT)
+
+
+def names_of(count: int) -> tuple[str, ...]:
+    return tuple(f"soak-{number:02}" for number in range(count))
+
+
+def install(work: Path, topologies: int, days: int, disk_mib: int, poison: Collection[Poison]) -> Bench:
+    """All that a run needs, made where it is not there yet; the clock stands at START. disk_mib: 0 for no disk of its
+    own.
+    """
+    disk = work / "disk"
+    limited = _mounted(work / "disk.img", disk, disk_mib)
+    home = work / "home"
+    fresh = not (home / "clock").exists()
+    (home / "topologies").mkdir(parents=True, exist_ok=True)
+    for name in ("history", "forecasts", "trained", "reports"):
+        (disk / name).mkdir(exist_ok=True)
+        if not (home / name).is_symlink():
+            (home / name).symlink_to(disk / name)
+    for name in ("mlruns", "ledger"):
+        (disk / name).mkdir(exist_ok=True)
+    server = PrometheusProcess(work / "prometheus")
+    settings = Settings(
+        home=home,
+        topologies=home / "topologies",
+        mlruns=disk / "mlruns",
+        ledger_url=f"sqlite:///{disk / 'ledger' / 'ledger.db'}",
+        clock="trace",
+        review=False,
+    )
+    clock = TraceClock(settings.clock_file)
+    names = names_of(topologies)
+    if fresh:
+        _write_topologies(settings, server, names, days, poison)
+        clock.start_at(START)
+    return Bench(work, settings, clock, server, disk, limited, names)
+
+
+def unmounted(bench: Bench) -> None:
+    if bench.limited:
+        subprocess.run(["umount", bench.disk], check=True)
+
+
+def wave_per_minute(number: int, minutes: Floats) -> Floats:
+    """Arrivals a minute, at minutes since START's midnight: a daily wave of its own, less at weekends."""
+    rng = np.random.default_rng(number)
+    mean, swing, peak_h = 60 * rng.uniform(3, 8), rng.uniform(0.4, 0.7), rng.uniform(8, 20)
+    day = 1 + swing * np.cos(2 * np.pi * (minutes / 60 - peak_h) / 24)
+    weekend = np.where((minutes // 1440) % 7 >= 5, 0.7, 1.0)
+    return np.asarray(mean * day * weekend)
+
+
+def _write_topologies(
+    settings: Settings, server: PrometheusProcess, names: Iterable[str], days: int, poison: Collection[Poison]
+) -> None:
+    series = []
+    begin = START - timedelta(days=BEFORE)
+    count = (BEFORE + days + 1) * 1440
+    for number, name in enumerate(names):
+        expected = wave_per_minute(number, np.arange(count) - BEFORE * 1440.0)
+        counts = np.random.default_rng(1000 + number).poisson(expected).astype(np.int64)
+        service_s = round(60 * 3 / float(expected.mean()) * 0.8, 3)
+        text = TOPOLOGY.format(name=name, url=server.url, service_s=service_s)
+        (settings.topologies / f"{name}.yaml").write_text(text)
+        truth = Arrivals(
+            begin, begin + timedelta(minutes=count), 60, Measures.OFFERED,
+            {"receive": SourceArrivals(counts, np.array([[0, 2**62]]))},
+        )  # fmt: skip
+        write_history(truth, settings.home / "truth", name, begin, truth.end)
+        totals = np.concatenate([[0], np.cumsum(_poisoned(counts, name, poison))])
+        at_s = begin.timestamp() + 60.0 * np.arange(totals.size)
+        series.append(("arrivals", f'topology="{name}"', list(zip(at_s.tolist(), totals.tolist(), strict=True))))
+    backfill(server.folder, openmetrics(series))
+    (server.folder / "history.txt").unlink()
+
+
+def _poisoned(counts: Ints, name: str, poison: Collection[Poison]) -> Ints:
+    """As a broken exporter tells them: by turns a burst of a million a minute, and an hour of silence."""
+    told = counts.copy()
+    for number, one in enumerate(each for each in poison if each.topology == name):
+        first = (BEFORE * 24 + one.hour) * 60
+        if number % 2 == 0:
+            told[first + 20 : first + 25] = 1_000_000
+        else:
+            told[first : first + 60] = 0
+    return told
+
+
+def _mounted(image: Path, disk: Path, size_mib: int) -> bool:
+    """Whether the folder is a file system of its own: that takes root, mkfs.ext4 and a loop device."""
+    disk.mkdir(parents=True, exist_ok=True)
+    if size_mib == 0 or os.geteuid() != 0 or shutil.which("mkfs.ext4") is None:
+        return False
+    if os.path.ismount(disk):
+        return True
+    if not image.exists():
+        with image.open("wb") as made:
+            made.truncate(size_mib << 20)
+        subprocess.run(["mkfs.ext4", "-q", "-m", "0", image], check=True)
+    return subprocess.run(["mount", "-o", "loop", image, disk], check=False).returncode == 0

@@ -1,0 +1,160 @@
+"""What goes wrong in a soak, and when: every kind in turn, each for an hour or two, with an hour of peace after it."""
+
+import os
+import shutil
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import StrEnum
+from pathlib import Path
+
+from bench import Bench, Poison
+
+EVERY_H = 3
+FIRST_H = 1
+BALLOON = "balloon"
+LEFT_KIB = (0, 200, 2000, 6000)
+"""What a full disk has left, by turns: jobs come some way."""
+JUMPS = (timedelta(hours=5), timedelta(minutes=-30))
+
+
+class Kind(StrEnum):
+    METRICS = "metrics gone"
+    MLFLOW = "MLflow gone"
+    CLUSTER = "cluster gone"
+    KILLED = "scheduler killed"
+    FULL = "disk full"
+    JUMP = "clock jump"
+    POISON = "poisoned series"
+    PLANNERS = "two planners"
+
+
+NO_DECISION = frozenset({Kind.CLUSTER, Kind.FULL})
+"""While these last nobody can know what runs, or write down what is decided."""
+NO_DEPLOYMENT = frozenset({Kind.CLUSTER, Kind.FULL, Kind.JUMP})
+"""While these last a step may go by."""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """hour: since the start of the run, at which it begins. turn: how often its kind has come before."""
+
+    kind: Kind
+    hour: int
+    hours: int
+    turn: int
+
+    def lasts(self, hour: int) -> bool:
+        return self.hour <= hour < self.hour + self.hours
+
+
+def calendar(days: int) -> tuple[Fault, ...]:
+    """Every kind once a day, at another hour each day: the order moves on by one."""
+    kinds, found = list(Kind), []
+    slots = range(FIRST_H, 24 * days - 1, EVERY_H)
+    for number, hour in enumerate(slots):
+        day, place = divmod(number, len(kinds))
+        found.append(Fault(kinds[(place + day) % len(kinds)], hour, 1 if day % 2 == 0 else 2, day))
+    return tuple(found)
+
+
+def poison(faults: tuple[Fault, ...], topologies: tuple[str, ...]) -> tuple[Poison, ...]:
+    """Every third topology is poisoned, others each time. What is told of an hour is read at its end."""
+    return tuple(
+        Poison(topology, hour - 1)
+        for fault in faults
+        if fault.kind is Kind.POISON
+        for hour in range(fault.hour, fault.hour + fault.hours)
+        for topology in topologies[fault.turn % 3 :: 3]
+    )
+
+
+@contextmanager
+def injected(fault: Fault, bench: Bench) -> Iterator[None]:
+    """What lasts for the whole of its hours. Those that strike once are the business of whoever runs the hours."""
+    undo = _BEGUN.get(fault.kind, lambda *_: None)(bench, fault)
+    try:
+        yield
+    finally:
+        if undo is not None:
+            undo()
+
+
+def _metrics_gone(bench: Bench, fault: Fault) -> Callable[[], None] | None:
+    """By turns its server is down, and takes connections and answers nothing."""
+    if fault.turn % 2:
+        bench.prometheus.hang()
+        return bench.prometheus.go_on
+    bench.prometheus.stop()
+    return bench.prometheus.start
+
+
+def _mlflow_gone(bench: Bench, _: Fault) -> Callable[[], None] | None:
+    """Its database is not there, and cannot be made."""
+    return _taken_away(bench.disk / "mlruns")
+
+
+def _cluster_gone(bench: Bench, _: Fault) -> Callable[[], None] | None:
+    """The simulator of every topology cannot be reached."""
+    return _taken_away(bench.settings.home / "simulator")
+
+
+def _taken_away(folder: Path) -> Callable[[], None] | None:
+    if not folder.exists():
+        return None
+    folder.rename(_away(folder))
+    folder.write_text("not a folder")
+    return lambda: _given_back(folder)
+
+
+def _given_back(folder: Path) -> None:
+    if _away(folder).exists():
+        folder.unlink()
+        _away(folder).rename(folder)
+
+
+def _away(folder: Path) -> Path:
+    return folder.with_name(f"{folder.name}.away")
+
+
+def _disk_full(bench: Bench, fault: Fault) -> Callable[[], None] | None:
+    """A file takes what is left. Nothing is done where the disk is not of our own: that would fill the machine's."""
+    if not bench.limited:
+        return None
+    balloon, left = bench.disk / BALLOON, LEFT_KIB[fault.turn % len(LEFT_KIB)] << 10
+    with balloon.open("wb", buffering=0) as out:
+        room = shutil.disk_usage(bench.disk).free
+        os.posix_fallocate(out.fileno(), 0, max(1, room - (8 << 20)))  # without writing all of it
+        out.seek(0, os.SEEK_END)
+        block = b"\0" * (1 << 20)
+        while block:
+            try:
+                out.write(block)
+            except OSError:
+                block = block[: len(block) // 2]
+        out.truncate(max(0, out.tell() - left))
+    return balloon.unlink
+
+
+_BEGUN = {
+    Kind.METRICS: _metrics_gone,
+    Kind.MLFLOW: _mlflow_gone,
+    Kind.CLUSTER: _cluster_gone,
+    Kind.FULL: _disk_full,
+}
+
+
+def mended(bench: Bench) -> None:
+    """End what a run that was killed has left broken."""
+    for folder in (bench.disk / "mlruns", bench.settings.home / "simulator"):
+        _given_back(folder)
+    (bench.disk / BALLOON).unlink(missing_ok=True)
+
+
+def ledger_checked(bench: Bench) -> str:
+    """What SQLite itself finds wrong with the ledger; empty where it is whole."""
+    with sqlite3.connect(bench.disk / "ledger" / "ledger.db") as connection:
+        told = connection.execute("PRAGMA integrity_check").fetchone()[0]
+    return "" if told == "ok" else str(told)

@@ -1,0 +1,94 @@
+"""What the roles of a soak run of a topology: the project's own jobs, each error told by the stage that it stopped."""
+
+import errno
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
+
+from roles import DECISION, DEFECT
+
+from forescale.cli.expected import EXPECTED
+from forescale.jobs.aggregate import aggregate
+from forescale.jobs.deploy import deploy_due
+from forescale.jobs.forecast import forecast
+from forescale.jobs.guard import guard
+from forescale.jobs.plan import plan
+from forescale.jobs.prune import Retention, prunable, prune
+from forescale.jobs.review import review
+from forescale.settings import Settings
+
+FULL_DISK = (errno.ENOSPC, errno.EDQUOT)
+
+
+def decided(settings: Settings, topology: str) -> dict[str, str]:
+    """As the DAGs do in an hour: what failed keeps no later stage from running."""
+    return learnt(settings, topology) | planned(settings, topology)
+
+
+def learnt(settings: Settings, topology: str) -> dict[str, str]:
+    """The newest arrivals, and a forecast of them."""
+    stages: Mapping[str, Callable[[], object]] = {
+        "aggregate": lambda: aggregate(settings, topology),
+        "forecast": lambda: forecast(settings, topology),
+    }
+    return {stage: why for stage, run in stages.items() if (why := _error(run))}
+
+
+def planned(settings: Settings, topology: str) -> dict[str, str]:
+    """Plan, and approve what is asked."""
+    told: dict[str, str] = {}
+
+    def both() -> None:
+        made = plan(settings, topology)
+        if made.asks:
+            review(settings, made.schedule_id, approve=True, by="soak")
+        told[DECISION] = made.schedule_id
+
+    if why := _error(both):
+        told["plan"] = why
+    return told
+
+
+def deployed(settings: Settings, topology: str) -> dict[str, str]:
+    """Steps that are held are told as well: they are looked at again."""
+    told: dict[str, str] = {}
+
+    def due() -> None:
+        done = deploy_due(settings, topology)
+        told.update({f"failed {step}": why for step, why in done.failed.items()})
+        told.update({f"held {step}": why for step, why in done.held.items()})
+
+    if why := _error(due):
+        told["due"] = why
+    return told
+
+
+def guarded(settings: Settings, topology: str) -> dict[str, str]:
+    return {"guard": why} if (why := _error(lambda: guard(settings, topology))) else {}
+
+
+def pruned(settings: Settings, older_than: timedelta, keep: int) -> dict[str, str]:
+    """What no replayed clock has dated is all old: only the newest of it stay. What MLflow marks as deleted goes."""
+
+    def remove() -> None:
+        retention = Retention(older_than, keep, datetime.now(UTC) + older_than)
+        prune(settings, retention, prunable(settings, retention).removable)
+        uri = settings.tracking_uri
+        command = [sys.executable, "-m", "mlflow", "gc", "--backend-store-uri", uri, "--tracking-uri", uri]
+        subprocess.run(command, check=True)
+
+    return {"prune": why} if (why := _error(remove)) else {}
+
+
+def _error(run: Callable[[], object]) -> str:
+    """What a command would say and end with 1; whatever else is raised is a defect."""
+    try:
+        run()
+    except EXPECTED as error:
+        return f"{type(error).__name__}: {error}"
+    except OSError as error:
+        if error.errno in FULL_DISK:
+            return f"OSError: {error}"
+        return f"{DEFECT}: {type(error).__name__}: {error}"
+    return ""

@@ -1,0 +1,161 @@
+"""Which decisions and steps were lost or doubled, by what the ledger and the cluster have, over the hours of a run.
+
+A decision is due in every hour in which the cluster tells what runs and the ledger can be written. It is lost where no
+schedule was made or confirmed in that hour, doubled where two were. A step is lost where it was approved and its time
+came while it could be deployed, and it was not, though nothing withheld it. It is doubled where the cluster changed its
+plan more often than steps asked it to, where it is verified twice, or where steps of two schedules waited at once.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from planner.ledger.entries import StepEntry, StepEvent
+from planner.ledger.step_state import StepState
+from planner.ledger.withheld_places import WITHHELD
+
+GRACE = timedelta(minutes=10)
+"""How long after its time a step may wait until another schedule takes its place: who deploys looks by the minute."""
+_APPROVED = frozenset({StepState.APPROVED, StepState.DUE})
+_NOT_BEGUN = frozenset({StepState.PROPOSED, StepState.APPROVED, StepState.DUE})
+
+
+@dataclass(frozen=True)
+class Span:
+    """From begin until end, by the clock of the run."""
+
+    begin: datetime
+    end: datetime
+
+    def meets(self, begin: datetime, end: datetime) -> bool:
+        return self.begin < end and begin < self.end
+
+
+@dataclass(frozen=True)
+class Hour:
+    """begin: by the clock. decisions: by topology, ids of the schedules that were made or confirmed in it. excused:
+    topologies that nobody could decide on.
+    """
+
+    begin: datetime
+    decisions: Mapping[str, frozenset[str]]
+    excused: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class SteppedStep:
+    """A step with its transitions, oldest first."""
+
+    entry: StepEntry
+    events: Sequence[StepEvent]
+
+
+@dataclass(frozen=True)
+class Deployed:
+    """Of one topology. hindered: when its steps could not be deployed. rescales: how often the cluster changed its
+    plan. ended: the clock at the end of the run.
+    """
+
+    steps: Sequence[SteppedStep]
+    hindered: Sequence[Span]
+    rescales: int
+    ended: datetime
+
+
+@dataclass(frozen=True)
+class Reckoning:
+    """lost, doubled: a line each. decisions, steps: that were due."""
+
+    decisions: int
+    steps: int
+    lost: tuple[str, ...]
+    doubled: tuple[str, ...]
+
+    def __add__(self, other: "Reckoning") -> "Reckoning":
+        return Reckoning(
+            self.decisions + other.decisions,
+            self.steps + other.steps,
+            self.lost + other.lost,
+            self.doubled + other.doubled,
+        )
+
+
+def reckoned_decisions(topology: str, hours: Sequence[Hour]) -> Reckoning:
+    """See the module."""
+    due = [hour for hour in hours if topology not in hour.excused]
+    lost = [hour for hour in due if not hour.decisions.get(topology)]
+    doubled = [hour for hour in hours if len(hour.decisions.get(topology, ())) > 1]
+    return Reckoning(
+        len(due),
+        0,
+        tuple(f"{topology}: no decision in the hour from {hour.begin:%d %b %H:%M}" for hour in lost),
+        tuple(
+            f"{topology}: {len(hour.decisions[topology])} decisions in the hour from {hour.begin:%d %b %H:%M}"
+            for hour in doubled
+        ),
+    )
+
+
+def reckoned_steps(topology: str, deployed: Deployed) -> Reckoning:
+    """See the module."""
+    lost, doubled, due, asked = [], [], 0, Counter[str]()
+    for step in deployed.steps:
+        if any(event.to_state is StepState.APPROVED for event in step.events):
+            due += _came(step, deployed.ended)
+            if why := _lost_because(step, deployed):
+                lost.append(f"{topology}: step {step.entry.id} of {step.entry.deploy_at:%d %b %H:%M} {why}")
+        asked.update(_asked(step))
+    if deployed.rescales > asked["changes"]:
+        doubled.append(
+            f"{topology}: the cluster changed its plan {deployed.rescales} times for {asked['changes']} steps"
+        )
+    if deployed.rescales < asked["verified"]:
+        lost.append(
+            f"{topology}: {asked['verified']} steps are verified, and the cluster changed {deployed.rescales} times"
+        )
+    doubled += [f"{topology}: step {step.entry.id} is verified twice" for step in deployed.steps if _verified(step) > 1]
+    return Reckoning(0, due, tuple(lost), tuple(doubled))
+
+
+def doubled_places(topology: str, waiting: Sequence[StepEntry]) -> Reckoning:
+    """waiting: the topology's steps at one moment of the run, whatever their state."""
+    schedules = {step.schedule_id for step in waiting if step.state in _APPROVED and step.schedule_id is not None}
+    told = (f"{topology}: steps of {len(schedules)} schedules wait at once: {', '.join(sorted(map(str, schedules)))}",)
+    return Reckoning(0, 0, (), told if len(schedules) > 1 else ())
+
+
+def _came(step: SteppedStep, ended: datetime) -> bool:
+    """Whether its time came before something took its place."""
+    called_off = [event.at for event in step.events if event.to_state is StepState.SUPERSEDED]
+    return step.entry.deploy_at < min([*called_off, ended])
+
+
+def _lost_because(step: SteppedStep, deployed: Deployed) -> str:
+    entry, last = step.entry, step.events[-1]
+    if any(event.why.startswith(WITHHELD) for event in step.events) or last.why.startswith(WITHHELD):
+        return ""
+    until = min(entry.expires_at, last.at if last.to_state is StepState.SUPERSEDED else deployed.ended)
+    if any(span.meets(entry.deploy_at, until) for span in deployed.hindered):
+        return ""
+    if last.to_state is StepState.EXPIRED:
+        return "expired"
+    if last.to_state is StepState.SUPERSEDED and last.at > entry.deploy_at + GRACE:
+        return "was called off after its time"
+    if last.to_state in _NOT_BEGUN | {StepState.DEPLOYING} and deployed.ended > entry.deploy_at + GRACE:
+        return f"is still {last.to_state}"
+    return ""
+
+
+def _asked(step: SteppedStep) -> dict[str, int]:
+    """How often the cluster may have changed its plan for it; an undone one is changed and changed back."""
+    if step.entry.plan.same_parallelism(step.entry.replaces):
+        return {}
+    ended = {event.to_state for event in step.events}
+    if StepState.VERIFIED in ended:
+        return {"changes": 1, "verified": 1}
+    return {"changes": 2} if StepState.DEPLOYING in ended else {}
+
+
+def _verified(step: SteppedStep) -> int:
+    return sum(event.to_state is StepState.VERIFIED for event in step.events)

@@ -1,0 +1,130 @@
+"""A role: a process of its own that runs one job after another, each in a process forked from it, as a scheduler does.
+
+It is forked from a process that has imported everything, so that a job takes no three seconds to begin. It is killed
+with whatever it runs, and started again.
+"""
+
+import json
+import os
+import resource
+import signal
+import socket
+import traceback
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+Job = Callable[[str], Mapping[str, str]]
+"""Of a topology: by stage, the error that it ended with; what it decided as DECISION."""
+DEFECT, DECISION = "internal error", "decision"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """errors: by stage. decision: id of a schedule, if one was made. peak_mib: most memory of the job; role_mib: what
+    the role itself holds; cpu_s: of the job.
+    """
+
+    errors: Mapping[str, str]
+    peak_mib: float
+    role_mib: float
+    cpu_s: float
+    decision: str = ""
+
+
+class RoleKilledError(Exception):
+    """The role was killed while its job ran."""
+
+
+class Role:
+    """`jobs` by name. log: what they print. forks: False where jobs run in the role itself, one after the other."""
+
+    def __init__(self, jobs: Mapping[str, Job], log: Path, *, forks: bool = True) -> None:
+        self._jobs, self._log, self._forks = jobs, log, forks
+        self._pid = 0
+        self.start()
+
+    def start(self) -> None:
+        ours, theirs = socket.socketpair()
+        self._pid = os.fork()
+        if self._pid == 0:
+            ours.close()
+            os.setpgid(0, 0)
+            try:
+                self._serve(theirs)
+            finally:
+                os._exit(0)
+        theirs.close()
+        self._lines = ours.makefile("rw", encoding="utf-8")
+        ours.close()
+
+    def begin(self, job: str, topology: str) -> None:
+        self._lines.write(json.dumps([job, topology]) + "\n")
+        self._lines.flush()
+
+    def answer(self) -> Answer:
+        """Of the job that was begun. Raises RoleKilledError."""
+        line = self._lines.readline()
+        if not line:
+            raise RoleKilledError
+        return Answer(**json.loads(line))
+
+    def run(self, job: str, topology: str) -> Answer:
+        self.begin(job, topology)
+        return self.answer()
+
+    def kill(self) -> None:
+        """The role and its job, at once."""
+        os.killpg(self._pid, signal.SIGKILL)
+        os.waitpid(self._pid, 0)
+        self._lines.close()
+
+    def _serve(self, connection: socket.socket) -> None:
+        with self._log.open("a") as log:
+            for descriptor in (1, 2):
+                os.dup2(log.fileno(), descriptor)
+        with connection.makefile("rw", encoding="utf-8") as lines:
+            for line in lines:
+                job, topology = json.loads(line)
+                answer = self._forked(job, topology) if self._forks else self._run(job, topology)
+                lines.write(json.dumps(answer) + "\n")
+                lines.flush()
+
+    def _forked(self, job: str, topology: str) -> dict[str, object]:
+        read, write = os.pipe()
+        if (child := os.fork()) == 0:
+            try:
+                with os.fdopen(write, "w") as out:
+                    json.dump(self._run(job, topology), out)
+            finally:
+                os._exit(0)
+        os.close(write)
+        with os.fdopen(read) as said:
+            text = said.read()
+        _, status, usage = os.wait4(child, 0)
+        told: dict[str, object] = json.loads(text) if text else {"errors": {job: f"{DEFECT}: ended with {status}"}}
+        return told | {
+            "peak_mib": usage.ru_maxrss / 1024,
+            "role_mib": _held_mib(),
+            "cpu_s": usage.ru_utime + usage.ru_stime,
+        }
+
+    def _run(self, job: str, topology: str) -> dict[str, object]:
+        try:
+            errors = dict(self._jobs[job](topology))
+        except Exception:  # noqa: BLE001 - whatever it is, it is told
+            errors = {job: f"{DEFECT}: {traceback.format_exc()}"}
+        usage = resource.getrusage(resource.RUSAGE_SELF)
+        decision = errors.pop(DECISION, "")
+        return {
+            "errors": errors,
+            "decision": decision,
+            "peak_mib": usage.ru_maxrss / 1024,
+            "role_mib": _held_mib(),
+            "cpu_s": 0.0,
+        }
+
+
+def _held_mib() -> float:
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * resource.getpagesize() / 2**20

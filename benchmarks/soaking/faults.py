@@ -17,7 +17,8 @@ FIRST_H = 1
 BALLOON = "balloon"
 LEFT_KIB = (0, 200, 2000, 6000)
 """What a full disk has left, by turns: jobs come some way."""
-JUMPS = (timedelta(hours=5), timedelta(minutes=-30))
+JUMPS = (timedelta(minutes=90), timedelta(minutes=-30))
+"""Ahead by less than what lies between faults, or the next one would be skipped."""
 
 
 class Kind(StrEnum):

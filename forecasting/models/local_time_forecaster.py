@@ -1,6 +1,7 @@
 """Any forecaster on the clock on the wall: its days and weeks are those of the people whom a source serves."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -49,5 +50,7 @@ class LocalTimeForecaster:
         return fitted if series.timezone == UTC_NAME else LocalTimeFitted(fitted, series.timezone)
 
 
+@lru_cache(maxsize=4)
 def _on_wall(series: ArrivalSeries) -> ArrivalSeries:
+    """Worked out once for all forecasters that are fitted one after another, as is what they prepare of it."""
     return series if series.timezone == UTC_NAME else on_wall_grid(series, series.timezone)[0]

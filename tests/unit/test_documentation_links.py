@@ -38,3 +38,10 @@ def broken(page: Path) -> Iterator[str]:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(PROJECT)))
 def test_links__lead_to_files_and_headings(page: Path) -> None:
     assert list(broken(page)) == []
+
+
+def test_every_page__has_its_place_on_the_site() -> None:
+    """`make docs` refuses others, and nobody would find them."""
+    placed = set(re.findall(r"(\S+\.md)$", (PROJECT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE))
+    pages = {str(page.relative_to(PROJECT / "docs")) for page in PROJECT.glob("docs/**/*.md")}
+    assert pages - placed == set()

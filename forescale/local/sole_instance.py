@@ -39,6 +39,8 @@ def end_leftovers(home: Path) -> None:
 
     killed = []
     recorded = set(left_of(home / "logs"))
+    # What it remembers of a number that has been given anew is another process, which it refuses to kill.
+    psutil.process_iter.cache_clear()
     for process in psutil.process_iter():
         with suppress(psutil.Error, ProcessLookupError, PermissionError):
             ours = process.pid in recorded or process.environ().get(MARK) == str(home)

@@ -24,11 +24,28 @@ def test_launcher__ends_what_a_killed_one_left_running_and_nothing_else(tmp_path
         subprocess.Popen(SLEEP, env={MARK: str(tmp_path)}) as left,
         subprocess.Popen(SLEEP, env={MARK: str(tmp_path / "another")}) as other,
     ):
-        # A process that was just forked still has our environment.
-        while not all(MARK in psutil.Process(each.pid).environ() for each in (left, other)):
-            time.sleep(0.01)
-        with sole_instance(tmp_path):
-            # Its end has been waited for, so how it ended is no longer to be had.
-            assert not psutil.pid_exists(left.pid)
-            assert other.poll() is None
-        other.kill()
+        try:
+            # A process that was just forked still has our environment.
+            while not all(MARK in psutil.Process(each.pid).environ() for each in (left, other)):
+                time.sleep(0.01)
+            with sole_instance(tmp_path):
+                # Its end has been waited for, so how it ended is no longer to be had.
+                assert not psutil.pid_exists(left.pid)
+                assert other.poll() is None
+        finally:
+            for each in (left, other):
+                each.kill()
+
+
+def test_launcher__ends_what_bears_a_number_that_was_another_processs_before(tmp_path):
+    with subprocess.Popen(SLEEP, env={MARK: str(tmp_path)}) as left:
+        try:
+            while MARK not in psutil.Process(left.pid).environ():
+                time.sleep(0.01)
+            # As after all numbers have been given once: what is remembered of this one began at another time.
+            remembered = next(each for each in psutil.process_iter() if each.pid == left.pid)
+            remembered._ident = (left.pid, 0.0)
+            with sole_instance(tmp_path):
+                assert not psutil.pid_exists(left.pid)
+        finally:
+            left.kill()

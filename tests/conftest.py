@@ -35,21 +35,24 @@ def pytest_collect_directory(path: Path, parent: pytest.Collector) -> pytest.Col
 
 @pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A folder with servers is one group, and the groups come first, as they take longest: none is left over when all
-    others are done. In a group, tests of a folder below share servers of their own, so each such folder is run at one
-    go and its files by name, as one may need servers that are new. Otherwise the order stays as it was drawn.
+    """Who runs together, and when. A folder with servers is one group, and these come first, as they take longest: none
+    is left over when all others are done. In such a group, tests of a folder below share servers of their own, so it is
+    run at one go and its files by name, as one may need servers that are new. Any other file is a group, so that what
+    it prepares, and what is compiled for it, is made once and not in each process; those with slow tests come before
+    the rest. Otherwise the order stays as it was drawn.
     """
     groups = {name: number - len(LONGEST) for number, name in enumerate(LONGEST)}
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    for item in items:
+        group = item.path.relative_to(WITH_SERVERS).parts[0] if WITH_SERVERS in item.path.parents else item.path.name
+        item.add_marker(pytest.mark.xdist_group(group))
+        if WITH_SERVERS in item.path.parents:
+            groups.setdefault(group, len(groups))
 
     def place(item: pytest.Item) -> tuple[int, tuple[str, ...]]:
         if WITH_SERVERS not in item.path.parents:
-            return len(groups), ()
+            return len(groups) + (item.path not in slow), ()
         group, *below = item.path.relative_to(WITH_SERVERS).parts
         return groups[group], tuple(below) if len(below) > 1 else ()
 
-    for item in items:
-        if WITH_SERVERS in item.path.parents:
-            group = item.path.relative_to(WITH_SERVERS).parts[0]
-            item.add_marker(pytest.mark.xdist_group(group))
-            groups.setdefault(group, len(groups))
     items.sort(key=place)

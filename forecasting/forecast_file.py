@@ -110,7 +110,9 @@ def read_forecast(folder: Path, *, with_paths: bool = True, of: tuple[str, str] 
 
 def _paths_file(file: Path) -> pa.Table:
     check_regular(file)
-    return pq.read_table(file)
+    # A single small file: threads and a data set around it cost more than they gain.
+    with pq.ParquetFile(file, pre_buffer=False) as opened:
+        return opened.read(use_threads=False)
 
 
 def forecast_json(forecast: Forecast) -> str:

@@ -83,6 +83,12 @@ class LinearFlows:
         """The part of each limit that is in use, in one case."""
         return [max([dot(row, inputs_per_s) for row in rows]) for rows in self._weights]
 
+    @property
+    def most_used(self) -> tuple[float, float]:
+        """What a tuple a second of any one input uses at most: of an operator, and of a container or link."""
+        operators, others = self._weights[: self.operators], self._weights[self.operators :]
+        return tuple(max((weight for rows in of for row in rows for weight in row), default=0.0) for of in (operators, others))
+
     def let_in_one(self, base_per_s: Sequence[float], more_per_s: Sequence[float]) -> tuple[list[float], list[int]]:
         """`let_in` of one case, quicker for the few limits that there are: what of more each source takes in, and the
         numbers of the limits that are full then.

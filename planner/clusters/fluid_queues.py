@@ -9,6 +9,7 @@ load has the throughput, utilisation and bottleneck that `evaluate` tells, whate
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from math import inf
 from operator import add, or_, sub
 from typing import NamedTuple
 
@@ -104,6 +105,15 @@ class FluidNetwork:
 
         return lru_cache(_REMEMBERED)(limited)
 
+    @cached_property
+    def beyond_all_per_s(self) -> float:
+        """More than that of the only source fills the same limits: to ask for no more lets `limited` remember what it
+        answered. Infinite where there are several sources, whose proportions matter, or windows.
+        """
+        if len(self.sources) > 1 or self.linear.windows:
+            return inf
+        return 2 * sum(1 / most for most in self.linear.most_used if most > 0)
+
     def instances(
         self, taken: Sequence[float], taken_blocked: Sequence[float], span_s: float
     ) -> Iterator[InstanceTotals]:
@@ -184,7 +194,8 @@ def step(network: FluidNetwork, content: Sequence[float], arrivals: Sequence[flo
     # What arrives comes first. What waits gets what is left, but at sources that are slowed already.
     taken_per_s, full, slowed = network.limited((0.0,) * len(content), tuple([came / up_s for came in arrivals]))
     if any(content):
-        spare = tuple([0.0 if slow else waits / up_s for waits, slow in zip(content, slowed, strict=True)])
+        most = network.beyond_all_per_s
+        spare = tuple([0.0 if slow else min(waits / up_s, most) for waits, slow in zip(content, slowed, strict=True)])
         taken_per_s, more, slower = network.limited(taken_per_s, spare)
         full, slowed = full + more, tuple(map(or_, slowed, slower))
     here, after = list(map(add, content, arrivals)), [0.0] * len(content)

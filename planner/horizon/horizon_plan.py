@@ -200,6 +200,7 @@ class HorizonPlanner:
         price_h, unpacked = self._priced(ladder)
         turn_h[:, list(unpacked)] = inf
         course = self._course(ahead, ladder, present, turn_h, price_h, rules.closed)
+        course = replace(course, announced=self._turns_of(announced, ladder, ahead))
         allowed = budget.minutes(60 * ahead.hours)
         found, self._prices = course_within(course, self.terms, budget.priced(self._prices), allowed)
         prices = self._prices
@@ -296,6 +297,16 @@ class HorizonPlanner:
             before = change.plan
         return tuple(turns)
 
+    def _turns_of(self, announced: Sequence[Announced], ladder: Ladder, ahead: Outlook) -> tuple[Turn, ...]:
+        """Those that stop with a step of the horizon, in their order."""
+        turns = []
+        for each in sorted(announced, key=lambda turn: turn.stop_s):
+            step, plan = self._step_of(each, ahead), ladder.number(each.plan)
+            if 0 <= step < ahead.steps and plan is not None:
+                stop_s = float(ahead.edges_s[step])
+                turns.append(Turn(plan, stop_s, stop_s))
+        return tuple(turns)
+
     def _priced(self, ladder: Ladder) -> tuple[Floats | None, dict[int, PlanError]]:
         """Price of each plan for an hour, in instance-hours, None where these are weighed alone; and of those that
         cannot be packed the reason, by their number. Such a one runs at the price of as many instances elsewhere, and
@@ -366,11 +377,15 @@ class HorizonPlanner:
         """What a stop costs beside its change: less where it was announced, and never where it must not be."""
         turn_h = np.where(ahead.changes[:, None], np.zeros(len(ladder.plans)), inf)
         for turn in announced:
-            # To a millisecond: moments are kept by the microsecond.
-            step, plan = ahead.step_at(turn.stop_s - ahead.start_s + 1e-3), ladder.number(turn.plan)
+            step, plan = self._step_of(turn, ahead), ladder.number(turn.plan)
             if 0 <= step < ahead.steps and plan is not None:
                 turn_h[step, plan] = -KEPT_PART * self._prices.rescale_h
         return turn_h
+
+    @staticmethod
+    def _step_of(turn: Announced, ahead: Outlook) -> int:
+        # To a millisecond: moments are kept by the microsecond.
+        return ahead.step_at(turn.stop_s - ahead.start_s + 1e-3)
 
     def _mixes(self, ahead: Outlook) -> list[dict[str, float]]:
         """What comes, beyond all paths, when each of several sources brings most: they need not peak together."""

@@ -19,7 +19,7 @@ from planner.horizon.floors import cost_floors_h, least_parts
 from planner.horizon.prices import ChangeTerms, Prices
 from planner.horizon.ways import LACKING, best_turns, followed
 
-ROUGH_PATHS, ROUGH = 20, (2, 1)
+ROUGH_PATHS, ROUGH = 32, (2, 1)
 """Of the search that finds what others are held to."""
 FINE = (8, 4)
 
@@ -37,7 +37,8 @@ class Course:
     state that changes its instance from each plan to each, shape (plans, plans); none moves where there is none.
     restore_s: for which a change from each plan to each reads state again, of the same shape, beside the downtime of
     the terms. room_s: seconds since the closed span before the beginning of a step, and to the one after it, between
-    which a change is asked for and over, shape (steps, 2); negative within one.
+    which a change is asked for and over, shape (steps, 2); negative within one. announced: turns of an earlier plan
+    that are still to come, by which a search knows sooner what is too dear.
     """
 
     edges_s: Floats
@@ -53,6 +54,7 @@ class Course:
     moved_gib: Floats | None = None
     restore_s: Floats | None = None
     room_s: Floats | None = None
+    announced: "tuple[Turn, ...]" = ()
 
     def __post_init__(self) -> None:
         plans, (steps, paths) = self.instances.size, self.rate_per_s.shape
@@ -145,7 +147,9 @@ def best_course(course: Course, terms: ChangeTerms, prices: Prices, also: Sequen
     other prices has found them: what these cost now bounds this one. Without them a search on few paths finds some.
     """
     if also is None:
-        also = _best_turns(_thinned(course), terms, prices, inf, ROUGH)
+        rough = _thinned(course)
+        ceiling_h = min(followed_course(rough, turns, terms, prices).cost_h for turns in ((), course.announced))
+        also = _best_turns(rough, terms, prices, ceiling_h * (1 + 1e-9), ROUGH)
     known = followed_course(course, also or (), terms, prices)
     turns = _best_turns(course, terms, prices, known.cost_h * (1 - 1e-9), FINE)
     return known if turns is None else followed_course(course, turns, terms, prices)

@@ -35,16 +35,31 @@ def stepped(
     after = max(0.0, stopped - spare * up_s)
     if rate_per_s <= 0.0:
         return after, 0.0
-    beyond_s = stopped / rate_per_s - max_lag_s
-    late_s = 0.0
-    if spare > 0.0:
-        # What drains is late until it has come down to the target; what grows, from when it has reached it.
-        late_s = min(max(beyond_s * rate_per_s / spare, 0.0), up_s)
-    elif spare < 0.0:
-        late_s = min(max(up_s - min(beyond_s, 0.0) * rate_per_s / spare, 0.0), up_s)
-    elif beyond_s > 0.0:
-        late_s = up_s
-    return after, late_s + min(max(beyond_s, 0.0), down_s)
+    beyond = stopped - max_lag_s * rate_per_s
+    # What drains is late until it has come down to the target; what grows, from when it has reached it. Written so that
+    # all of it takes one division, which is what a step takes longest for.
+    turned_s = (beyond if spare > 0.0 else min(beyond, 0.0)) / spare
+    late_s = min(max(turned_s if spare > 0.0 else up_s - turned_s, 0.0), up_s)
+    if spare == 0.0:
+        late_s = up_s if beyond > 0.0 else 0.0
+    if down_s > 0.0:
+        late_s += min(max(beyond / rate_per_s, 0.0), down_s)
+    return after, late_s
+
+
+@compiled
+def _mean(values: Floats) -> float:
+    """Four sums side by side, which need not wait for each other."""
+    first, second, third, fourth = 0.0, 0.0, 0.0, 0.0
+    whole = values.size - values.size % 4
+    for at in range(0, whole, 4):
+        first += values[at]
+        second += values[at + 1]
+        third += values[at + 2]
+        fourth += values[at + 3]
+    for at in range(whole, values.size):
+        first += values[at]
+    return float((first + second + third + fourth) / values.size)
 
 
 @compiled
@@ -79,7 +94,8 @@ def _step(
         rescued = helped & (over_s >= react_s)
         left, late = stepped(before[0, path], rate, capacity, step_s, down_s, max_lag_s)
         late = min(late + 30.0, step_s) if late > _ROUNDING_S else 0.0
-        lacking, added = max(0.0, rate / capacity - 1.0), _ADDED * rate / capacity - 1.0
+        load = rate / capacity
+        lacking, added = max(0.0, load - 1.0), _ADDED * load - 1.0
         longer_s = over_s + step_s - down_s if over else 0.0
         now = (not rescued) & helped & (longer_s >= react_s)
         after[0, path] = 0.0 if rescued | now else left
@@ -88,13 +104,7 @@ def _step(
         told[1, path] = (added if over else 0.0) if rescued else (added * held_s / step_s if now else 0.0)
         told[2, path] = 0.0 if rescued else lacking
         told[3, path] = _CHANGES if now else 0.0
-    late_in_all_s, more, lacking_in_all, changes = 0.0, 0.0, 0.0, 0.0
-    for path in range(paths):
-        late_in_all_s += told[0, path]
-        more += told[1, path]
-        lacking_in_all += told[2, path]
-        changes += told[3, path]
-    return late_in_all_s / paths, more / paths, lacking_in_all / paths, changes / paths
+    return _mean(told[0]), _mean(told[1]), _mean(told[2]), _mean(told[3])
 
 
 @compiled
@@ -180,19 +190,22 @@ def best_turns(
     steps, paths = rate_per_s.shape
     plans, moments = capacity_per_s.shape[0], capacity_per_s.shape[1]
     places = stayed + turned
-    cost_h = np.full((steps + 1, plans, places), np.inf)
-    free = np.zeros((steps + 1, plans, places))
-    before = np.full((steps + 1, plans, places, 3), -1)  # step, plan and place of the way before it
+    before = np.full((steps + 1, plans, places), -1, np.int32)  # the way before it, by its number
+    # All else is known of a few moments, each at its number modulo kept, and of places whose cost is finite.
     kept = 1 + most_steps(edges_s, down_s.max())
-    states = np.zeros((kept, plans, places, 2, paths))  # as _step takes them, of a moment at its number modulo kept
-    waits = np.zeros((kept, plans, places))  # mean over the paths
+    cost_h = np.full((kept, plans, places), np.inf)
+    free = np.empty((kept, plans, places))
+    states = np.empty((kept, plans, places, 2, paths))  # as _step takes them
+    waits = np.empty((kept, plans, places))  # mean over the paths
     calm = np.zeros((kept, plans, places), np.bool_)  # whether a state is zero; then it may not be written down
+    reached = np.zeros((kept, plans), np.bool_)  # whether a plan has a way
     zero, state, moved, told = np.zeros((2, paths)), np.zeros((2, paths)), np.zeros((2, paths)), np.zeros((4, paths))
-    cost_h[0, running, 0], free[0, running, 0] = 0.0, free_s
-    states[0, running, 0, 0] = waiting
+    cost_h[0, running, 0], free[0, running, 0], reached[0, running] = 0.0, free_s, True
+    states[0, running, 0, 0], states[0, running, 0, 1] = waiting, 0.0
     waits[0, running, 0] = waiting
     live = np.full((plans, stayed), -1)
     of_plan, of_place = np.empty(plans * stayed, np.int64), np.empty(plans * stayed, np.int64)
+    way_h, way_free_s, way_waits = np.empty(plans * stayed), np.empty(plans * stayed), np.empty(plans * stayed)
     from_way = np.empty(plans * stayed, np.int64)
     from_h, from_waits = np.empty(plans * stayed), np.empty(plans * stayed)
     chosen = np.full(turned, -1)
@@ -203,12 +216,14 @@ def best_turns(
         here, step_s = at % kept, edges_s[at + 1] - edges_s[at]
         after = (at + 1) % kept
         for plan in range(plans):
-            for place in range(places):
-                if cost_h[at, plan, place] + floor_h[at, plan] >= ceiling_h:
-                    cost_h[at, plan, place] = np.inf
-            _pick(cost_h[at, plan], free[at, plan], waits[here, plan], live[plan])
+            live[plan] = -1
+            if reached[here, plan]:
+                for place in range(places):
+                    if cost_h[here, plan, place] + floor_h[at, plan] >= ceiling_h:
+                        cost_h[here, plan, place] = np.inf
+                _pick(cost_h[here, plan], free[here, plan], waits[here, plan], live[plan])
         for plan in range(plans):
-            for place in range(stayed):
+            for place in range(stayed if reached[here, plan] else 0):
                 kind = live[plan, place]
                 if kind < 0:
                     continue
@@ -235,36 +250,46 @@ def best_turns(
                 calm[after, plan, place] = rests
                 hours = price_h[plan] * (1.0 + more + LACKING * lacking) * step_s / 3600.0
                 hours += late_h * late + rescale_h * rescued
-                cost_h[at + 1, plan, place] = cost_h[at, plan, kind] + hours
-                free[at + 1, plan, place] = free[at, plan, kind]
-                _note(before[at + 1, plan, place], at, plan, kind)
+                cost_h[after, plan, place], reached[after, plan] = cost_h[here, plan, kind] + hours, True
+                free[after, plan, place] = free[here, plan, kind]
+                before[at + 1, plan, place] = (at * plans + plan) * places + kind
         ways = 0
         for plan in range(plans):
             for place in range(stayed):
                 if live[plan, place] >= 0:
-                    of_plan[ways], of_place[ways] = plan, live[plan, place]
+                    kind = live[plan, place]
+                    of_plan[ways], of_place[ways] = plan, kind
+                    way_h[ways], way_free_s[ways] = cost_h[here, plan, kind], free[here, plan, kind]
+                    way_waits[ways] = waits[here, plan, kind]
                     ways += 1
         came_per_s = rate_per_s[at].mean()
         for plan in range(plans):
-            count = 0
+            count, cheapest, cheapest_h, fewest = 0, -1, np.inf, np.inf
+            left_h = ceiling_h - stop_h[at, plan]
             for way in range(ways if stop_h[at, plan] < np.inf else 0):
-                other, kind = of_plan[way], of_place[way]
-                if other == plan or free[at, other, kind] + lead_s[other, plan] > edges_s[at] + 1e-9:
+                other = of_plan[way]
+                turned_h = way_h[way] + change_h[other, plan]
+                if turned_h >= left_h or other == plan:
+                    continue
+                if way_free_s[way] + lead_s[other, plan] > edges_s[at] + 1e-9:
                     continue
                 if not has_room(room_s[at], lead_s[other, plan], down_s[other, plan]):
                     continue
-                turned_h = cost_h[at, other, kind] + change_h[other, plan]
-                if turned_h + stop_h[at, plan] >= ceiling_h:
-                    continue
-                turned_h += turn_h[at, plan]
                 # A longer downtime leaves more waiting.
                 longer_s = down_s[other, plan] - shortest_s[plan]
-                from_way[count], from_h[count] = way, turned_h
-                from_waits[count] = waits[here, other, kind] + came_per_s * longer_s
+                its_waits = way_waits[way] + came_per_s * longer_s
+                fewest = min(fewest, its_waits)
+                if turned_h < cheapest_h or (turned_h == cheapest_h and its_waits < from_waits[cheapest]):
+                    cheapest, cheapest_h = count, turned_h
+                from_way[count], from_h[count], from_waits[count] = way, turned_h + turn_h[at, plan], its_waits
                 count += 1
             if not count:
                 continue
-            _cheapest(from_h[:count], from_waits[:count], chosen)
+            if from_waits[cheapest] <= fewest:
+                chosen[:] = -1
+                chosen[0] = cheapest
+            else:
+                _cheapest(from_h[:count], from_waits[:count], chosen)
             for number in chosen:
                 if number < 0:
                     continue
@@ -294,15 +319,17 @@ def best_turns(
                     spent_h += late_h * late + rescale_h * rescued
                 if spent_h + floor_h[until, plan] >= ceiling_h:
                     continue
-                place = stayed + int(cost_h[until, plan, stayed:].argmax())
-                if spent_h < cost_h[until, plan, place]:
-                    states[until % kept, plan, place] = state
-                    waits[until % kept, plan, place] = state[0].mean()
-                    calm[until % kept, plan, place] = not state.any()
-                    cost_h[until, plan, place] = spent_h
-                    free[until, plan, place] = edges_s[at] + down_s[other, plan] + apart_s
-                    _note(before[until, plan, place], at, other, kind)
-    return _turns(cost_h, before, ceiling_h, stayed)
+                then = until % kept
+                place = stayed + int(cost_h[then, plan, stayed:].argmax())
+                if spent_h < cost_h[then, plan, place]:
+                    states[then, plan, place] = state
+                    waits[then, plan, place] = state[0].mean()
+                    calm[then, plan, place] = not state.any()
+                    cost_h[then, plan, place], reached[then, plan] = spent_h, True
+                    free[then, plan, place] = edges_s[at] + down_s[other, plan] + apart_s
+                    before[until, plan, place] = (at * plans + other) * places + kind
+        cost_h[here], reached[here] = np.inf, False
+    return _turns(cost_h[steps % kept], before, ceiling_h, stayed)
 
 
 @compiled
@@ -312,11 +339,6 @@ def _strongest_per_s(capacity_per_s: Floats) -> Floats:
     for plan in range(1, capacity_per_s.shape[0]):
         strongest = np.maximum(strongest, capacity_per_s[plan])
     return strongest
-
-
-@compiled
-def _note(before: Ints, at: int, plan: int, place: int) -> None:
-    before[0], before[1], before[2] = at, plan, place
 
 
 @compiled
@@ -360,21 +382,19 @@ def _cheapest(cost_h: Floats, waits: Floats, chosen: Ints) -> None:
 
 @compiled
 def _turns(cost_h: Floats, before: Ints, ceiling_h: float, stayed: int) -> tuple[bool, Ints, Ints]:
-    """Of the cheapest way that reaches the end, as best_turns gives it."""
-    at, plans, places = cost_h.shape[0] - 1, cost_h.shape[1], cost_h.shape[2]
-    plan, place = 0, 0
-    for other in range(plans):
-        for way in range(places):
-            if cost_h[at, other, way] < cost_h[at, plan, place]:
-                plan, place = other, way
-    reached = cost_h[at, plan, place] < ceiling_h
+    """Of the cheapest way that reaches the end, as best_turns gives it. cost_h: at the end, shape (plans, places)."""
+    plans, places = cost_h.shape
+    best = int(cost_h.argmin())
+    reached = cost_h[best // places, best % places] < ceiling_h
+    at, plan, place = before.shape[0] - 1, best // places, best % places
     turned_at, turned_to, found = np.empty(at, np.int64), np.empty(at, np.int64), 0
-    while reached and before[at, plan, place, 0] >= 0:
-        earlier, way, its_place = before[at, plan, place]
+    while reached and before[at, plan, place] >= 0:
+        way = before[at, plan, place]
+        earlier = way // (plans * places)
         if place >= stayed:
             turned_at[found], turned_to[found] = earlier, plan
             found += 1
-        at, plan, place = earlier, way, its_place
+        at, plan, place = earlier, way // places % plans, way % places
     return reached, turned_at[:found][::-1].copy(), turned_to[:found][::-1].copy()
 
 

@@ -86,8 +86,8 @@ class LinearFlows:
     @property
     def most_used(self) -> tuple[float, float]:
         """What a tuple a second of any one input uses at most: of an operator, and of a container or link."""
-        operators, others = self._weights[: self.operators], self._weights[self.operators :]
-        return tuple(max((weight for rows in of for row in rows for weight in row), default=0.0) for of in (operators, others))
+        most = [max(weight for row in rows for weight in row) for rows in self._weights]
+        return max(most[: self.operators]), max(most[self.operators :], default=0.0)
 
     def let_in_one(self, base_per_s: Sequence[float], more_per_s: Sequence[float]) -> tuple[list[float], list[int]]:
         """`let_in` of one case, quicker for the few limits that there are: what of more each source takes in, and the

@@ -27,6 +27,8 @@ from planner.search.remembered_plans import RememberedPlans
 
 BEYOND = 1.3
 """The ladder's largest plan carries so many times the highest of all paths."""
+MOST_BEYOND = 1.5
+"""A ladder is climbed anew where it reaches so many times as far: a search takes as long as there are plans."""
 FIRST_PRICE_H = 3.0
 """Of a violation minute, in instance-hours, from which the one that fits is sought."""
 KEPT_PART = 0.5
@@ -399,10 +401,12 @@ class HorizonPlanner:
         """The ladder that reaches beyond all paths and has the wanted plans."""
         most = BEYOND * ahead.rate_per_s.max(axis=(1, 2))
         highest = dict(zip(self.topology.sources, most.tolist(), strict=True))
-        enough = all(rate <= self._highest.get(source, 0.0) for source, rate in highest.items())
+        enough = highest.keys() == self._highest.keys() and all(
+            rate <= self._highest[source] <= MOST_BEYOND * rate for source, rate in highest.items()
+        )
         known = self._ladder is not None and all(self._ladder.number(plan) is not None for plan in wanted)
         if self._ladder is None or not enough or not known:
-            self._highest = {source: max(rate, self._highest.get(source, 0.0)) for source, rate in highest.items()}
+            self._highest = highest
             loads = [*self._mixes(ahead), self._highest]
             self._ladder = self._climbing(loads, wanted)
             if self.terms.max_step < inf:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import ceil
 
 import numpy as np
@@ -185,7 +186,10 @@ def _width_s(step_s: float, wanted_s: float) -> float:
     return step_s / max(1, step_s // wanted_s)
 
 
+@lru_cache(8)
 def _errors(count: int) -> Floats:
     """Factors of true over believed capacity, evenly over their distribution, the same each time."""
     parts = np.random.default_rng(0).permutation((np.arange(count) + 0.5) / count)
-    return np.asarray(np.exp(CAPACITY_ERROR * scipy.special.ndtri(parts)))
+    errors: Floats = np.exp(CAPACITY_ERROR * scipy.special.ndtri(parts))
+    errors.flags.writeable = False
+    return errors

@@ -243,8 +243,8 @@ def best_turns(
                         react_s,
                         held_s,
                     )
-                    waits[after, plan, place] = now[0].mean()
-                    rests = not now.any()
+                    waits[after, plan, place] = _mean(now[0])
+                    rests = waits[after, plan, place] == 0.0 and _mean(now[1]) == 0.0
                 else:
                     waits[after, plan, place] = 0.0
                 calm[after, plan, place] = rests
@@ -296,9 +296,10 @@ def best_turns(
                 other, kind, spent_h = of_plan[from_way[number]], of_place[from_way[number]], from_h[number]
                 until = over_at(edges_s, at, down_s[other, plan])
                 # A change takes away what made a path too slow; it is seen anew under the other plan.
-                state[:] = 0.0
-                if not calm[here, other, kind]:
-                    state[0] = states[here, other, kind, 0]
+                rests = calm[here, other, kind]
+                for path in range(paths):
+                    state[0, path] = 0.0 if rests else states[here, other, kind, 0, path]
+                    state[1, path] = 0.0
                 for step in range(at, until):
                     step_s = edges_s[step + 1] - edges_s[step]
                     late, more, lacking, rescued = _step(
@@ -322,9 +323,11 @@ def best_turns(
                 then = until % kept
                 place = stayed + int(cost_h[then, plan, stayed:].argmax())
                 if spent_h < cost_h[then, plan, place]:
-                    states[then, plan, place] = state
-                    waits[then, plan, place] = state[0].mean()
-                    calm[then, plan, place] = not state.any()
+                    for path in range(paths):
+                        states[then, plan, place, 0, path] = state[0, path]
+                        states[then, plan, place, 1, path] = state[1, path]
+                    waits[then, plan, place] = _mean(state[0])
+                    calm[then, plan, place] = waits[then, plan, place] == 0.0 and _mean(state[1]) == 0.0
                     cost_h[then, plan, place], reached[then, plan] = spent_h, True
                     free[then, plan, place] = edges_s[at] + down_s[other, plan] + apart_s
                     before[until, plan, place] = (at * plans + other) * places + kind

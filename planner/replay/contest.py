@@ -21,6 +21,7 @@ from planner.replay.hindsight import hindsight_within, plan_ladder
 from planner.replay.load import Load
 from planner.replay.need import Need
 from planner.replay.own_budget import own_budget, policy_of
+from planner.replay.pipeline_forecasts import PipelineForecasts
 from planner.replay.policies.at_moments import AtMoments
 from planner.replay.policies.cron import CronByLastWeek
 from planner.replay.policies.daedalus import Daedalus
@@ -126,6 +127,11 @@ class Contest:
             )
         return self.forecasts
 
+    def asked_quantiles(self) -> Forecasts:
+        """`asked` for those who look at quantiles alone."""
+        forecasts = self.asked()
+        return forecasts.without_paths() if isinstance(forecasts, PipelineForecasts) else forecasts
+
     @property
     def restart_s(self) -> float:
         """Downtime that those are told who know of one alone: all state is read again, under the plan of the start."""
@@ -207,7 +213,7 @@ POLICIES: Mapping[str, Callable[[Contest, int], Policy]] = {
         "flink-autoscaler-tuned", replace(TUNED, restart_s=c.restart_s)
     ),
     "guard": lambda c, _: Guard(c.topology, c.guard_terms()),
-    "daedalus": lambda c, _: Daedalus(c.need(FULL), c.asked(), c.restart_s),
+    "daedalus": lambda c, _: Daedalus(c.need(FULL), c.asked_quantiles(), c.restart_s),
     "forecast-only": lambda c, _: ForecastOnly(c.need(), c.asked(), c.ahead_s(), c.slot_s, c.quantile),
     "planner": lambda c, _: c.planned("planner", c.asked()),
     "planner-perfect": lambda c, _: c.planned("planner-perfect", c.perfect()),
@@ -226,6 +232,11 @@ BUDGETED = OURS | {"hindsight"}
 
 FORECASTING = frozenset({"daedalus", "forecast-only", "planner"})
 """Policies that ask for the pipeline's forecasts."""
+
+
+def _takes(name: str) -> int:
+    """How long a policy takes to be replayed, by rank."""
+    return 2 * (name in OURS) + (name in FORECASTING or name.startswith("flink") or name in ("guard", "hindsight"))
 
 
 def check_policy(name: str) -> None:
@@ -263,7 +274,7 @@ def run_all(
     Whoever stops asking stops those that have not begun. Those that take longest begin first, so that no process is
     left alone with one of them at the end.
     """
-    order = sorted(wanted, key=lambda each: policy_of(each[0]) not in OURS)
+    order = sorted(wanted, key=lambda each: _takes(policy_of(each[0])), reverse=True)
     waiting = {executor.submit(run_one, contest, name, seed): (name, seed) for name, seed in order}
     try:
         for future in as_completed(waiting):

@@ -10,6 +10,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, as_completed
+from copy import copy
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -88,6 +89,13 @@ class PipelineForecasts:
         self._keys: dict[tuple[str, float], str] = {}
         self._demoted: dict[tuple[str, float], str] = {}
         self._newest: tuple[float, Mapping[str, Forecast]] = (-1.0, {})
+        self._with_paths = True
+
+    def without_paths(self) -> "PipelineForecasts":
+        """The same for those who look at quantiles alone: its paths are most of a forecast, and slow to read."""
+        others = copy(self)
+        others._with_paths = False
+        return others
 
     @property
     def digest(self) -> str:
@@ -105,7 +113,7 @@ class PipelineForecasts:
     def at(self, at_s: float) -> Mapping[str, Forecast]:
         asked_s = self._asked_s(at_s)
         if self._newest[0] != asked_s:
-            self._newest = (asked_s, self._joined(asked_s).forecasts)
+            self._newest = (asked_s, self._joined(asked_s).forecasts if self._with_paths else self._read(asked_s))
         return self._newest[1]
 
     def _asked_s(self, at_s: float) -> float:
@@ -235,7 +243,7 @@ class PipelineForecasts:
             folder = self._folder / self._demoted.get((source, train_s), self._key(source, train_s))
             if not _kept(folder, hour_s):
                 return {}
-            found[source] = read_forecast(_of(folder, hour_s))
+            found[source] = read_forecast(_of(folder, hour_s), with_paths=self._with_paths)
         return found
 
 

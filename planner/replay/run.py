@@ -91,9 +91,9 @@ def replay(
     while at_s < end_s:
         decision = policy.decide(world.seen(state, at_s))
         if decision is not None:
-            state = _at(state, at_s)
             plan = _allowed(decision.plan, state.parallelism, most or {}, max_instances)
             if plan != _target(state):
+                state = _at(state, at_s)
                 _check(policy, reality.topology, plan)
                 if plan != dict(state.parallelism):
                     asked_for.append((at_s, plan, decision.why))

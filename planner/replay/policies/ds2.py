@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from planner.errors import PlanError
-from planner.replay.policies.true_rates import MINUTE_S, output_ratios, records_in_per_s, whole_minutes
+from planner.replay.policies.true_rates import MINUTE_S, means, output_ratios, records_in_per_s, whole_minutes
 from planner.replay.policy import Decision, Measured, Seen
 from planner.true_rates import target_rates_per_s, true_rate_per_s
 
@@ -67,7 +67,7 @@ class Ds2:
         plan = {name: max(each[name] for each in considered) for name in seen.plan}
         if len(considered) < settings.activation_intervals or not _worth_it(seen.plan, plan):
             return None
-        arriving_per_s = float(minutes.arrivals_per_s.mean(axis=0).sum())
+        arriving_per_s = sum(means(minutes.arrivals_per_s))
         changes = ", ".join(f"{n} {seen.plan[n]} → {count}" for n, count in plan.items() if count != seen.plan[n])
         return Decision(plan, f"{arriving_per_s:.4g}/s arrive: {changes}")
 
@@ -76,9 +76,9 @@ def new_plan(minutes: Measured, plan: Mapping[str, int], target_rate_ratio: floa
     """One step of DS2 from the plan that ran in those minutes."""
     topology = minutes.topology
     records_in = records_in_per_s(minutes)
-    arriving = dict(zip(topology.sources, minutes.arrivals_per_s.mean(axis=0).tolist(), strict=True))
+    arriving = dict(zip(topology.sources, means(minutes.arrivals_per_s), strict=True))
     target = target_rates_per_s(topology, arriving, output_ratios(minutes))
-    busy = dict(zip(topology.order, minutes.busy.mean(axis=0).tolist(), strict=True))
+    busy = dict(zip(topology.order, means(minutes.busy), strict=True))
     wanted = {
         name: plan[name] * target[name] / true_rate_per_s(records_in[name], busy[name])
         if records_in[name] > 0

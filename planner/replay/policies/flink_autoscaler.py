@@ -11,7 +11,7 @@ import numpy as np
 
 from modeling.inputs.topology import Grouping
 from planner.errors import PlanError
-from planner.replay.policies.true_rates import MINUTE_S, records_in_per_s, whole_minutes
+from planner.replay.policies.true_rates import MINUTE_S, means, records_in_per_s, whole_minutes
 from planner.replay.policy import Decision, Measured, Seen
 from planner.true_rates import target_rates_per_s, true_rate_per_s
 
@@ -201,7 +201,7 @@ class FlinkAutoscaler:
         extra = (window.backlog[-1] / catch_up_s if catch_up_s else 0.0 * window.backlog[-1]).tolist()
         target = target_rates_per_s(topology, arriving, ratios, _thousandths)
         catch_up = target_rates_per_s(topology, dict(zip(topology.sources, extra, strict=True)), ratios, _thousandths)
-        busy = dict(zip(topology.order, window.busiest.mean(axis=0).tolist(), strict=True))
+        busy = dict(zip(topology.order, means(window.busiest), strict=True))
         vertices = {}
         for name in topology.order:
             if name not in topology.given_parallelism:
@@ -272,8 +272,9 @@ def _thousandths(value: float) -> float:
 
 def _catching_up(window: Measured, settings: FlinkAutoscalerSettings) -> bool:
     """Whether a source's backlog is worth more than backlog_lag_s of what it takes in."""
-    taken_per_s = window.taken_per_s[1:].mean(axis=0)
-    return bool(np.any(window.backlog[-1] > settings.backlog_lag_s * taken_per_s))
+    taken_per_s = means(window.taken_per_s[1:])
+    told = zip(window.backlog[-1].tolist(), taken_per_s, strict=True)
+    return any(waits > settings.backlog_lag_s * taken for waits, taken in told)
 
 
 def _edge_ratios(minutes: Measured, records_in: Mapping[str, float]) -> dict[tuple[str, str], float]:
@@ -284,7 +285,7 @@ def _edge_ratios(minutes: Measured, records_in: Mapping[str, float]) -> dict[tup
     """
     topology = minutes.topology
     given_out = dict.fromkeys(topology.order, 0.0)
-    for stream, rate_per_s in zip(topology.streams, minutes.streams_per_s.mean(axis=0).tolist(), strict=True):
+    for stream, rate_per_s in zip(topology.streams, means(minutes.streams_per_s), strict=True):
         given_out[stream.upstream] += rate_per_s
     ratios = {}
     for upstream, name in topology.graph.edges:

@@ -1,7 +1,6 @@
 """A scaler that follows the forecast and nothing else: what a predictive autoscaler of replica counts does."""
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
 
 from forecasting.forecast import Forecast
 from planner.demand import Demand, demand
@@ -25,6 +24,7 @@ class ForecastOnly:
         self._need, self._forecasts, self._ahead_s = need, forecasts, ahead_s
         self._slot_s, self._quantile = slot_s, quantile
         self._newest: tuple[Mapping[str, Forecast], Demand] | None = None
+        self._decided: tuple[Demand, int, int, Decision] | None = None
 
     def decide(self, seen: Seen) -> Decision | None:
         forecasts = self._forecasts.at(seen.at_s)
@@ -33,11 +33,21 @@ class ForecastOnly:
         try:
             if self._newest is None or self._newest[0] is not forecasts:
                 self._newest = forecasts, demand(forecasts, slot_s=self._slot_s, quantile=self._quantile)
-            wanted = self._newest[1].still_to_come(datetime.fromtimestamp(seen.at_s, UTC))
         except PlanError:
             return None
+        wanted = self._newest[1]
         # What runs now must carry the slot that runs, and the one that begins before a change would be done.
-        ahead = int((seen.at_s + self._ahead_s - wanted.start.timestamp()) // self._slot_s)
-        load = wanted.peak_per_s(0, max(1, min(ahead + 1, wanted.slots)))
-        told = ", ".join(f"{rate:.3g}/s at {source}" for source, rate in load.items())
-        return Decision(self._need.plan(load), f"p{self._quantile * 100:g} of the coming slots is {told}")
+        first = max(0, self._slot_at(seen.at_s, wanted))
+        last = max(first + 1, min(self._slot_at(seen.at_s + self._ahead_s, wanted) + 1, wanted.slots))
+        if first >= wanted.slots:
+            return None
+        known = self._decided
+        if known is None or known[0] is not wanted or known[1:3] != (first, last):
+            load = wanted.peak_per_s(first, last)
+            told = ", ".join(f"{rate:.3g}/s at {source}" for source, rate in load.items())
+            why = f"p{self._quantile * 100:g} of the coming slots is {told}"
+            known = self._decided = wanted, first, last, Decision(self._need.plan(load), why)
+        return known[3]
+
+    def _slot_at(self, at_s: float, wanted: Demand) -> int:
+        return int((at_s - wanted.start.timestamp()) // self._slot_s)

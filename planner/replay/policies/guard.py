@@ -5,9 +5,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-import numpy as np
-
-from modeling.arrays import Floats
 from modeling.inputs.topology import Topology
 from planner.guard.actions import Action, ActionKind, Schedule
 from planner.guard.assessment import Pair, assessed
@@ -41,6 +38,7 @@ class Guard:
         self._topology, self._terms = topology, terms
         self._open: _Open | None = None
         self._verdicts: dict[Pair, list[VerdictKind]] = defaultdict(list)
+        self._barred = set[Pair]()
         self._looks: dict[tuple[float, tuple[int, ...]], Look] = {}
 
     def decide(self, seen: Seen) -> Decision | None:
@@ -56,10 +54,14 @@ class Guard:
             action = self._open.action
             if dict(seen.plan) == dict(action.plan or {}) and seen.running_since_s > self._open.decided_s:
                 verdict = judged(action.kind, action.diagnosis.kind, action.before, action.expected, window, terms)
-                self._verdicts[action.diagnosis.kind, action.kind].insert(0, verdict.kind)
+                verdicts = self._verdicts[action.diagnosis.kind, action.kind]
+                verdicts.insert(0, verdict.kind)
+                if keeps_failing(verdicts, terms.blacklist_after):
+                    self._barred.add((action.diagnosis.kind, action.kind))
+                else:
+                    self._barred.discard((action.diagnosis.kind, action.kind))
             self._open = None
-        barred = {pair for pair, verdicts in self._verdicts.items() if keeps_failing(verdicts, terms.blacklist_after)}
-        found = assessed(window, terms, Schedule(), barred, known_s - seen.running_since_s)
+        found = assessed(window, terms, Schedule(), self._barred, known_s - seen.running_since_s)
         if found.action is None or found.action.plan is None:
             return None
         self._open = _Open(found.action, seen.at_s)
@@ -102,24 +104,27 @@ def _look(minutes: Measured, row: int, plan: Mapping[str, int]) -> Look:
     for at, name in enumerate(topology.order):
         source = topology.sources.index(name) if name in topology.sources else None
         received = minutes.records_in_per_s[row, at] if source is None else minutes.taken_per_s[row, source]
-        busy = _instances(float(minutes.busy[row, at]), float(minutes.busiest[row, at]), plan[name])
-        shares = busy / busy.sum() if busy.sum() > 0 else np.full(plan[name], 1 / plan[name])
+        count = plan[name]
+        busy = _instances(float(minutes.busy[row, at]), float(minutes.busiest[row, at]), count)
+        all_busy = sum(busy)
+        by_share = float(received) / all_busy if all_busy > 0 else 0.0
+        shares = tuple([share * by_share for share in busy]) if all_busy > 0 else (float(received) / count,) * count
         given = {
             stream.name: float(minutes.streams_per_s[row, number])
             for number, stream in enumerate(topology.streams)
             if stream.upstream == name
         }
         waits = float(minutes.suspended[row, at])
-        operators[name] = OperatorLook(
-            tuple(busy.tolist()), (waits,) * plan[name], tuple((float(received) * shares).tolist()), given
-        )
+        operators[name] = OperatorLook(busy, (waits,) * count, shares, given)
     offered = dict(zip(topology.sources, minutes.arrivals_per_s[row].tolist(), strict=True))
     backlog = dict(zip(topology.sources, minutes.backlog[row].tolist(), strict=True))
     end = _moment(float(minutes.start_s[row])) + timedelta(seconds=MINUTE_S)
     return Look(end, MINUTE_S, operators, Waiting(offered, backlog))
 
 
-def _instances(mean: float, busiest: float, count: int) -> Floats:
+def _instances(mean: float, busiest: float, count: int) -> tuple[float, ...]:
     """Busy shares with this mean and largest value, all but one alike."""
-    others = mean if count == 1 else max(0.0, (count * mean - busiest) / (count - 1))
-    return np.array([max(mean, busiest) if count > 1 else mean, *[min(others, busiest)] * (count - 1)])
+    if count == 1:
+        return (mean,)
+    others = max(0.0, (count * mean - busiest) / (count - 1))
+    return (max(mean, busiest), *(min(others, busiest),) * (count - 1))

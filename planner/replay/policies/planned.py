@@ -84,6 +84,8 @@ class Planned:
 
     def _grows_late(self, seen: Seen) -> bool:
         measured = seen.measured
+        if not (measured.minutes and measured.backlog[-1].any()):
+            return False
         newest = measured.rows_of_last(LOOKED_S, seen.running_since_s)
         came, taken = measured.arrivals_per_s[newest].sum(axis=1), measured.taken_per_s[newest].sum(axis=1)
         if not came.size:

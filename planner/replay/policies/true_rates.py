@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from modeling.arrays import Floats
 from planner.replay.policy import Measured
 
 MINUTE_S = 60.0
@@ -14,11 +15,17 @@ def whole_minutes(measured: Measured, since_s: float) -> Measured:
     return measured.taken(slice(first + (int(broken[-1]) + 1 if broken.size else 0), None))
 
 
+def means(columns: Floats) -> list[float]:
+    """Of each column over the minutes: numpy's own mean, without what that asks of its arguments first."""
+    found: list[float] = (np.add.reduce(columns, axis=0) / len(columns)).tolist()
+    return found
+
+
 def records_in_per_s(minutes: Measured) -> dict[str, float]:
     """Mean over the minutes, by operator; into a source goes what it took in."""
     topology = minutes.topology
-    means = dict(zip(topology.order, minutes.records_in_per_s.mean(axis=0).tolist(), strict=True))
-    return means | dict(zip(topology.sources, minutes.taken_per_s.mean(axis=0).tolist(), strict=True))
+    into = dict(zip(topology.order, means(minutes.records_in_per_s), strict=True))
+    return into | dict(zip(topology.sources, means(minutes.taken_per_s), strict=True))
 
 
 def output_ratios(minutes: Measured) -> dict[tuple[str, str], float]:
@@ -28,7 +35,7 @@ def output_ratios(minutes: Measured) -> dict[tuple[str, str], float]:
     """
     records_in = records_in_per_s(minutes)
     ratios = dict.fromkeys(minutes.topology.graph.edges, 0.0)
-    for stream, given_out in zip(minutes.topology.streams, minutes.streams_per_s.mean(axis=0).tolist(), strict=True):
+    for stream, given_out in zip(minutes.topology.streams, means(minutes.streams_per_s), strict=True):
         if records_in[stream.upstream] > 0:
             ratios[stream.upstream, stream.downstream] += given_out / records_in[stream.upstream]
     return ratios

@@ -8,6 +8,10 @@ from modeling.excuse import Excuse
 from modeling.inputs.physical_plan import PhysicalPlan
 from planner.errors import PlanError
 
+CALIBRATION_VERSION = "calibration version"
+"""Where `derived_from` names MLflow's version of the calibration. It tells no decision from another: two planners that
+calibrate at once record two that are alike."""
+
 
 @dataclass(frozen=True)
 class Disruption:

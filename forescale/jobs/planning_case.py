@@ -13,7 +13,7 @@ from forescale.jobs.calibrate import PlanningProfiles, planning_profiles
 from forescale.jobs.learned_rescale import learned_planning
 from forescale.jobs.measured_arrivals import MeasuredArrivals, measured_arrivals
 from forescale.jobs.plan_pricing import PricedPlans, priced_plans
-from forescale.jobs.rungs import CALIBRATION_VERSION, Basis
+from forescale.jobs.rungs import Basis
 from forescale.jobs.violation_budget import paced_budget
 from forescale.settings import Settings
 from forescale.wiring.backlogs import recorded_backlogs
@@ -33,7 +33,7 @@ from planner.ledger.entries import ScheduleEntry
 from planner.ledger.ledger import Ledger
 from planner.ledger.step_state import StepState
 from planner.limits import Limits
-from planner.scaling_schedule import ScalingSchedule
+from planner.scaling_schedule import CALIBRATION_VERSION, ScalingSchedule
 from planner.schedule import make_schedule
 
 STILL_TO_COME = frozenset({StepState.PROPOSED, StepState.APPROVED, StepState.DUE, StepState.SHADOW})

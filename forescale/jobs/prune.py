@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Literal
 
 from forecasting.errors import TrackingError
-from forescale.jobs.rungs import CALIBRATION_VERSION, PROFILES
+from forescale.jobs.rungs import PROFILES
 from forescale.settings import Settings
 from forescale.tracking.old_runs import old_records, remove_run, remove_version
 from forescale.wiring.parts import clock_of, ledger_of
 from planner.ledger.entries import ForecastEntry
 from planner.ledger.schedule_use import ScheduleUse
+from planner.scaling_schedule import CALIBRATION_VERSION
 
 
 @dataclass(frozen=True)

@@ -25,9 +25,8 @@ from planner.ledger.ledger import Ledger
 
 QUALITY_SPAN = timedelta(days=14)
 """The newest part of the history that is held to `arrivals.quality`: older windows hardly count in a profile."""
-FORECASTS, PROFILES, CALIBRATION_VERSION = "forecasts", "profiles", "calibration version"
-"""Where a schedule's `derived_from` names its forecasts, the folders of its profiles, and MLflow's version of its
-calibration."""
+FORECASTS, PROFILES = "forecasts", "profiles"
+"""Where a schedule's `derived_from` names its forecasts, and the folders of its profiles."""
 
 
 @dataclass(frozen=True)

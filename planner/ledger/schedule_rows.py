@@ -13,13 +13,14 @@ from modeling.inputs.physical_plan import PhysicalPlan
 from planner.errors import LedgerError
 from planner.ledger.step_state import StepState
 from planner.ledger.tables import ScheduleTable, StepTable
-from planner.scaling_schedule import ScalingSchedule, ScheduledStep
+from planner.scaling_schedule import CALIBRATION_VERSION, ScalingSchedule, ScheduledStep
 from planner.schedule_json import plan_to_json, schedule_to_json
 
 
 def schedule_digest(schedule: ScalingSchedule, *, shadow: bool = False) -> str:
     """Sixteen hex digits that are the same for the same decision, whenever it was made."""
     body = {name: value for name, value in schedule_to_json(schedule).items() if name != "made_at"}
+    body["derived_from"] = {of: told for of, told in schedule.derived_from.items() if of != CALIBRATION_VERSION}
     if shadow:
         body["shadow"] = True
     return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()[:16]

@@ -12,6 +12,7 @@ from ledger_decisions import NOON, after, asked_by_hand, brought_to, forecast_of
 from planner.errors import LedgerError
 from planner.ledger.ledger import Ledger
 from planner.ledger.step_state import StepState
+from planner.scaling_schedule import CALIBRATION_VERSION
 
 PROPOSED, APPROVED, DUE, DEPLOYING = StepState.PROPOSED, StepState.APPROVED, StepState.DUE, StepState.DEPLOYING
 
@@ -86,6 +87,15 @@ class LedgerContract(LedgerStepsContract, LedgerRecordsContract):
         assert ledger.record_schedule(schedule_of(3, made_at=after(1))) == schedule_id
         assert [step.state for step in ledger.steps(topology="calls")] == [APPROVED]
         assert len(ledger.schedules("calls")) == 1
+
+    def test_record_schedule__by_two_planners_that_calibrated_at_once_is_one_decision(self, ledger: Ledger) -> None:
+        one, other = (
+            replace(schedule_of(3), derived_from={CALIBRATION_VERSION: version, "forecasts": "f1"}) for version in "12"
+        )
+        assert ledger.record_schedule(one) == ledger.record_schedule(other)
+        assert len(ledger.schedules("calls")) == 1
+        by_others = replace(one, derived_from={CALIBRATION_VERSION: "1", "forecasts": "f2"})
+        assert ledger.record_schedule(by_others) != ledger.record_schedule(one)
 
     def test_record_schedule__again_after_a_newer_one_does_not_call_off_the_newer(self, ledger: Ledger) -> None:
         older = ledger.record_schedule(schedule_of(3))

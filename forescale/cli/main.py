@@ -20,6 +20,7 @@ COMMANDS = {
     "forecast": "Backtest, select and fit forecasters; track the forecast in MLflow; keep it for `forescale plan`.",
     "forecasts": "Write the page of each source's forecast, with what past ones were worth, and the page of all"
     " series.",
+    "peak": "With which probability the load stays below what, until any moment: by the newest forecast's joint paths.",
     "backtest": "Replay a trace: at each origin choose, calibrate and forecast from what was known then, and score what"
     " came.",
     "calibrate": "Measure service times, selectivities and needs of every operator, each with its 95 % interval.",

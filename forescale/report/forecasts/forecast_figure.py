@@ -1,4 +1,4 @@
-"""What arrived in the last days, what is forecast to come, and the p95 of the peak within each horizon as steps."""
+"""What arrived in the last days, what is forecast to come, and the p95 of the peak until each moment."""
 
 from datetime import datetime, timedelta
 
@@ -9,6 +9,7 @@ from forecasting.arrivals.history import ArrivalSeries
 from forecasting.errors import HistoryError
 from forecasting.forecast import Forecast
 from forecasting.scoring import COVERAGE_QUANTILE
+from forecasting.span_peaks import peaks_until_per_s
 from forescale.report.kit.figure import (
     ARRIVED,
     BAND,
@@ -53,7 +54,7 @@ def forecast_figure(forecast: Forecast, history: ArrivalSeries | None) -> Report
         parts.append((arrivals(before, "arrived", ARRIVED), KeyEntry("arrived", "line", ARRIVED)))
     if gaps:
         parts.append((None, MISSING_KEY))
-    parts += [*_band(forecast), (_steps(forecast), KeyEntry("p95 of the peak by then", "line", PEAK))]
+    parts += [*_band(forecast), (_steps(forecast), KeyEntry("p95 of the peak until then", "line", PEAK))]
     if since is not None:
         parts.append((arrivals(since, "came", CAME, "dot"), KeyEntry("came since", "dot", CAME)))
 
@@ -127,7 +128,20 @@ def _low_name(forecast: Forecast) -> str:
 
 
 def _steps(forecast: Forecast) -> go.Scatter:
-    """Over each moment the p95 of the peak of the shortest horizon that reaches it."""
+    """Until each moment the p95 of the peak; without paths, that of the shortest horizon that reaches it."""
+    if forecast.paths_per_s.shape[0]:
+        until = peaks_until_per_s(forecast, COVERAGE_QUANTILE).tolist()
+        ends = [*forecast.step_starts()[1:], forecast.end]
+        said = [f"with 95 % at most {rate(p95)} until {moment(end)} UTC" for end, p95 in zip(ends, until, strict=True)]
+        return line(
+            plotly_times([forecast.start, *ends]),
+            [until[0], *until],
+            "p95 of the peak",
+            PEAK,
+            2.5,
+            text=[said[0], *said],
+            hovertemplate="%{text}",
+        )
     x: list[str] = []
     y: list[float] = []
     text: list[str] = []

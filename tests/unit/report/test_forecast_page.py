@@ -17,6 +17,7 @@ from forescale.files.atomic import write_whole
 from forescale.report.forecasts.forecast_page import render_forecast_page
 from forescale.report.forecasts.forecast_report import ForecastReport
 from forescale.report.kit.error import ReportError
+from forescale.report.kit.figure import plotly_times
 
 NBSP = "\N{NO-BREAK SPACE}"
 HORIZONS_S = (900, 3600, 21600, 86400)
@@ -129,8 +130,8 @@ def test_figure__raises_the_p95_of_the_peak_with_each_horizon(series: ArrivalSer
     steps = next(trace for trace in page_of(report).figures[0]["data"] if trace["name"] == "p95 of the peak")
     at = dict(zip(steps["x"], steps["y"], strict=True))
     for horizon_s in HORIZONS_S:
-        end = f"{report.newest.start + timedelta(seconds=horizon_s * 0.95):%Y-%m-%dT%H}"
-        assert max(y for x, y in at.items() if x.startswith(end)) >= report.newest.peak_per_s[horizon_s][2] - 1e-6
+        end = plotly_times([report.newest.start + timedelta(seconds=horizon_s)])[0]
+        assert at[end] == pytest.approx(report.newest.peak_per_s[horizon_s][2], abs=1e-6)
     assert steps["y"] == sorted(steps["y"])
     assert steps["y"][-1] == pytest.approx(report.newest.peak_per_s[86400][2], abs=1e-6)
 

@@ -1,0 +1,67 @@
+"""`forescale peak`: how high the load comes until any moment, by the newest forecast."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from forescale.cli.coming_moment import coming_moment
+from forescale.cli.installation import settings_of
+from forescale.cli.output import AsJson, console, plain, say_json
+from forescale.cli.timezone_option import known_timezone
+from forescale.codec import to_json
+
+if TYPE_CHECKING:
+    from forescale.jobs.coming_peak import ComingPeak
+
+USUAL = (0.5, 0.95, 0.99)
+
+
+def peak(
+    context: typer.Context,
+    topology: Annotated[str, typer.Argument(help="Topology file, or its name in the folder of topology files.")],
+    until: Annotated[
+        str | None,
+        typer.Option(help="Like 'mon 09:00', '18:30' or an ISO time; as far as the forecast reaches if absent."),
+    ] = None,
+    start: Annotated[str | None, typer.Option("--from", help="Likewise; now if absent.")] = None,
+    quantile: Annotated[
+        list[float] | None, typer.Option(help="Chance that the peak is not above; may be repeated. .5, .95 and .99.")
+    ] = None,
+    timezone: Annotated[
+        str | None, typer.Option(help="Of times without an offset; that of all sources, else UTC, if absent.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """With which probability the load stays below what, until any moment: by the newest forecast's joint paths."""
+    from forescale.jobs.coming_peak import coming_peak
+    from forescale.wiring.parts import clock_of, topology_config
+
+    settings = settings_of(context)
+    config = topology_config(topology, settings)
+    zones = set(config.timezones.values())
+    zone = known_timezone(timezone or (zones.pop() if len(zones) == 1 else "UTC"))
+    now = clock_of(settings).now()
+    begin = None if start is None else coming_moment(start, "--from", now, zone)
+    end = None if until is None else coming_moment(until, "--until", begin or now, zone)
+    with console.status(f"reading forecasts of {config.topology}"):
+        found = coming_peak(settings, config, begin, end, tuple(sorted(set(quantile or USUAL))))
+    if as_json:
+        say_json(to_json(found) | {"timezone": zone})
+        return
+    _show(found, zone)
+
+
+def _show(found: "ComingPeak", zone: str) -> None:
+    from zoneinfo import ZoneInfo
+
+    from forescale.report.kit.wording import percent, rate
+
+    begin, end = (at.astimezone(ZoneInfo(zone)) for at in (found.start, found.end))
+    plain(f"{found.topology}, {begin:%a %Y-%m-%d %H:%M} to {end:%a %Y-%m-%d %H:%M} {zone}:")
+    every = dict(found.per_s) | ({"all together": found.together_per_s} if found.together_per_s else {})
+    for source, quantiles in every.items():
+        for quantile, per_s in quantiles.items():
+            plain(f"  with {percent(quantile)} the peak of {source} is at most {rate(per_s)}")
+    plain(f"forecast of {found.issued_at:%Y-%m-%d %H:%M} UTC")
+    for note in found.notes:
+        plain(note)

@@ -119,7 +119,7 @@ class Unguarded(Planned):
 
 
 class Unannounced(Planned):
-    def _announced(self) -> tuple[Announced, ...]:
+    def _announced(self, now_s: float) -> tuple[Announced, ...]:
         return ()
 
 

@@ -262,6 +262,8 @@ def main() -> None:
     parser.add_argument("--work", type=Path, help="A folder to go on in; without it a temporary one.")
     parser.add_argument("--out", type=Path, help="Write the figures here as JSON.")
     asked = parser.parse_args()
+    if lacking := [program for program in ("prometheus", "promtool") if shutil.which(program) is None]:
+        sys.exit(f"{' and '.join(lacking)} not found; install Debian's package prometheus")
     topologies, days = (3, 1) if asked.quick else (asked.topologies, asked.days)
     work = (asked.work or Path(tempfile.mkdtemp(prefix="soak-"))).resolve()
     scratch = Path(tempfile.mkdtemp(prefix="soak-warm-"))

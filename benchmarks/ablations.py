@@ -49,6 +49,7 @@ from planner.replay.run import replay
 INSTANCES, UTILISATION = 20, 0.85
 MAX_LAG_S, ERROR, ALLOW = 90.0, 0.1, 0.002
 SOURCE_S, HOUR_S = 1e-6, 3600
+LEAST = timedelta(days=14)
 CONFIG = TopologyConfig.model_validate(
     {
         "topology": "one",
@@ -167,6 +168,11 @@ def contest_of(trace: Path, setting: str, days: float, work: Path) -> Contest:
     )
 
 
+def long_enough(trace: Path) -> bool:
+    series = read_trace(trace)
+    return series.end - series.start >= LEAST - timedelta(hours=1)
+
+
 def answered(contest: Contest, case: str, part: str) -> Answer:
     policy, most = PARTS[part](contest), contest.limits.max_instances
     done = replay(
@@ -199,13 +205,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--traces", type=Path, required=True, help="folder of CSV files")
     parser.add_argument("--work", type=Path, required=True, help="folder for all that is made")
-    parser.add_argument("--names", help="of the traces, by default all")
+    parser.add_argument("--names", help="of the traces, by default all that are long enough")
     parser.add_argument("--settings", default="2/1,5/2", help="lead/downtime in minutes")
     parser.add_argument("--days", type=float, default=4.0)
     parser.add_argument("--parts", default=",".join(PARTS))
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
-    every = sorted(path.stem for path in given.traces.glob("*.csv") if path.stem != "MANIFEST")
+    every = [path.stem for path in sorted(given.traces.glob("*.csv")) if path.stem != "MANIFEST" and long_enough(path)]
     names, parts = given.names.split(",") if given.names else every, given.parts.split(",")
     found = []
     for name in names:

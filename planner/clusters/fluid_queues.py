@@ -108,11 +108,12 @@ class FluidNetwork:
     @cached_property
     def beyond_all_per_s(self) -> float:
         """More than that of the only source fills the same limits: to ask for no more lets `limited` remember what it
-        answered. Infinite where there are several sources, whose proportions matter, or windows.
+        answered. Infinite where nothing takes time, and where there are several sources, whose proportions matter, or
+        windows.
         """
         if len(self.sources) > 1 or self.linear.windows:
             return inf
-        return 2 * sum(1 / most for most in self.linear.most_used if most > 0)
+        return 2 * sum(1 / most for most in self.linear.most_used if most > 0) or inf
 
     def instances(
         self, taken: Sequence[float], taken_blocked: Sequence[float], span_s: float

@@ -219,6 +219,22 @@ def test_step__an_operator_that_takes_no_time_bounds_nothing() -> None:
     assert done.busiest_s == pytest.approx([0.0, 5.0])
 
 
+def test_step__lets_all_that_waits_through_operators_that_take_no_time() -> None:
+    network = _network((Stream("a", "b"),), (OperatorProfile("a", 0.0), OperatorProfile("b", 0.0)), {"a": 1, "b": 1})
+    done = step(network, [1e6], [10.0], STEP_S)
+    assert done.content == [0.0]
+    assert done.taken == pytest.approx([1e6 + 10, 1e6 + 10])
+
+
+@pytest.mark.parametrize("waits", [20.0, 1e3, 1e12])
+def test_step__takes_what_its_capacity_is_however_much_waits(waits: float) -> None:
+    # Two instances of .5 s take 4/s, and the source gives each tuple twice: 2/s, 10 in 5 s.
+    done = step(_pair(), [waits], [1.0], STEP_S)
+    assert done.taken == pytest.approx([10.0, 20.0])
+    assert done.content == pytest.approx([waits + 1 - 10])
+    assert done.blocked == [False, True]
+
+
 def test_fluid_network__refuses_a_parallelism_that_custom_shares_do_not_fit() -> None:
     streams = (Stream("a", "b", Grouping.CUSTOM, shares=(0.5, 0.5)),)
     with pytest.raises(

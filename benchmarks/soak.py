@@ -105,7 +105,8 @@ class Soak:
         with ExitStack() as during:
             if fault is not None and not (fault.kind is Kind.FULL and not self.bench.limited):
                 during.enter_context(injected(fault, self.bench))
-            hour = self._decisions(begin, kind)
+            # What runs is known from the moment on at which it was looked at last: before it nobody can decide.
+            hour = self._decisions(begin, kind, nobody_can=kind in NO_DECISION or begin < before)
             self._deployments(end, kind)
             clock.advance_to(end - AGAIN)
             for topology in self.bench.topologies:
@@ -116,7 +117,7 @@ class Soak:
         self.record.hours.append(hour)
         self._survival(fault, hour)
 
-    def _decisions(self, begin: datetime, kind: Kind | None) -> Hour:
+    def _decisions(self, begin: datetime, kind: Kind | None, *, nobody_can: bool) -> Hour:
         decisions = {}
         names = list(self.bench.topologies)
         doomed = self.random.choice(names) if kind is Kind.KILLED else None
@@ -136,9 +137,9 @@ class Soak:
             for answer in answers:
                 self._note(answer, kind)
             decisions[topology] = frozenset(answer.decision for answer in answers if answer.decision)
-        if kind not in NO_DECISION:
+        if not nobody_can:
             self._look_for_doubled_places()
-        return Hour(begin, self._recorded(decisions, begin), frozenset(names) if kind in NO_DECISION else frozenset())
+        return Hour(begin, self._recorded(decisions, begin), frozenset(names) if nobody_can else frozenset())
 
     def _recorded(self, decisions: dict[str, frozenset[str]], begin: datetime) -> dict[str, frozenset[str]]:
         """What the ledger has of them, and whatever else it got meanwhile."""

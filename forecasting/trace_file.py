@@ -36,7 +36,7 @@ def read_trace(path: Path) -> ArrivalSeries:
         raise HistoryError(f"trace {path} cannot be read as CSV: {' '.join(str(error).split())}; check it") from None
     for name in COLUMNS:
         if name not in rows.columns:
-            raise HistoryError(f"trace {path} has no column {name!r}; its columns are timestamp and count")
+            raise HistoryError(f"trace {path} has no column {name!r}; name its columns timestamp and count")
     times = _times(path, rows["timestamp"])
     counts = _counts(path, rows["count"])
     if times.size < 2:

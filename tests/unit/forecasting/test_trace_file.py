@@ -56,7 +56,7 @@ def test_trace__that_cannot_be_used_is_refused_with_row_value_and_remedy(
 
 
 def test_trace__without_its_columns_or_file_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(HistoryError, match="has no column 'count'; its columns are timestamp and count"):
+    with pytest.raises(HistoryError, match="has no column 'count'; name its columns timestamp and count"):
         read_trace(trace(tmp_path, "2003-03-03T07:00:00Z,1", head="timestamp,value"))
     with pytest.raises(HistoryError, match=r"nowhere\.csv does not exist"):
         read_trace(tmp_path / "nowhere.csv")

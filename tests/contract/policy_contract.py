@@ -53,7 +53,7 @@ class PolicyContract:
         assert _run(one, _Noted(one, name)).lag_s.size == one.load.minutes
 
     def test_a_load_that_never_changes__ends_in_one_plan(self, name: str) -> None:
-        # 40 a second, of which an instance carries 10 and the plan of the start 8.
+        # 40 a second; an instance carries 10, and plans count on 8 of these.
         one = _after_a_week(np.full(360, 40.0), level=40.0)
         done = _run(one, _Noted(one, name))
         last_hour = done.parallelism[-60:]

@@ -1,7 +1,7 @@
 """Demand: what load each slot of a forecast must be planned for, and sample paths of it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import numpy as np
@@ -38,15 +38,9 @@ class Demand:
         """The largest demand of each source over the slots [first, last)."""
         return {source: float(rates[first:last].max()) for source, rates in self.rate_per_s.items()}
 
-    def still_to_come(self, now: datetime) -> "Demand":
-        """Without the slots that are over. Raises PlanError when all of them are: the forecast is too old."""
-        over = max(0, int((now - self.start).total_seconds() // self.slot_s))
-        if over >= self.slots:
-            raise PlanError(
-                f"it is {now}, and the forecast ended at {self.end}; forecast anew and hold the plan till then"
-            )
-        rates = {source: values[over:] for source, values in self.rate_per_s.items()}
-        return replace(self, start=self.slot_start(over), rate_per_s=rates)
+    def slot_at(self, at_s: float) -> int:
+        """The number of the slot in which a moment lies, in epoch seconds; negative before the first."""
+        return int((at_s - self.start.timestamp()) // self.slot_s)
 
 
 def demand(forecasts: Mapping[str, Forecast], *, slot_s: int, quantile: float) -> Demand:

@@ -37,8 +37,8 @@ class ForecastOnly:
             return None
         wanted = self._newest[1]
         # What runs now must carry the slot that runs, and the one that begins before a change would be done.
-        first = max(0, self._slot_at(seen.at_s, wanted))
-        last = max(first + 1, min(self._slot_at(seen.at_s + self._ahead_s, wanted) + 1, wanted.slots))
+        first = max(0, wanted.slot_at(seen.at_s))
+        last = max(first + 1, min(wanted.slot_at(seen.at_s + self._ahead_s) + 1, wanted.slots))
         if first >= wanted.slots:
             return None
         known = self._decided
@@ -48,6 +48,3 @@ class ForecastOnly:
             why = f"p{self._quantile * 100:g} of the coming slots is {told}"
             known = self._decided = wanted, first, last, Decision(self._need.plan(load), why)
         return known[3]
-
-    def _slot_at(self, at_s: float, wanted: Demand) -> int:
-        return int((at_s - wanted.start.timestamp()) // self._slot_s)

@@ -67,13 +67,10 @@ def test_a_slot_that_is_no_multiple_of_the_step__is_refused() -> None:
         demand({"s": forecast(np.ones((9, 6)), {})}, slot_s=400, quantile=0.95)
 
 
-def test_slots_that_are_over__are_left_out_and_an_old_forecast_is_refused() -> None:
+def test_a_slot__is_that_in_which_a_moment_lies() -> None:
     wanted = demand({"s": forecast(np.ones((9, 12)), {})}, slot_s=900, quantile=0.95)
-    later = wanted.still_to_come(START + timedelta(minutes=20))
-    assert later.start == START + timedelta(minutes=15)
-    assert later.slots == 3
-    with pytest.raises(PlanError, match="forecast anew"):
-        wanted.still_to_come(START + timedelta(hours=1))
+    minutes = {-1: -1, 0: 0, 14: 0, 15: 1, 20: 1, 60: 4}
+    assert {at: wanted.slot_at((START + timedelta(minutes=at)).timestamp()) for at in minutes} == minutes
 
 
 @pytest.mark.parametrize("within_s", [900, 3600, None])

@@ -55,6 +55,14 @@ def test_forecasts__are_made_once_each_hour_and_kept(tmp_path: Path) -> None:
     assert _forecasts(_series(), tmp_path / "elsewhere").at(FROM_S) == {}
 
 
+def test_forecasts_without_paths__say_the_same_quantiles(tmp_path: Path) -> None:
+    whole, _ = _prepared(_series(), tmp_path)
+    one, other = (each.at(FROM_S + 3900)["ingest"] for each in (whole, whole.without_paths()))
+    assert np.array_equal(one.rate_per_s, other.rate_per_s)
+    assert one.paths_per_s.size
+    assert not other.paths_per_s.size
+
+
 @pytest.mark.slow
 def test_forecasts_of_every_half_hour__are_those_of_the_hour_and_as_many_between_them(tmp_path: Path) -> None:
     hourly, _ = _prepared(_series(), tmp_path)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
 import numpy as np
 
@@ -26,13 +26,6 @@ class Demand:
     @property
     def slots(self) -> int:
         return int(next(iter(self.rate_per_s.values())).size)
-
-    @property
-    def end(self) -> datetime:
-        return self.slot_start(self.slots)
-
-    def slot_start(self, slot: int) -> datetime:
-        return self.start + timedelta(seconds=self.slot_s * slot)
 
     def peak_per_s(self, first: int, last: int) -> dict[str, float]:
         """The largest demand of each source over the slots [first, last)."""

@@ -32,7 +32,7 @@ MOST_INSTANCES = 2**31
 PER_STREAM = {"records_out": "records_out", "records_in": "records_in_by", "busy_s": "busy_s_by"}
 """Columns of a CSV file that are followed by a colon and a stream, such as `records_out:a->b`, and their fields."""
 
-WHOLE = ("index", "parallelism")
+WHOLE = ("index", "parallelism", "threads")
 
 NotNegative = Annotated[float, Field(ge=0, le=MAX_MEASURED)]
 
@@ -58,6 +58,7 @@ class _SampleEntry(BaseModel):
     memory_mib: NotNegative | None = None
     gc_s: NotNegative | None = None
     state_gib: NotNegative | None = None
+    threads: Annotated[int, Field(ge=1, le=MOST_INSTANCES)] | None = None
 
 
 REQUIRED = tuple(name for name, field in _SampleEntry.model_fields.items() if field.is_required())

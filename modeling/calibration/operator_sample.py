@@ -19,7 +19,8 @@ class OperatorSample:
     samples share. age_s: how long the instance had run then. records_in_by, busy_s_by: of records_in and busy_s, what
     each stream that enters brought. service_second_moment_s2: mean square of the service times of single tuples.
     parallelism: instances of the operator at that time. cpu_s: CPU seconds used in the span. memory_mib: in use at its
-    end. gc_s: seconds of the span spent in garbage collection. state_gib: keyed state of the instance.
+    end. gc_s: seconds of the span spent in garbage collection. state_gib: keyed state of the instance. threads: tuples
+    that the instance works on at a time, where these are several; busy_s is then what they spent, over threads.
     """
 
     operator: str
@@ -39,6 +40,7 @@ class OperatorSample:
     memory_mib: float | None = None
     gc_s: float | None = None
     state_gib: float | None = None
+    threads: int | None = None
 
     def __post_init__(self) -> None:
         where = f"sample of instance {self.index} of operator {self.operator!r}"
@@ -51,7 +53,7 @@ class OperatorSample:
             **{f"records_in_by[{stream}]": count for stream, count in self.records_in_by.items()},
             **{f"busy_s_by[{stream}]": spent_s for stream, spent_s in self.busy_s_by.items()},
         }
-        told = ("age_s", "service_second_moment_s2", "parallelism", "cpu_s", "memory_mib", "gc_s", "state_gib")
+        told = ("age_s", "service_second_moment_s2", "parallelism", "cpu_s", "memory_mib", "gc_s", "state_gib", "threads")
         numbers |= {name: getattr(self, name) for name in told if getattr(self, name) is not None}
         for name, value in numbers.items():
             if not np.isfinite(value) or value < 0:

@@ -109,6 +109,7 @@ def _place(sample: OperatorSample) -> tuple[object, ...]:
         sample.memory_mib,
         sample.gc_s,
         sample.state_gib,
+        sample.threads,
     )
     began = sample.began_s if sample.began_s is not None else 0.0
     return (began, sample.index, *(-1.0 if number is None else float(number) for number in numbers))

@@ -2,7 +2,8 @@
 
 Engines that count an instance as busy from when a tuple arrives count the time until its thread runs, too (Flink ends
 its idle time in the thread that hands the tuple over: `StreamTask.ResumeWrapper`). Who finds the instance at work is
-spared that: a tuple keeps it busy for s + w · idle share, and at its maximum, where it is never idle, for s alone.
+spared that: a tuple keeps it busy for s + w · idle share, and at its maximum, where it is never idle, for s alone. An
+instance with several threads shows nothing of it: a tuple finds one of them idle while others are at work.
 """
 
 from collections.abc import Mapping, Sequence
@@ -119,7 +120,7 @@ def _compared(samples: Sequence[OperatorSample], tuples: Floats) -> _Compared | 
     """Of one operator; None where no instance was sampled at several loads."""
     of: dict[tuple[int, int | None], list[int]] = {}
     for at, sample in enumerate(samples):
-        if tuples[at] > 0 and sample.busy_s > 0:
+        if tuples[at] > 0 and sample.busy_s > 0 and (sample.threads or 1) == 1:
             of.setdefault((sample.index, sample.parallelism), []).append(at)
     parts = []
     for places in (places for places in of.values() if len(places) > 1):

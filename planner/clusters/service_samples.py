@@ -109,6 +109,7 @@ def service_operator_samples(
                         records_out=out,
                         began_s=begin_s,
                         parallelism=running[part],
+                        threads=counters.threads[name],
                     )
                 )
     return samples

@@ -32,14 +32,15 @@ EVERYTHING = OperatorSample(
     412.5,
     0.25,
     1.5,
+    4,
 )
 SOURCE = OperatorSample("a", 0, 60.0, 6.0, 0.0, 600.0, {"a->j": 600.0})
 AS_CSV = (
     f"{HEADER},records_out:a->j,records_out:j->k,began_s,age_s,records_in:a->j,records_in:b->j,busy_s:a->j,busy_s:b->j,"
-    "service_second_moment_s2,parallelism,cpu_s,memory_mib,gc_s,state_gib\n"
-    "j,1,60,12.5,3,1500,0,700,1780000000,900,1000,500,2.5,10,2e-4,3,11,412.5,0.25,1.5\n"
+    "service_second_moment_s2,parallelism,cpu_s,memory_mib,gc_s,state_gib,threads\n"
+    "j,1,60,12.5,3,1500,0,700,1780000000,900,1000,500,2.5,10,2e-4,3,11,412.5,0.25,1.5,4\n"
     "\n"
-    "a,0,60,6,0,600,600,,,,,,,,,,,,,\n"
+    "a,0,60,6,0,600,600,,,,,,,,,,,,,,\n"
 )
 
 

@@ -67,6 +67,15 @@ def test_service_that_takes_longer_the_more_there_is__is_not_waking() -> None:
     assert not made.operators["b"].notes
 
 
+def test_an_instance_with_several_threads__shows_nothing_of_waking() -> None:
+    """It works on as many tuples at a time: one that comes while it is half idle wakes nothing that others would not."""
+    threaded = [replace(one, threads=4) for one in at_loads(1000, 4000, 6000, wake_s=0.0005)]
+    made = calibrated(LINE, threaded, DECLARED)
+    first = [one for one in threaded if one.operator == "b"]
+    assert made.profiles["b"].service_s == pytest.approx(sum(one.busy_s for one in first) / 11_000)
+    assert not made.operators["b"].notes
+
+
 def test_instances_that_differ__are_compared_with_themselves_alone() -> None:
     """The idler instance is the slower one: by its node, not by waking."""
     fast = [replace(busy("b", 8000, 32.0, 60.0 * at), index=0) for at in range(3)]

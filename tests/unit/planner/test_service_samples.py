@@ -51,6 +51,7 @@ def test_samples__tell_requests_and_held_thread_seconds_of_each_replica() -> Non
     # 400 requests held threads for 40 s in 80 s; of 4 threads: 10 s. The 800 requests at the back are its calls.
     assert (gate.span_s, gate.records_in, gate.busy_s, gate.parallelism) == (80, 400, 10, 1)
     assert gate.records_out == {"gate->back": 800}
+    assert (gate.threads, first.threads) == (4, 2)
     assert [(each.index, each.records_in, each.busy_s, each.parallelism) for each in (first, second)] == [
         (0, 300, 3, 2),
         (1, 500, 5, 2),

@@ -15,6 +15,10 @@ from modeling.arrays import Floats
 from modeling.least_parallelism import MAX_TRIED, ROUNDING, Counts, LatencyBounds, Question
 
 _AT_ONCE = 256
+_AHEAD = 8
+"""Steps of each operator whose strains are asked for at once."""
+_SURE = 0.75
+"""Share of the steps foreseen that are made."""
 _CELLS = 2**13
 """Parallelisms times loads that are worked out at once: each parallelism is under all of the loads."""
 
@@ -88,25 +92,67 @@ def _search(question: Question, begun: Counts, least: Counts | None) -> _Search:
 
 
 def _widened(question: Question, parallelism: dict[str, int]) -> _Search:
+    """More instances of the operator where they help most, and so on. As many such steps as can be foreseen are made at
+    once: where these turn out to help less than the first of them alone, only that one is.
+    """
     most = {name: question.counts(name)[-1] for name in parallelism}
-    now = float((yield [parallelism])[0])
-    step = 1
-    while now > ROUNDING:
-        more = {name: min(most[name], count + step * max(1, count // 16)) for name, count in parallelism.items()}
-        wider = [{**parallelism, name: count} for name, count in more.items() if parallelism[name] < most[name]]
+    step, ahead = 1, _AHEAD
+    first, helped = parallelism, math.inf
+    while True:
+        each = {name: step * max(1, count // 16) for name, count in parallelism.items()}
+        more = {name: min(most[name], count + each[name]) for name, count in parallelism.items()}
+        further = {
+            name: sorted({min(most[name], count + steps * each[name]) for steps in range(1, ahead + 1)} - {count})
+            for name, count in parallelism.items()
+        }
+        wider = [{**parallelism, name: count} for name, counts in further.items() for count in counts]
+        strains = yield [parallelism, *wider, more]
+        now = float(strains[0])
+        if now <= ROUNDING:
+            return parallelism
+        if now > helped:
+            parallelism, helped, ahead = first, math.inf, 1
+            continue
         if not wider:
             return None
-        wider.append(more)
-        strains = yield wider
-        best = int(strains[:-1].argmin())
-        best = best if strains[best] < now * (1 - 1e-9) else len(wider) - 1
-        if strains[best] < now * (1 - 1e-9):
-            now, parallelism, step = float(strains[best]), wider[best], 1
-        elif wider[-1] == most:
+        ends = np.cumsum([len(counts) for counts in further.values()])
+        after = dict(zip(further, np.split(strains[1:-1], ends[:-1]), strict=True))
+        best = min((name for name in further if further[name]), key=lambda name: after[name][0])
+        first, helped = {**parallelism, best: further[best][0]}, float(after[best][0])
+        if helped < now * (1 - 1e-9):
+            steps = _foreseen(now, after)
+            parallelism = {n: further[n][steps[n] - 1] if steps[n] else count for n, count in parallelism.items()}
+            step, ahead = 1, min(_AHEAD, 2 * ahead)
+            continue
+        helped = math.inf
+        if strains[-1] < now * (1 - 1e-9):
+            parallelism, step = more, 1
+        elif more == most:
             return most if (yield [most])[0] <= ROUNDING else None
         else:
             step *= 2
-    return parallelism
+
+
+def _foreseen(now: float, after: Mapping[str, Floats]) -> dict[str, int]:
+    """How many steps of each operator would be made, the most helpful one each time, if what they help added up.
+
+    after: strain after one step, two and so on of each operator alone.
+    """
+    with np.errstate(invalid="ignore"):  # what is too busy still after a step has gained nothing
+        gains = {name: np.nan_to_num(-np.diff(of, prepend=now), nan=-1.0) for name, of in after.items() if of.size}
+    steps, made = dict.fromkeys(after, 0), list[str]()
+    while now > ROUNDING and all(steps[name] < of.size for name, of in gains.items()):
+        best = max(gains, key=lambda name: gains[name][steps[name]])
+        gain = float(gains[best][steps[best]])
+        if made and not gain > 0:
+            break
+        made.append(best)
+        steps[best] += 1
+        now -= gain
+    # The last ones hang on what the others do: they are foreseen anew.
+    for name in made[max(1, math.ceil(len(made) * _SURE)) :]:
+        steps[name] -= 1
+    return steps
 
 
 def _narrowed(

@@ -53,7 +53,8 @@ class OperatorSample:
             **{f"records_in_by[{stream}]": count for stream, count in self.records_in_by.items()},
             **{f"busy_s_by[{stream}]": spent_s for stream, spent_s in self.busy_s_by.items()},
         }
-        told = ("age_s", "service_second_moment_s2", "parallelism", "cpu_s", "memory_mib", "gc_s", "state_gib", "threads")
+        counts = ("parallelism", "threads")
+        told = ("age_s", "service_second_moment_s2", *counts, "cpu_s", "memory_mib", "gc_s", "state_gib")
         numbers |= {name: getattr(self, name) for name in told if getattr(self, name) is not None}
         for name, value in numbers.items():
             if not np.isfinite(value) or value < 0:

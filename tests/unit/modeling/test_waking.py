@@ -68,7 +68,7 @@ def test_service_that_takes_longer_the_more_there_is__is_not_waking() -> None:
 
 
 def test_an_instance_with_several_threads__shows_nothing_of_waking() -> None:
-    """It works on as many tuples at a time: one that comes while it is half idle wakes nothing that others would not."""
+    """It works on as many at a time: one that comes while it is half idle wakes nothing that others would not."""
     threaded = [replace(one, threads=4) for one in at_loads(1000, 4000, 6000, wake_s=0.0005)]
     made = calibrated(LINE, threaded, DECLARED)
     first = [one for one in threaded if one.operator == "b"]

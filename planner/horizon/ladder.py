@@ -22,6 +22,8 @@ _LEVELS = 24
 _FINEST = 1.005
 LATENCY_LEVELS = 50
 """Shares of a plan's capacity at which its latency is asked for."""
+_TOGETHER = 8
+"""Plans whose latency is asked for at once: each is under the loads of all of them, of which its own are taken."""
 FAINT = 1e-3
 """Share of a plan whose latency is beyond the limit under any load."""
 
@@ -98,17 +100,20 @@ def _quick_enough(ladder: Ladder, cheapest: RememberedPlans, largest: Mapping[st
     mix = np.array([[rate / total if total > 0 else 1.0 / len(largest)] for rate in largest.values()])
     most = replace(ladder, usable=np.ones(len(ladder.plans))).capacity_per_s(mix)[:, 0]
     parts = np.arange(1, LATENCY_LEVELS + 1) / LATENCY_LEVELS
-    usable = []
-    for plan, carried in zip(ladder.plans, most.tolist(), strict=True):
-        loads = {source: carried * share * parts for source, share in zip(largest, mix[:, 0].tolist(), strict=True)}
-        of = evaluate_many(
-            cheapest.topology, cheapest.profiles, [plan], loads, arrival_cv2=cheapest.arrival_cv2
-        ).latency
-        late = np.full(parts.size, of is None)
+    usable = list[float]()
+    for begin in range(0, len(most), _TOGETHER):
+        rates = np.outer(most[begin : begin + _TOGETHER], parts)
+        loads = {source: (rates * share).ravel() for source, share in zip(largest, mix[:, 0].tolist(), strict=True)}
+        plans = ladder.plans[begin : begin + _TOGETHER]
+        own = np.arange(len(plans))[:, None], np.arange(rates.size).reshape(rates.shape)
+        of = evaluate_many(cheapest.topology, cheapest.profiles, plans, loads, arrival_cv2=cheapest.arrival_cv2).latency
+        late = np.full(rates.shape, of is None)
         if of is not None:
+            its = of.map(lambda each: each[own])  # noqa: B023
             for share, bound in cheapest.limits.latency_bounds_s.items():
-                late |= ~((of.mean_s if share is None else of.quantile_s(share))[0] <= bound)
-        usable.append(parts[int(late.argmax()) - 1] if late.argmax() else (FAINT if late.any() else 1.0))
+                late |= ~((its.mean_s if share is None else its.quantile_s(share)) <= bound)
+        first = late.argmax(axis=1)
+        usable += np.where(first > 0, parts[first - 1], np.where(late[:, 0], FAINT, 1.0)).tolist()
     return np.array(usable)
 
 

@@ -92,23 +92,31 @@ def strongest_plan(
     limits: Limits,
     arrival_cv2: float | Arrivals = 1.0,
     price: Mapping[str, float] = ALIKE,
+    known: tuple[float, float] | None = None,
 ) -> tuple[PhysicalPlan, float]:
     """The plan that carries most of the load within the limits, and the share of the load it carries (0 to 1].
 
     For a load that no plan carries: bisects on the load's scale, to SHARE_ROUNDING. Where the latency is missed
     at every scale, it is left free. Raises ModelError when not even one instance of each operator is allowed.
+
+    known: a share that a plan carries, or 0, and one that none does, where it is known that none carries the whole.
     """
-    whole = cheapest_plan(topology, profiles, load_per_s, limits, arrival_cv2, price)
-    if isinstance(whole, PhysicalPlan):
-        return whole, 1.0
-    low, high = 0.0, 1.0
-    best = cheapest_plan(topology, profiles, dict.fromkeys(load_per_s, 0.0), limits, arrival_cv2, price)
+
+    def scaled(share: float) -> dict[str, float]:
+        return {source: rate * share for source, rate in load_per_s.items()}
+
+    if known is None:
+        whole = cheapest_plan(topology, profiles, load_per_s, limits, arrival_cv2, price)
+        if isinstance(whole, PhysicalPlan):
+            return whole, 1.0
+    low, high = known or (0.0, 1.0)
+    best = cheapest_plan(topology, profiles, scaled(low), limits, arrival_cv2, price)
     while high - low > SHARE_ROUNDING:
         middle = (low + high) / 2
         # What is asked next is one of two: where latency is bounded, three side by side take little longer than one.
         shares = [middle, (low + middle) / 2, (middle + high) / 2] if limits.latency_bounds_s else [middle]
-        loads = [{source: rate * share for source, rate in load_per_s.items()} for share in shares]
-        several = dict(zip(shares, cheapest_plans(topology, profiles, loads, limits, arrival_cv2, price), strict=True))
+        found_at = cheapest_plans(topology, profiles, list(map(scaled, shares)), limits, arrival_cv2, price)
+        several = dict(zip(shares, found_at, strict=True))
         while (middle := (low + high) / 2) in several and high - low > SHARE_ROUNDING:
             found = several[middle]
             if isinstance(found, PhysicalPlan):

@@ -6,6 +6,7 @@ and what were cheaper would carry the smaller one too. Where no plan carries a l
 
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
+from math import inf
 
 from modeling.inputs.operator_profile import Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
@@ -41,6 +42,8 @@ class RememberedPlans:
         self._plans: list[PhysicalPlan] = []
         # The load from which on nothing carries it, as far as it is known, and the plan that carries most.
         self._beyond: tuple[float, PhysicalPlan] | None = None
+        # Of loads that were worked out at once: the largest that is carried whole, the smallest that nothing carries.
+        self._carried, self._not_carried = 0.0, inf
 
     def plan(self, load_per_s: Mapping[str, float]) -> PhysicalPlan:
         """The plan that carries most of the load. Raises ModelError as strongest_plan."""
@@ -61,7 +64,11 @@ class RememberedPlans:
             self.topology, self.profiles, [several[key] for key in new], self.limits, self.arrival_cv2, self.price
         )
         # Those that no plan carries whole are worked out as they are asked for.
-        self._known |= {key: plan for key, plan in zip(new, found, strict=True) if isinstance(plan, PhysicalPlan)}
+        whole = {key: plan for key, plan in zip(new, found, strict=True) if isinstance(plan, PhysicalPlan)}
+        self._known |= whole
+        self._not_carried = min([self._not_carried, *(key[0] for key in new if key not in whole)])
+        carried = (key[0] for key in whole if key[0] < self._not_carried)
+        self._carried = max([self._carried, *carried])
 
     def _key(self, load_per_s: Mapping[str, float]) -> tuple[float, ...]:
         return tuple([load_per_s[source] for source in self.topology.sources])
@@ -74,10 +81,13 @@ class RememberedPlans:
         return self._plans[at] if alike else None
 
     def _worked_out(self, load_per_s: Mapping[str, float]) -> PhysicalPlan:
-        plan, share = strongest_plan(
-            self.topology, self.profiles, load_per_s, self.limits, self.arrival_cv2, self.price
-        )
         rate = load_per_s[self.topology.sources[0]]
+        known = None
+        if self._monotone and rate >= self._not_carried > self._carried:
+            known = self._carried / rate, self._not_carried / rate
+        plan, share = strongest_plan(
+            self.topology, self.profiles, load_per_s, self.limits, self.arrival_cv2, self.price, known
+        )
         if self._monotone and share < 1.0:
             self._beyond = rate * (share + SHARE_ROUNDING), plan
         elif self._ordered:

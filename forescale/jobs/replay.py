@@ -29,6 +29,7 @@ from forescale.jobs.replay_terms import Deviations, ReplayTerms
 from forescale.jobs.workers import worker_processes
 from forescale.settings import Settings
 from forescale.wiring.parts import disruption_prices_of, limits_of, planned_limits_of, topology_config
+from modeling.wording import count_of
 from planner.errors import PlanError
 from planner.replay.contest import FORECASTING, POLICIES, Contest, check_policy, run_all
 from planner.replay.load import minute_load
@@ -194,6 +195,8 @@ def replay(settings: Settings, request: ReplayRequest, *, progress: Progress | N
     if not every:
         raise PlanError("; ".join(notes))
     per_instance, unknown = instance_costs(config, believed)
+    if load.minutes * MINUTE_S < DAY_S:
+        notes.append(f"replayed: {count_of(load.minutes, 'minute')}; less than a day may lack the peak of every day")
     notes = [*load.notes, *notes, *unknown]
     timeline = Timeline(config.topology, max_lag_s, every, tuple(notes), per_instance, contest.allowed_share)
     write_timeline(timeline, request.out)

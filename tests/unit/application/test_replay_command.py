@@ -198,6 +198,7 @@ def test_local_times__are_replayed_in_utc(folder: Path, capsys: pytest.CaptureFi
     assert _run("replay", "local.csv", "--topology", "calls.yaml", "--policies", "static-peak", "--json") == 0
     told = json.loads(capsys.readouterr().out)
     assert (told["start"], told["end"]) == ("2024-03-04T10:00:00+00:00", "2024-03-04T22:00:00+00:00")
+    assert "replayed: 720 minutes; less than a day may lack the peak of every day" in told["notes"]
 
 
 @pytest.mark.slow

@@ -6,7 +6,8 @@ between the lags of a grid; the backlog itself is carried exactly when the plans
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -57,7 +58,8 @@ def plan_ladder(need: Need, load: Load, loads: int = 400) -> list[Mapping[str, i
     some = [rates[at] for at in picked]
     some += [rates[order[-1]] * factor for factor in (1.1, 1.25, 1.5, 2.0)]
     plans = {}
-    for each in some:
+    # Those between two of one plan need not be worked out.
+    for each in map(some.__getitem__, _ends_first(len(some))):
         plan = need.plan(dict(zip(need.topology.sources, each.tolist(), strict=True)))
         plans[tuple(plan.values())] = plan
     ladder = sorted(plans.values(), key=lambda plan: (sum(plan.values()), tuple(plan.values())))
@@ -65,6 +67,21 @@ def plan_ladder(need: Need, load: Load, loads: int = 400) -> list[Mapping[str, i
         kept = np.unique(np.linspace(0, len(ladder) - 1, MOST_PLANS).round().astype(int))
         ladder = [ladder[at] for at in kept]
     return ladder
+
+
+def _ends_first(count: int) -> Iterator[int]:
+    """0 to count - 1: the ends, what lies in the middle between them, between these, and so on.
+
+    >>> list(_ends_first(6))
+    [0, 5, 2, 1, 3, 4]
+    """
+    yield from dict.fromkeys((0, count - 1))
+    spans = deque([(0, count - 1)])
+    while spans:
+        first, last = spans.popleft()
+        if (middle := (first + last) // 2) > first:
+            yield middle
+            spans += [(first, middle), (middle, last)]
 
 
 def hindsight(

@@ -130,6 +130,12 @@ class MlflowTracker:
             self._store(f"fetching the request of run {run_id}") as client,
             TemporaryDirectory(prefix="forescale-") as folder,
         ):
+            kept = {artifact.path for artifact in client.list_artifacts(run_id, FORECASTS)}
+            if f"{FORECASTS}/{REQUEST_FILE}" not in kept:
+                raise TrackingError(
+                    f"run {run_id} keeps no request, so its forecasts cannot be made again; give a run of forecasts "
+                    "of 0.2 or later"
+                )
             path = client.download_artifacts(run_id, f"{FORECASTS}/{REQUEST_FILE}", folder)
             request: dict[str, Any] = json.loads(Path(path).read_text(encoding="utf-8"))
         return request

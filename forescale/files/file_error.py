@@ -13,6 +13,11 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 MAX_PROBLEMS = 20
+GONE = {
+    "planning.slot_s": "schedules have no slots any more",
+    "planning.safety_s": "lead_s is how much earlier a larger plan is asked for",
+}
+"""Fields of 0.1 that 0.2 has not, each with what stands in its place."""
 
 
 class FileError(ValueError):
@@ -47,6 +52,8 @@ def _sentence(file: object, problem: "ErrorDetails") -> str:
     if problem["type"] == "missing":
         return f"{file}: {field} is missing; add it"
     if problem["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
+        if field in GONE:
+            return f"{file}: {field} was removed in 0.2; delete it: {GONE[field]}"
         return f"{file}: {field} is not a known field; remove it or correct its name"
     message = problem["msg"].removeprefix("Value error, ")
     given = problem["input"]

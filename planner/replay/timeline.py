@@ -170,7 +170,10 @@ def read_timeline(path: Path) -> Timeline:
     except (OSError, KeyError, ValueError, pa.ArrowException) as error:
         raise PlanError(f"{path} is no timeline of a replay: {error}; run `forescale replay` anew") from None
     if version != SCHEMA_VERSION:
-        raise PlanError(f"timeline {path} has schema version {version}, this release reads {SCHEMA_VERSION}")
+        raise PlanError(
+            f"timeline {path} has schema version {version}, this release reads {SCHEMA_VERSION}; run "
+            "`forescale replay` anew"
+        )
     names, seeds = table["policy"].combine_chunks(), table["seed"].to_numpy()
     policy, known = names.indices.to_numpy(), names.dictionary.to_pylist()
     tracks = []

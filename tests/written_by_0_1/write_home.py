@@ -3,7 +3,8 @@
 The version was never tagged; that commit is the first with the whole way of a decision. From a clone:
 
     git worktree add --detach ../forescale-0.1 2563c4e
-    PYTHONPATH=$(realpath ../forescale-0.1) .venv/bin/python tests/written_by_0_1/write_home.py FOLDER tests/written_by_0_1/home.tar.xz
+    cd tests/written_by_0_1
+    PYTHONPATH=$(realpath ../../../forescale-0.1) ../../.venv/bin/python write_home.py FOLDER home.tar.xz
 
 FOLDER must not exist; it holds the home while it is made. The libraries are those of today's lock, as their own formats
 are no matter of these tests.

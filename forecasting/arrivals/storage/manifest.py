@@ -17,7 +17,7 @@ from forecasting.errors import HistoryError
 
 # The underscore hides it from readers of Parquet folders.
 MANIFEST = "_manifest.json"
-_FORMAT = 2
+FORMAT = 2
 _FILE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]*\.parquet")
 _MAX_KEPT_S = 36_525 * DAY_S
 
@@ -48,7 +48,7 @@ class Manifest:
 
     def to_json(self) -> bytes:
         kept = {"committed_at": self.committed_at.isoformat(), "keep_s": self.keep_s}
-        body = {"format": _FORMAT, "snapshot": self.snapshot, **kept, **self._content()}
+        body = {"format": FORMAT, "snapshot": self.snapshot, **kept, **self._content()}
         return json.dumps(body, indent=1).encode()
 
     def _content(self) -> dict[str, Any]:
@@ -72,9 +72,9 @@ def read_manifest_file(path: Path, remedy: str) -> Manifest | None:
         if body["format"] == 1:
             committed_at = datetime.fromtimestamp(path.stat().st_mtime, UTC)
             return Manifest(_window_s(body["window_s"]), _names(body["parts"]), committed_at=committed_at)
-        if body["format"] != _FORMAT:
+        if body["format"] != FORMAT:
             raise HistoryError(
-                f"{path} has format {body['format']!r}, this version reads {_FORMAT} and older ones; {remedy}"
+                f"{path} has format {body['format']!r}, this version reads {FORMAT} and older ones; {remedy}"
             )
         manifest = Manifest(
             _window_s(body["window_s"]),

@@ -3,6 +3,8 @@
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from importlib.metadata import version
+from typing import Annotated
 
 import typer
 from pydantic import ValidationError
@@ -59,11 +61,11 @@ def application(command: str | None) -> typer.Typer:
     """The application, with `command` imported; the others have but their line, as one run calls one command."""
     app = typer.Typer(
         name="forescale",
-        help="Pre-emptive scaling of stream-processing topologies: have each plan in place before its load arrives.",
         no_args_is_help=True,
         add_completion=False,
         pretty_exceptions_enable=False,
     )
+    app.callback()(_forescale)
     for name, line in COMMANDS.items():
         if name != command:
             app.command(name, help=line)(_not_imported)
@@ -74,6 +76,20 @@ def application(command: str | None) -> typer.Typer:
         else:
             app.command(name)(getattr(module, name.replace("-", "_")))
     return app
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        print(f"forescale {version('forescale')}")
+        raise typer.Exit
+
+
+def _forescale(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="The release.")
+    ] = False,
+) -> None:
+    """Pre-emptive scaling of stream-processing topologies: have each plan in place before its load arrives."""
 
 
 def _not_imported() -> None:

@@ -1,6 +1,7 @@
 """The command line: answers for people and machines, and one line instead of a traceback when something is wrong."""
 
 import json
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,12 @@ def test_help__says_of_a_command_what_the_command_says_of_itself(command: str) -
 
 def test_help__keeps_the_order_of_the_commands() -> None:
     assert list(get_command(application(None)).commands) == list(COMMANDS)
+
+
+def test_version__is_that_of_the_project(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--version") == 0
+    project = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert capsys.readouterr().out == f"forescale {project['version']}\n"
 
 
 def test_evaluate__answers_with_every_number(capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,7 +3,6 @@
 import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from functools import partial
 from itertools import product
 from urllib.parse import quote
@@ -15,7 +14,6 @@ from forescale.monitoring.services import Service, notified_services
 from forescale.settings import Settings
 from forescale.standing import Standing, Standings
 from forescale.wiring.parts import clock_of, ledger_of
-from planner.errors import DamagedRowError
 from planner.ledger.ledger import Ledger
 from planner.ledger.notice_records import NoticeKey
 
@@ -45,24 +43,20 @@ def notify(settings: Settings, names: Iterable[str], expected: Expected, *, send
     if send:
         _end_others(settings, known, found, ledger)
     told, due, refused = list[str](), list[str](), list[int]()
-    lacking = known.lacking
     for service, incident in product(services, found):
-        try:
-            now = clock_of(settings).now()
-            news = [key for key in _keys(service, incident) if _is_due(ledger, key, now, lacking)]
-            if not news:
-                continue
-            # After one refusal a service is not waited for again and again.
-            if not send or service.number in refused:
-                due.append(incident.title)
-            elif (taken := _tell(settings, ledger, service, incident, news)) is not None:
-                (told if taken else due).append(incident.title)
-                if not taken:
-                    refused.append(service.number)
-                    logger.warning("service %d of FORESCALE_NOTIFY_URLS takes no message", service.number)
-        except DamagedRowError as error:
-            lacking.setdefault(incident.topology, str(error))
-    return Notified(tuple(told), tuple(due), tuple(refused), lacking)
+        now = clock_of(settings).now()
+        news = [key for key in _keys(service, incident) if ledger.notices.is_due(key, now)]
+        if not news:
+            continue
+        # After one refusal a service is not waited for again and again.
+        if not send or service.number in refused:
+            due.append(incident.title)
+        elif (taken := _tell(settings, ledger, service, incident, news)) is not None:
+            (told if taken else due).append(incident.title)
+            if not taken:
+                refused.append(service.number)
+                logger.warning("service %d of FORESCALE_NOTIFY_URLS takes no message", service.number)
+    return Notified(tuple(told), tuple(due), tuple(refused), known.lacking)
 
 
 def _looked_into(read: Standings, ledger: Ledger) -> tuple[Standings, list[Incident]]:
@@ -80,15 +74,6 @@ def _looked_into(read: Standings, ledger: Ledger) -> tuple[Standings, list[Incid
         found += [damage(standing.topology, damaged)] if damaged else []
     found += [unread(name, why) for name, why in read.unread.items()]
     return replace(read, known=tuple(known)), found
-
-
-def _is_due(ledger: Ledger, key: NoticeKey, now: datetime, lacking: dict[str, str]) -> bool:
-    """A notice that cannot be read keeps back its own news alone, and is named."""
-    try:
-        return ledger.notices.is_due(key, now)
-    except DamagedRowError as error:
-        lacking.setdefault(key.topology, str(error))
-        return False
 
 
 def _keys(service: Service, incident: Incident) -> list[NoticeKey]:

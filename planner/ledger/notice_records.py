@@ -1,5 +1,10 @@
-"""What the ledger keeps of messages: which service was told of which incident, so that each is told once."""
+"""What the ledger keeps of messages: which service was told of which incident, so that each is told once.
 
+A row that is damaged says nothing: its message is sent again, as one too many is better than none, and the row is
+written anew.
+"""
+
+import logging
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -7,8 +12,11 @@ from datetime import datetime, timedelta
 from sqlalchemy import delete, select, update
 from sqlalchemy.orm import Session
 
+from planner.errors import DamagedRowError
 from planner.ledger.database import Database
 from planner.ledger.tables import NoticeTable
+
+logger = logging.getLogger(__name__)
 
 ABANDONED = timedelta(minutes=10)
 """A message that was begun so long ago and never told of as sent was cut short: it is begun again."""
@@ -32,7 +40,10 @@ class NoticeRecords:
 
     def is_due(self, key: NoticeKey, at: datetime) -> bool:
         with self._database.session() as session:
-            return _is_due(_row(session, key), at)
+            try:
+                return _is_due(_row(session, key), at)
+            except DamagedRowError:
+                return True
 
     def begin(self, keys: Sequence[NoticeKey], at: datetime) -> list[NoticeKey]:
         """Those of a topology that the caller is to tell of, all in one message: nobody has told of them, and nobody
@@ -40,7 +51,7 @@ class NoticeRecords:
         """
         with self._database.session() as session:
             self._database.lock(session.connection(), keys[0].topology)
-            begun = [key for key in keys if _is_due(_row(session, key), at)]
+            begun = [key for key in keys if _is_due(_readable_row(session, key), at)]
             for key in begun:
                 session.merge(NoticeTable(**vars(key), begun_at=at, told_at=None, over_at=None))
             return begun
@@ -75,6 +86,17 @@ class NoticeRecords:
 
 def _row(session: Session, key: NoticeKey) -> NoticeTable | None:
     return session.scalars(select(NoticeTable).filter_by(**vars(key))).first()
+
+
+def _readable_row(session: Session, key: NoticeKey) -> NoticeTable | None:
+    """The same, without a row that is damaged, which is deleted."""
+    try:
+        return _row(session, key)
+    except DamagedRowError as error:
+        logger.warning("%s. Its message is sent again, and the row written anew", error)
+        session.expunge_all()
+        session.execute(delete(NoticeTable).filter_by(**vars(key)))
+        return None
 
 
 def _is_due(row: NoticeTable | None, at: datetime) -> bool:

@@ -178,16 +178,23 @@ def test_a_damaged_row__is_told_of_beside_all_that_can_be_read(
     assert webhook.titles == sorted((REVIEW, RUNG, GUARD, damage, "broken: it cannot be read"))
 
 
-def test_a_damaged_notice__hides_no_other_message(
-    tmp_path: Path, ledger: Ledger, webhook: Webhook, capsys: pytest.CaptureFixture[str]
+def test_a_damaged_notice__is_sent_again_and_hides_no_other_message(
+    tmp_path: Path,
+    ledger: Ledger,
+    webhook: Webhook,
+    capsys: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     with webhook.running():
         run(capsys, "--due")
         updated(tmp_path, "UPDATE notices SET begun_at = 'x' WHERE kind = 'review'")
         updated(tmp_path, "DELETE FROM notices WHERE kind = 'guard'")
-        code, out, err = run(capsys, "--due")
-    assert (code, out) == (1, f"told: {GUARD}\n")
-    assert "kind review" in err
+        assert run(capsys) == (0, f"due: {REVIEW}\ndue: {GUARD}\n", "")
+        code, out, _ = run(capsys, "--due")
+        assert (code, out) == (0, f"told: {REVIEW}\ntold: {GUARD}\n")
+        assert "row of notices" in caplog.text
+        assert "kind review" in caplog.text
+        assert run(capsys, "--due")[:2] == (0, "nothing to tell\n")
 
 
 def test_a_report_that_is_no_path__is_named_and_silences_nothing_else(

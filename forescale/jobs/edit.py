@@ -26,6 +26,10 @@ from planner.ledger.ledger import Ledger
 from planner.ledger.step_state import WAITING, StepState
 from planner.scaling_schedule import ScalingSchedule
 
+PAST = "edited past"
+"""In derived_from: the limits that were overridden, by this edit and those before it."""
+_BETWEEN = "; "
+
 
 @dataclass(frozen=True)
 class Expected:
@@ -42,7 +46,8 @@ class Expected:
 @dataclass(frozen=True)
 class EditedSchedule:
     """A schedule of its own, in place of the one that was edited. before, after: over the same paths of the same
-    forecasts. states: of its steps by id. passed: limits of the topology file that the edit overrides.
+    forecasts. states: of its steps by id. passed: limits of the topology file that this edit overrides, and none
+    before it did.
     """
 
     topology: str
@@ -102,14 +107,16 @@ def edit(
     unchanged = [Change(each.plan, max(each.deploy_at, now).timestamp()) for each in steps]
     wanted = StepEdit(number, parallelism, None if deploy_at is None else deploy_at.timestamp())
     changed = edited_steps(unchanged, wanted, case.topology, case.limits, case.terms, case.present)
+    let_in = _let_in(made.schedule)
     passed = limits_passed(changed, number, case.topology, case.terms, case.present, case.rules, case.least)
+    passed = tuple(limit for limit in passed if limit not in let_in)
     check_override(passed, override=override, why=why)
     before, after = case.followed(
         joint_forecasts(settings, config, forecasts).forecasts, [unchanged, changed], made.schedule.violation_price_h
     )
     schedule = _told(_at_its_times(case.schedule(after), changed), step, number, before, after, by, why, passed)
     newest = ledger.schedules(config.topology, limit=1)[0]
-    of = {"edited from": made.id, "edited by": by, "edited because": why, "edited past": "; ".join(passed)}
+    of = {"edited from": made.id, "edited by": by, "edited because": why, PAST: _BETWEEN.join((*let_in, *passed))}
     schedule = replace(
         schedule,
         # A moment later than the newest, which it takes the place of even where the clock stands still.
@@ -175,6 +182,12 @@ def _open_step(ledger: Ledger, step_id: str, now: datetime) -> StepEntry:
             "proposed or approved step can be edited: `forescale deploy list` shows them"
         )
     return step
+
+
+def _let_in(schedule: ScalingSchedule) -> tuple[str, ...]:
+    """Limits that edits before this one were let past: the same ones, with the same values, need no second reason."""
+    past = schedule.derived_from.get(PAST, "")
+    return tuple(past.split(_BETWEEN)) if past else ()
 
 
 def _check_chain(steps: Sequence[StepEntry], start: Start) -> None:

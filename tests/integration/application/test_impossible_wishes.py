@@ -269,6 +269,29 @@ def test_an_edit_past_limits_that_protect_the_job__needs_an_override_and_a_reaso
     assert "planning.max_step of 8" in report
 
 
+def test_an_edit_of_a_step_within_a_freeze__needs_no_second_override_of_the_same_freeze(
+    settings: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wish(settings, ', freeze: [{from: "20:30", until: "23:00"}]')
+    made = planned(settings, capsys)
+    *_, last = made["steps"]
+    code, out, error = answered(
+        capsys,
+        *("edit", last["step_id"], "--at", "2026-03-02 21:00", "--json"),
+        *("--override", "--why", "the night shift is there"),
+    )
+    assert code == 0, error
+    let_in = json.loads(out)
+    assert any("2026-03-02 21:00 UTC is within planning.freeze" in limit for limit in let_in["passed"])
+    code, out, error = answered(capsys, "edit", let_in["step_id"], "--plan", "count=4", "--json")
+    assert code == 0, error
+    again = json.loads(out)
+    assert again["passed"] == []
+    # Another moment of the freeze is another decision.
+    error = refused(capsys, "edit", again["step_id"], "--at", "2026-03-02 21:30")
+    assert "2026-03-02 21:30 UTC is within planning.freeze" in error
+
+
 def test_an_edit_to_a_plan_that_its_containers_cannot_hold__is_refused_with_the_packers_reason(
     settings: Settings, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,4 +1,4 @@
-"""The wheel in an empty environment of another folder: it knows nothing of the checkout.
+"""The wheel in an empty environment of another folder, which knows nothing of the checkout, runs the demo.
 
 The environment is filled offline from uv's cache, which `make setup` has filled with what the lock names. Files of
 dependencies are links into the cache, as 1.4 GB would be slow to copy; those of the wheel are copies.
@@ -7,6 +7,7 @@ dependencies are links into the cache, as 1.4 GB would be slow to copy; those of
 import json
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -17,9 +18,9 @@ import pytest
 from forescale.cli.dags import BUNDLE
 from forescale.settings import PROJECT
 
-pytestmark = [pytest.mark.airflow, pytest.mark.slow]
+pytestmark = [pytest.mark.airflow, pytest.mark.mlflow, pytest.mark.spark, pytest.mark.slow]
 
-EXTRAS = "airflow,spark,forecast"
+EXTRAS = "demo"
 DAG_IDS = ["aggregate", "deploy", "forecast", "guard", "notify", "plan", "prune", "record", "shadow"]
 PATHS = """
 import json, forescale
@@ -128,3 +129,24 @@ def test_airflow_that_knows_no_checkout__parses_the_dags_as_a_bundle_and_behind_
     assert seen["dags"] == [DAG_IDS, DAG_IDS]
     assert seen["from"] == str(installed.packages / "forescale" / "dags")
     assert seen["heavy"] == []
+
+
+def test_demo__is_run_by_an_airflow_that_knows_no_checkout(installed):
+    base = installed.folder / "var"
+    told = json.loads(installed.run("forescale", "demo", "--quick", "--json", FORESCALE_HOME=str(base)))
+    assert told["steps"]
+    assert {step["state"] for step in told["steps"]} == {"verified"}
+    assert told["calls_that_came"] > 0
+    home = base / "demo"
+    assert Path(told["report"]).is_relative_to(home)
+    with sqlite3.connect(home / "airflow" / "airflow.db") as database:
+        runs = database.execute("SELECT DISTINCT dag_id, state FROM dag_run ORDER BY dag_id").fetchall()
+        files = {file for (file,) in database.execute("SELECT fileloc FROM dag")}
+    database.close()
+    assert runs == [(dag, "success") for dag in ("aggregate", "deploy", "forecast", "plan")]
+    bundled = installed.packages / "forescale" / "dags"
+    assert {Path(file).parent for file in files} == {bundled}
+    # Whoever loaded anything of the checkout would say so in a log, at the latest in a warning's place.
+    logs = list((home / "airflow" / "logs").rglob("*.log"))
+    assert logs
+    assert [log.name for log in logs if str(PROJECT) in log.read_text(encoding="utf-8", errors="replace")] == []

@@ -25,6 +25,7 @@ from forescale.report.decision.picture import decision_picture
 from forescale.settings import Settings
 from forescale.wiring.engines.registry import cluster_kind
 from forescale.wiring.parts import clock_of, cluster_of, ledger_of, topology_config, tracker_of
+from modeling.errors import ModelError
 from modeling.estimate import Estimate
 from modeling.evaluate import evaluate
 from modeling.inputs.physical_plan import PhysicalPlan
@@ -47,6 +48,7 @@ def report(settings: Settings, schedule_id: str) -> Path:
     ledger = ledger_of(settings)
     made = ledger.schedule(schedule_id)
     config = topology_config(made.schedule.topology, settings)
+    _check_plans(config, made)
     basis = recorded_basis(settings, ledger, made)
     outcome = _outcome(config, settings, ledger, made)
     if outcome is not None:
@@ -55,6 +57,19 @@ def report(settings: Settings, schedule_id: str) -> Path:
     path = write_schedule_report(config, settings, ledger, made, basis.forecasts, outcome=outcome, last_day=last_day)
     track_schedule(settings, basis.entries, made, path)
     return path
+
+
+def _check_plans(config: TopologyConfig, made: ScheduleEntry) -> None:
+    """Raises PlanError where the topology file is no longer that of the schedule."""
+    topology = config.as_topology()
+    try:
+        for plan in (made.schedule.current, *(step.plan for step in made.schedule.steps)):
+            plan.check(topology)
+    except ModelError as error:
+        raise PlanError(
+            f"schedule {made.id} does not fit the topology file ({error}); put the file of that time in its place to "
+            "write the report again"
+        ) from None
 
 
 def track_schedule(settings: Settings, entries: Mapping[str, ForecastEntry], made: ScheduleEntry, report: Path) -> None:

@@ -207,7 +207,24 @@ def forecast_entry(row: ForecastTable) -> ForecastEntry:
 
 def schedule_entry(row: ScheduleTable, forecasts: tuple[str, ...]) -> ScheduleEntry:
     with reading_row(row):
-        return ScheduleEntry(row.id, schedule_from_json(row.body), forecasts, row.report, row.shadow)
+        schedule = schedule_from_json(row.body)
+        _check_schedule(row, schedule)
+        return ScheduleEntry(row.id, schedule, forecasts, row.report, row.shadow)
+
+
+def _check_schedule(row: ScheduleTable, schedule: ScalingSchedule) -> None:
+    """Raises ValueError where the body contradicts the columns beside it, or its plans each other."""
+    for name, told, stored in (
+        ("made_at", schedule.made_at, row.made_at),
+        ("start", schedule.start, row.start_at),
+        ("end", schedule.end, row.end_at),
+    ):
+        if told != stored:
+            raise ValueError(f"its body has {name} {told}, and the column beside it {stored}")
+    operators = set(schedule.current.parallelism)
+    for step in schedule.steps:
+        if differing := operators ^ set(step.plan.parallelism):
+            raise ValueError(f"its plans do not all name operator {min(differing)!r}")
 
 
 def step_entry(row: StepTable) -> StepEntry:

@@ -17,10 +17,12 @@ from forescale.files.plan import read_plan_file
 from forescale.files.profile import read_profile_file
 from forescale.jobs.deploy import deploy_due
 from forescale.jobs.newest_forecasts import newest_forecasts, recorded_forecast
+from forescale.jobs.report import report
 from forescale.jobs.review import review
 from forescale.settings import Settings
 from forescale.wiring.parts import clock_of, cluster_of, ledger_of, topology_config
 from modeling.inputs.physical_plan import PhysicalPlan
+from planner.errors import PlanError
 from planner.ledger.step_state import StepState
 
 
@@ -110,3 +112,13 @@ def test_a_schedule__is_read_and_its_step_approved_and_deployed_to_the_simulator
     done = deploy_due(settings, "calls")
     assert [each.state for each in done.deployed] == [StepState.VERIFIED], done
     assert cluster_of(config, settings, clock_of(settings)).state().plan == waiting.plan
+
+
+def test_a_report__of_a_schedule_that_the_topology_file_has_left_says_so(settings: Settings) -> None:
+    file = settings.topologies / "calls.yaml"
+    text = file.read_text().replace(
+        "streams:\n", "  store: { service_s: 0.01 }\nstreams:\n  - { from: ingest, to: store }\n"
+    )
+    file.write_text(text.replace("transcribe: 2 }", "transcribe: 2, store: 1 }"))
+    with pytest.raises(PlanError, match=rf"schedule {SCHEDULE} does not fit the topology file .*operator 'store'"):
+        report(settings, SCHEDULE)

@@ -97,3 +97,24 @@ def test_the_span_of_a_shadow__names_a_damaged_schedule(tmp_path: Path, damage: 
     readable = ledger.past_damage()
     assert readable.shadow.span("calls") is None
     assert f"row of schedules with id {made} is damaged" in readable.damaged[0]
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "said"),
+    [
+        ("$.start", "1970-01-01T00:00:00+00:00", "its body has start 1970-01-01 00:00:00"),
+        ("$.end", "2190-01-01T00:00:00+00:00", "its body has end 2190-01-01 00:00:00"),
+        ("$.made_at", "1970-01-01T00:00:00+00:00", "its body has made_at 1970-01-01 00:00:00"),
+        ("$.current.parallelism.ingest", None, "its plans do not all name operator 'ingest'"),
+    ],
+)
+def test_a_schedule__whose_body_contradicts_its_columns_or_itself_is_named(
+    tmp_path: Path, place: str, value: str | None, said: str
+) -> None:
+    ledger = ledger_in(tmp_path)
+    made = ledger.record_schedule(schedule_of(4))
+    changed = "json_remove(body, ?)" if value is None else "json_replace(body, ?, ?)"
+    with closing(sqlite3.connect(tmp_path / "ledger.db")) as opened, opened:
+        opened.execute(f"UPDATE schedules SET body = {changed}", (place,) if value is None else (place, value))
+    with pytest.raises(LedgerError, match=f"row of schedules with id {made} is damaged: {said}"):
+        ledger.schedule(made)

@@ -131,6 +131,7 @@ def test_airflow_that_knows_no_checkout__parses_the_dags_as_a_bundle_and_behind_
     assert seen["heavy"] == []
 
 
+@pytest.mark.timeout(1200)  # two minutes on two cores, several times that on a machine that others use too
 def test_demo__is_run_by_an_airflow_that_knows_no_checkout(installed):
     base = installed.folder / "var"
     told = json.loads(installed.run("forescale", "demo", "--quick", "--json", FORESCALE_HOME=str(base)))

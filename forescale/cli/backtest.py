@@ -31,12 +31,12 @@ MAX_NUMBERS = 20_000_000
 
 def backtest(
     trace: Annotated[Path, typer.Argument(help="CSV file with the columns timestamp and count.")],
-    out: Annotated[Path, typer.Option("--out", help="Parquet file for every prediction.")],
+    out: Annotated[Path, typer.Option("--out", help="Parquet file of all predictions.")],
     events: Annotated[
         Path | None, typer.Option("--events", help="YAML file with the section events of a topology file.")
     ] = None,
     timezone: Annotated[
-        str, typer.Option("--timezone", help="Whose clock its days go by, an IANA name such as Europe/Berlin.")
+        str, typer.Option("--timezone", help="Time zone of its days, an IANA name such as Europe/Berlin.")
     ] = UTC_NAME,
     origins: Annotated[
         int, typer.Option(min=1, max=10_000, help="Moments of forecasting, over the last two weeks.")
@@ -44,10 +44,10 @@ def backtest(
     paths: Annotated[int, typer.Option(min=50, max=100_000, help="Sample paths of each forecast.")] = 400,
     seed: Annotated[int, typer.Option(min=0, help="Same seed, same predictions.")] = 7,
     prophet: Annotated[bool, typer.Option("--prophet", help="Let Prophet compete, at two thirds more cost.")] = False,
-    plot: Annotated[Path | None, typer.Option(help="Write a page (.html) with what was said and what came.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Write a page (.html) with forecasts beside arrivals.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Replay a trace: at each origin choose, calibrate and forecast from what was known then, and score what came."""
+    """Replay a trace: forecast at each origin from earlier arrivals alone, and score against what followed."""
     check_output("--out", out, ForecastError)
     check_page(plot, ForecastError)
     series = replace(read_trace(trace), timezone=known_timezone(timezone))

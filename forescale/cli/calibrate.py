@@ -31,23 +31,28 @@ def calibrate(
     prometheus: Annotated[
         str | None, typer.Option(help="Address of Prometheus; with a section services in the topology file.")
     ] = None,
-    job: Annotated[str | None, typer.Option(help="Name of the job or topology in the cluster, where another.")] = None,
-    cluster: Annotated[str | None, typer.Option(help="Of Heron.")] = None,
-    environ: Annotated[str | None, typer.Option(help="Of Heron.")] = None,
-    role: Annotated[str | None, typer.Option(help="Of Heron.")] = None,
+    job: Annotated[str | None, typer.Option(help="Name of the job or topology in the cluster, if different.")] = None,
+    cluster: Annotated[str | None, typer.Option(help="Heron's name of the cluster.")] = None,
+    environ: Annotated[str | None, typer.Option(help="Heron's environment.")] = None,
+    role: Annotated[str | None, typer.Option(help="Heron's role.")] = None,
     component: Annotated[
-        list[str] | None, typer.Option(help="OPERATOR=NAME in the cluster, where they differ; several times.")
+        list[str] | None, typer.Option(help="OPERATOR=NAME in the cluster, if different; repeatable.")
     ] = None,
     span: Annotated[
         float | None, typer.Option(min=1.0, help="Seconds of a span (Flink, 30), or back in time (others, 600).")
     ] = None,
-    spans: Annotated[int, typer.Option(min=1, help="Spans for which Flink is watched; parts of Prometheus' span.")] = 3,
+    spans: Annotated[
+        int,
+        typer.Option(min=1, help="Number of spans: Flink is watched for each, Prometheus' span is divided into them."),
+    ] = 3,
     warm: Annotated[float, typer.Option(min=0.0, help="Samples of younger instances (seconds) are dropped.")] = WARM_S,
     out: Annotated[Path | None, typer.Option(help="Profile file to write; that of the planner if absent.")] = None,
     against: Annotated[
         Path | None, typer.Option(help="Calibration to build on and compare with; the planner's last if absent.")
     ] = None,
-    afresh: Annotated[bool, typer.Option("--afresh", help="Build on what the topology file declares alone.")] = False,
+    afresh: Annotated[
+        bool, typer.Option("--afresh", help="Ignore earlier calibrations; start from the topology file.")
+    ] = False,
     track: Annotated[bool, typer.Option(help="Keep it as a model version in MLflow.")] = True,
     as_json: AsJson = False,
 ) -> None:

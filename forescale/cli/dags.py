@@ -15,7 +15,7 @@ def dags(
     folder: Annotated[Path | None, typer.Argument(help="Folder for links to the DAG files.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Link the DAGs into a folder that Airflow reads; without a folder, tell the DAG bundle for Airflow's settings."""
+    """Link the DAGs into a folder that Airflow reads; without one, print the DAG bundle for its settings."""
     from forescale.local.airflow.dag_links import link_dags
 
     links = [] if folder is None else link_dags(folder)

@@ -19,7 +19,7 @@ from forescale.wiring.parts import ledger_of, topology_config
 
 app = typer.Typer(help="Review and deploy.", no_args_is_help=True)
 Topology = Annotated[str, typer.Argument(help="Topology file, or its name.")]
-ScheduleId = Annotated[str, typer.Argument(help="Id of a schedule, as `forescale plan` shows it.")]
+ScheduleId = Annotated[str, typer.Argument(help="Id of a schedule, see `forescale plan`.")]
 Why = Annotated[str, typer.Option(help="Kept in the ledger.")]
 
 
@@ -47,7 +47,7 @@ def step(
 
 @app.command()
 def due(context: typer.Context, topology: Topology, as_json: AsJson = False) -> None:
-    """Deploy every approved step whose time has come; for cron, where no Airflow does it."""
+    """Deploy every approved step whose time has come: by cron, without Airflow."""
     from forescale.jobs.deploy import deploy_due
 
     done = deploy_due(settings_of(context), topology)
@@ -76,7 +76,7 @@ def plan(
     override: Override = False,
     as_json: AsJson = False,
 ) -> None:
-    """Deploy a plan of one's own at once; operators that are not named keep what they run with."""
+    """Deploy a plan of your own at once; operators that are not named keep their parallelism."""
     from forescale.jobs.deploy import request_deployment
 
     settings = settings_of(context)
@@ -121,10 +121,10 @@ def list_steps(context: typer.Context, topology: Topology, as_json: AsJson = Fal
 def outcomes(
     context: typer.Context,
     topology: Topology,
-    last: Annotated[int, typer.Option(min=1, max=1000, help="So many deployments.")] = 20,
+    last: Annotated[int, typer.Option(min=1, max=1000, help="Number of deployments to show, the latest.")] = 20,
     as_json: AsJson = False,
 ) -> None:
-    """What was measured of past deployments, beside what was predicted, and what planning learns of it."""
+    """Measured beside predicted values of past deployments, and what planning learns from them."""
     from forescale.jobs.learned_rescale import learned_planning
 
     settings = settings_of(context)

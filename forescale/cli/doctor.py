@@ -23,7 +23,7 @@ def doctor(
     fleet: Annotated[Path | None, typer.Option(help="Fleet file, which is no topology file of the folder.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check everything that a decision needs, in the order in which it is needed; exits with 1 where anything fails."""
+    """Check everything that a decision needs, in order; exits with 1 if anything fails."""
     findings = []
     for finding in diagnosed(settings_of(context), EXPECTED, topology, fleet):
         findings.append(finding)

@@ -14,19 +14,19 @@ from planner.errors import PlanError
 
 def edit(
     context: typer.Context,
-    step: Annotated[str, typer.Argument(help="Id of a step, as `forescale deploy list` shows it.")],
+    step: Annotated[str, typer.Argument(help="Id of a step, see `forescale deploy list`.")],
     plan: Annotated[
         str, typer.Option(help="OPERATOR=INSTANCES, several with commas; the other operators keep theirs.")
     ] = "",
     parallelism: Annotated[list[str] | None, typer.Option("--set", help="OPERATOR=INSTANCES; repeat it.")] = None,
     at: Annotated[str | None, typer.Option(help="ISO time at which to ask for it, UTC where it has no offset.")] = None,
-    by: Annotated[str, typer.Option(help="Who edits; the user who calls if absent. Kept in the ledger.")] = "",
+    by: Annotated[str, typer.Option(help="Who edits, kept in the ledger; the calling user if absent.")] = "",
     why: Annotated[str, typer.Option(help="Kept in the ledger.")] = "",
     approve: Annotated[bool, typer.Option("--approve", help="Approve the edited step at once.")] = False,
     override: Override = False,
     as_json: AsJson = False,
 ) -> None:
-    """Give a step another plan or time; everything else stays. Tells what that does to cost and violations."""
+    """Give a step another plan or time, and show the effect on cost and violations."""
     from forescale.jobs.edit import edit as edited
 
     asked = parallelism_of("--plan", plan)

@@ -69,13 +69,13 @@ def evaluate(
     quantile: Annotated[
         list[float] | None,
         typer.Option(
-            help="Of a forecast's peak; 0.95 if absent. Several plans may be ranked at several, held steadily."
+            help="Quantile of the forecast's peak; 0.95 if absent. Repeatable to rank plans: each is a constant load."
         ),
     ] = None,
     within_s: Annotated[
-        int | None, typer.Option("--within", help="Seconds within which the forecast's peak is; its longest if absent.")
+        int | None, typer.Option("--within", help="Horizon of the forecast's peak, in seconds; the longest if absent.")
     ] = None,
-    backlog: Annotated[list[str] | None, typer.Option(help="SOURCE=TUPLES that wait at a source already.")] = None,
+    backlog: Annotated[list[str] | None, typer.Option(help="SOURCE=TUPLES waiting at a source at the start.")] = None,
     max_lag_s: Annotated[
         float | None, typer.Option("--max-lag", help="Target, in seconds; planning.max_lag_s if absent.")
     ] = None,
@@ -86,12 +86,12 @@ def evaluate(
             help="Target of the latency's p95, in seconds; of ranked plans, planning.max_p95_latency_s if absent.",
         ),
     ] = None,
-    draws: Annotated[int, typer.Option(min=20, max=100_000, help="Of the profiles' errors.")] = 400,
+    draws: Annotated[int, typer.Option(min=20, max=100_000, help="Number of draws of the profiles' errors.")] = 400,
     seed: Annotated[int, typer.Option(min=0, help="Reproduces the draws.")] = 7,
     plot: Annotated[Path | None, typer.Option(help="Write a page (.html) with the plans side by side, drawn.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Throughput, bottleneck, latency, resources and recovery of plans under a load, before any is deployed."""
+    """Throughput, bottleneck, latency, resources and recovery of plans under a load."""
     check_page(plot, ModelError)
     paths = plan_paths(plan)
     if arrival_cv2 is not None and not 0 <= arrival_cv2 <= MOST_CV2:

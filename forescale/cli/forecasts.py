@@ -20,7 +20,7 @@ def forecasts(
     most_pages: Annotated[int, typer.Option(min=0, help="Pages of sources to write, the riskiest first.")] = 100,
     as_json: AsJson = False,
 ) -> None:
-    """Write the page of each source's forecast, with what past ones were worth, and the page of all series."""
+    """Write a page of each source's forecast, with the scores of past ones, and one of all series."""
     from forescale.jobs.forecast_report import forecast_reports
 
     with console.status("reading forecasts"):

@@ -31,7 +31,7 @@ class _LooksByDefault(TyperGroup):
 
 app = typer.Typer(
     cls=_LooksByDefault,
-    help="Between forecasts: see that the job keeps up, and act or advise where it does not.",
+    help="Watch the job between forecasts, and act or advise if it does not keep up.",
     no_args_is_help=True,
 )
 
@@ -43,11 +43,11 @@ def look(
     once: Annotated[
         bool, typer.Option("--once", help="One turn; for cron, where the DAG guard does not do it.")
     ] = False,
-    watch: Annotated[bool, typer.Option("--watch", help="A turn every so often, until Ctrl-C.")] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Turns at intervals, until Ctrl-C.")] = False,
     every: Annotated[float, typer.Option(min=1, max=3600, help="Seconds between turns, with --watch.")] = 60.0,
     as_json: AsJson = False,
 ) -> None:
-    """One turn (--once, the default), or one after the other. What `forescale guard TOPOLOGY` does."""
+    """One turn (--once, the default), or one after another. What `forescale guard TOPOLOGY` does."""
     from forescale.jobs.guard import guard
 
     settings = settings_of(context)
@@ -65,7 +65,7 @@ def look(
 
 @app.command()
 def show(context: typer.Context, topology: Topology, as_json: AsJson = False) -> None:
-    """What the guard has done and advised, with what came of it, and which pairs are barred."""
+    """Actions and advice of the guard with their verdicts, and the barred pairs."""
     from forescale.jobs.guard import guard_record
 
     record = guard_record(settings_of(context), topology)
@@ -93,7 +93,7 @@ def lift_barred(
     context: typer.Context,
     topology: Topology,
     diagnosis: Annotated[str, typer.Argument(help="As `guard show` names it, like under-provisioned.")],
-    action: Annotated[str, typer.Argument(help="Likewise, like scale-up.")],
+    action: Annotated[str, typer.Argument(help="As `guard show` names it, like scale-up.")],
     as_json: AsJson = False,
 ) -> None:
     """Allow an action under a diagnosis again after it kept failing."""

@@ -26,7 +26,7 @@ def build(
     end: Annotated[str | None, typer.Option(help="ISO time; now if absent.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Read what came and keep it by window. An interval can be built again: it is replaced, never doubled."""
+    """Count arrivals by window. Building an interval again replaces it."""
     from forescale.jobs.aggregate import aggregate
 
     with console.status(f"reading the arrivals of {topology}") as status:

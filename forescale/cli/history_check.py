@@ -29,7 +29,7 @@ def check(
     snapshot: SnapshotId = None,
     as_json: AsJson = False,
 ) -> None:
-    """What became of the rows and which windows hold, against `arrivals.quality`; exits with 1 where that fails."""
+    """Check rows and windows against `arrivals.quality`; exits with 1 if that fails."""
     settings = settings_of(context)
     config = topology_config(topology, settings)
     directory = settings.history_dir

@@ -27,10 +27,10 @@ def record(
     context: typer.Context,
     topology: Name,
     every: Annotated[float | None, typer.Option(help="Seconds between readings; one reading if absent.")] = None,
-    for_s: Annotated[float | None, typer.Option("--for", help="Seconds to go on for; until stopped if absent.")] = None,
+    for_s: Annotated[float | None, typer.Option("--for", help="Seconds to run for; until stopped if absent.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Read a source that keeps nothing (Storm's UI) and keep the reading, for `history build` to count from."""
+    """Store a reading of a source without a memory (Storm's UI), for `history build` to count from."""
     settings = settings_of(context)
     if every is None:
         if for_s is not None:

@@ -40,7 +40,7 @@ def show(
     plot: Annotated[Path | None, typer.Option(help="Write a page (.html) with the span drawn, to this file.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """The arrivals of a span by source and day. What is missing is said, and never zero."""
+    """Arrivals by source and day. Missing data is shown as missing, never as zero."""
     check_page(plot, HistoryError)
     settings = settings_of(context)
     config = topology_config(topology, settings)

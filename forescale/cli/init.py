@@ -44,15 +44,15 @@ def init(
     kubernetes: Annotated[
         str | None, typer.Option(help="Namespace of Kubernetes; with --job, --workload or --selector.")
     ] = None,
-    interactive: Annotated[bool, typer.Option("--interactive", help="Ask for what no engine tells.")] = False,
+    interactive: Annotated[bool, typer.Option("--interactive", help="Ask for what no engine reports.")] = False,
     job: Annotated[
         str | None, typer.Option(help="Name of the job, topology or FlinkDeployment; the only one if absent.")
     ] = None,
-    cluster: Annotated[str | None, typer.Option(help="Of Heron.")] = None,
-    environ: Annotated[str | None, typer.Option(help="Of Heron.")] = None,
-    role: Annotated[str | None, typer.Option(help="Of Heron.")] = None,
+    cluster: Annotated[str | None, typer.Option(help="Heron's name of the cluster.")] = None,
+    environ: Annotated[str | None, typer.Option(help="Heron's environment.")] = None,
+    role: Annotated[str | None, typer.Option(help="Heron's role.")] = None,
     workload: Annotated[
-        list[str] | None, typer.Option(help="deployment/NAME or statefulset/NAME that is an operator; several times.")
+        list[str] | None, typer.Option(help="deployment/NAME or statefulset/NAME that is an operator; repeatable.")
     ] = None,
     selector: Annotated[str | None, typer.Option(help="Labels of the workloads that are operators.")] = None,
     url: Annotated[
@@ -66,21 +66,21 @@ def init(
     key_file: KeyFile = None,
     kubeconfig: Kubeconfig = None,
     context: KubeContext = None,
-    kafka: Annotated[str | None, typer.Option(help="Servers (host:port) where arrivals are looked for.")] = None,
-    prometheus: Annotated[str | None, typer.Option(help="Address where arrivals are looked for.")] = None,
+    kafka: Annotated[str | None, typer.Option(help="Kafka servers (host:port) to look for arrivals at.")] = None,
+    prometheus: Annotated[str | None, typer.Option(help="Address of Prometheus to look for arrivals at.")] = None,
     timezone: Annotated[
-        str | None, typer.Option(help="Whose clock days go by at its sources, an IANA name; UTC if absent.")
+        str | None, typer.Option(help="Time zone of the sources' days, an IANA name; UTC if absent.")
     ] = None,
-    name: Annotated[str | None, typer.Option(help="Of the topology; after the job if absent.")] = None,
+    name: Annotated[str | None, typer.Option(help="Name of the topology; the job's if absent.")] = None,
     out: Annotated[
         Path | None, typer.Option(help="File to write; NAME.yaml in the folder of topology files if absent.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the file if it is there.")] = False,
     measure: Annotated[bool, typer.Option("--calibrate/--no-calibrate", help="Measure a job that runs.")] = True,
-    spans: Annotated[int, typer.Option(min=1, help="Spans for which Flink is watched.")] = 2,
+    spans: Annotated[int, typer.Option(min=1, help="Number of spans to watch Flink for.")] = 2,
     as_json: AsJson = False,
 ) -> None:
-    """Write a topology file from what runs, with what is still open marked; calibrate, and tell the next command."""
+    """Write a topology file from a running job, mark open questions, calibrate, and print the next command."""
     check_output("--out", out, ModelError)
     timezone = None if timezone is None else known_timezone(timezone)
     settings = settings_of(run)

@@ -8,17 +8,17 @@ import typer
 from forescale.files.shown import shown
 from planner.errors import ClusterError
 
-TokenEnv = Annotated[str | None, typer.Option(help="Environment variable that holds a bearer token.")]
-TokenFile = Annotated[Path | None, typer.Option(help="File that holds a bearer token. Of Flink.")]
+TokenEnv = Annotated[str | None, typer.Option(help="Environment variable with a bearer token.")]
+TokenFile = Annotated[Path | None, typer.Option(help="File with a bearer token (Flink).")]
 HeadersEnv = Annotated[
     list[str] | None,
-    typer.Option(help="HEADER=VARIABLE, the environment variable that holds what is sent in it; several times."),
+    typer.Option(help="HEADER=VARIABLE, the environment variable with the header's value; repeatable."),
 ]
 CaFile = Annotated[Path | None, typer.Option(help="Certificates (PEM) that the server's is checked against.")]
-CertificateFile = Annotated[Path | None, typer.Option(help="Certificate (PEM) that is shown to the server. Of Flink.")]
-KeyFile = Annotated[Path | None, typer.Option(help="Its key (PEM). Of Flink.")]
-Kubeconfig = Annotated[Path | None, typer.Option(help="Of Kubernetes; what kubectl uses if absent.")]
-KubeContext = Annotated[str | None, typer.Option(help="Of the kubeconfig; its current one if absent.")]
+CertificateFile = Annotated[Path | None, typer.Option(help="Client certificate (PEM, Flink).")]
+KeyFile = Annotated[Path | None, typer.Option(help="Key of the client certificate (PEM, Flink).")]
+Kubeconfig = Annotated[Path | None, typer.Option(help="Kubeconfig; what kubectl uses if absent.")]
+KubeContext = Annotated[str | None, typer.Option(help="Context of the kubeconfig; the current one if absent.")]
 
 
 def login_fields(headers_env: list[str] | None, **given: str | Path | None) -> dict[str, Any]:

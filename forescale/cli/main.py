@@ -15,41 +15,33 @@ from forescale.files.shown import shown
 from forescale.settings import PREFIX
 
 COMMANDS = {
-    "init": "Write a topology file from what runs, with what is still open marked; calibrate, and tell the next"
-    " command.",
-    "doctor": "Check everything that a decision needs, in the order in which it is needed; exits with 1 where"
-    " anything fails.",
+    "init": "Write a topology file from a running job, mark open questions, calibrate, and print the next command.",
+    "doctor": "Check everything that a decision needs, in order; exits with 1 if anything fails.",
     "forecast": "Backtest, select and fit forecasters; track the forecast in MLflow; keep it for `forescale plan`.",
-    "forecasts": "Write the page of each source's forecast, with what past ones were worth, and the page of all"
-    " series.",
-    "peak": "With which probability the load stays below what, until any moment: by the newest forecast's joint paths.",
-    "backtest": "Replay a trace: at each origin choose, calibrate and forecast from what was known then, and score what"
-    " came.",
+    "forecasts": "Write a page of each source's forecast, with the scores of past ones, and one of all series.",
+    "peak": "Peak of the load until any moment, with its probability, by the newest forecast's joint paths.",
+    "backtest": "Replay a trace: forecast at each origin from earlier arrivals alone, and score against what followed.",
     "calibrate": "Measure service times, selectivities and needs of every operator, each with its 95 % interval.",
-    "evaluate": "Throughput, bottleneck, latency, resources and recovery of plans under a load, before any is"
-    " deployed.",
+    "evaluate": "Throughput, bottleneck, latency, resources and recovery of plans under a load.",
     "services": "Requests a second at which micro-services saturate, and the service that is short of threads or CPU.",
     "pack": "Which container holds which instance: a plan file by one of the packers, for `forescale evaluate`.",
-    "plan": "Which plan from when, for the newest forecast. Proposes; nothing is deployed before it is approved.",
-    "edit": "Give a step another plan or time; everything else stays. Tells what that does to cost and violations.",
-    "replay": "What policies would have cost and violated, minute by minute, each seeing no more than it would have"
-    " seen.",
-    "shadow": "What forescale would have cost and violated, day by day, had it acted, beside what really ran.",
-    "guard": "Between forecasts: see that the job keeps up, and act or advise where it does not.",
-    "metrics": "Tell Prometheus how forecasts, plans and deployments do; exits with 1 where a topology cannot be read.",
-    "notify": "Tell the services of FORESCALE_NOTIFY_URLS of new incidents; exits with 1 where one takes nothing.",
-    "prune": "Remove old runs, models, forecasts, reports and replays that nothing in use refers to; asks first.",
-    "report": "Write a schedule's HTML report again, with what has come of it since, and log it to MLflow.",
-    "reproduce": "Make forecasts again from the commit of the history and the model that their run recorded. Exits with"
-    " 1 where\none is not the same, bit for bit.",
+    "plan": "Propose a schedule for the newest forecast; nothing is deployed before it is approved.",
+    "edit": "Give a step another plan or time, and show the effect on cost and violations.",
+    "replay": "Replay policies over past arrivals, minute by minute, and score their cost and violations.",
+    "shadow": "Cost and violations by day in shadow mode, beside those of what really ran.",
+    "guard": "Watch the job between forecasts, and act or advise if it does not keep up.",
+    "metrics": "Metrics of forecasts, plans and deployments for Prometheus; exits with 1 if a topology cannot be read.",
+    "notify": "Send new incidents to the services of FORESCALE_NOTIFY_URLS; exits with 1 if one refuses.",
+    "prune": "Remove old runs, models, forecasts, reports and replays that are not in use; asks first.",
+    "report": "Write a schedule's HTML report again, with the outcomes since, and log it to MLflow.",
+    "reproduce": "Repeat the forecasts of an MLflow run from its recorded history and model; exits with 1 if one differs.",
     "demo": "The main job on a real trace, with Airflow, Spark, MLflow and the cluster simulator; about two minutes.",
     "demo-flink": "The same job, deployed to a real Flink on loopback; prediction against measurement; the guard.",
     "up": "Airflow's and MLflow's web pages on loopback, of a home or with the demo's data, until Ctrl-C.",
     "history": "The arrival history of a topology.",
     "deploy": "Review and deploy.",
     "config": "A home, its settings and topology files.",
-    "dags": "Link the DAGs into a folder that Airflow reads; without a folder, tell the DAG bundle for Airflow's"
-    " settings.",
+    "dags": "Link the DAGs into a folder that Airflow reads; without one, print the DAG bundle for its settings.",
 }
 """The line of each command in `forescale --help`: known without importing what the command needs."""
 

@@ -17,11 +17,11 @@ def notify(
     topologies: Annotated[
         list[str] | None, typer.Argument(help="Topology files, or their names; all in the folder if absent.")
     ] = None,
-    due: Annotated[bool, typer.Option("--due", help="Send what is due; without it that is only listed.")] = False,
+    due: Annotated[bool, typer.Option("--due", help="Send due messages; without it they are only listed.")] = False,
     fleet: Annotated[Path | None, typer.Option(help="Fleet file, which is no topology file of the folder.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Tell the services of FORESCALE_NOTIFY_URLS of new incidents; exits with 1 where one takes nothing."""
+    """Send new incidents to the services of FORESCALE_NOTIFY_URLS; exits with 1 if one refuses."""
     from forescale.monitoring.errors import NotifyError
     from forescale.monitoring.notify import notify as notified
 

@@ -39,14 +39,17 @@ def pack(
         str, typer.Option(help="OPERATOR=INSTANCES,…; with --from, operators that are not named keep theirs.")
     ] = "",
     current: Annotated[
-        Path | None, typer.Option("--from", help="Plan file with the packing that runs: it is changed, not made anew.")
+        Path | None,
+        typer.Option("--from", help="Plan file with the running packing: change it instead of packing from scratch."),
     ] = None,
     from_cluster: Annotated[
-        bool, typer.Option("--from-cluster", help="The packing that the cluster tells (Heron) in place of --from.")
+        bool, typer.Option("--from-cluster", help="Start from the packing that Heron reports, instead of --from.")
     ] = False,
     load: Annotated[
         list[str] | None,
-        typer.Option(help="SOURCE=EVENTS_PER_SECOND for each source: tells what instances need and send each other."),
+        typer.Option(
+            help="SOURCE=EVENTS_PER_SECOND for each source: sets the needs of instances and the traffic between them."
+        ),
     ] = None,
     profile: Annotated[
         str | None, typer.Option(help="Profiles: a JSON file, or models:/calibration-TOPOLOGY/3.")
@@ -56,18 +59,27 @@ def pack(
         list[str] | None, typer.Option(help="NAME or NAME=CONTAINERS that it holds; those of the site if absent.")
     ] = None,
     containers: Annotated[
-        int | None, typer.Option(min=1, help="As many as are dealt to; for packers that open what they need, the most.")
+        int | None,
+        typer.Option(
+            min=1, help="Number of containers to fill; the maximum for packers that open containers as needed."
+        ),
     ] = None,
-    max_containers: Annotated[int | None, typer.Option(min=1, help="The most for all packers.")] = None,
-    container_cores: Annotated[float | None, typer.Option(help="Of each; the site's if absent.")] = None,
+    max_containers: Annotated[
+        int | None, typer.Option(min=1, help="Maximum number of containers, for all packers.")
+    ] = None,
+    container_cores: Annotated[
+        float | None, typer.Option(help="Cores of each container; the site's if absent.")
+    ] = None,
     container_memory: Annotated[float | None, typer.Option(help="MiB of each; the site's if absent.")] = None,
     container_disk: Annotated[float | None, typer.Option(help="MiB of each.")] = None,
     padding: Annotated[
         str,
         typer.Option(help="Share of a container that it keeps for itself; `heron`: 10 %, at least 1 core and 1 GiB."),
     ] = "0",
-    max_instances: Annotated[int | None, typer.Option(min=1, help="Of one container.")] = None,
-    slots: Annotated[int, typer.Option(min=1, help="Of each task manager (Flink).")] = 1,
+    max_instances: Annotated[
+        int | None, typer.Option(min=1, help="Maximum number of instances in a container.")
+    ] = None,
+    slots: Annotated[int, typer.Option(min=1, help="Slots of each task manager (Flink).")] = 1,
     slot_group: Annotated[list[str] | None, typer.Option(help="OPERATOR=GROUP of slot sharing (Flink).")] = None,
     evenly: Annotated[bool, typer.Option("--evenly", help="Spread slots over task managers (Flink).")] = False,
     out: Annotated[Path | None, typer.Option(help="Write the plan file here (.json or .yaml).")] = None,

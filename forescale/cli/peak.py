@@ -23,16 +23,19 @@ def peak(
         str | None,
         typer.Option(help="Like 'mon 09:00', '18:30' or an ISO time; as far as the forecast reaches if absent."),
     ] = None,
-    start: Annotated[str | None, typer.Option("--from", help="Likewise; now if absent.")] = None,
+    start: Annotated[
+        str | None, typer.Option("--from", help="Start of the span, in the same form; now if absent.")
+    ] = None,
     quantile: Annotated[
-        list[float] | None, typer.Option(help="Chance that the peak is not above; may be repeated. .5, .95 and .99.")
+        list[float] | None,
+        typer.Option(help="Probability that the load stays below; repeatable. .5, .95 and .99 if absent."),
     ] = None,
     timezone: Annotated[
-        str | None, typer.Option(help="Of times without an offset; that of all sources, else UTC, if absent.")
+        str | None, typer.Option(help="Time zone of times without an offset; that of all sources, else UTC, if absent.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """With which probability the load stays below what, until any moment: by the newest forecast's joint paths."""
+    """Peak of the load until any moment, with its probability, by the newest forecast's joint paths."""
     from forescale.jobs.coming_peak import coming_peak
     from forescale.wiring.parts import clock_of, topology_config
 

@@ -32,11 +32,11 @@ def plan(
     ] = False,
     candidates: Annotated[
         Path | None,
-        typer.Option(help="Plan file, or folder of them, that may be chosen as well; each is answered for."),
+        typer.Option(help="Plan file, or folder of plan files, to consider too; each gets a verdict."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Which plan from when, for the newest forecast. Proposes; nothing is deployed before it is approved."""
+    """Propose a schedule for the newest forecast; nothing is deployed before it is approved."""
     if every:
         if topology is not None:
             raise typer.BadParameter(f"{topology} and --all are both given; leave one of them out")

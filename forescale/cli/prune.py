@@ -21,10 +21,10 @@ def prune(
         int, typer.Option(min=1, max=1_000_000, help="Newest of each kind that stay, however old they are.")
     ] = 300,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list what would be removed.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Remove it without being asked.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Remove without asking.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Remove old runs, models, forecasts, reports and replays that nothing in use refers to; asks first."""
+    """Remove old runs, models, forecasts, reports and replays that are not in use; asks first."""
     from forescale.jobs.prune import Retention, prunable
     from forescale.jobs.prune import prune as pruned
 

@@ -29,7 +29,7 @@ def replay(
     ],
     out: Annotated[Path, typer.Option("--out", help="Parquet file for the timeline.")] = Path("timeline.parquet"),
     topology: Annotated[
-        str | None, typer.Option(help="Of a trace: topology file, or its name in the folder of topology files.")
+        str | None, typer.Option(help="For a trace: topology file, or its name in the folder of topology files.")
     ] = None,
     policies: Annotated[
         str | None,
@@ -44,18 +44,16 @@ def replay(
     ] = None,
     downtime: Annotated[float | None, typer.Option(help="Seconds of a rescale; planning.downtime_s if absent.")] = None,
     site: Annotated[
-        Path | None, typer.Option(help="Site file (YAML): checkpoints, and how fast state is read again.")
+        Path | None, typer.Option(help="Site file (YAML): checkpoints, and how fast state is restored.")
     ] = None,
     restore_s_per_gib: Annotated[
-        float | None, typer.Option(help="Seconds a GiB of state that is read again; the site's if absent.")
+        float | None, typer.Option(help="Seconds to restore a GiB of state; the site's if absent.")
     ] = None,
     target_lag: Annotated[
         float | None, typer.Option(help="Seconds; a minute with more lag is a violation. planning.max_lag_s if absent.")
     ] = None,
-    error: Annotated[
-        float, typer.Option(help="By how much true service times differ from those believed: .1 is about 10 %.")
-    ] = 0.0,
-    noise: Annotated[float, typer.Option(help="Likewise, of how busy operators are seen to be.")] = 0.0,
+    error: Annotated[float, typer.Option(help="Relative error of the assumed service times: .1 is about 10 %.")] = 0.0,
+    noise: Annotated[float, typer.Option(help="Relative error of the observed utilisation.")] = 0.0,
     failures_every: Annotated[
         float | None, typer.Option(help="Seconds between failures of the job, on average; never if absent.")
     ] = None,
@@ -63,12 +61,12 @@ def replay(
         float | None,
         typer.Option(help="Seconds between half hours in which an instance takes twice as long; never if absent."),
     ] = None,
-    key_drift: Annotated[float, typer.Option(help="Share of the keys' shares that is dealt anew each day.")] = 0.0,
-    seeds: Annotated[int, typer.Option(min=1, max=100, help="Realities to replay each policy in.")] = 1,
+    key_drift: Annotated[float, typer.Option(help="Share of the key weights that is redrawn each day.")] = 0.0,
+    seeds: Annotated[int, typer.Option(min=1, max=100, help="Number of seeds to replay each policy with.")] = 1,
     start: Annotated[str | None, typer.Option("--from", help="ISO time, UTC where it has no offset.")] = None,
     end: Annotated[str | None, typer.Option("--until", help="ISO time; at most 30 days later if absent.")] = None,
     days: Annotated[
-        float | None, typer.Option(min=0.01, max=36_525, help="The last so many days; 30 of a history.")
+        float | None, typer.Option(min=0.01, max=36_525, help="Number of days to replay, the latest; 30 for a history.")
     ] = None,
     scale: Annotated[float, typer.Option(max=1e9, help="Factor on all arrivals.")] = 1.0,
     allow: Annotated[
@@ -79,7 +77,7 @@ def replay(
         int | None, typer.Option(help="Seconds from one forecast to the next; the file's forecast.every_s if absent.")
     ] = None,
     against: Annotated[
-        str | None, typer.Option(help="Policy to hold the others against, seed by seed; none if absent.")
+        str | None, typer.Option(help="Policy to compare the others with, seed by seed; none if absent.")
     ] = None,
     plot: Annotated[
         Path | None, typer.Option(help="Write a page (.html) with load, capacities, lags and scores.")
@@ -87,17 +85,17 @@ def replay(
     workers: Annotated[
         int | None, typer.Option(min=1, max=MOST_PROCESSES, help="Processes; as many as cores if absent.")
     ] = None,
-    anew: Annotated[bool, typer.Option(help="Forget forecasts and replays that are kept.")] = False,
+    anew: Annotated[bool, typer.Option(help="Discard kept forecasts and replays.")] = False,
     gate: Annotated[
         Path | None, typer.Option(help="An earlier answer with --json; exits with 1 where this replay is worse.")
     ] = None,
-    gate_cost: Annotated[float, typer.Option(min=0, help="Share of instance-hours that may be more.")] = 0.02,
+    gate_cost: Annotated[float, typer.Option(min=0, help="Allowed increase in instance-hours, as a share.")] = 0.02,
     gate_violations: Annotated[
-        float, typer.Option(min=0, max=1, help="Share of all minutes that may be in violation beyond those before.")
+        float, typer.Option(min=0, max=1, help="Allowed increase in violations, as a share of all minutes.")
     ] = 0.001,
     as_json: AsJson = False,
 ) -> None:
-    """What policies would have cost and violated, minute by minute, each seeing no more than it would have seen."""
+    """Replay policies over past arrivals, minute by minute, and score their cost and violations."""
     check_output("--out", out, PlanError)
     check_page(plot, PlanError)
     is_trace = arrivals.lower().endswith(".csv")

@@ -10,10 +10,10 @@ from forescale.cli.output import AsJson, plain, say_json
 
 def report(
     context: typer.Context,
-    schedule: Annotated[str, typer.Argument(help="Id of a schedule, as `forescale plan` shows it.")],
+    schedule: Annotated[str, typer.Argument(help="Id of a schedule, see `forescale plan`.")],
     as_json: AsJson = False,
 ) -> None:
-    """Write a schedule's HTML report again, with what has come of it since, and log it to MLflow."""
+    """Write a schedule's HTML report again, with the outcomes since, and log it to MLflow."""
     from forescale.jobs.report import report as reported
 
     path = reported(settings_of(context), schedule)

@@ -10,12 +10,10 @@ from forescale.cli.output import AsJson, console, plain, say_json
 
 def reproduce(
     context: typer.Context,
-    run: Annotated[str, typer.Argument(help="Id of the MLflow run, as `forescale forecast` shows it.")],
+    run: Annotated[str, typer.Argument(help="Id of the MLflow run, see `forescale forecast`.")],
     as_json: AsJson = False,
 ) -> None:
-    """Make forecasts again from the commit of the history and the model that their run recorded. Exits with 1 where
-    one is not the same, bit for bit.
-    """
+    """Repeat the forecasts of an MLflow run from its recorded history and model; exits with 1 if one differs."""
     from forescale.jobs.reproduce import reproduce as reproduced
 
     with console.status(f"making the forecasts of run {run} again") as status:

@@ -27,7 +27,7 @@ class _ShowsByDefault(TyperGroup):
 
 app = typer.Typer(
     cls=_ShowsByDefault,
-    help="What forescale would have cost and violated, day by day, had it acted, beside what really ran.",
+    help="Cost and violations by day in shadow mode, beside those of what really ran.",
     no_args_is_help=True,
 )
 
@@ -37,7 +37,7 @@ def show(
     context: typer.Context,
     topology: Topology,
     days: Annotated[
-        int | None, typer.Option(min=1, max=36500, help="The last so many days; all of the shadow if absent.")
+        int | None, typer.Option(min=1, max=36500, help="Number of days to show, the latest; all if absent.")
     ] = None,
     plot: Annotated[Path | None, typer.Option(help="Write a page (.html) with cost and violations by day.")] = None,
     as_json: AsJson = False,
@@ -65,7 +65,7 @@ def show(
 
 @app.command()
 def observe(context: typer.Context, topology: Topology, as_json: AsJson = False) -> None:
-    """Write down what the cluster runs now; for cron every few minutes, where the DAG shadow does not do it."""
+    """Record what the cluster runs now: every few minutes by cron, if the DAG shadow is off."""
     from forescale.jobs.observe import observe as observed
     from forescale.report.kit.wording import duration
 

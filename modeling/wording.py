@@ -1,4 +1,4 @@
-"""How counts are told, in every text that people read."""
+"""Counts and numbers in texts that people read."""
 
 
 def count_of(count: int, noun: str) -> str:
@@ -10,3 +10,12 @@ def count_of(count: int, noun: str) -> str:
         return f"1 {noun}"
     plural = f"{noun[:-1]}ies" if noun.endswith("y") and noun[-2] not in "aeiou" else f"{noun}s"
     return f"{count:,} {plural}"
+
+
+def rounded(value: float, digits: int = 3) -> str:
+    """So many significant digits, and all before the point: no exponent for large numbers.
+
+    >>> [rounded(value, 2) for value in (0.314, 6.46, 47.4, 99.9, 234.2, 1430.0, 0.0, float("inf"))]
+    ['0.31', '6.5', '47', '100', '234', '1,430', '0', 'inf']
+    """
+    return f"{value:.{digits}g}" if abs(value) < 10**digits - 0.5 else f"{value:,.0f}"

@@ -12,7 +12,7 @@ from modeling.evaluate import evaluate
 from modeling.excuse import Excuse
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.rescaling.recovery import catch_up_s
-from modeling.wording import count_of
+from modeling.wording import count_of, rounded
 from planner.disruption import disruptions
 from planner.horizon.horizon_plan import HorizonPlan
 from planner.horizon.horizon_search import Found, Turn, followed_course
@@ -178,7 +178,8 @@ class _Told:
             f"carries {carried[1]:.3g}/s, with {plans[0].instances} {carried[0]:.3g}/s"
         )
         if without > with_it + NEARLY_MINUTES:
-            return f"{reason}; without this step {without:.3g} min in violation are expected, with it {with_it:.2g}"
+            expected = f"without this step {rounded(without)} min in violation are expected"
+            return f"{reason}; {expected}, with it {rounded(with_it, 2)}"
         saved = self.saved_h(turn)
         return f"{reason}; it saves {self.amount(saved)}" if saved > NEARLY_H else reason
 
@@ -198,12 +199,12 @@ class _Told:
             told = "the running plan carries the forecast, and no change is worth its rescale: hold it"
         else:
             told = "no change within the limits does better than the running plan: hold it"
-        late = f"{found.violation_minutes:.2g} min in violation are expected"
+        late = f"{rounded(found.violation_minutes, 2)} min in violation are expected"
         allowed = planned.allowed_minutes
         if allowed is None:
             return f"{told}; {late}, at a price of {planned.prices.violation_h:.3g} instance-hours each"
         if planned.within_budget and found.violation_minutes > allowed:
-            kept = f"{planned.searched_minutes:.2g} were on the paths that it was searched by"
+            kept = f"{rounded(planned.searched_minutes, 2)} were on the paths that it was searched by"
             return f"{told}; {late}, {allowed:.2g} are allowed, and {kept}"
         if planned.within_budget:
             return f"{told}; {late}, {allowed:.2g} are allowed"
@@ -252,9 +253,9 @@ class _Told:
         if isinf(found.cost_h):
             excuse = "is not within the limits of changes (freeze, max_step, scale_out_only, packing)"
         elif more_minutes > NEARLY_MINUTES and more_h > NEARLY_H:
-            excuse = f"{more_minutes:.3g} min more in violation are expected, for {self.amount(more_h)} more"
+            excuse = f"{rounded(more_minutes)} min more in violation are expected, for {self.amount(more_h)} more"
         elif more_minutes > NEARLY_MINUTES:
-            excuse = f"{more_minutes:.3g} min more in violation are expected"
+            excuse = f"{rounded(more_minutes)} min more in violation are expected"
         elif more_h > NEARLY_H:
             excuse = f"costs {self.amount(more_h)} more"
         elif found.cost_h > chosen.cost_h + NEARLY_H:

@@ -9,6 +9,7 @@ from forescale.cli.installation import settings_of
 from forescale.cli.output import AsJson, console, plain, say_json, table
 from forescale.cli.override_option import Override
 from forescale.files.typed_plan import moment_of, parallelism_of
+from modeling.wording import rounded
 from planner.errors import PlanError
 
 
@@ -54,7 +55,7 @@ def edit(
     columns = ["over the horizon", "instance-hours", "violation expected (min)", "probability"]
     both = (("before", made.before), ("edited", made.after))
     rows = [
-        [name, f"{of.instance_hours:.1f}", f"{of.violation_minutes:.2g}", f"{of.violation_probability:.0%}"]
+        [name, f"{of.instance_hours:.1f}", rounded(of.violation_minutes, 2), f"{of.violation_probability:.0%}"]
         for name, of in both
     ]
     if made.after.price is not None:

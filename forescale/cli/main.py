@@ -34,7 +34,7 @@ COMMANDS = {
     "notify": "Send new incidents to the services of FORESCALE_NOTIFY_URLS; exits with 1 if one refuses.",
     "prune": "Remove old runs, models, forecasts, reports and replays that are not in use; asks first.",
     "report": "Write a schedule's HTML report again, with the outcomes since, and log it to MLflow.",
-    "reproduce": "Repeat the forecasts of an MLflow run from its recorded history and model; exits with 1 if one differs.",
+    "reproduce": "Repeat an MLflow run's forecasts from its recorded history and model; exits with 1 if any differs.",
     "demo": "The main job on a real trace, with Airflow, Spark, MLflow and the cluster simulator; about two minutes.",
     "demo-flink": "The same job, deployed to a real Flink on loopback; prediction against measurement; the guard.",
     "up": "Airflow's and MLflow's web pages on loopback, of a home or with the demo's data, until Ctrl-C.",

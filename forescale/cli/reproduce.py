@@ -13,7 +13,7 @@ def reproduce(
     run: Annotated[str, typer.Argument(help="Id of the MLflow run, see `forescale forecast`.")],
     as_json: AsJson = False,
 ) -> None:
-    """Repeat the forecasts of an MLflow run from its recorded history and model; exits with 1 if one differs."""
+    """Repeat an MLflow run's forecasts from its recorded history and model; exits with 1 if any differs."""
     from forescale.jobs.reproduce import reproduce as reproduced
 
     with console.status(f"making the forecasts of run {run} again") as status:

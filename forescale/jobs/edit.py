@@ -17,6 +17,7 @@ from forescale.jobs.report import write_schedule_report
 from forescale.jobs.rungs import recorded_basis
 from forescale.settings import Settings
 from forescale.wiring.parts import clock_of, cluster_of, ledger_of, topology_config
+from modeling.wording import rounded
 from planner.deployment import refuse_shadow
 from planner.edited_steps import StepEdit, check_override, edited_steps, limits_passed
 from planner.errors import PlanError
@@ -160,8 +161,9 @@ def effect(before: Expected, after: Expected) -> str:
         priced = f"a price of {after.price:.3g} instead of {before.price:.3g}, "
     return (
         f"{after.instance_hours:.3g} instance-hours instead of {before.instance_hours:.3g}, {priced}"
-        f"{after.violation_minutes:.2g} min in violation expected instead of {before.violation_minutes:.2g}, with a "
-        f"probability of {after.violation_probability:.0%} instead of {before.violation_probability:.0%}"
+        f"{rounded(after.violation_minutes, 2)} min in violation expected instead of "
+        f"{rounded(before.violation_minutes, 2)}, with a probability of {after.violation_probability:.0%} "
+        f"instead of {before.violation_probability:.0%}"
     )
 
 

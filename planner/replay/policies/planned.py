@@ -11,6 +11,7 @@ from datetime import datetime
 import numpy as np
 
 from forecasting.forecast import Forecast
+from modeling.wording import rounded
 from planner.horizon.budget import Budget
 from planner.horizon.horizon_plan import Announced, HorizonPlanner, Present
 from planner.replay.forecasts import Forecasts
@@ -111,8 +112,8 @@ class Planned:
             minute_s = (planned.ahead.start_s + turn.asked_s) // 60 * 60
             load = float(planned.ahead.peak_per_s(0.5, at := planned.ahead.step_at(turn.stop_s), at + 1).sum())
             why = (
-                f"{load:.3g}/s come at the median then; {found.violation_minutes:.2g} min in violation are expected, "
-                f"each at {price_h:.3g} instance-hours"
+                f"{load:.3g}/s come at the median then; {rounded(found.violation_minutes, 2)} min in violation are "
+                f"expected, each at {price_h:.3g} instance-hours"
             )
             stop_s = planned.ahead.start_s + turn.stop_s
             self._due.append((minute_s, Announced(stop_s, planned.plan_of(turn).parallelism), why))

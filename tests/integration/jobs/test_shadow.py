@@ -148,7 +148,7 @@ def test_the_report__says_that_nothing_is_deployed_and_shows_the_days(settings: 
     page = made.report.read_text(encoding="utf-8")
     assert "Would " in page
     assert "in shadow mode (planning.mode) nothing is deployed" in page
-    assert "Shadow mode, so far" in page
+    assert "Shadow mode so far" in page
     assert "2026-03-04" in page
 
 

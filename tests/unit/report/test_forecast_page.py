@@ -91,7 +91,7 @@ def test_page__of_a_source_that_could_not_be_forecast_since_says_why_before_all_
 def test_page__before_any_span_is_over_says_so_and_draws_what_is_coming(series: ArrivalSeries) -> None:
     page = page_of(report_of(series, 0))
     assert "Held so far Not known yet" in page.text
-    assert "of 1 forecast, none has a span that is over" in page.text
+    assert "none of 1 forecast has a span that is over" in page.text
     assert len(page.figures) == 1
 
 

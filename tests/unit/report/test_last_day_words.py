@@ -40,6 +40,6 @@ def test_last_day__says_why_what_ran_is_not_known() -> None:
 
 def test_report__tells_the_last_day_where_it_is_known() -> None:
     page = ReportPage(render_report(replace(sample_decision(), last_day=DAY))).text
-    assert "The day before, under others" in page
+    assert "The day before, under other policies" in page
     assert "The reactive guard alone" in page
-    assert "The day before, under others" not in ReportPage(render_report(sample_decision())).text
+    assert "The day before, under other policies" not in ReportPage(render_report(sample_decision())).text

@@ -66,7 +66,7 @@ def test_page__holds_policies_against_another_one_seed_by_seed() -> None:
         track(name, work, late, seed) for seed in (0, 1) for name, work, late in (("a", 3, 4 * seed), ("b", 2, 0))
     ]
     words = _words(render_replay_page(Timeline("orders", 120.0, tuple(tracks)), "b"))
-    assert "Less b: the mean over paired seeds" in words
+    assert "Difference to b: mean over paired seeds" in words
     # An instance more for an hour; 0 and 4 minutes: mean 2, s = 2.83, t(1, .975) = 12.706, so 2 ± 12.706 · 2.83 / √2.
     assert "a +1.0 +1.0 … +1.0 +2.0 -23.4 … +27.4" in words
     one = _words(render_replay_page(timeline(), "wasteful"))

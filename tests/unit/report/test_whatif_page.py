@@ -333,7 +333,7 @@ def test_page__tells_what_leaving_the_running_plan_costs() -> None:
 @pytest.mark.slow
 def test_page__of_many_plans_draws_the_first_and_tables_all() -> None:
     page = page_of(what_if({f"plan {count}": count for count in range(1, 11)}))
-    assert "2 plans more not drawn here and below." in page.text
+    assert "2 plans not drawn here and below." in page.text
     assert "plan 10 11 150 % read" in page.text
     assert "plan 9" not in lines(page, LATENCY)
 

@@ -109,7 +109,7 @@ CHAIN = Topology(
 )
 SAMPLE = OperatorSample(
     "split", 1, 60.0, 30.0, 5.0, 1000.0, {"split->count": 5000.0}, 1e9, 600.0, {"lines->split": 1000.0},
-    {"lines->split": 30.0}, 0.002, 2, 25.0, 512.0, 0.5, 0.25,
+    {"lines->split": 30.0}, 0.002, 2, 25.0, 512.0, 0.5, 0.25, 4,
 )  # fmt: skip
 
 SCORE = BacktestScore("ridge", 3600, 1.5, 0.5, 0.9375, 36, True, "it wins")

@@ -9,7 +9,7 @@ from forecasting.arrays import Floats
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.backtest import forecaster_rng
 from forecasting.forecaster import FittedForecaster
-from forecasting.peaks import peak_quantiles_per_s
+from forecasting.peaks import path_quantiles, peak_quantiles_per_s
 from forecasting.selection import Turn, Weights, after_surprise, deployed_peaks_per_s
 from forecasting.surprise import STAND_IN, surprised
 
@@ -120,7 +120,7 @@ def stretched(paths_per_s: Floats, horizon_steps: Sequence[int], peaks_per_s: Fl
     levels = np.concatenate([[0.0], at, [1.0]])
     for steps, wanted in sorted(zip(horizon_steps, peaks_per_s, strict=True), key=lambda pair: -pair[0]):
         peaks = scaled[:, :steps].max(axis=1)
-        present = np.quantile(peaks, at)
+        present = path_quantiles(peaks[:, None], at)[0]
         usable = (present > 0) & (wanted > 0)
         logs = np.log(np.where(usable, wanted, 1.0)) - np.log(np.where(usable, present, 1.0))
         logs = np.clip(np.concatenate([logs[:1], logs, logs[-1:]]), -np.log(3), np.log(3))

@@ -21,6 +21,7 @@ from forecasting.forecasters import all_forecasters
 from forecasting.models.enough_history import why_too_little
 from forecasting.models.time_grid import DAY_S
 from forecasting.one_thread import one_thread
+from forecasting.peaks import path_quantiles
 from forecasting.selection import Selection, select
 from forecasting.surprise import STAND_IN
 from forecasting.terms import ForecastTerms
@@ -133,7 +134,7 @@ def forecast_of(
         start=history.end,
         step_s=terms.step_s,
         quantiles=QUANTILES,
-        rate_per_s=np.quantile(paths_per_s, QUANTILES, axis=0).T,
+        rate_per_s=path_quantiles(paths_per_s, QUANTILES),
         peak_per_s=dict(zip(terms.horizons_s, peaks_per_s, strict=True)),
         paths_per_s=paths_per_s,
         forecaster=forecaster,

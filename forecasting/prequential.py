@@ -7,8 +7,6 @@ was still to come when it was made, so that a whole trace costs hardly more than
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from forecasting.arrays import Floats
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.backtest import APART_S, empty_table, recent_at, replayed
@@ -18,7 +16,7 @@ from forecasting.forecast import HORIZONS_S
 from forecasting.forecaster import Forecaster
 from forecasting.models.time_grid import DAY_S
 from forecasting.one_thread import one_thread
-from forecasting.peaks import peak_quantiles_per_s
+from forecasting.peaks import path_quantiles, peak_quantiles_per_s
 from forecasting.selection import DEPLOYED, Turns, Weights, after_surprise
 from forecasting.surprise import STAND_IN, surprised
 
@@ -123,6 +121,6 @@ def prequential(
             yield Predicted(
                 at[row],
                 {name: table.peak_per_s[name][row] for name in given} | {DEPLOYED: peaks},
-                {name: np.quantile(drawn, quantiles, axis=0).T for name, drawn in (given | {DEPLOYED: joint}).items()},
+                {name: path_quantiles(drawn, quantiles) for name, drawn in (given | {DEPLOYED: joint}).items()},
                 turn.weights,
             )

@@ -11,6 +11,7 @@ import numpy as np
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.forecaster import FittedForecaster
 from forecasting.models.time_grid import oldest
+from forecasting.peaks import path_quantiles
 
 STAND_IN = "persistence"
 ASKED = ("time_of_week", "ridge_fourier", "harmonic_arima", "prophet")
@@ -38,4 +39,4 @@ def surprised(fitted: Mapping[str, FittedForecaster], recent: ArrivalSeries, see
         return False
     before = oldest(recent, recent.counts.size - steps)
     said = fitted[name].paths_per_s(before, steps, PATHS, np.random.default_rng(seed))
-    return bool((came[known] > np.quantile(said, LEVEL, axis=0)[known]).all())
+    return bool((came[known] > path_quantiles(said, [LEVEL])[known, 0]).all())

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from forecasting.peaks import actual_peak_per_s, peak_quantiles_per_s, pinball
+from forecasting.peaks import actual_peak_per_s, path_quantiles, peak_quantiles_per_s, pinball
 
 
 def test_peak_quantiles__are_those_of_the_maxima_not_of_the_steps() -> None:
@@ -11,6 +11,16 @@ def test_peak_quantiles__are_those_of_the_maxima_not_of_the_steps() -> None:
     # steps are 5 and 4, the median of the maxima is 8.
     paths = np.array([[9.0, 1.0], [1.0, 7.0]])
     assert peak_quantiles_per_s(paths, [1, 2], [0.5]).tolist() == [[5.0], [8.0]]
+
+
+@pytest.mark.parametrize("paths", [1, 2, 5, 100, 401])
+def test_path_quantiles__are_those_of_numpy_to_the_last_bit(paths: int) -> None:
+    rng = np.random.default_rng(paths)
+    # Rates of many sizes, with ties and zeros among them.
+    values = rng.lognormal(0, 5, (paths, 200)) * (rng.random((paths, 200)) < 0.9)
+    values[:, 100:] = np.round(values[:, 100:])
+    levels = (0.0, 0.25, 0.5, 0.9, 0.95, 0.99, 1.0)
+    assert np.array_equal(path_quantiles(values, levels), np.quantile(values, levels, axis=0).T)
 
 
 def test_pinball__costs_nineteen_times_more_below_than_above_at_p95() -> None:

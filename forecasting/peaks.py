@@ -32,7 +32,7 @@ def path_quantiles(values: Floats, quantiles: Sequence[float]) -> Floats:
     low, high = ordered[:, below], ordered[:, np.minimum(below + 1, values.shape[0] - 1)]
     apart = high - low
     # From the nearer of the two, as NumPy interpolates: the other way round the last bits differ.
-    return np.where(share >= 0.5, high - apart * (1 - share), low + apart * share)
+    return np.asarray(np.where(share >= 0.5, high - apart * (1 - share), low + apart * share))
 
 
 def actual_peak_per_s(rates_per_s: Floats, most_missing: float = 0.2) -> float:

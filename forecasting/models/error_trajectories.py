@@ -4,10 +4,15 @@ Errors of one forecast hang together over its steps, so the largest rate within 
 of single steps. Drawing whole trajectories keeps them together without a model of how they do.
 """
 
+from typing import TypeVar
+
 import numpy as np
+import numpy.typing as npt
 
 from forecasting.arrays import Flags, Floats, Ints
 from forecasting.models.time_grid import DAY_S, windows_per_day
+
+Value = TypeVar("Value", bound=np.generic)
 
 SAME_TIME_OF_DAY_S = 9000
 """Origins within ± 2.5 h of the same time of day count as alike."""
@@ -74,11 +79,20 @@ def filled_both_ways(rows: Floats) -> Floats:
     return rows
 
 
-def most_complete(trajectories: Floats, needed: Flags, share: float = COMPLETE) -> Ints:
-    """Rows known in at least `share` of the needed steps; the ENOUGH most complete ones where too few are."""
-    if not needed.any():
-        return np.arange(trajectories.shape[0])
-    complete = np.isfinite(trajectories[:, needed]).mean(axis=1)
+def windows_from(values: npt.NDArray[Value], origins: Ints, ahead: int) -> npt.NDArray[Value]:
+    """The `ahead` values from each origin on, shape (origins, ahead)."""
+    return np.lib.stride_tricks.sliding_window_view(values, ahead)[origins]
+
+
+def most_complete(known: Flags, origins: Ints, needed: Flags, share: float = COMPLETE) -> Ints:
+    """Numbers of the origins that are known in at least `share` of the needed steps; of the ENOUGH most complete ones
+    where too few are.
+
+    known: of the history, shape (windows,); needed: steps that must be known, shape (ahead,).
+    """
+    if not needed.any() or known.all():
+        return np.arange(origins.size)
+    complete = windows_from(known, origins, needed.size)[:, needed].mean(axis=1)
     good = np.flatnonzero(complete >= share)
     return good if good.size >= ENOUGH else np.argsort(-complete, kind="stable")[:ENOUGH]
 
@@ -131,7 +145,7 @@ def spread_over_the_day(
     anywhere = np.arange(max(1, first - ahead + 1), min(last, errors.size - ahead) + 1, stride, dtype=np.int64)
     anywhere = anywhere[_holding(event, anywhere, ahead)]
     if needed.any() and anywhere.size:
-        known = np.isfinite(errors[anywhere[:, None] + np.flatnonzero(needed)])
+        known = windows_from(np.isfinite(errors), anywhere, ahead)[:, needed]
         anywhere = anywhere[known.mean(axis=1) >= COMPLETE]
     if not soon.any() or soon.all() or not anywhere.size:
         return origins, None

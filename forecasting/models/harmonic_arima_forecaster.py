@@ -11,7 +11,7 @@ import numpy as np
 import scipy  # which imports its modules when they are used
 from pydantic import ConfigDict, with_config
 
-from forecasting.arrays import Floats, Ints
+from forecasting.arrays import Floats
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.errors import ForecastError
 from forecasting.forecaster import FittedForecaster
@@ -39,8 +39,8 @@ class ArmaMemory:
     ar2: float
     ma1: float
 
-    def anticipated(self, errors: Floats, origins: Ints, ahead: int) -> Floats:
-        return self._states(errors)[origins] @ self._responses(ahead)
+    def anticipated(self, states: Floats, ahead: int) -> Floats:
+        return np.asarray(states @ self._responses(ahead))
 
     def _responses(self, ahead: int) -> Floats:
         """What the last error, the one before and the last shock each add to the errors to come, shape (3, ahead)."""
@@ -53,7 +53,7 @@ class ArmaMemory:
         impulse[0] = self.ma1
         return np.stack([*rows, scipy.signal.lfilter([1.0], ar, impulse)])
 
-    def _states(self, errors: Floats) -> Floats:
+    def states(self, errors: Floats) -> Floats:
         """The last two errors and the last shock before each window and after the last, shape (windows + 1, 3).
 
         Where nothing is known, what was expected came.

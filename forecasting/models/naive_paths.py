@@ -8,7 +8,14 @@ import numpy as np
 from forecasting.arrays import Floats, Ints
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.errors import ForecastError
-from forecasting.models.error_trajectories import alike_origins, drawn, fill_along, filled_both_ways, run_round
+from forecasting.models.error_trajectories import (
+    alike_origins,
+    drawn,
+    fill_along,
+    filled_both_ways,
+    run_round,
+    windows_from,
+)
 from forecasting.models.time_grid import newest
 
 Rule = Callable[[Floats, Ints, int], Floats]
@@ -48,9 +55,11 @@ class NaivePaths:
         origins, length = alike_origins(size, steps, self.window_s, earliest=self.lag)
         longer = run_round(counts, length, self.window_s)
         truth = run_round(recent.counts, length, self.window_s)
-        errors = truth[origins[:, None] + np.arange(steps)] - self.rule(longer, origins, steps)
-        errors = fill_along(errors)
-        return np.asarray(np.maximum(expected + errors[drawn(origins.size, paths, rng)], 0.0) / self.window_s)
+        taken = drawn(origins.size, paths, rng)
+        # Errors that are drawn several times are worked out once, those that are not drawn never.
+        origins, taken = (origins, taken) if origins.size <= paths else (origins[taken], np.arange(paths))
+        errors = fill_along(windows_from(truth, origins, steps) - self.rule(longer, origins, steps))
+        return np.asarray(np.maximum(expected + errors[taken], 0.0) / self.window_s)
 
     def renewed(self, series: ArrivalSeries) -> "NaivePaths":
         return self
@@ -58,6 +67,8 @@ class NaivePaths:
 
 def without_gaps(counts: Floats, lag: int) -> Floats:
     """Missing counts take the newest one a whole number of lags before; at the head of the history the one after."""
+    if np.isfinite(counts).all():
+        return counts
     rows = -(-counts.size // lag)
     padded = np.full(rows * lag, np.nan)
     padded[padded.size - counts.size :] = counts

@@ -7,6 +7,7 @@ last 15 minutes, 2 hours and 24 hours. What it leaves is drawn as whole trajecto
 
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -23,6 +24,7 @@ from forecasting.models.error_trajectories import (
     most_complete,
     run_round,
     spread_over_the_day,
+    windows_from,
 )
 from forecasting.models.open_hours import OpenHours
 from forecasting.models.slow_level import SlowLevel
@@ -42,9 +44,56 @@ CAP = 3.0
 class Memory(Protocol):
     """What a forecaster knows of how its errors go on, beyond the common correction."""
 
-    def anticipated(self, errors: Floats, origins: Ints, ahead: int) -> Floats:
-        """Expected errors of the windows o to o + ahead - 1 of each origin o, shape (origins, ahead)."""
+    def states(self, errors: Floats) -> Floats:
+        """What is remembered before each window and after the last, shape (windows + 1, numbers)."""
         ...
+
+    def anticipated(self, states: Floats, ahead: int) -> Floats:
+        """Expected errors of the `ahead` windows that follow each of some states, shape (states, ahead)."""
+        ...
+
+
+class ErrorRecord:
+    """Errors with what every forecast made from them reads: sums over spans, and the states of a memory.
+
+    It is worked out once, and read at as many origins as wanted. An origin o is the index of the window that follows
+    what is known.
+    """
+
+    def __init__(self, errors: Floats, window_s: int, memory: Memory | None) -> None:
+        self.errors = errors
+        self.window_s = window_s
+        self.memory = memory
+        self.known = np.isfinite(errors)
+        clipped = np.where(self.known, np.clip(errors, -CLIP, CLIP), 0.0)
+        self._sums = np.concatenate([[0.0], np.cumsum(clipped)])
+        self._seen = np.concatenate([[0], np.cumsum(self.known)])
+        self._states = None if memory is None else memory.states(errors)
+
+    def following(self, origins: Ints, ahead: int) -> Floats:
+        """Errors of the windows o to o + ahead - 1 of each origin, shape (origins, ahead)."""
+        return windows_from(self.errors, origins, ahead)
+
+    def current(self, origins: Ints) -> Floats:
+        """Mean errors over the last 15 min, 2 h and 24 h before each origin, shape (origins, 3).
+
+        A span in which nothing is known takes the value of the next longer one, the longest takes 0.
+        """
+        means = np.zeros((origins.size, len(SPANS_S)))
+        fallback = np.zeros(origins.size)
+        for column, span_s in reversed(list(enumerate(SPANS_S))):
+            begin = np.maximum(0, origins - max(1, span_s // self.window_s))
+            count = self._seen[origins] - self._seen[begin]
+            total = self._sums[origins] - self._sums[begin]
+            fallback = np.divide(total, count, out=fallback.copy(), where=count > 0)
+            means[:, column] = fallback
+        return means
+
+    def anticipated(self, origins: Ints, ahead: int) -> Floats | None:
+        """What the memory expects of the windows that follow each origin, shape (origins, ahead); None without one."""
+        if self.memory is None or self._states is None:
+            return None
+        return self.memory.anticipated(self._states[origins], ahead)
 
 
 @dataclass(frozen=True)
@@ -75,19 +124,25 @@ class CorrectedForecaster:
             )
         per_day = windows_per_day(self.window_s)
         recent = newest(recent, 3 * per_day)
-        now = standardised_errors(recent, self.level, self.transform, self.hours, self.usual_size)
-        expected = self._expected(now, np.array([now.size]), steps)[0]
+        errors = standardised_errors(recent, self.level, self.transform, self.hours, self.usual_size)
+        now = ErrorRecord(errors, self.window_s, self.memory)
+        expected = self._expected(now, np.array([errors.size]), steps)[0]
         is_open = self.hours.open_mask(recent.end, steps)
-        left, weights = self._left_errors(recent.end, steps, is_open)
-        taken = drawn(left.shape[0], paths, rng) if weights is None else drawn_by_weight(weights, paths, rng)
-        # Trajectories that are drawn several times are worked out once.
-        left, taken = (left, taken) if left.shape[0] <= paths else (left[taken], np.arange(paths))
-        slots = week_slots(recent.end, self.window_s, steps)
-        usual = self.level.transformed(recent.end, steps) + expected * self.usual_size[slots % per_day]
-        transformed = usual + left * self.usual_size[slots % per_day]
+        record, origins, weights = self._alike(recent.end, steps, is_open)
+        taken = drawn(origins.size, paths, rng) if weights is None else drawn_by_weight(weights, paths, rng)
+        # Trajectories that are drawn several times are worked out once, those that are not drawn never.
+        several = origins.size <= paths
+        origins = origins if several else origins[taken]
+        left = fill_along(record.following(origins, steps) - self._expected(record, origins, steps))
+        usual_size = self.usual_size[week_slots(recent.end, self.window_s, steps) % per_day]
+        left *= usual_size
+        left += self.level.transformed(recent.end, steps) + expected * usual_size
         highest = max(self.highest_count, float(np.nanmax(recent.counts, initial=0.0)))
-        counts = np.minimum(self.transform.inverse(transformed), CAP * highest)
-        return np.where(is_open, counts / self.window_s, 0.0)[taken]
+        rates_per_s = np.minimum(self.transform.inverse(left), CAP * highest)
+        rates_per_s /= self.window_s
+        if not is_open.all():
+            rates_per_s[:, ~is_open] = 0.0
+        return rates_per_s[taken] if several else rates_per_s
 
     def renewed(self, series: ArrivalSeries) -> "CorrectedForecaster":
         if self.learns_from is not None:
@@ -95,28 +150,33 @@ class CorrectedForecaster:
         renewed = corrected(series, self.level, self.transform, self.hours, memory=self.memory)
         return replace(renewed, learns_from=self.learns_from)
 
-    def _expected(self, errors: Floats, origins: Ints, ahead: int) -> Floats:
+    @cached_property
+    def _past(self) -> tuple[ErrorRecord, Flags]:
+        """The errors of the training history, and which of them are of an event that stands alone."""
+        return ErrorRecord(self.errors, self.window_s, self.memory), lone_event(self.errors, self.window_s)
+
+    def _expected(self, record: ErrorRecord, origins: Ints, ahead: int) -> Floats:
         # Beyond the leads that were fitted the last one holds: by then little of the current error is left.
         weights = self.weights[np.minimum(np.arange(ahead), self.weights.shape[0] - 1)]
-        expected = np.asarray(current_errors(errors, origins, self.window_s) @ weights.T)
-        return expected if self.memory is None else expected + self.memory.anticipated(errors, origins, ahead)
+        expected = np.asarray(record.current(origins) @ weights.T)
+        anticipated = record.anticipated(origins, ahead)
+        return expected if anticipated is None else expected + anticipated
 
-    def _left_errors(self, start: datetime, ahead: int, is_open: Flags) -> tuple[Floats, Floats | None]:
-        """What past corrections left, at about this time of day, shape (trajectories, ahead).
+    def _alike(self, start: datetime, ahead: int, is_open: Flags) -> tuple[ErrorRecord, Ints, Floats | None]:
+        """Origins of past errors at about this time of day, in the record that holds what follows them.
 
         And the weights by which they are to be drawn, which sum to 1; None for equal ones.
         """
+        record, event = self._past
         now = self.errors.size + round((start - self.errors_end).total_seconds() / self.window_s)
         origins, length = alike_origins(self.errors.size, ahead, self.window_s, now=now)
-        errors = run_round(self.errors, length, self.window_s)
-        leads = np.arange(ahead)
-        kept = origins[most_complete(errors[origins[:, None] + leads], is_open)]
-        weights = None
-        event = lone_event(self.errors, self.window_s)
-        if event.any():
-            happened = run_round(event.astype(np.float64), length, self.window_s) > 0
-            kept, weights = spread_over_the_day(kept, errors, happened, is_open, self.window_s)
-        return fill_along(errors[kept[:, None] + leads] - self._expected(errors, kept, ahead)), weights
+        if length > self.errors.size:
+            record = ErrorRecord(run_round(self.errors, length, self.window_s), self.window_s, self.memory)
+        kept = origins[most_complete(record.known, origins, is_open)]
+        if not event.any():
+            return record, kept, None
+        happened = run_round(event.astype(np.float64), length, self.window_s) > 0
+        return record, *spread_over_the_day(kept, record.errors, happened, is_open, self.window_s)
 
 
 def corrected(
@@ -143,7 +203,7 @@ def corrected(
     ahead = min(per_day, max(1, series.counts.size // 2))
     stride = max(1, errors.size // TRAINING_ORIGINS)
     origins = np.arange(min(per_day, errors.size // 4), errors.size - ahead, stride, dtype=np.int64)
-    weights = correction_weights(errors, origins, ahead, series.window_s, memory)
+    weights = correction_weights(ErrorRecord(errors, series.window_s, memory), origins, ahead)
     highest = float(np.nanmax(series.counts, initial=0.0))
     return CorrectedForecaster(
         series.window_s, level, transform, hours, usual_size, errors, series.end, weights, highest, memory
@@ -175,44 +235,24 @@ def usual_sizes(errors: Floats, day_slots: Ints, window_s: int) -> Floats:
     total = np.bincount(day_slots[known], weights=magnitude, minlength=per_day)
     seen = np.bincount(day_slots[known], minlength=per_day).astype(float)
     reach = 2700 // window_s
-    around = range(-reach, reach + 1)
-    total = np.asarray(sum(np.roll(total, shift) for shift in around))
-    seen = np.asarray(sum(np.roll(seen, shift) for shift in around))
+    around = (np.arange(per_day) - np.arange(-reach, reach + 1)[:, None]) % per_day
+    total, seen = total[around].sum(axis=0), seen[around].sum(axis=0)
     # Two observations' worth of the typical size steady what few windows tell.
     sizes = 1.25 * (total + 2 * typical) / (seen + 2)
     return np.asarray(np.maximum(sizes, max(0.2 * typical, 1e-6)))
 
 
-def current_errors(errors: Floats, origins: Ints, window_s: int) -> Floats:
-    """Mean errors over the last 15 min, 2 h and 24 h before each origin, shape (origins, 3).
-
-    A span in which nothing is known takes the value of the next longer one, the longest takes 0.
-    """
-    known = np.isfinite(errors)
-    clipped = np.where(known, np.clip(np.nan_to_num(errors), -CLIP, CLIP), 0.0)
-    sums = np.concatenate([[0.0], np.cumsum(clipped)])
-    seen = np.concatenate([[0], np.cumsum(known)])
-    means = np.zeros((origins.size, len(SPANS_S)))
-    fallback = np.zeros(origins.size)
-    for column, span_s in reversed(list(enumerate(SPANS_S))):
-        begin = np.maximum(0, origins - max(1, span_s // window_s))
-        count = seen[origins] - seen[begin]
-        total = sums[origins] - sums[begin]
-        fallback = np.divide(total, count, out=fallback.copy(), where=count > 0)
-        means[:, column] = fallback
-    return means
-
-
-def correction_weights(errors: Floats, origins: Ints, ahead: int, window_s: int, memory: Memory | None) -> Floats:
+def correction_weights(record: ErrorRecord, origins: Ints, ahead: int) -> Floats:
     """Ridge weights of the current errors for the error at each lead, shape (ahead, 3); 0 where nothing is known."""
     if origins.size < 10:
         return np.zeros((ahead, len(SPANS_S)))
-    features = current_errors(errors, origins, window_s)
-    targets = errors[origins[:, None] + np.arange(ahead)]
-    if memory is not None:
-        targets = targets - memory.anticipated(errors, origins, ahead)
+    features = record.current(origins)
+    targets = record.following(origins, ahead)
+    anticipated = record.anticipated(origins, ahead)
+    if anticipated is not None:
+        targets = targets - anticipated
     known = np.isfinite(targets)
-    targets = np.where(known, np.clip(np.nan_to_num(targets), -CLIP, CLIP), 0.0)
+    targets = np.where(known, np.clip(targets, -CLIP, CLIP), 0.0)
     outer = (features[:, :, None] * features[:, None, :]).reshape(origins.size, -1)
     gram = (known.T.astype(float) @ outer).reshape(ahead, len(SPANS_S), len(SPANS_S))
     # Origins overlap, so their number overstates what they tell; the penalty grows with it.

@@ -59,7 +59,7 @@ def test_the_fit__of_errors_without_chance_is_finite_and_does_not_explode(errors
     memory = arma_memory(errors)
     assert np.isfinite([memory.ar1, memory.ar2, memory.ma1]).all()
     assert np.abs(np.roots([1.0, -memory.ar1, -memory.ar2])).max(initial=0.0) <= LARGEST_ROOT + 1e-9
-    assert np.abs(memory.anticipated(errors, np.array([50]), 200)).max() <= 10 * max(1.0, np.abs(errors).max())
+    assert np.abs(memory.anticipated(memory.states(errors)[[50]], 200)).max() <= 10 * max(1.0, np.abs(errors).max())
 
 
 def states_by_hand(memory: ArmaMemory, errors: np.ndarray) -> np.ndarray:
@@ -81,7 +81,7 @@ def test_the_states__are_those_of_the_recursion(process: tuple[float, float, flo
     for seed in range(5):
         errors = simulated(*process, size=60, seed=seed)
         errors[np.random.default_rng(seed).random(60) < share_missing] = np.nan
-        assert memory._states(errors) == pytest.approx(states_by_hand(memory, errors), abs=1e-9)
+        assert memory.states(errors) == pytest.approx(states_by_hand(memory, errors), abs=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_the_states__are_those_of_the_recursion(process: tuple[float, float, flo
 def test_the_states__of_gaps_at_the_edges_are_those_of_the_recursion(errors: list[float]) -> None:
     memory = ArmaMemory(0.5, 0.2, 0.3)
     given = np.array(errors, dtype=np.float64)
-    assert memory._states(given) == pytest.approx(states_by_hand(memory, given))
+    assert memory.states(given) == pytest.approx(states_by_hand(memory, given))
 
 
 @pytest.mark.parametrize("process", PROCESSES, ids=str)
@@ -109,7 +109,7 @@ def test_what_is_anticipated__is_the_mean_of_what_comes(process: tuple[float, fl
         error = memory.ar1 * came_last + memory.ar2 * came_before + shocks + memory.ma1 * came_shock
         came[:, step] = error
         came_last, came_before, came_shock = error, came_last, shocks
-    anticipated = memory.anticipated(past, np.array([past.size]), ahead)[0]
+    anticipated = memory.anticipated(memory.states(past)[[past.size]], ahead)[0]
     # A step's errors have the variance of the squared responses up to it; its mean of 4000 has a 4000th of that.
     spread = np.sqrt(np.cumsum(np.square(responses(*process, ahead))) / times)
     assert (np.abs(came.mean(axis=0) - anticipated) < 4.5 * spread).all()
@@ -120,7 +120,8 @@ def test_what_is_anticipated_at_many_moments__is_what_is_anticipated_at_each() -
     errors = simulated(0.6, 0.2, 0.3, size=50)
     errors[[7, 8, 30]] = np.nan
     origins = np.array([1, 2, 8, 9, 31, 50])
-    together = memory.anticipated(errors, origins, 6)
+    together = memory.anticipated(memory.states(errors)[origins], 6)
     for row, origin in enumerate(origins):
         # Only what came before an origin counts.
-        assert together[row] == pytest.approx(memory.anticipated(errors[:origin], np.array([origin]), 6)[0], abs=1e-12)
+        alone = memory.anticipated(memory.states(errors[:origin])[[origin]], 6)[0]
+        assert together[row] == pytest.approx(alone, abs=1e-12)

@@ -13,7 +13,7 @@ from forecasting.models.harmonic_arima_forecaster import ArmaMemory
 from forecasting.models.naive_paths import without_gaps
 from forecasting.models.open_hours import learn_open_hours
 from forecasting.models.prophet_forecaster import ProphetForecaster
-from forecasting.models.residual_correction import correction_weights, current_errors
+from forecasting.models.residual_correction import ErrorRecord, correction_weights
 from forecasting.models.seasonal_naive_forecaster import SeasonAgo
 from forecasting.models.slow_level import GridLevel
 from forecasting.models.time_grid import week_slots, windows_per_day
@@ -93,17 +93,17 @@ def test_current_errors__are_means_over_three_spans_and_fall_back_to_the_longer_
     # Hourly windows: 15 min is the last window, 2 h the last two, 24 h the last 24.
     errors = np.array([1.0] * 22 + [3.0, NAN])
     # Last window unknown: it takes the 2 h mean, 3. The day: (22 × 1 + 3) / 23.
-    assert current_errors(errors, np.array([24]), 3600)[0] == pytest.approx([3.0, 3.0, 25 / 23])
-    assert current_errors(np.full(24, NAN), np.array([24]), 3600)[0].tolist() == [0.0, 0.0, 0.0]
+    assert ErrorRecord(errors, 3600, None).current(np.array([24]))[0] == pytest.approx([3.0, 3.0, 25 / 23])
+    assert ErrorRecord(np.full(24, NAN), 3600, None).current(np.array([24]))[0].tolist() == [0.0, 0.0, 0.0]
 
 
 def test_correction_weights__find_errors_that_persist_and_ignore_those_that_do_not() -> None:
     rng = np.random.default_rng(2)
     lasting = np.repeat(rng.normal(size=60), 24)
-    weights = correction_weights(lasting, np.arange(24, 1400, 3), 4, 3600, None)
+    weights = correction_weights(ErrorRecord(lasting, 3600, None), np.arange(24, 1400, 3), 4)
     # The next hour is like the last one except at midnight: all but 1/24 of it, less the penalty for few origins.
     assert 0.7 < weights[0].sum() < 1.0
-    noise = correction_weights(rng.normal(size=1440), np.arange(24, 1400, 3), 4, 3600, None)
+    noise = correction_weights(ErrorRecord(rng.normal(size=1440), 3600, None), np.arange(24, 1400, 3), 4)
     assert np.abs(noise).max() < 0.25
 
 
@@ -111,13 +111,13 @@ def test_arma_memory__goes_on_as_its_equation_says() -> None:
     memory = ArmaMemory(0.5, 0.2, 0.3)
     # shock[0] = 1; expected[1] = 0.5 × 1 + 0.3 × 1 = 0.8, so shock[1] = 2 - 0.8 = 1.2;
     # next: 0.5 × 2 + 0.2 × 1 + 0.3 × 1.2 = 1.56, then 0.5 × 1.56 + 0.2 × 2 = 1.18.
-    assert memory.anticipated(np.array([1.0, 2.0]), np.array([2]), 2)[0] == pytest.approx([1.56, 1.18])
+    assert memory.anticipated(memory.states(np.array([1.0, 2.0]))[[2]], 2)[0] == pytest.approx([1.56, 1.18])
 
 
 def test_arma_memory__takes_what_it_expected_for_what_is_missing() -> None:
     # After 1: expected 0.8, which counts as seen, without a shock: 0.5 × 0.8 + 0.2 × 1 = 0.6.
     memory = ArmaMemory(0.5, 0.2, 0.3)
-    assert memory.anticipated(np.array([1.0, NAN]), np.array([2]), 1)[0] == pytest.approx([0.6])
+    assert memory.anticipated(memory.states(np.array([1.0, NAN]))[[2]], 1)[0] == pytest.approx([0.6])
 
 
 def test_alike_origins__lie_within_two_and_a_half_hours_of_the_time_of_day() -> None:

@@ -26,6 +26,9 @@ from forecasting.models.weekly_profile import drawn_in
 RECENT_WEEKS = 4
 DAILY_ORDER = 6
 WEEKLY_ORDER = 3
+LARGEST_MA = 0.95
+MA_TOLERANCE = 1e-3
+"""A tenth of the standard error that it has in four weeks of 5-minute windows."""
 LARGEST_ROOT = 0.995
 """Of the autoregression: nearer to 1 an error of today would still be there next week."""
 
@@ -125,19 +128,29 @@ def _regression(series: ArrivalSeries, known: Prepared) -> tuple[WeeklyLevel, Ar
 
 
 def arma_memory(errors: Floats) -> ArmaMemory:
-    """The ARMA(2,1) with the least squared shocks, begun from the autoregression alone; errors without gaps."""
-    before = np.column_stack([errors[1:-1], errors[:-2]])
-    first = np.linalg.lstsq(before, errors[2:], rcond=None)[0]
-    begin = np.clip([first[0], first[1], 0.0], [-1.99, -0.99, 0], [1.99, 0.99, 0])
+    """The ARMA(2,1) with the least squared shocks; errors without gaps, before which there were none.
 
-    scale = float(np.abs(errors).mean()) or 1.0
-
-    def shocks(parameters: Floats) -> Floats:
-        ar1, ar2, ma1 = parameters
-        return np.asarray(scipy.signal.lfilter([1.0, -ar1, -ar2], [1.0, ma1], errors)) / scale
-
-    fitted = scipy.optimize.least_squares(shocks, begin, bounds=([-2, -1, -0.95], [2, 1, 0.95]), max_nfev=30)
-    ar1, ar2, ma1 = (float(value) for value in fitted.x)
-    root = float(np.abs(np.roots([1.0, -ar1, -ar2])).max())
+    Shocks are linear in the autoregression once the moving average is taken out of the errors, so that only ma1 is
+    searched for (variable projection, Golub and Pereyra 1973).
+    """
+    fitted = scipy.optimize.minimize_scalar(
+        lambda ma1: _autoregression(errors, ma1)[2],
+        bounds=(-LARGEST_MA, LARGEST_MA),
+        method="bounded",
+        options={"xatol": MA_TOLERANCE},
+    )
+    ma1 = float(fitted.x)
+    ar1, ar2, _ = _autoregression(errors, ma1)
+    root = float(np.abs(np.roots([1.0, -ar1, -ar2])).max(initial=0.0))
     shrink = min(1.0, LARGEST_ROOT / root) if root > 0 else 1.0
     return ArmaMemory(ar1 * shrink, ar2 * shrink**2, ma1)
+
+
+def _autoregression(errors: Floats, ma1: float) -> tuple[float, float, float]:
+    """ar1 and ar2 with the least squared shocks beside this ma1, and the sum of these squares."""
+    left = scipy.signal.lfilter([1.0], [1.0, ma1], errors)
+    last, before = left[:-1], left[:-2]
+    with_last, with_before, both = float(left[1:] @ last), float(left[2:] @ before), float(last[1:] @ before)
+    squares = np.array([[float(last @ last), both], [both, float(before @ before)]])
+    ar1, ar2 = (float(value) for value in np.linalg.lstsq(squares, np.array([with_last, with_before]), rcond=None)[0])
+    return ar1, ar2, float(left @ left) - ar1 * with_last - ar2 * with_before

@@ -13,6 +13,7 @@ from forecasting.peaks import pinball
 FEWEST_ORIGINS = 4
 SCORED_QUANTILES = (0.9, 0.95, 0.99)
 COVERAGE_QUANTILE = 0.95
+EVERY = slice(None)
 
 
 @dataclass(frozen=True)
@@ -33,12 +34,12 @@ class PeakLosses:
         return None if number is None else self.names[number]
 
 
-def peak_losses(table: BacktestTable) -> PeakLosses:
+def peak_losses(table: BacktestTable, rows: slice = EVERY) -> PeakLosses:
+    """The losses at the origins of a table, or at some of them (rows)."""
     names = tuple(sorted(table.peak_per_s))
-    said = np.stack([table.peak_per_s[name] for name in names])
-    return PeakLosses(
-        names, np.array([name in table.naive for name in names]), loss_per_s(said, table.actual_per_s, table.quantiles)
-    )
+    said = np.stack([table.peak_per_s[name][rows] for name in names])
+    naive = np.array([name in table.naive for name in names])
+    return PeakLosses(names, naive, loss_per_s(said, table.actual_per_s[rows], table.quantiles))
 
 
 def loss_per_s(said: Floats, actual_per_s: Floats, quantiles: Sequence[float]) -> Floats:

@@ -59,7 +59,7 @@ class Turn:
 class Turns:
     """Chooses, averages and calibrates at one origin after another, each time from what was over by then.
 
-    The table may still be filled while turns are taken, an origin at a time.
+    The table may still be filled while turns are taken, an origin at a time. Losses are worked out once an origin.
     """
 
     def __init__(self, table: BacktestTable) -> None:
@@ -69,6 +69,8 @@ class Turns:
         self.deployed_per_s = np.full(shape, np.nan)
         self._starts_s = np.array([origin.timestamp() for origin in table.origins])
         self._known_from = _known_from(table)
+        self._judged = 0
+        self._losses = peak_losses(table, slice(0, 0))
 
     def take(self, row: int, able: Collection[str]) -> Turn:
         """What to deploy at this origin, or after the last one (row = number of origins), of those able to forecast.
@@ -78,13 +80,21 @@ class Turns:
         table = self.table
         over = (self._known_from <= row) & np.isfinite(table.actual_per_s)
         over[row:] = False
-        losses = peak_losses(table)
+        losses = self._losses_before(row)
         weights = tuple(self._weights_at(row, losses, over, able, horizon) for horizon in range(len(table.horizons_s)))
         naives = tuple(self._naive_at(row, losses, over, able, horizon) for horizon in range(len(table.horizons_s)))
         turn = Turn(weights, naives, (False,) * len(weights), self._calibration(row, over))
         if row < len(table.origins):
             self._keep(row, turn)
         return turn
+
+    def _losses_before(self, row: int) -> PeakLosses:
+        """The losses at the origins before this one; none of them changes any more."""
+        if row > self._judged:
+            newer = peak_losses(self.table, slice(self._judged, row))
+            per_s = np.concatenate([self._losses.per_s, newer.per_s], axis=1)
+            self._losses, self._judged = replace(newer, per_s=per_s), row
+        return self._losses
 
     def _keep(self, row: int, turn: Turn) -> None:
         """What is said at this origin, before and after calibration."""

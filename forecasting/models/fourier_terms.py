@@ -1,16 +1,19 @@
 """Sines and cosines of the day and the week: smooth seasons in few numbers."""
 
+from functools import lru_cache
+
 import numpy as np
 
 from forecasting.arrays import Floats
 from forecasting.models.time_grid import weekend_slots, windows_per_day
 
 
+@lru_cache(maxsize=4)
 def fourier_terms(window_s: int, daily_order: int, weekly_order: int) -> Floats:
     """A weekend step; waves of the day, each also on weekends alone; waves of the week. Slowest waves first.
 
-    Shape (slots of the week, 1 + 4 daily_order + 2 weekly_order), values from -1 to 1. Orders above what the windows
-    resolve are left out.
+    Shape (slots of the week, 1 + 4 daily_order + 2 weekly_order), values from -1 to 1, not to be written to. Orders
+    above what the windows resolve are left out.
     """
     per_day = windows_per_day(window_s)
     slots = np.arange(7 * per_day)
@@ -23,4 +26,6 @@ def fourier_terms(window_s: int, daily_order: int, weekly_order: int) -> Floats:
     for order in range(1, weekly_order + 1):
         angle = 2 * np.pi * order * slots / (7 * per_day)
         columns += [np.sin(angle), np.cos(angle)]
-    return np.column_stack(columns)
+    terms = np.column_stack(columns)
+    terms.flags.writeable = False
+    return terms

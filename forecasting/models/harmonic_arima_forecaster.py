@@ -6,6 +6,7 @@ twentieth of its time.
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import scipy  # which imports its modules when they are used
@@ -43,18 +44,7 @@ class ArmaMemory:
     ma1: float
 
     def anticipated(self, states: Floats, ahead: int) -> Floats:
-        return np.asarray(states @ self._responses(ahead))
-
-    def _responses(self, ahead: int) -> Floats:
-        """What the last error, the one before and the last shock each add to the errors to come, shape (3, ahead)."""
-        ar, none = np.array([1.0, -self.ar1, -self.ar2]), np.zeros(ahead)
-        rows = [
-            scipy.signal.lfilter([1.0], ar, none, zi=scipy.signal.lfiltic([1.0], ar, y=state))[0]
-            for state in ([1.0, 0.0], [0.0, 1.0])
-        ]
-        impulse = none.copy()
-        impulse[0] = self.ma1
-        return np.stack([*rows, scipy.signal.lfilter([1.0], ar, impulse)])
+        return np.asarray(states @ _responses(self, ahead))
 
     def states(self, errors: Floats) -> Floats:
         """The last two errors and the last shock before each window and after the last, shape (windows + 1, 3).
@@ -79,6 +69,19 @@ class ArmaMemory:
         states = np.zeros((errors.size + 1, 3))
         states[1:, 0], states[2:, 1], states[1:, 2] = came, came[:-1], shocks
         return states
+
+
+@lru_cache(maxsize=8)
+def _responses(memory: ArmaMemory, ahead: int) -> Floats:
+    """What the last error, the one before and the last shock each add to the errors to come, shape (3, ahead)."""
+    ar, none = np.array([1.0, -memory.ar1, -memory.ar2]), np.zeros(ahead)
+    rows = [
+        scipy.signal.lfilter([1.0], ar, none, zi=scipy.signal.lfiltic([1.0], ar, y=state))[0]
+        for state in ([1.0, 0.0], [0.0, 1.0])
+    ]
+    impulse = none.copy()
+    impulse[0] = memory.ma1
+    return np.stack([*rows, scipy.signal.lfilter([1.0], ar, impulse)])
 
 
 class HarmonicArimaForecaster:

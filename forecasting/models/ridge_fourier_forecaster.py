@@ -13,7 +13,7 @@ from forecasting.models.preparation import prepared
 from forecasting.models.residual_correction import corrected
 from forecasting.models.slow_level import WeeklyLevel
 from forecasting.models.time_grid import DAY_S, WEEK_S, week_slots
-from forecasting.models.weekly_profile import HALF_LIFE_WEEKS, WeeklyProfile, drawn_in
+from forecasting.models.weekly_profile import HALF_LIFE_WEEKS
 
 DAILY_ORDER = 12
 WEEKLY_ORDER = 6
@@ -35,27 +35,25 @@ class RidgeFourierForecaster:
     def fit(self, series: ArrivalSeries) -> FittedForecaster:
         refuse_unless(self.name, self.why_not(series))
         known = prepared(series)
-        values = np.where(known.is_open, known.transform.forward(series.counts), np.nan)
-        profile = _ridge_profile(series, values)
-        return corrected(series, profile.level, known.transform, known.hours, self_influence=profile.self_influence)
+        level, leverage = _ridge_level(series, known.profile.values)
+        return corrected(series, level, known.transform, known.hours, self_influence=leverage)
 
 
-def _ridge_profile(series: ArrivalSeries, values: Floats) -> WeeklyProfile:
-    """self_influence is the leverage."""
+def _ridge_level(series: ArrivalSeries, values: Floats) -> tuple[WeeklyLevel, Floats]:
+    """The level, and the leverage of each window."""
     window_s = series.window_s
     slots = week_slots(series.start, window_s, values.size)
     terms = fourier_terms(window_s, DAILY_ORDER, WEEKLY_ORDER)
     known = np.isfinite(values)
     if not known.any():
-        return WeeklyProfile(WeeklyLevel(window_s, np.zeros(terms.shape[0])), np.zeros(values.size))
-    drawn = drawn_in(values, slots, window_s)
+        return WeeklyLevel(window_s, np.zeros(terms.shape[0])), np.zeros(values.size)
     age_weeks = np.arange(values.size)[::-1] * window_s / WEEK_S
     weights = np.where(known, 0.5 ** (age_weeks / HALF_LIFE_WEEKS), 0.0)
-    mean = float(np.average(drawn[known], weights=weights[known]))
+    mean = float(np.average(values[known], weights=weights[known]))
 
     size = terms.shape[0]
     by_slot = np.bincount(slots, weights=weights, minlength=size)
-    total = np.bincount(slots, weights=weights * np.where(known, drawn - mean, 0.0), minlength=size)
+    total = np.bincount(slots, weights=weights * np.where(known, values - mean, 0.0), minlength=size)
     # The mean needs no penalty: it is a column of ones of its own.
     design = np.column_stack([np.ones(size), terms])
     penalty = PENALTY_HOURS * 3600 / window_s * np.concatenate([[0.0], _wave_penalties(terms.shape[1])])
@@ -63,7 +61,7 @@ def _ridge_profile(series: ArrivalSeries, values: Floats) -> WeeklyProfile:
     inverse = np.linalg.inv(gram)
     level = mean + design @ (inverse @ (design.T @ total))
     leverage = np.einsum("ij,jk,ik->i", design, inverse, design, optimize=True)
-    return WeeklyProfile(WeeklyLevel(window_s, level), weights * leverage[slots])
+    return WeeklyLevel(window_s, level), weights * leverage[slots]
 
 
 def _wave_penalties(terms: int) -> Floats:

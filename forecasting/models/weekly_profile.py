@@ -20,10 +20,13 @@ OUTLIER = 3.0
 
 @dataclass(frozen=True)
 class WeeklyProfile:
-    """level: the profile. self_influence: share of each window's own value in it, shape (windows,)."""
+    """level: the profile. self_influence: share of each window's own value in it. values: transformed counts of the
+    windows as they count, NaN where missing or closed. Both of shape (windows,).
+    """
 
     level: WeeklyLevel
     self_influence: Floats
+    values: Floats
 
 
 def weekly_profile(series: ArrivalSeries, transform: Transform, hours: OpenHours) -> WeeklyProfile:
@@ -39,7 +42,7 @@ def weekly_profile(series: ArrivalSeries, transform: Transform, hours: OpenHours
     values = np.where(hours.open_mask(series.start, count), values, np.nan)
     known = np.isfinite(values)
     if not known.any():
-        return WeeklyProfile(WeeklyLevel(window_s, np.zeros(7 * per_day)), np.zeros(count))
+        return WeeklyProfile(WeeklyLevel(window_s, np.zeros(7 * per_day)), np.zeros(count), values)
 
     values = drawn_in(values, slots, window_s)
     age_weeks = np.arange(count)[::-1] / (7 * per_day)
@@ -60,7 +63,7 @@ def weekly_profile(series: ArrivalSeries, transform: Transform, hours: OpenHours
     profile = _leaning(days, seen, alike, BORROWED_WEEKS).reshape(-1)
 
     own = weights * kernel[reach] / (weight[slots] + BORROWED_WEEKS)
-    return WeeklyProfile(WeeklyLevel(window_s, profile), own)
+    return WeeklyProfile(WeeklyLevel(window_s, profile), own, values)
 
 
 def _by_slot(weights: Floats, slots: Ints, per_day: int) -> Floats:
@@ -86,10 +89,13 @@ def drawn_in(values: Floats, slots: Ints, window_s: int) -> Floats:
     position = np.arange(slots.size) - np.searchsorted(slots[order], slots[order])
     grid[slots[order], position] = values[order]
     seen = np.isfinite(grid).sum(axis=1)
-    if not (seen >= 3).any():
+    often = np.flatnonzero(seen >= 3)
+    if not often.size:
         return values
     medians = np.full(7 * per_day, np.nan)
-    medians[seen >= 3] = np.nanmedian(grid[seen >= 3], axis=1)
+    # What is missing is sorted to the end.
+    grid.sort(axis=1)
+    medians[often] = (grid[often, (seen[often] - 1) // 2] + grid[often, seen[often] // 2]) / 2
     off = values - medians[slots]
     if not np.isfinite(off).any():
         return values

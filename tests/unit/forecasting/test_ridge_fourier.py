@@ -11,7 +11,7 @@ from forecasting.models.ridge_fourier_forecaster import (
     DAILY_ORDER,
     WEEKLY_ORDER,
     RidgeFourierForecaster,
-    _ridge_profile,
+    _ridge_level,
     _wave_penalties,
 )
 
@@ -36,7 +36,7 @@ def waves(order: int) -> np.ndarray:
 
 def test_a_known_sine__is_recovered_but_for_the_share_of_the_penalty() -> None:
     values = sine_of_the_day(56)
-    slots = _ridge_profile(series_of(values), values).level.slots
+    slots = _ridge_level(series_of(values), values)[0].slots
     # Eight weeks with a half-life of three: an hour that is a weeks old weighs 0.5^(a/3), in all
     # 168 × 3 / ln 2 × (1 - 0.5^(8/3)) = 168 × 3.65 = 613 hours. The sine's square has a mean of 1/2, so that
     # these weigh 306 against a penalty of 2: 306 / (306 + 2) = 0.9935 of the swing stays, give or take what other
@@ -49,14 +49,14 @@ def test_a_known_sine__is_recovered_but_for_the_share_of_the_penalty() -> None:
 
 def test_a_day_of_the_sine__is_recovered_less() -> None:
     day, weeks = sine_of_the_day(2), sine_of_the_day(56)
-    swings = [np.ptp(_ridge_profile(series_of(values), values).level.slots[:24]) for values in (day, weeks)]
+    swings = [np.ptp(_ridge_level(series_of(values), values)[0].slots[:24]) for values in (day, weeks)]
     # Two weekdays: 48 hours, half of which is 24 against the penalty of 2, for the wave and what stands in for it.
     assert 24 / 26 - 0.01 < swings[0] / (2 * SWING) < swings[1] / (2 * SWING) <= 1.0 + 1e-6
 
 
 def test_noise_about_a_sine__hardly_moves_the_profile() -> None:
     values = sine_of_the_day(56) + np.random.default_rng(5).normal(0, 1, 56 * 24)
-    slots = _ridge_profile(series_of(values), values).level.slots
+    slots = _ridge_level(series_of(values), values)[0].slots
     # 58 columns fitted to 613 hours' weight leave an error of at most sqrt(58 / 613) = 0.31 a slot (weights count as
     # their squares there, which are smaller still), where each slot's own mean would have 1 / sqrt(3.65) = 0.52.
     off = slots - (LEVEL + SWING * np.sin(waves(1)))
@@ -68,7 +68,7 @@ def test_self_influence__is_a_share(days: int) -> None:
     rng = np.random.default_rng(days)
     values = sine_of_the_day(days) + rng.normal(0, 1, days * 24)
     values[rng.random(values.size) < 0.2] = np.nan
-    own = _ridge_profile(series_of(np.nan_to_num(values)), values).self_influence
+    own = _ridge_level(series_of(np.nan_to_num(values)), values)[1]
     known = np.isfinite(values)
     assert (own[known] > 0).all()
     assert (own[known] < 1).all()
@@ -80,11 +80,11 @@ def test_self_influence__is_a_share(days: int) -> None:
 def test_self_influence__is_how_much_a_window_moves_its_own_level() -> None:
     values = sine_of_the_day(14) + np.random.default_rng(9).normal(0, 1, 14 * 24)
     at = 9 * 24 + 15
-    fitted = _ridge_profile(series_of(values), values)
+    level, leverage = _ridge_level(series_of(values), values)
     raised = values.copy()
     raised[at] += 1e-3
-    moved = _ridge_profile(series_of(raised), raised).level.slots[at % 168] - fitted.level.slots[at % 168]
-    assert moved / 1e-3 == pytest.approx(fitted.self_influence[at], rel=1e-3)
+    moved = _ridge_level(series_of(raised), raised)[0].slots[at % 168] - level.slots[at % 168]
+    assert moved / 1e-3 == pytest.approx(leverage[at], rel=1e-3)
 
 
 def test_a_heavier_penalty__is_smoother(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -92,10 +92,10 @@ def test_a_heavier_penalty__is_smoother(monkeypatch: pytest.MonkeyPatch) -> None
     roughness, influence = [], []
     for hours in (0.02, 0.2, 2.0, 20.0, 200.0):
         monkeypatch.setattr(ridge_fourier_forecaster, "PENALTY_HOURS", hours)
-        fitted = _ridge_profile(series_of(values), values)
-        slots = fitted.level.slots
+        level, leverage = _ridge_level(series_of(values), values)
+        slots = level.slots
         roughness.append(float(np.square(np.diff(slots, n=2, append=slots[:2])).sum()))
-        influence.append(float(fitted.self_influence.sum()))
+        influence.append(float(leverage.sum()))
     assert roughness == sorted(roughness, reverse=True)
     assert influence == sorted(influence, reverse=True)
 
@@ -115,9 +115,9 @@ def test_penalties__are_the_squares_of_the_orders_of_their_waves() -> None:
 
 def test_nothing_known__is_a_level_of_zero() -> None:
     values = np.full(48, np.nan)
-    fitted = _ridge_profile(series_of(np.zeros(48)), values)
-    assert not fitted.level.slots.any()
-    assert not fitted.self_influence.any()
+    level, leverage = _ridge_level(series_of(np.zeros(48)), values)
+    assert not level.slots.any()
+    assert not leverage.any()
 
 
 def test_less_than_two_days__is_refused_with_how_much_there_is() -> None:

@@ -20,7 +20,6 @@ from forecasting.models.preparation import Prepared, prepared
 from forecasting.models.residual_correction import corrected
 from forecasting.models.slow_level import GridLevel
 from forecasting.models.time_grid import DAY_S, WEEK_S, week_slots, windows_per_day
-from forecasting.models.weekly_profile import drawn_in
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -62,8 +61,7 @@ def _prophet_level(series: ArrivalSeries, known: Prepared) -> GridLevel:
         logging.getLogger(library).disabled = True
 
     size = series.counts.size
-    values = np.where(known.is_open, known.transform.forward(series.counts), np.nan)
-    values = drawn_in(values, week_slots(series.start, series.window_s, size), series.window_s)
+    values = known.profile.values
     per_block = max(1, AGGREGATION_S // series.window_s)
     blocks = -(-size // per_block)
     frame = _frame(series, blocks, per_block)

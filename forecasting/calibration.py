@@ -75,11 +75,11 @@ def calibration(
     said = np.log(peaks_per_s + floor)
     ratios = np.log(actual_per_s[:, :, None] + floor) - said
     telling = np.isfinite(ratios).all(axis=2) & ((actual_per_s > 0) | (peaks_per_s.max(axis=2) > 0))
-    spread = spreads(np.where(telling[:, :, None], said, 0.0), quantiles)[:, :, None]
-    steps = STEP * telling[:, :, None]
-    for step, ratio, exact in zip(
-        steps, np.where(telling[:, :, None], ratios, 0.0) / spread, _EXACT / spread, strict=True
-    ):
+    rows = telling.any(axis=1)
+    telling, said, ratios = telling[rows, :, None], said[rows], ratios[rows]
+    spread = spreads(np.where(telling, said, 0.0), quantiles)[:, :, None]
+    steps = STEP * telling
+    for step, ratio, exact in zip(steps, np.where(telling, ratios, 0.0) / spread, _EXACT / spread, strict=True):
         # What came exactly as forecast says neither.
         below = (ratio < offsets - exact).astype(float)
         offsets += step * np.where(ratio > offsets + exact, levels, (levels - 1) * below)

@@ -81,8 +81,8 @@ class Turns:
         over = (self._known_from <= row) & np.isfinite(table.actual_per_s)
         over[row:] = False
         losses = self._losses_before(row)
-        weights = tuple(self._weights_at(row, losses, over, able, horizon) for horizon in range(len(table.horizons_s)))
-        naives = tuple(self._naive_at(row, losses, over, able, horizon) for horizon in range(len(table.horizons_s)))
+        horizons = range(len(table.horizons_s))
+        weights, naives = zip(*(self._choice_at(row, losses, over, able, horizon) for horizon in horizons), strict=True)
         turn = Turn(weights, naives, (False,) * len(weights), self._calibration(row, over))
         if row < len(table.origins):
             self._keep(row, turn)
@@ -100,7 +100,8 @@ class Turns:
         """What is said at this origin, before and after calibration."""
         said = {name: peaks[row] for name, peaks in self.table.peak_per_s.items()}
         self.averaged_per_s[row] = averaged_peaks_per_s(said, turn.weights, turn.calibration.floor_per_s)
-        self.deployed_per_s[row] = deployed_peaks_per_s(said, turn)
+        # Nothing is held back in a backtest.
+        self.deployed_per_s[row] = turn.calibration.applied(self.averaged_per_s[row])
 
     def _calibration(self, row: int, over: Flags) -> Calibration:
         actual = np.where(over, self.table.actual_per_s, np.nan)
@@ -108,28 +109,25 @@ class Turns:
         told = actual if over.any() else np.stack(list(self.table.peak_per_s.values()))[:, : row + 1]
         return calibration(self.averaged_per_s, actual, self.table.quantiles, floor_per_s(told))
 
-    def _weights_at(
+    def _choice_at(
         self, row: int, losses: PeakLosses, over: Flags, able: Collection[str], horizon: int
-    ) -> dict[str, float]:
-        """Shares of the forecasters at one horizon, by their losses at the origins that are over."""
+    ) -> tuple[dict[str, float], str]:
+        """Shares of the forecasters at one horizon, by their losses at the origins that are over; and the naive that
+        stands in for them.
+        """
         may = np.array([name in able for name in losses.names])
-        expected = np.where(losses.naive, 1.0, EXPECTED_RATIO)
-        log_ratio, judged = self._log_ratios(row, losses, over, horizon, losses.naive & may, expected)
+        naive = losses.naive & may
+        log_ratio, judged = self._log_ratios(row, losses, over, horizon, naive)
         may = may & (losses.naive | judged)
         shares = np.where(may, np.exp(-SHARPNESS * (log_ratio - log_ratio[may].min())), 0.0)
         shares = np.where(shares >= LEAST_WEIGHT * shares.sum(), shares, 0.0)
         shares = shares / shares.sum()
         order = np.argsort(-shares, kind="stable")
-        return {losses.names[at]: float(shares[at]) for at in order if shares[at] > 0}
-
-    def _naive_at(self, row: int, losses: PeakLosses, over: Flags, able: Collection[str], horizon: int) -> str:
-        """The naive to stand in at one horizon."""
-        may = losses.naive & np.array([name in able for name in losses.names])
-        log_ratio, _ = self._log_ratios(row, losses, over, horizon, may, np.ones(may.size))
-        return losses.names[int(np.argmin(np.where(may, log_ratio, np.inf)))]
+        weights = {losses.names[at]: float(shares[at]) for at in order if shares[at] > 0}
+        return weights, losses.names[int(np.argmin(np.where(naive, log_ratio, np.inf)))]
 
     def _log_ratios(
-        self, row: int, losses: PeakLosses, over: Flags, horizon: int, rivals: Flags, expected: Floats
+        self, row: int, losses: PeakLosses, over: Flags, horizon: int, rivals: Flags
     ) -> tuple[Floats, Flags]:
         """Logarithms of the losses of late over that of the better rival, shape (forecasters,), and who was judged.
 
@@ -138,7 +136,8 @@ class Turns:
         """
         rows = np.flatnonzero(over[:, horizon])
         known = losses.per_s[:, rows, horizon]
-        as_expected = np.log(expected), np.ones(expected.size, dtype=bool)
+        expected = np.log(np.where(losses.naive, 1.0, EXPECTED_RATIO))
+        as_expected = expected, np.ones(expected.size, dtype=bool)
         if rows.size < FEWEST_ORIGINS:
             return as_expected
         counts = self._counts(row, rows)
@@ -150,7 +149,7 @@ class Turns:
         told = (both & (self.table.actual_per_s[rows, horizon] > 0)) @ counts
         trust = told / (told + STEADYING_ORIGINS)
         ratio = np.divide(own, rival, out=np.where(own > 0, np.inf, 1.0), where=rival > 0)
-        log_ratio = trust * np.log(np.clip(ratio, 1e-3, 1e3)) + (1 - trust) * np.log(expected)
+        log_ratio = trust * np.log(np.clip(ratio, 1e-3, 1e3)) + (1 - trust) * expected
         return log_ratio, both.sum(axis=1) >= FEWEST_ORIGINS
 
     def _counts(self, row: int, rows: Ints) -> Floats:

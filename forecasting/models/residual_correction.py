@@ -81,11 +81,11 @@ class ErrorRecord:
         """
         means = np.zeros((origins.size, len(SPANS_S)))
         fallback = np.zeros(origins.size)
+        sums, seen = self._sums[origins], self._seen[origins]
         for column, span_s in reversed(list(enumerate(SPANS_S))):
             begin = np.maximum(0, origins - max(1, span_s // self.window_s))
-            count = self._seen[origins] - self._seen[begin]
-            total = self._sums[origins] - self._sums[begin]
-            fallback = np.divide(total, count, out=fallback.copy(), where=count > 0)
+            count = seen - self._seen[begin]
+            fallback = np.divide(sums - self._sums[begin], count, out=fallback.copy(), where=count > 0)
             means[:, column] = fallback
         return means
 
@@ -187,9 +187,11 @@ def corrected(
     *,
     self_influence: Floats | None = None,
     memory: Memory | None = None,
+    leads: int | None = None,
 ) -> CorrectedForecaster:
     """Learn the usual sizes, the correction and the trajectories of a level that was fitted to the same series.
 
+    leads: for how many windows ahead the correction is learnt, None for a day of them; beyond, the last one holds.
     self_influence: share of each window's own value in its level, shape (windows,); errors are widened to what they
     would have been without it. Leaving it out understates the errors of levels that follow the data closely.
     """
@@ -203,7 +205,7 @@ def corrected(
     ahead = min(per_day, max(1, series.counts.size // 2))
     stride = max(1, errors.size // TRAINING_ORIGINS)
     origins = np.arange(min(per_day, errors.size // 4), errors.size - ahead, stride, dtype=np.int64)
-    weights = correction_weights(ErrorRecord(errors, series.window_s, memory), origins, ahead)
+    weights = correction_weights(ErrorRecord(errors, series.window_s, memory), origins, min(ahead, leads or ahead))
     highest = float(np.nanmax(series.counts, initial=0.0))
     return CorrectedForecaster(
         series.window_s, level, transform, hours, usual_size, errors, series.end, weights, highest, memory

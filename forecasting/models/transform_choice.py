@@ -5,7 +5,7 @@ from functools import lru_cache
 import numpy as np
 
 from forecasting.arrivals.history import ArrivalSeries
-from forecasting.models.open_hours import learn_open_hours
+from forecasting.models.open_hours import OpenHours, learn_open_hours
 from forecasting.models.residual_correction import corrected
 from forecasting.models.time_grid import oldest, week_slots, windows_per_day
 from forecasting.models.transform import LOG, SQRT, Transform
@@ -38,16 +38,16 @@ def _chosen(series: ArrivalSeries) -> Transform:
     ahead = per_day // 4
     if held_out < 2 * ahead or not np.isfinite(series.counts[: series.counts.size - held_out]).any():
         return SQRT
-    losses = {transform: _loss(series, transform, held_out, ahead) for transform in (SQRT, LOG)}
+    hours = learn_open_hours(oldest(series, series.counts.size - held_out))
+    losses = {transform: _loss(series, transform, hours, held_out, ahead) for transform in (SQRT, LOG)}
     return min(losses, key=lambda transform: losses[transform])
 
 
-def _loss(series: ArrivalSeries, transform: Transform, held_out: int, ahead: int) -> float:
+def _loss(series: ArrivalSeries, transform: Transform, hours: OpenHours, held_out: int, ahead: int) -> float:
     first = series.counts.size - held_out
     train = oldest(series, first)
-    hours = learn_open_hours(train)
     profile = weekly_profile(train, transform, hours)
-    fitted = corrected(train, profile.level, transform, hours, self_influence=profile.self_influence)
+    fitted = corrected(train, profile.level, transform, hours, self_influence=profile.self_influence, leads=ahead)
     rates_per_s = series.rate_per_s()
     loss = 0.0
     for origin in np.linspace(first, series.counts.size - ahead, TRIALS).astype(int):

@@ -254,9 +254,13 @@ def correction_weights(record: ErrorRecord, origins: Ints, ahead: int) -> Floats
     if anticipated is not None:
         targets = targets - anticipated
     known = np.isfinite(targets)
-    targets = np.where(known, np.clip(targets, -CLIP, CLIP), 0.0)
+    targets = np.clip(targets, -CLIP, CLIP, out=targets)
+    # Where all is known, one lead stands for all.
+    seen = known[:, :1] if known.all() else known
+    if seen is known:
+        targets[~known] = 0.0
     outer = (features[:, :, None] * features[:, None, :]).reshape(origins.size, -1)
-    gram = (known.T.astype(float) @ outer).reshape(ahead, len(SPANS_S), len(SPANS_S))
+    gram = (seen.T.astype(float) @ outer).reshape(-1, len(SPANS_S), len(SPANS_S))
     # Origins overlap, so their number overstates what they tell; the penalty grows with it.
-    penalty = (10.0 + 0.02 * known.sum(axis=0))[:, None, None] * np.eye(len(SPANS_S))
+    penalty = (10.0 + 0.02 * seen.sum(axis=0))[:, None, None] * np.eye(len(SPANS_S))
     return np.linalg.solve(gram + penalty, (targets.T @ features)[:, :, None])[:, :, 0]

@@ -39,11 +39,14 @@ def _chosen(series: ArrivalSeries) -> Transform:
     if held_out < 2 * ahead or not np.isfinite(series.counts[: series.counts.size - held_out]).any():
         return SQRT
     hours = learn_open_hours(oldest(series, series.counts.size - held_out))
-    losses = {transform: _loss(series, transform, hours, held_out, ahead) for transform in (SQRT, LOG)}
-    return min(losses, key=lambda transform: losses[transform])
+    bound = _loss(series, SQRT, hours, held_out, ahead, np.inf)
+    return LOG if _loss(series, LOG, hours, held_out, ahead, bound) < bound else SQRT
 
 
-def _loss(series: ArrivalSeries, transform: Transform, hours: OpenHours, held_out: int, ahead: int) -> float:
+def _loss(
+    series: ArrivalSeries, transform: Transform, hours: OpenHours, held_out: int, ahead: int, bound: float
+) -> float:
+    """The loss of the trial, or a part of it that is no longer below the bound."""
     first = series.counts.size - held_out
     train = oldest(series, first)
     profile = weekly_profile(train, transform, hours)
@@ -51,6 +54,8 @@ def _loss(series: ArrivalSeries, transform: Transform, hours: OpenHours, held_ou
     rates_per_s = series.rate_per_s()
     loss = 0.0
     for origin in np.linspace(first, series.counts.size - ahead, TRIALS).astype(int):
+        if loss >= bound:
+            break
         actual = rates_per_s[origin : origin + ahead]
         if not np.isfinite(actual).any():
             continue

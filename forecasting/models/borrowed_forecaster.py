@@ -1,0 +1,138 @@
+"""The shape of sibling sources at the level of a young one: what is to be said while its own history is hours long.
+
+A young source divided by its level looks like its sibling. So the sibling's forecaster (usual week, correction by the
+current error, error trajectories) is asked what follows the young counts in the sibling's size, and the answer is
+brought back. Both are means of an hour; what windows do within an hour is the young source's own. The level is not
+known exactly: paths are drawn for three levels, and the correction by the newest counts takes back what they differ in
+for the next minutes, not for the next day.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+
+from forecasting.arrays import Floats
+from forecasting.arrivals.history import UTC_NAME, ArrivalSeries
+from forecasting.errors import ForecastError, HistoryError
+from forecasting.forecaster import FittedForecaster
+from forecasting.local_time import on_wall_grid
+from forecasting.models.enough_history import refuse_unless, why_constant, why_too_little
+from forecasting.models.local_time_forecaster import LocalTimeFitted
+from forecasting.models.open_hours import OpenHours, learn_open_hours
+from forecasting.models.residual_correction import CorrectedForecaster
+from forecasting.models.shared_level import hourly_means, own_noise, shared_level
+from forecasting.models.time_grid import DAY_S, WEEK_S
+from forecasting.models.time_of_week_forecaster import TimeOfWeekForecaster
+
+BORROWED = "borrowed"
+LEAST_DAYS = 0.125
+"""Three hours: the least from which a level is read off."""
+LEAST_SIBLING_DAYS = 7
+"""A week, or nothing is known of its weekend."""
+LEVELS = ((-(3**0.5), 1 / 6), (0.0, 2 / 3), (3**0.5, 1 / 6))
+"""Levels to draw paths for, in standard errors of the logarithm, and their shares: Gauss and Hermite's three points."""
+
+
+@dataclass(frozen=True)
+class SiblingShape:
+    """hourly: what follows the hourly means of a sibling. hours: when it is open."""
+
+    hourly: CorrectedForecaster
+    hours: OpenHours
+
+
+@dataclass(frozen=True)
+class BorrowedShape:
+    """The shapes of the siblings, each of which has an equal part of the paths (FittedForecaster)."""
+
+    window_s: int
+    siblings: tuple[SiblingShape, ...]
+
+    def paths_per_s(self, recent: ArrivalSeries, steps: int, paths: int, rng: np.random.Generator) -> Floats:
+        if recent.window_s != self.window_s:
+            raise ForecastError(
+                f"recent history has windows of {recent.window_s} s, the forecaster learnt from {self.window_s} s; "
+                "resample it first"
+            )
+        hourly = hourly_means(recent)
+        levels = [(sibling, shared_level(recent, hourly, sibling.hourly)) for sibling in self.siblings]
+        known = [(sibling, level) for sibling, level in levels if level is not None]
+        if not known:
+            raise ForecastError(f"source {recent.source!r}: its history tells no level at which to borrow a shape")
+        asked = [(sibling, level, errors, share) for sibling, level in known for errors, share in LEVELS]
+        ends = np.round(np.cumsum([share for *_, share in asked]) / len(known) * paths).astype(np.int64).tolist()
+        drawn = []
+        for (sibling, level, errors, _), begin, end in zip(asked, [0, *ends[:-1]], ends, strict=True):
+            scale = level.ratio * float(np.exp(errors * level.log_error))
+            alike = replace(hourly, counts=hourly.counts / scale)
+            widened = replace(sibling.hourly, usual_size=sibling.hourly.usual_size * level.misfit)
+            if end > begin:
+                means = widened.paths_per_s(alike, steps, end - begin, rng)
+                drawn.append(np.where(sibling.hours.open_mask(recent.end, steps), scale * means, 0.0))
+        # Any part of the paths is to hold all levels.
+        mixed = np.concatenate(drawn)[rng.permutation(paths)]
+        return mixed * own_noise(recent, hourly, steps, paths, rng)
+
+    def renewed(self, series: ArrivalSeries) -> "BorrowedShape":
+        return self
+
+
+class BorrowedForecaster:
+    """siblings: histories of other sources. Of each only what lies before the end of a series is ever looked at."""
+
+    name = BORROWED
+    naive = False
+    good_for_s = WEEK_S
+
+    def __init__(self, siblings: Sequence[ArrivalSeries]) -> None:
+        self.siblings = tuple(siblings)
+
+    def why_not(self, series: ArrivalSeries) -> str | None:
+        if reason := why_too_little(series, LEAST_DAYS):
+            return reason
+        # A quiet night may well be constant; who has known a day of it has no shape.
+        if series.span_s >= DAY_S and (reason := why_constant(series)):
+            return reason
+        shapes = self._shapes(series)
+        if not shapes:
+            return (
+                f"no sibling had {LEAST_SIBLING_DAYS} days of history by {series.end:%Y-%m-%d %H:%M} UTC; name others"
+            )
+        wall = _on_wall(series)
+        hourly = hourly_means(wall)
+        if all(shared_level(wall, hourly, shape.hourly) is None for shape in shapes):
+            return "the hours that it has tell no level at which to borrow: its siblings keep other hours; name others"
+        return None
+
+    def fit(self, series: ArrivalSeries) -> FittedForecaster:
+        refuse_unless(self.name, self.why_not(series))
+        shape = BorrowedShape(series.window_s, self._shapes(series))
+        return shape if series.timezone == UTC_NAME else LocalTimeFitted(shape, series.timezone)
+
+    def _shapes(self, series: ArrivalSeries) -> tuple[SiblingShape, ...]:
+        known = []
+        for sibling in self.siblings:
+            try:
+                before = sibling.between(sibling.start, series.end).resampled(series.window_s)
+            except HistoryError:
+                # It begins later, or its windows do not fill one of the series.
+                continue
+            if why_too_little(before, LEAST_SIBLING_DAYS) is None and why_constant(before) is None:
+                known.append(_shape(before))
+        return tuple(known)
+
+
+def _on_wall(series: ArrivalSeries) -> ArrivalSeries:
+    return series if series.timezone == UTC_NAME else on_wall_grid(series, series.timezone)[0]
+
+
+@lru_cache(maxsize=16)
+def _shape(sibling: ArrivalSeries) -> SiblingShape:
+    """Worked out once for all young sources that borrow it, and for the check before the fit."""
+    wall = _on_wall(sibling)
+    fitted = TimeOfWeekForecaster().fit(hourly_means(wall))
+    if not isinstance(fitted, CorrectedForecaster):
+        raise TypeError(type(fitted).__name__)
+    return SiblingShape(fitted, learn_open_hours(wall))

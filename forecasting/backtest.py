@@ -47,17 +47,19 @@ class BacktestTable:
     refusals: dict[str, str] = field(default_factory=dict)
 
 
-def backtest_origins(series: ArrivalSeries, count: int, longest_horizon_s: int) -> list[int]:
+def backtest_origins(
+    series: ArrivalSeries, count: int, longest_horizon_s: int, least_history_s: float = DAY_S
+) -> list[int]:
     """Indices of the first windows to be forecast at each origin, ascending; at most `count`.
 
     They go back from the last one that has its longest horizon after it, APART_S from each other, or less where that
     would lead beyond LONGEST_SPREAD_S or leave less than two days to learn from. A history too short for that gives
-    its second half, with the longer horizons left out at late origins.
+    its second half, with the longer horizons left out at late origins. least_history_s: what lies before any origin.
     """
     last = series.counts.size - longest_horizon_s // series.window_s
     first = max(last - LONGEST_SPREAD_S // series.window_s, FIRST_TRAINING_S // series.window_s)
     if first >= last:
-        first = max(series.counts.size // 2, DAY_S // series.window_s)
+        first = max(series.counts.size // 2, int(least_history_s // series.window_s))
         last = series.counts.size - 1
     if first > last:
         return []
@@ -75,9 +77,13 @@ def backtest(
     paths: int,
     seed: int,
     progress: Progress | None = None,
+    least_history_s: float = DAY_S,
 ) -> BacktestTable:
-    """Quantiles of the peak that each forecaster gives at each origin, beside the peak that came."""
-    at = backtest_origins(series, origins, max(horizons_s))
+    """Quantiles of the peak that each forecaster gives at each origin, beside the peak that came.
+
+    least_history_s: what lies before any origin.
+    """
+    at = backtest_origins(series, origins, max(horizons_s), least_history_s)
     table = empty_table(series, forecasters, at, horizons_s, quantiles, {})
     horizon_steps = [horizon_s // series.window_s for horizon_s in horizons_s]
     for row, given, _ in replayed(series, forecasters, at, max(horizon_steps), paths, seed, table.refusals, progress):

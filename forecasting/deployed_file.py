@@ -23,6 +23,7 @@ from forecasting.events.effects import EventEffects, KnownEffect
 from forecasting.events.event_aware_forecaster import EventAware
 from forecasting.forecaster import FittedForecaster
 from forecasting.local_time import zone
+from forecasting.models.borrowed_forecaster import BorrowedShape, SiblingShape
 from forecasting.models.harmonic_arima_forecaster import ArmaMemory
 from forecasting.models.local_time_forecaster import LocalTimeFitted
 from forecasting.models.naive_paths import NaivePaths
@@ -90,7 +91,15 @@ class _LocalTime(_Strict):
     fitted: "_Fitted"
 
 
-_Fitted = Annotated[_Corrected | _Naive | _EventAware | _LocalTime, Field(discriminator="kind")]
+class _Borrowed(_Strict):
+    """siblings: what is known of each, whose arrays are numbered."""
+
+    kind: Literal["borrowed"] = "borrowed"
+    window_s: int
+    siblings: tuple[_Corrected, ...]
+
+
+_Fitted = Annotated[_Corrected | _Naive | _EventAware | _LocalTime | _Borrowed, Field(discriminator="kind")]
 
 
 class _Body(_Strict):
@@ -173,6 +182,14 @@ def _entry(name: str, fitted: FittedForecaster, arrays: dict[str, npt.NDArray[np
         return _naive(fitted, "last_mean", fitted.rule.windows)
     if isinstance(fitted, NaivePaths) and isinstance(fitted.rule, SeasonAgo):
         return _naive(fitted, "season_ago", fitted.rule.season)
+    if isinstance(fitted, BorrowedShape):
+        arrays |= {f"{name}.{at}.hours": of.hours.closed.astype(np.float64) for at, of in enumerate(fitted.siblings)}
+        siblings = tuple(_corrected_entry(f"{name}.{at}", of.hourly, arrays) for at, of in enumerate(fitted.siblings))
+        return _Borrowed(window_s=fitted.window_s, siblings=siblings)
+    return _corrected_entry(name, fitted, arrays)
+
+
+def _corrected_entry(name: str, fitted: FittedForecaster, arrays: dict[str, npt.NDArray[np.float64]]) -> _Corrected:
     if not isinstance(fitted, CorrectedForecaster) or not isinstance(fitted.memory, ArmaMemory | None):
         raise ForecastError(f"forecaster {name!r} ({type(fitted).__name__}) has no file form; add one to deployed_file")
     if not isinstance(fitted.level, WeeklyLevel | GridLevel):
@@ -208,6 +225,18 @@ def _fitted(name: str, entry: _Fitted, arrays: Arrays) -> FittedForecaster:
     if isinstance(entry, _Naive):
         rule = LastMean(entry.windows) if entry.rule == "last_mean" else SeasonAgo(entry.windows)
         return NaivePaths(entry.window_s, rule, entry.lag, entry.reach)
+    if isinstance(entry, _Borrowed):
+        siblings = tuple(
+            SiblingShape(
+                _corrected(f"{name}.{at}", of, arrays), OpenHours(of.window_s, arrays[f"{name}.{at}.hours"] > 0)
+            )
+            for at, of in enumerate(entry.siblings)
+        )
+        return BorrowedShape(entry.window_s, siblings)
+    return _corrected(name, entry, arrays)
+
+
+def _corrected(name: str, entry: _Corrected, arrays: Arrays) -> CorrectedForecaster:
     level = arrays[f"{name}.level"]
     return CorrectedForecaster(
         entry.window_s,

@@ -21,6 +21,7 @@ from forecasting.forecast import Forecast
 from forecasting.forecast_file import forecast_digest, write_forecast
 from forecasting.forecasters import all_forecasters
 from forecasting.pipeline import issue, train
+from forecasting.siblings import NOTHING_LENT, Lent
 from forecasting.terms import ForecastTerms
 from forecasting.trained_file import read_trained, write_trained
 
@@ -35,7 +36,8 @@ class Order:
 
     trained: folder of what is asked; train: whether it is to be made there first. demoted: horizons at which the naive
     forecaster stands in, with why. folder: where the forecast goes, None to keep nothing. run_id, model_version,
-    history_snapshot, notes: what the forecast says of itself. timezone: whose clock its days go by.
+    history_snapshot, notes: what the forecast says of itself. timezone: whose clock its days go by. lent: what it
+    may borrow where it is trained.
     """
 
     topology: str
@@ -55,6 +57,7 @@ class Order:
     history_snapshot: str = ""
     notes: tuple[str, ...] = ()
     timezone: str = UTC_NAME
+    lent: Lent = NOTHING_LENT
 
     def with_run(self, train: bool, demoted: Mapping[int, str], run_id: str, model_version: str) -> "Order":
         """The same as part of a tracked batch."""
@@ -107,7 +110,8 @@ def _forecast(order: Order, progress: Callable[[str], None] | None) -> tuple[For
             issued_at=order.issued_at,
             terms=order.terms,
             history_snapshot=order.history_snapshot,
-            forecasters=all_forecasters(order.calendar, prophet=order.terms.prophet),
+            forecasters=all_forecasters(order.calendar, prophet=order.terms.prophet, siblings=order.lent.series),
+            lent=order.lent,
             progress=progress,
         )
         learnt = replace(learnt, model_version=order.model_version)

@@ -1,8 +1,12 @@
 """Which forecasters compete for a source."""
 
+from collections.abc import Sequence
+
+from forecasting.arrivals.history import ArrivalSeries
 from forecasting.events.calendar import EventCalendar
 from forecasting.events.event_aware_forecaster import EventAwareForecaster
 from forecasting.forecaster import Forecaster
+from forecasting.models.borrowed_forecaster import LEAST_DAYS, BorrowedForecaster
 from forecasting.models.harmonic_arima_forecaster import HarmonicArimaForecaster
 from forecasting.models.local_time_forecaster import LocalTimeForecaster
 from forecasting.models.persistence_forecaster import PersistenceForecaster
@@ -13,11 +17,14 @@ from forecasting.models.seasonal_naive_forecaster import SeasonalNaiveForecaster
 from forecasting.models.time_of_week_forecaster import TimeOfWeekForecaster
 
 
-def all_forecasters(calendar: EventCalendar | None = None, *, prophet: bool = True) -> tuple[Forecaster, ...]:
+def all_forecasters(
+    calendar: EventCalendar | None = None, *, prophet: bool = True, siblings: Sequence[ArrivalSeries] = ()
+) -> tuple[Forecaster, ...]:
     """Every forecaster with its naive rivals. Those whose library is not installed refuse with that as the reason.
 
     calendar: events that all of them, the naive ones too, are to know of. prophet: whether Prophet takes part; it costs
-    two thirds as much as all of the others.
+    two thirds as much as all of the others. siblings: sources whose shape may be borrowed, so that three hours of
+    history are enough for one forecaster and its naive rival.
     """
     forecasters: tuple[Forecaster, ...] = (
         TimeOfWeekForecaster(),
@@ -25,11 +32,14 @@ def all_forecasters(calendar: EventCalendar | None = None, *, prophet: bool = Tr
         *((ProphetForecaster(),) if prophet else ()),
         HarmonicArimaForecaster(),
         RecentDaysForecaster(),
-        PersistenceForecaster(),
+        PersistenceForecaster(LEAST_DAYS) if siblings else PersistenceForecaster(),
         SeasonalNaiveForecaster(days=1),
         SeasonalNaiveForecaster(days=7),
     )
     forecasters = tuple(LocalTimeForecaster(forecaster) for forecaster in forecasters)
+    if siblings:
+        # It knows the clock of each sibling itself.
+        forecasters = (*forecasters, BorrowedForecaster(siblings))
     if calendar is None or not calendar.events:
         return forecasters
     return tuple(EventAwareForecaster(forecaster, calendar) for forecaster in forecasters)

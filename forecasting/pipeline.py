@@ -18,16 +18,21 @@ from forecasting.errors import ForecastError
 from forecasting.forecast import QUANTILES, Forecast
 from forecasting.forecaster import FittedForecaster, Forecaster
 from forecasting.forecasters import all_forecasters
+from forecasting.models.borrowed_forecaster import BORROWED
+from forecasting.models.borrowed_forecaster import LEAST_DAYS as LEAST_BORROWED_DAYS
 from forecasting.models.enough_history import why_too_little
 from forecasting.models.time_grid import DAY_S
 from forecasting.one_thread import one_thread
 from forecasting.peaks import path_quantiles
-from forecasting.selection import Selection, select
+from forecasting.selection import Selection, Turn, select
+from forecasting.siblings import NOTHING_LENT, Lent, LentShape
 from forecasting.surprise import STAND_IN
 from forecasting.terms import ForecastTerms
 from forecasting.trained import Trained
 
-LEAST_DAYS = 1
+LEAST_DAYS = 1.0
+SIBLINGS = "siblings"
+"""How notes on them begin."""
 LONGEST_SILENCE_S = DAY_S
 
 SURPRISE = (
@@ -45,17 +50,19 @@ def train(
     terms: ForecastTerms,
     history_snapshot: str = "",
     forecasters: Sequence[Forecaster] | None = None,
+    lent: Lent = NOTHING_LENT,
     progress: Progress | None = None,
 ) -> Trained:
     """The slow part: what to ask, chosen and calibrated by a backtest; nothing after issued_at is looked at.
 
-    history_snapshot: the commit of the store that the series was read from. Raises ForecastError where the history is
-    too short, too old or too sparse, or where no forecaster can forecast: then hold the plan you have.
+    history_snapshot: the commit of the store that the series was read from. forecasters: all of them where None.
+    lent: shapes that these may borrow. Raises ForecastError where the history is too short, too old or too
+    sparse, or where no forecaster can forecast: then hold the plan you have.
     """
-    history = known_history(series, issued_at, terms.step_s)
-    competing = {
-        each.name: each for each in (all_forecasters(prophet=terms.prophet) if forecasters is None else forecasters)
-    }
+    history = known_history(series, issued_at, terms.step_s, least_days(lent.shapes))
+    if forecasters is None:
+        forecasters = all_forecasters(prophet=terms.prophet, siblings=lent.series)
+    competing = {each.name: each for each in forecasters}
     with one_thread():
         table = backtest(
             history,
@@ -66,6 +73,7 @@ def train(
             paths=terms.paths,
             seed=terms.seed,
             progress=progress,
+            least_history_s=least_days(lent.shapes) * DAY_S,
         )
         refusals = {name: reason for name, each in competing.items() if (reason := each.why_not(history))}
         while True:
@@ -81,11 +89,17 @@ def train(
         terms,
         DeployedForecaster(terms.step_s, terms.steps, terms.horizons_s, QUANTILES, turn, fitted),
         selection.scores,
-        (*selection.notes, *(f"{name} takes no part: {reason}" for name, reason in refusals.items())),
+        (
+            *borrowed_notes(lent.shapes, turn, terms.horizons_s),
+            *lent.notes,
+            *selection.notes,
+            *(f"{name} takes no part: {reason}" for name, reason in refusals.items()),
+        ),
         history.start,
         history.end,
         history.digest(),
         history_snapshot,
+        siblings=lent.shapes,
     )
 
 
@@ -95,7 +109,7 @@ def issue(trained: Trained, series: ArrivalSeries, *, issued_at: datetime, histo
     Raises ForecastError where these are too old or too sparse: then hold the plan you have.
     """
     terms = trained.terms
-    history = known_history(series, issued_at, terms.step_s)
+    history = known_history(series, issued_at, terms.step_s, least_days(trained.siblings))
     with one_thread():
         turn = trained.deployed.turn_at(history, terms.seed)
         deployed = replace(trained.deployed, turn=turn)
@@ -163,10 +177,28 @@ def _fitted(
     return fitted, failed
 
 
-def known_history(series: ArrivalSeries, issued_at: datetime, step_s: int) -> ArrivalSeries:
+def least_days(siblings: Sequence[LentShape]) -> float:
+    """How much history a forecast takes: hours, where there are siblings whose shape can be borrowed."""
+    return LEAST_BORROWED_DAYS if siblings else LEAST_DAYS
+
+
+def borrowed_notes(siblings: Sequence[LentShape], turn: Turn, horizons_s: Sequence[int]) -> tuple[str, ...]:
+    """From whom a shape is borrowed, and how much it counts at each horizon."""
+    if not siblings:
+        return ()
+    lenders = ", ".join(sibling.told() for sibling in siblings)
+    shares = {h: weights[BORROWED] for h, weights in zip(horizons_s, turn.weights, strict=True) if BORROWED in weights}
+    if not shares:
+        return (f"{SIBLINGS}: no shape is borrowed from {lenders} any more: its own record is better",)
+    told = ", ".join(f"{share:.0%} at {horizon_s} s" for horizon_s, share in shares.items())
+    return (f"{SIBLINGS}: shape borrowed from {lenders} until its own record is better; it counts {told}",)
+
+
+def known_history(series: ArrivalSeries, issued_at: datetime, step_s: int, days: float = LEAST_DAYS) -> ArrivalSeries:
     """The steps that were over at issued_at, up to the last of them; those the history lacks at its end are missing.
 
-    Raises ForecastError where there is less than LEAST_DAYS of it, half of it is missing, or it ends too long ago.
+    days: how many are needed. Raises ForecastError where there are fewer, half of it is missing, or it ends too long
+    ago.
     """
     where = f"source {series.source!r} of topology {series.topology!r}"
     if issued_at.tzinfo is None:
@@ -188,7 +220,7 @@ def known_history(series: ArrivalSeries, issued_at: datetime, step_s: int) -> Ar
         )
     # What lies before the first observation is no history.
     history = history.between(history.start + timedelta(seconds=int(seen[0]) * step_s), history.end)
-    if reason := why_too_little(history, LEAST_DAYS):
+    if reason := why_too_little(history, days):
         raise ForecastError(f"{where}: {reason}; hold the plan until then")
     return history
 

@@ -5,6 +5,7 @@ from datetime import datetime
 
 from forecasting.deployed import DeployedForecaster
 from forecasting.forecast import BacktestScore
+from forecasting.siblings import LentShape
 from forecasting.terms import ForecastTerms
 
 
@@ -13,7 +14,7 @@ class Trained:
     """deployed: what is asked. scores, notes: of the choice. model_version: where it is registered, empty until it is.
 
     trained_from, trained_to, history_digest, history_snapshot: exactly which history it saw, and the commit of the
-    store that was read, empty where it came from no store.
+    store that was read, empty where it came from no store. siblings: whose histories it saw besides.
     """
 
     topology: str
@@ -27,6 +28,7 @@ class Trained:
     history_digest: str
     history_snapshot: str = ""
     model_version: str = ""
+    siblings: tuple[LentShape, ...] = ()
 
     def demoted(self, reasons: dict[int, str]) -> "Trained":
         """The same with the naive forecaster standing in at some horizons. reasons: why, by horizon in seconds."""

@@ -14,6 +14,7 @@ from forecasting.deployed_file import read_deployed, write_deployed
 from forecasting.errors import ForecastError
 from forecasting.folder import whole_folder
 from forecasting.forecast import BacktestScore
+from forecasting.siblings import LentShape
 from forecasting.terms import ForecastTerms
 from forecasting.trained import Trained
 
@@ -23,7 +24,8 @@ JSON_FILE = "trained.json"
 class _Body(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, ser_json_inf_nan="strings")
 
-    schema_version: Literal[1] = 1
+    # Version 1 knew no siblings.
+    schema_version: Literal[1, 2] = 2
     topology: str
     source: str
     terms: ForecastTerms
@@ -34,6 +36,7 @@ class _Body(BaseModel):
     history_digest: str
     history_snapshot: str
     model_version: str
+    siblings: tuple[LentShape, ...] = ()
 
 
 _FIELDS = tuple(name for name in _Body.model_fields if name != "schema_version")

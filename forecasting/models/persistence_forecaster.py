@@ -25,16 +25,22 @@ class LastMean:
 
 
 class PersistenceForecaster:
-    """The mean of the last 15 minutes, with its past errors at about the same time of day."""
+    """The mean of the last 15 minutes, with its past errors at about the same time of day.
+
+    least_days: how much history it takes.
+    """
 
     name = "persistence"
     naive = True
     good_for_s = DAY_S
 
+    def __init__(self, least_days: float = 1.0) -> None:
+        self.least_days = least_days
+
     def why_not(self, series: ArrivalSeries) -> str | None:
-        return why_too_little(series, days=1)
+        return why_too_little(series, self.least_days)
 
     def fit(self, series: ArrivalSeries) -> FittedForecaster:
         refuse_unless(self.name, self.why_not(series))
-        half_day = max(1, windows_per_day(series.window_s) // 2)
-        return NaivePaths(series.window_s, LastMean(max(1, 900 // series.window_s)), half_day)
+        lag = max(1, min(windows_per_day(series.window_s), series.counts.size) // 2)
+        return NaivePaths(series.window_s, LastMean(max(1, 900 // series.window_s)), lag)

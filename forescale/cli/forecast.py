@@ -26,6 +26,8 @@ def forecast(
         rows = [(horizon_text(horizon_s), *(f"{rate:.4g}" for rate in rates)) for horizon_s, rates in peaks.items()]
         columns = ["within", *(f"p{quantile * 100:g}" for quantile in QUANTILES)]
         console.print(table(f"peak of {source}, events per s", columns, rows))
+        for note in made.siblings.get(source, ()):
+            plain(note)
         plain(f"MLflow run {made.run_ids[source]}")
         if source in made.reports:
             plain(f"page {made.reports[source]}")

@@ -100,10 +100,17 @@ class ForecastEntry(_Strict):
     prophet: bool = False
 
 
+SiblingName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,79}/\S", max_length=300)]
+"""Of a source of this or another topology, as topology/source."""
+
+
 class SourceEntry(_Strict):
-    """timezone: whose clock the days and weeks of its people go by, an IANA name."""
+    """timezone: whose clock the days and weeks of its people go by, an IANA name. like: sources whose shape it borrows
+    while its own history is short, as topology/source.
+    """
 
     timezone: TimeZone = UTC_NAME
+    like: Annotated[list[SiblingName], Field(max_length=8)] = []
 
 
 class TopologyConfig(_Strict):
@@ -143,6 +150,11 @@ class TopologyConfig(_Strict):
         return {name: timezone for name, timezone in named.items() if timezone != UTC_NAME}
 
     @property
+    def like(self) -> dict[str, list[str]]:
+        """By source, of those that name others as their siblings."""
+        return {name: entry.like for name, entry in self.sources.items() if entry.like}
+
+    @property
     def services(self) -> ServicesSection:
         """Raises FileError where the file has none."""
         if self.services_section is None:
@@ -173,6 +185,7 @@ class TopologyConfig(_Strict):
                 known = ", ".join(self.operators)
                 raise ValueError(f"{field} names the unknown operator {unknown[0]!r}; known are {known}")
         self._check_least()
+        self._check_siblings()
         sources = self.as_topology().sources
         arrivals = self.arrivals_section
         told = {} if arrivals is None else arrivals.sources_named()
@@ -185,6 +198,22 @@ class TopologyConfig(_Strict):
                     f"{field} names {unknown[0]!r}, which is no source of the topology; they are {', '.join(sources)}"
                 )
         return self
+
+    def _check_siblings(self) -> None:
+        """Raises ValueError where a source is its own sibling, or one of this file is not known."""
+        sources = self.as_topology().sources
+        for name, siblings in self.like.items():
+            if f"{self.topology}/{name}" in siblings:
+                raise ValueError(f"sources.{name}.like names the source itself; name others, or leave it out")
+            if twice := [sibling for number, sibling in enumerate(siblings) if sibling in siblings[:number]]:
+                raise ValueError(f"sources.{name}.like names {twice[0]} twice; name it once")
+            for sibling in siblings:
+                topology, _, source = sibling.partition("/")
+                if topology == self.topology and source not in sources:
+                    raise ValueError(
+                        f"sources.{name}.like names {sibling}, which is no source of this topology; they are "
+                        f"{', '.join(sources)}"
+                    )
 
     def _check_least(self) -> None:
         """Raises ValueError where an operator cannot run with planning.min_parallelism."""

@@ -11,7 +11,7 @@ import logging
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -24,10 +24,12 @@ from forecasting.fleet import Order, Outcome, forecast_each
 from forecasting.folder import put_in_place
 from forecasting.forecast import HORIZONS_S, Forecast
 from forecasting.forecast_file import PATHS_FILE
-from forecasting.pipeline import known_history
+from forecasting.pipeline import SIBLINGS, known_history, least_days
+from forecasting.siblings import NOTHING_LENT, Lent, LentShape, is_young
 from forecasting.terms import ForecastTerms
 from forecasting.tracking.batch import FEW, Batch, BatchContent, BatchHead, slug
 from forecasting.tracking.mlflow_tracker import MlflowTracker
+from forecasting.trained import Trained
 from forecasting.trained_file import read_trained
 from forescale.files.events_section import event_calendar
 from forescale.files.safe_name import safe_name
@@ -37,6 +39,7 @@ from forescale.jobs.forecast_report import reports_after_forecast
 from forescale.jobs.forecast_request import ForecastRequest
 from forescale.jobs.newest_forecasts import recorded_forecast
 from forescale.jobs.past_forecasts import drifts_by_source
+from forescale.jobs.siblings import Lenders
 from forescale.settings import Settings
 from forescale.wiring.parts import clock_of, ledger_of, topology_config, tracker_of
 from forescale.wiring.spark import task_session
@@ -57,7 +60,7 @@ UNRECORDED = ".unrecorded"
 @dataclass(frozen=True)
 class MadeForecasts:
     """By source: forecasts: folders. run_ids: of MLflow. peaks_per_s: by horizon, of each quantile. failures: why a
-    source could not be forecast. reports: pages.
+    source could not be forecast. reports: pages. siblings: what was borrowed from them, or could not be, in words.
     """
 
     topology: str
@@ -66,6 +69,7 @@ class MadeForecasts:
     peaks_per_s: Mapping[str, Mapping[int, tuple[float, ...]]]
     failures: Mapping[str, str]
     reports: Mapping[str, Path]
+    siblings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def forecast(settings: Settings, topology: str, *, progress: Progress | None = None) -> MadeForecasts:
@@ -91,7 +95,12 @@ def forecast(settings: Settings, topology: str, *, progress: Progress | None = N
             },
             failures,
             reports_after_forecast(settings, topology),
+            {source: told for source, one in forecasts.items() if (told := _of_siblings(one))},
         )
+
+
+def _of_siblings(forecast: Forecast) -> tuple[str, ...]:
+    return tuple(note for note in forecast.notes if note.startswith(SIBLINGS))
 
 
 @contextmanager
@@ -113,12 +122,13 @@ def _forecasts(
     sources = config.as_topology().sources
     known = {entry.id: entry for entry in ledger.forecasts(config.topology, limit=max(100, 2 * len(sources)))}
     request = ForecastRequest.of(config, now, history.snapshot)
+    lenders = Lenders(settings, request, ledger)
     entries: dict[str, ForecastEntry] = {}
     failures: dict[str, str] = {}
     every: list[Wanted] = []
     for source in sources:
         try:
-            one = wanted_forecast(request, settings, history, source)
+            one = wanted_forecast(request, settings, history, source, lenders.lent)
         except (HistoryError, ForecastError) as error:
             failures[source] = str(error)
             continue
@@ -155,16 +165,28 @@ def _readable(entry: ForecastEntry) -> bool:
 
 @dataclass(frozen=True)
 class Wanted:
-    """A source to forecast. identity: the same for the same forecast; version: of what is asked, None to train anew."""
+    """A source to forecast. identity: the same for the same forecast; version: of what is asked, None to train anew.
+
+    shapes: what it has borrowed, or may borrow.
+    """
 
     identity: str
     order: Order
     version: str | None
     series: ArrivalSeries
+    shapes: tuple[LentShape, ...] = ()
 
 
-def wanted_forecast(request: ForecastRequest, settings: Settings, history: ArrivalHistory, source: str) -> Wanted:
-    """What it takes to forecast a source. history: in local time. Raises HistoryError or ForecastError."""
+def wanted_forecast(
+    request: ForecastRequest,
+    settings: Settings,
+    history: ArrivalHistory,
+    source: str,
+    lend: Callable[[ArrivalSeries], Lent] | None = None,
+) -> Wanted:
+    """What it takes to forecast a source. history: in local time. lend: what a source may borrow that is to be trained
+    while it is young. Raises HistoryError or ForecastError.
+    """
     wanted, now = request.forecast, request.issued_at
     whole = history.source(source)
     until = min(whole.end, now)
@@ -178,13 +200,21 @@ def wanted_forecast(request: ForecastRequest, settings: Settings, history: Arriv
     terms = ForecastTerms(
         wanted.step_s, wanted.horizon_s, HORIZONS_S, wanted.paths, wanted.origins, wanted.seed, wanted.prophet
     )
-    seen = known_history(series, now, terms.step_s).digest()
-    told = f"|{calendar.digest()}" if calendar.events else ""
-    identity = _short(f"{request.topology}|{source}|{seen}|{wanted.model_dump_json()}{told}")
     local = "" if series.timezone == UTC_NAME else f"|{series.timezone}"
-    learns = _short(f"{wanted.model_dump_json()}|{request.model_dump_json(include={'events'})}{local}")
+    like = f"|{' '.join(request.like[source])}" if source in request.like else ""
+    learns = _short(f"{wanted.model_dump_json()}|{request.model_dump_json(include={'events'})}{local}{like}")
     home, name = settings.home.resolve(), safe_name(source)
     trained = home / "trained" / request.topology / f"{name}-{learns}"
+    fresh = _fresh(trained, now, wanted.refit_s)
+    if fresh is not None:
+        lent = Lent(fresh.siblings)
+    else:
+        young = is_young(whole.between(whole.start, until))
+        lent = lend(series) if lend is not None and young else NOTHING_LENT
+    seen = _seen(series, now, terms.step_s, lent)
+    told = f"|{calendar.digest()}" if calendar.events else ""
+    told += "".join(f"|{shape.digest}" for shape in lent.shapes)
+    identity = _short(f"{request.topology}|{source}|{seen}|{wanted.model_dump_json()}{told}")
     order = Order(
         request.topology,
         source,
@@ -199,19 +229,28 @@ def wanted_forecast(request: ForecastRequest, settings: Settings, history: Arriv
         folder=settings.forecasts_dir.resolve() / request.topology / f"{now:%Y%m%dT%H%M%S}-{name}-{identity}",
         history_snapshot=history.snapshot,
         timezone=series.timezone,
+        lent=lent,
     )
-    return Wanted(identity, order, _fresh(trained, now, wanted.refit_s), series)
+    return Wanted(identity, order, None if fresh is None else fresh.model_version, series, lent.shapes)
 
 
-def _fresh(trained: Path, now: datetime, refit_s: float) -> str | None:
-    """The version of what was trained, where it is there and not too old."""
+def _seen(series: ArrivalSeries, now: datetime, step_s: int, lent: Lent) -> str:
+    """Digest of what a forecast would see. Raises ForecastError where that is too little, with what siblings lack."""
+    try:
+        return known_history(series, now, step_s, least_days(lent.shapes)).digest()
+    except ForecastError as error:
+        raise ForecastError("; ".join((str(error), *lent.notes))) from None
+
+
+def _fresh(trained: Path, now: datetime, refit_s: float) -> Trained | None:
+    """What was trained, where it is there and not too old."""
     try:
         known = read_trained(trained)
     except ForecastError:
         return None
     # What was trained after now belongs to another run of the clock.
     fresh = timedelta() <= now - known.trained_to < timedelta(seconds=refit_s)
-    return known.model_version if fresh else None
+    return known if fresh else None
 
 
 def _made(
@@ -230,7 +269,8 @@ def _made(
     trained = tuple(one.order.source for one in wanted if one.version is None)
     drifts = drifts_by_source(settings, config) if len(wanted) <= MAX_WATCHED else {}
     demoted = {one.order.source: horizons_to_demote(drifts.get(one.order.source, ())) for one in wanted}
-    request = request.model_copy(update={"trained": trained, "demoted": demoted})
+    siblings = {one.order.source: one.shapes for one in wanted if one.shapes}
+    request = request.model_copy(update={"trained": trained, "demoted": demoted, "siblings": siblings})
     head = BatchHead(
         request.topology,
         request.issued_at,

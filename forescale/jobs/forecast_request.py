@@ -6,17 +6,20 @@ from typing import Self
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from forecasting.errors import TrackingError
+from forecasting.siblings import LentShape
 from forescale.files.events_section import EventsSection
 from forescale.files.topology import ForecastEntry, TopologyConfig
 
 
 class ForecastRequest(BaseModel):
-    """events: as the topology file had them. timezones: of sources whose days are not those of UTC. trained: sources
-    that were trained for it; demoted: horizons at which the naive forecaster stood in, with why, by source.
+    """events: as the topology file had them. timezones: of sources whose days are not those of UTC. like: siblings that
+    the file named, by source; siblings: those whose shape what was asked had borrowed. trained: sources that were
+    trained for it; demoted: horizons at which the naive forecaster stood in, with why, by source.
     model_versions, digests: of what was forecast, by source; empty until it was.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    # JSON has no infinity: a correlation that is not known is written as text.
+    model_config = ConfigDict(extra="forbid", frozen=True, ser_json_inf_nan="strings")
 
     topology: str
     issued_at: datetime
@@ -24,6 +27,8 @@ class ForecastRequest(BaseModel):
     forecast: ForecastEntry
     events: EventsSection = []
     timezones: dict[str, str] = {}
+    like: dict[str, list[str]] = {}
+    siblings: dict[str, tuple[LentShape, ...]] = {}
     trained: tuple[str, ...] = ()
     demoted: dict[str, dict[int, str]] = {}
     model_versions: dict[str, str] = {}
@@ -38,6 +43,7 @@ class ForecastRequest(BaseModel):
             forecast=config.forecast,
             events=config.events,
             timezones=config.timezones,
+            like=config.like,
         )
 
 

@@ -10,6 +10,7 @@ from forecasting.errors import ForecastError, HistoryError
 from forecasting.fleet import fulfilled
 from forescale.jobs.forecast import wanted_forecast
 from forescale.jobs.forecast_request import forecast_request
+from forescale.jobs.siblings import recorded_lender
 from forescale.settings import Settings
 from forescale.wiring.parts import tracker_of
 
@@ -60,7 +61,9 @@ def reproduce(settings: Settings, run_id: str, *, progress: Callable[[str], None
             if not trains and version not in fetched:
                 fetched[version] = tracker.fetch_trained(version, Path(scratch) / f"version-{len(fetched)}")
             try:
-                order = wanted_forecast(request, settings, history, source).order
+                order = wanted_forecast(
+                    request, settings, history, source, recorded_lender(settings, request, source)
+                ).order
                 trained = Path(scratch) / str(number) if trains else fetched[version][source]
                 order = order.with_run(trains, request.demoted.get(source, {}), run_id, version)
                 outcome = fulfilled(replace(order, trained=trained, folder=None))

@@ -1,0 +1,133 @@
+"""What a young source may borrow: the histories of the siblings that its file names, else of sources that look like it.
+
+Siblings lend their history, never their forecasts, and only one that is long enough: that two sources name each other
+makes no circle.
+"""
+
+import logging
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from forecasting.arrivals.history import UTC_NAME, ArrivalHistory, ArrivalSeries
+from forecasting.arrivals.storage.layout import topologies
+from forecasting.arrivals.store import read_history
+from forecasting.errors import ForecastError, HistoryError
+from forecasting.events.calendar import Event, EventCalendar, EventKind
+from forecasting.events.effects import without_outages
+from forecasting.pipeline import SIBLINGS
+from forecasting.siblings import LENT_S, Lent, LentShape, Sibling, found_siblings, sibling_of, why_no_lender
+from forescale.files.events_section import EventEntry
+from forescale.files.topology import TopologyConfig
+from forescale.jobs.forecast_request import ForecastRequest
+from forescale.jobs.known_topologies import known_topologies
+from forescale.settings import Settings
+from modeling.wording import count_of
+from planner.ledger.ledger import Ledger
+
+log = logging.getLogger(__name__)
+
+MAX_TOPOLOGIES = 100
+"""Histories that are looked through for a source whose file names no sibling."""
+
+Outages = tuple[tuple[datetime, datetime], ...]
+
+
+@dataclass(frozen=True)
+class Lenders:
+    """Who may lend a shape to the sources of one request."""
+
+    settings: Settings
+    request: ForecastRequest
+    ledger: Ledger
+
+    def lent(self, young: ArrivalSeries) -> Lent:
+        """What a young source may borrow now. A named sibling that cannot lend is told of, and hurts nothing."""
+        named = self.request.like.get(young.source, [])
+        return self._named(young, named) if named else self._found(young)
+
+    def _named(self, young: ArrivalSeries, names: list[str]) -> Lent:
+        siblings, notes = [], []
+        for name in names:
+            topology, _, source = name.partition("/")
+            try:
+                history = read_history(self.settings.history_dir, topology, sources=[source])
+                siblings.append(self._sibling(young, history, source, named=True))
+            except (HistoryError, ForecastError) as error:
+                field = f"sources.{young.source}.like"
+                notes.append(f"{SIBLINGS}: {name} lends nothing: {error}; wait for it, or name another in {field}")
+        return Lent.by(siblings, notes)
+
+    def _found(self, young: ArrivalSeries) -> Lent:
+        looked = list(self._others(young))
+        siblings = found_siblings(looked) if looked else ()
+        if siblings or not looked:
+            return Lent.by(siblings)
+        none = f"{SIBLINGS}: none of {count_of(len(looked), 'source')} is surely alike"
+        return Lent(notes=(f"{none}; name those that are in sources.{young.source}.like",))
+
+    def _others(self, young: ArrivalSeries) -> Iterator[Sibling]:
+        for topology in topologies(self.settings.history_dir)[:MAX_TOPOLOGIES]:
+            try:
+                history = read_history(self.settings.history_dir, topology)
+            except HistoryError as error:
+                log.warning("history of %s is not looked through for siblings: %s", topology, error)
+                continue
+            for source in history.series:
+                if (topology, source) != (young.topology, young.source):
+                    try:
+                        yield self._sibling(young, history, source, named=False)
+                    except (HistoryError, ForecastError) as error:
+                        log.debug("%s/%s lends nothing: %s", topology, source, error)
+
+    def _sibling(self, young: ArrivalSeries, history: ArrivalHistory, source: str, *, named: bool) -> Sibling:
+        config = known_topologies(self.settings, self.ledger).get(history.topology)
+        timezone: str = UTC_NAME
+        outages: Outages = ()
+        if isinstance(config, TopologyConfig):
+            timezone, outages = config.timezones.get(source, UTC_NAME), _outages(config, source)
+        series = _lent_series(self.request, history, source, timezone, outages)
+        if reason := why_no_lender(series):
+            raise ForecastError(reason)
+        return sibling_of(young, series, named=named, snapshot=history.snapshot, outages=outages)
+
+
+def recorded_lender(settings: Settings, request: ForecastRequest, source: str) -> Callable[[ArrivalSeries], Lent]:
+    """What a source of a recorded request borrowed, read again where it was trained for it."""
+    shapes = request.siblings.get(source, ())
+
+    def lent(young: ArrivalSeries) -> Lent:
+        if source not in request.trained:
+            return Lent(shapes)
+        return Lent(shapes, tuple(_read_again(settings, request, shape) for shape in shapes))
+
+    return lent
+
+
+def _read_again(settings: Settings, request: ForecastRequest, shape: LentShape) -> ArrivalSeries:
+    history = read_history(
+        settings.history_dir, shape.topology, sources=[shape.source], snapshot=shape.snapshot or None
+    )
+    return _lent_series(request, history, shape.source, shape.timezone, shape.outages)
+
+
+def _lent_series(
+    request: ForecastRequest, history: ArrivalHistory, source: str, timezone: str, outages: Outages
+) -> ArrivalSeries:
+    """What a sibling shows by the moment of the request, in the steps of its forecast. Raises HistoryError."""
+    whole = history.in_local_time({source: timezone}).source(source)
+    until = min(whole.end, request.issued_at)
+    since = until - timedelta(seconds=LENT_S)
+    shown = whole.between(max(whole.start, since), until).resampled(request.forecast.step_s)
+    events = tuple(Event(EventKind.OUTAGE, "outage", start, end) for start, end in outages)
+    return without_outages(shown, EventCalendar(events))
+
+
+def _outages(config: TopologyConfig, source: str) -> Outages:
+    """Of the sibling's own file. What other events did to it stays in its history."""
+    told = [entry.event() for entry in config.events if isinstance(entry, EventEntry)]
+    return tuple(
+        (event.start, event.end)
+        for event in told
+        if event.kind is EventKind.OUTAGE and (event.sources is None or source in event.sources)
+    )

@@ -40,8 +40,8 @@ EXPECTED_RATIO = 0.9
 """Loss of a forecaster over that of the better naive before anything is known. It steadies the ranking of few origins,
 which is decided by those that happen to fall into busy hours."""
 EXPECTED_BORROWED_RATIO = 1.1
-"""The same of a borrowed shape, beside persistence: a share of 36 %. Siblings differ more than a source from itself. On
-seven traces cut to a day it is the largest share with which none loses at any horizon (benchmarks/cold_start.py)."""
+"""The same of a borrowed shape: a share of 36 % beside persistence. With half of the weight one of seven traces cut to
+a day lost to persistence, with a third or two fifths none did (docs/adr/0019)."""
 
 Weights = Mapping[str, float]
 """Names of forecasters, each with its share; shares add up to 1, the largest first."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 import numpy as np
-from scipy import stats
+from scipy.special import stdtr
 
 from forecasting.arrays import Floats
 from forecasting.arrivals.history import UTC_NAME, ArrivalSeries
@@ -25,6 +25,9 @@ from forecasting.models.weekly_profile import weekly_profile
 
 YOUNG_S = 14 * DAY_S
 """From then on nothing is borrowed: with two weeks of its own a source has every forecaster and a record of each."""
+FOUND_FROM_S = DAY_S
+"""Before, siblings are only named: hours of half a day go up and down like too many others. Of those found by them some
+lost to persistence (benchmarks/cold_start.py)."""
 LENT_S = 56 * DAY_S
 """So much of its history a sibling shows: eight weeks, as a topology file has it where it says nothing else."""
 MAX_SIBLINGS = 3
@@ -165,7 +168,7 @@ def _chance(came: Floats, expected: Floats) -> float:
     if freedom < 1 or np.ptp(freed_came) == 0 or np.ptp(freed_expected) == 0:
         return 1.0
     r = float(np.corrcoef(freed_came, freed_expected)[0, 1])
-    return float(stats.t.sf(r * np.sqrt(freedom / max(1 - r * r, 1e-12)), freedom))
+    return float(stdtr(freedom, -r * np.sqrt(freedom / max(1 - r * r, 1e-12))))
 
 
 def found_siblings(others: Sequence[Sibling]) -> tuple[Sibling, ...]:

@@ -45,7 +45,10 @@ class SiblingShape:
 
 @dataclass(frozen=True)
 class BorrowedShape:
-    """The shapes of the siblings, each of which has an equal part of the paths (FittedForecaster)."""
+    """The shapes of the siblings, each of which has an equal part of the paths (FittedForecaster).
+
+    Where what came since it was fitted tells no level any more, the mean of the last hour goes on.
+    """
 
     window_s: int
     siblings: tuple[SiblingShape, ...]
@@ -60,7 +63,7 @@ class BorrowedShape:
         levels = [(sibling, shared_level(recent, hourly, sibling.hourly)) for sibling in self.siblings]
         known = [(sibling, level) for sibling, level in levels if level is not None]
         if not known:
-            raise ForecastError(f"source {recent.source!r}: its history tells no level at which to borrow a shape")
+            return own_noise(recent, hourly, steps, paths, rng) * _last_mean_per_s(hourly)
         asked = [(sibling, level, errors, share) for sibling, level in known for errors, share in LEVELS]
         ends = np.round(np.cumsum([share for *_, share in asked]) / len(known) * paths).astype(np.int64).tolist()
         drawn = []
@@ -122,6 +125,13 @@ class BorrowedForecaster:
             if why_too_little(before, LEAST_SIBLING_DAYS) is None and why_constant(before) is None:
                 known.append(_shape(before))
         return tuple(known)
+
+
+def _last_mean_per_s(hourly: ArrivalSeries) -> float:
+    known = hourly.counts[np.isfinite(hourly.counts)]
+    if not known.size:
+        raise ForecastError(f"source {hourly.source!r}: no window of the recent history is observed")
+    return float(known[-1]) / hourly.window_s
 
 
 def _on_wall(series: ArrivalSeries) -> ArrivalSeries:

@@ -5,10 +5,12 @@ makes no circle.
 """
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import cached_property
 
+from forecasting.arrivals.grid import DAY_S
 from forecasting.arrivals.history import UTC_NAME, ArrivalHistory, ArrivalSeries
 from forecasting.arrivals.storage.layout import topologies
 from forecasting.arrivals.store import read_history
@@ -16,8 +18,18 @@ from forecasting.errors import ForecastError, HistoryError
 from forecasting.events.calendar import Event, EventCalendar, EventKind
 from forecasting.events.effects import without_outages
 from forecasting.pipeline import SIBLINGS
-from forecasting.siblings import LENT_S, Lent, LentShape, Sibling, found_siblings, sibling_of, why_no_lender
+from forecasting.siblings import (
+    FOUND_FROM_S,
+    LENT_S,
+    Lent,
+    LentShape,
+    Sibling,
+    found_siblings,
+    sibling_of,
+    why_no_lender,
+)
 from forescale.files.events_section import EventEntry
+from forescale.files.file_error import FileError
 from forescale.files.topology import TopologyConfig
 from forescale.jobs.forecast_request import ForecastRequest
 from forescale.jobs.known_topologies import known_topologies
@@ -59,12 +71,17 @@ class Lenders:
         return Lent.by(siblings, notes)
 
     def _found(self, young: ArrivalSeries) -> Lent:
+        name_them = f"name those that are in sources.{young.source}.like"
+        if young.span_s < FOUND_FROM_S:
+            days = FOUND_FROM_S / DAY_S
+            return Lent(
+                notes=(f"{SIBLINGS}: alike sources are looked for from {days:g} day of history on; {name_them}",)
+            )
         looked = list(self._others(young))
         siblings = found_siblings(looked) if looked else ()
         if siblings or not looked:
             return Lent.by(siblings)
-        none = f"{SIBLINGS}: none of {count_of(len(looked), 'source')} is surely alike"
-        return Lent(notes=(f"{none}; name those that are in sources.{young.source}.like",))
+        return Lent(notes=(f"{SIBLINGS}: none of {count_of(len(looked), 'source')} is surely alike; {name_them}",))
 
     def _others(self, young: ArrivalSeries) -> Iterator[Sibling]:
         for topology in topologies(self.settings.history_dir)[:MAX_TOPOLOGIES]:
@@ -80,8 +97,12 @@ class Lenders:
                     except (HistoryError, ForecastError) as error:
                         log.debug("%s/%s lends nothing: %s", topology, source, error)
 
+    @cached_property
+    def _files(self) -> Mapping[str, TopologyConfig | FileError | None]:
+        return known_topologies(self.settings, self.ledger)
+
     def _sibling(self, young: ArrivalSeries, history: ArrivalHistory, source: str, *, named: bool) -> Sibling:
-        config = known_topologies(self.settings, self.ledger).get(history.topology)
+        config = self._files.get(history.topology)
         timezone: str = UTC_NAME
         outages: Outages = ()
         if isinstance(config, TopologyConfig):

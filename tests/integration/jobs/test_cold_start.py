@@ -68,6 +68,7 @@ def test_the_command_line__tells_from_whom_a_shape_is_borrowed(
 
 
 def test_a_sibling_that_is_not_named__is_found_by_its_likeness_and_told_on_the_page(settings: Settings) -> None:
+    arrive(settings, NAME, timedelta(hours=30))
     made = forecast(settings, NAME)
     assert "shape borrowed from older/receive (found, correlation " in made.siblings["receive"][0]
     assert "shape borrowed from older/receive (found" in made.reports["receive"].read_text()
@@ -95,6 +96,7 @@ def test_what_was_borrowed__is_asked_again_and_made_again_bit_for_bit_after_the_
 
 
 def test_the_same_history__is_forecast_once(settings: Settings) -> None:
+    name_siblings(settings, "older/receive")
     first, again = forecast(settings, NAME), forecast(settings, NAME)
     assert first.run_ids == again.run_ids
     assert len(ledger_of(settings).forecasts(NAME)) == 1
@@ -115,6 +117,13 @@ def test_two_young_sources_that_name_each_other__are_refused_with_what_both_lack
     arrive(settings, "new", timedelta(hours=12))
     name_siblings(settings, "new/receive")
     with pytest.raises(ForecastError, match=r"0\.50 days of history, 1 are needed.*new/receive lends nothing: 0\.50 d"):
+        forecast(settings, NAME)
+
+
+def test_half_a_day_without_named_siblings__is_refused_with_the_field_that_names_them(settings: Settings) -> None:
+    with pytest.raises(
+        ForecastError, match=r"0\.50 days of history, 1 are needed.*name those .* in sources\.receive\.like"
+    ):
         forecast(settings, NAME)
 
 

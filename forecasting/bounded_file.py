@@ -75,7 +75,7 @@ def _opened(path: Path, max_bytes: int) -> IO[bytes]:
         if not stat.S_ISREG(told.st_mode):
             raise OSError(errno.EINVAL, "it is a pipe, a socket or a device; give a regular file", str(path))
         if told.st_size > max_bytes:
-            raise _too_large(path, max_bytes)
+            raise too_large(path, max_bytes)
     except BaseException:
         file.close()
         raise
@@ -98,9 +98,10 @@ def _all_of(file: IO[bytes], path: Path, max_bytes: int) -> bytes:
     # The size of what is packed, or grows, nobody tells before.
     content = file.read(max_bytes + 1)
     if len(content) > max_bytes:
-        raise _too_large(path, max_bytes)
+        raise too_large(path, max_bytes)
     return content
 
 
-def _too_large(path: Path, max_bytes: int) -> OSError:
-    return OSError(errno.EFBIG, f"it holds more than {max_bytes >> 20} MiB, which is the most; give less", str(path))
+def too_large(place: Path | str, max_bytes: int) -> OSError:
+    """What is raised for more than max_bytes in that place."""
+    return OSError(errno.EFBIG, f"it holds more than {max_bytes >> 20} MiB, which is the most; give less", str(place))

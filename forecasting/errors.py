@@ -5,6 +5,10 @@ class HistoryError(ValueError):
     """The arrival history, or the events it is made from, cannot be used as it is."""
 
 
+class HistoryStoreError(HistoryError):
+    """The object store that holds the arrival history does not answer, or refuses."""
+
+
 class ForecastError(ValueError):
     """A forecast cannot be made, recorded or read back."""
 

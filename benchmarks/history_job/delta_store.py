@@ -20,6 +20,7 @@ from forecasting.arrivals.arrival_source import Arrivals
 from forecasting.arrivals.rows import SCHEMA, rows_of
 from forecasting.arrivals.storage.durable_files import sync_folder
 from forecasting.arrivals.storage.key_histograms import histograms_of, histograms_table
+from forecasting.arrivals.storage.local_folder import LocalFolder
 from forecasting.arrivals.storage.parts import KEYS, ROWS, read_part, write_part
 
 COLUMNS = ["source", "window_start", "count", "status"]
@@ -87,6 +88,7 @@ class DeltaLog:
     def __init__(self, folder: Path, topology: str) -> None:
         self._folder, self._topology = folder, topology
         self._schema = Schema.from_arrow(TABLE_SCHEMA)
+        self._parts_folder = LocalFolder(folder)
         folder.mkdir(parents=True)
 
     def build(self, days: Iterable[Arrivals]) -> None:
@@ -109,19 +111,22 @@ class DeltaLog:
         self._sync(table.version())
 
     def rows(self, start: datetime, end: datetime, version: int | None = None) -> pa.Table:
-        return pa.concat_tables([read_part(path, COLUMNS) for path in self._files("rows", start, end, version)])
+        names = self._files("rows", start, end, version)
+        return pa.concat_tables([read_part(self._parts_folder, name, COLUMNS) for name in names])
 
     def keys(self, start: datetime, end: datetime) -> int:
-        paths = self._files("keys", start, end, None)
-        return sum(len(histograms_of(read_part(path), path.parents[1].name.removeprefix("date="))) for path in paths)
+        names = self._files("keys", start, end, None)
+        held = ((read_part(self._parts_folder, name), name.partition("/")[0].removeprefix("date=")) for name in names)
+        return sum(len(histograms_of(table, date)) for table, date in held)
 
     def built_until(self) -> object:
         return DeltaTable(self._folder).history(1)[0].get("built_until")
 
-    def _files(self, kind: str, start: datetime, end: datetime, version: int | None) -> list[Path]:
+    def _files(self, kind: str, start: datetime, end: datetime, version: int | None) -> list[str]:
         table = DeltaTable(self._folder, version=version)
         chosen = f"kind = '{kind}' AND {_between(start, end)}"
-        return sorted(Path(uri) for uri in table.file_uris(file_pruning_predicate=chosen))
+        uris = table.file_uris(file_pruning_predicate=chosen)
+        return sorted(str(Path(uri).relative_to(self._folder)) for uri in uris)
 
     def _parts(self, day: Arrivals) -> list[AddAction]:
         date = day.start.date().isoformat()
@@ -130,7 +135,8 @@ class DeltaLog:
         kinds = {"rows": (ROWS, rows_of(self._topology, day)), "keys": (KEYS, histograms_table(day.keys))}
         added = []
         for kind, (prefix, table) in kinds.items():
-            path = of_date / f"kind={kind}" / write_part(of_date / f"kind={kind}", prefix, table)
+            below = f"date={date}/kind={kind}"
+            path = self._folder / below / write_part(self._parts_folder, below, prefix, table)
             counted = json.dumps({"numRecords": table.num_rows})
             place, size, now_ms = str(path.relative_to(self._folder)), path.stat().st_size, int(time.time() * 1000)
             added.append(AddAction(place, size, {"date": date, "kind": kind}, now_ms, True, counted))

@@ -5,7 +5,6 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
-from pathlib import Path
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from forecasting.arrivals.arrival_source import Arrivals, ArrivalSource, Measure
 from forecasting.arrivals.coverage import covered_us
 from forecasting.arrivals.grid import DAY_S, from_us, to_us, whole_windows
 from forecasting.arrivals.quality import Quality, quality
+from forecasting.arrivals.storage.directory import Directory
 from forecasting.arrivals.storage.known_sources import known_sources
 from forecasting.arrivals.storage.snapshots import KEEP_S
 from forecasting.arrivals.store import built_until, write_history
@@ -53,7 +53,7 @@ def build_history(
     window_s: int,
     start: datetime | None,
     end: datetime,
-    out_dir: Path,
+    out_dir: Directory,
     reopen_s: float = 0,
     keep_s: float = KEEP_S,
     progress: Callable[[str], None] | None = None,

@@ -4,13 +4,13 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, fields
 from datetime import datetime
 from functools import partial
-from pathlib import Path
 
 import pyarrow as pa
 
 from forecasting.arrivals.arrival_source import QUARANTINED, TALLIES
 from forecasting.arrivals.grid import SECOND_US, from_us, to_us
 from forecasting.arrivals.history import OBSERVED, PARTIAL, THROTTLED
+from forecasting.arrivals.storage.directory import Directory
 from forecasting.arrivals.storage.reading import read_commit, rows_between
 from forecasting.errors import HistoryError
 
@@ -64,7 +64,7 @@ class Quality:
 
 
 def quality(
-    directory: Path,
+    directory: Directory,
     topology: str,
     start: datetime,
     end: datetime,

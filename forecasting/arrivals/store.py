@@ -1,17 +1,15 @@
-"""The arrival history on disk: `DIR/topology=NAME/date=YYYY-MM-DD/part-….parquet`, and a manifest of what is in force.
+"""The arrival history: `DIR/topology=NAME/date=YYYY-MM-DD/part-….parquet`, and a manifest of what is in force.
 
-A write first adds parts under names of their own, then replaces the manifest: that one rename is the commit. Whoever
-reads goes by the manifest, so a crash at any moment leaves the old interval or the new one, never half of either.
-Parts of past commits lie beside those in force for a while: see snapshots.py.
+A write first adds parts under names of their own, then replaces the manifest: that one rename, or conditional put, is
+the commit. Whoever reads goes by the manifest, so a crash at any moment leaves the old interval or the new one, never
+half of either. Parts of past commits lie beside those in force for a while: see snapshots.py.
 """
 
-import fcntl
-from collections.abc import Collection, Iterable, Iterator
-from contextlib import contextmanager
+import logging
+from collections.abc import Collection, Iterable
 from datetime import UTC, datetime
 from functools import partial
 from math import isfinite
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -22,18 +20,21 @@ from forecasting.arrivals.grid import SECOND_US, from_us
 from forecasting.arrivals.history import OBSERVED, ArrivalHistory, ArrivalSeries
 from forecasting.arrivals.rows import source_codes, window_starts_us
 from forecasting.arrivals.storage.batches import checked_batch
-from forecasting.arrivals.storage.durable_files import sync_folder
+from forecasting.arrivals.storage.commit import commit
+from forecasting.arrivals.storage.directory import Directory
 from forecasting.arrivals.storage.layout import topology_folder
-from forecasting.arrivals.storage.manifest import read_manifest, write_manifest
+from forecasting.arrivals.storage.manifest import in_force, read_manifest
 from forecasting.arrivals.storage.reading import read_commit, rows_between
-from forecasting.arrivals.storage.snapshots import KEEP_S, put_aside, sweep
+from forecasting.arrivals.storage.snapshots import KEEP_S, sweep
 from forecasting.arrivals.storage.staging import Staging, last_window_end
-from forecasting.errors import HistoryError
+from forecasting.errors import HistoryError, HistoryStoreError
+
+log = logging.getLogger(__name__)
 
 
 def write_history(
     rows: pa.Table | Arrivals | Iterable[pa.Table | Arrivals],
-    directory: Path,
+    directory: Directory,
     topology: str,
     start: datetime,
     end: datetime,
@@ -52,10 +53,11 @@ def write_history(
     for rows from a source that forgets.
     keep_s: how long a commit can be read after the next one. now: of the commit, for the clock's.
     The id of the commit: the same content gives the same id, and writing it again changes nothing. Writers wait for
-    each other; readers see one commit or the next.
+    each other, or, in an object store, make their change anew upon the commit of whoever was quicker; readers see one
+    commit or the next.
     Raises HistoryError for rows of another topology, off the grid, outside the interval or twice, for batches out of
     order, and where the history at hand has windows of another width. Then, and when the batches raise, nothing is
-    changed and what was written of them is removed.
+    changed and what was written of them is removed, in an object store by a later writer.
     """
     folder = topology_folder(directory, topology)
     if not (isfinite(keep_s) and keep_s >= 0):
@@ -63,32 +65,30 @@ def write_history(
     checked = partial(checked_batch, topology=topology, start=start, end=end)
     # A single one is looked through before anything is touched; of several, each in its turn.
     batches = iter([checked(rows)]) if isinstance(rows, pa.Table | Arrivals) else map(checked, rows)
-    folder.mkdir(parents=True, exist_ok=True)
-    sync_folder(directory)
-    with _only_writer(folder) as writer_died:
-        before = read_manifest(folder)
+    with folder.turn() as writer_died:
+        base = in_force(folder)
         if writer_died:
             sweep(folder, keep_s, now or datetime.now(UTC), after_a_crash=True)
         try:
-            with Staging(folder, topology, before, keep_known=keep_known) as staging:
+            with Staging(folder, topology, base.manifest, keep_known=keep_known) as staging:
                 for batch in batches:
                     staging.add(batch)
                     # Or it would be held while the next one is made.
                     del batch
-                after = staging.manifest(now or datetime.now(UTC), keep_s)
+                after = commit(folder, staging, base, keep_s, now)
         except BaseException:
-            sweep(folder, keep_s, now or datetime.now(UTC), after_a_crash=True)
+            if not folder.shared:
+                sweep(folder, keep_s, now or datetime.now(UTC), after_a_crash=True)
             raise
-        if before is None or after.snapshot != before.snapshot:
-            if before is not None:
-                put_aside(folder, before, after.committed_at)
-            write_manifest(folder, after)
-        sweep(folder, keep_s, after.committed_at, after_a_crash=False)
+        try:
+            sweep(folder, keep_s, after.committed_at, after_a_crash=False)
+        except HistoryStoreError as error:
+            log.warning("commit %s is in force, but what has expired was not removed: %s", after.snapshot, error)
     return after.snapshot
 
 
 def read_history(
-    directory: Path,
+    directory: Directory,
     topology: str,
     *,
     sources: Collection[str] | None = None,
@@ -133,27 +133,10 @@ def read_history(
     return ArrivalHistory(topology, series, manifest.snapshot)
 
 
-def built_until(directory: Path, topology: str) -> datetime | None:
+def built_until(directory: Directory, topology: str) -> datetime | None:
     """End of the latest interval that was ever written, None before the first: where to go on from."""
     folder = topology_folder(directory, topology)
     manifest = read_manifest(folder)
     if manifest is None or not manifest.parts:
         return None
     return manifest.built_until or last_window_end(folder, manifest)
-
-
-@contextmanager
-def _only_writer(folder: Path) -> Iterator[bool]:
-    """Wait for one's turn; whether the writer before died at work, and may have left files that nothing names.
-
-    The lock's file says so: it is not empty while a writer is at work.
-    """
-    with (folder / "_lock").open("a+b") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        lock.seek(0)
-        writer_died = bool(lock.read(1))
-        if not writer_died:
-            lock.write(b"a writer is at work, or died at it\n")
-            lock.flush()
-        yield writer_died
-        lock.truncate(0)

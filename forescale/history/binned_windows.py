@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from math import ceil
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +19,8 @@ from forecasting.arrivals.coverage import Int64s
 from forecasting.arrivals.grid import DAY_S, SECOND_US, from_us, to_us
 from forecasting.arrivals.history import MISSING, OBSERVED, STATUSES
 from forecasting.arrivals.rows import source_codes, window_starts_us
+from forecasting.arrivals.storage.directory import Directory
+from forecasting.arrivals.storage.folder import Folder
 from forecasting.arrivals.storage.manifest import Manifest
 from forecasting.arrivals.storage.reading import read_commit, rows_between
 from forecasting.errors import HistoryError
@@ -82,7 +83,7 @@ class BinnedHistory:
 
 
 def binned_history(
-    directory: Path, span: HistorySpan, sources: Collection[str], only: Collection[str], widths_s: Sequence[int]
+    directory: Directory, span: HistorySpan, sources: Collection[str], only: Collection[str], widths_s: Sequence[int]
 ) -> BinnedHistory:
     """The windows that lie wholly in the span, in bins of each of the widths.
 
@@ -107,7 +108,7 @@ def readable_width_s(span: HistorySpan, most_bins: int) -> int:
 
 
 def _binned(
-    folder: Path,
+    folder: Folder,
     manifest: Manifest,
     span: HistorySpan,
     sources: Collection[str],

@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 from forecasting.arrivals.grid import from_us, typed_moment
 from forecasting.arrivals.rows import window_starts_us
+from forecasting.arrivals.storage.directory import Directory
+from forecasting.arrivals.storage.folder import Folder
 from forecasting.arrivals.storage.manifest import Manifest
 from forecasting.arrivals.storage.reading import read_commit, rows_between
 from forecasting.arrivals.storage.staging import last_window_end
@@ -43,7 +44,7 @@ class HistorySpan:
 
 
 def history_span(
-    directory: Path,
+    directory: Directory,
     topology: str,
     *,
     start: str | None,
@@ -85,7 +86,7 @@ def history_span(
     return HistorySpan(topology, manifest.snapshot, manifest.window_s, begins, ends, first, last)
 
 
-def _bounds(folder: Path, manifest: Manifest) -> tuple[datetime, datetime]:
+def _bounds(folder: Folder, manifest: Manifest) -> tuple[datetime, datetime]:
     """Start of the first window, and until when the history was built."""
     day = datetime.fromisoformat(min(manifest.parts)).replace(tzinfo=UTC)
     # All windows that start on the first date.

@@ -2,13 +2,15 @@
 
 from collections.abc import Iterable, Mapping
 from datetime import date, datetime
-from pathlib import Path
+from functools import partial
 
 import pyarrow as pa
 
 from forecasting.arrivals.arrival_source import KeyHistogram
+from forecasting.arrivals.storage.directory import Directory
+from forecasting.arrivals.storage.folder import Folder
 from forecasting.arrivals.storage.layout import days_of, iso_date
-from forecasting.arrivals.storage.manifest import Manifest
+from forecasting.arrivals.storage.manifest import Manifest, of_date
 from forecasting.arrivals.storage.parts import read_part
 from forecasting.arrivals.storage.reading import read_commit
 
@@ -26,7 +28,7 @@ _SCHEMA = pa.schema(
 
 
 def read_key_histograms(
-    directory: Path, topology: str, start: datetime, end: datetime, snapshot: str | None = None
+    directory: Directory, topology: str, start: datetime, end: datetime, snapshot: str | None = None
 ) -> list[KeyHistogram]:
     """The histograms of the UTC days that [start, end) touches, by day and source; empty where none were stored.
 
@@ -35,9 +37,14 @@ def read_key_histograms(
     """
     days = [iso_date(day) for day in days_of(start, end)]
 
-    def read(folder: Path, manifest: Manifest) -> list[KeyHistogram]:
-        held = [(day, folder / f"date={day}" / manifest.keys[day]) for day in days if day in manifest.keys]
-        return [histogram for day, path in held for histogram in histograms_of(read_part(path), day).values()]
+    def read(folder: Folder, manifest: Manifest) -> list[KeyHistogram]:
+        held = [day for day in days if day in manifest.keys]
+        tables = folder.each(partial(read_part, folder), [of_date(day, manifest.keys[day]) for day in held])
+        return [
+            histogram
+            for day, table in zip(held, tables, strict=True)
+            for histogram in histograms_of(table, day).values()
+        ]
 
     return read_commit(directory, topology, snapshot, read)[1]
 

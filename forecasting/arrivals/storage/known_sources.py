@@ -2,18 +2,18 @@
 
 from collections.abc import Mapping
 from datetime import date, datetime
-from pathlib import Path
 
+from forecasting.arrivals.storage.directory import Directory
 from forecasting.arrivals.storage.layout import days_of, iso_date, topology_folder
 from forecasting.arrivals.storage.manifest import read_manifest
 from forecasting.arrivals.storage.parts import read_part
-from forecasting.errors import HistoryError
+from forecasting.errors import HistoryError, HistoryStoreError
 
 
-def known_sources(directory: Path, topology: str, start: datetime, end: datetime) -> Mapping[date, frozenset[str]]:
+def known_sources(directory: Directory, topology: str, start: datetime, end: datetime) -> Mapping[date, frozenset[str]]:
     """The sources that the history holds rows of, on each date of [start, end) that it has, and on the last one before.
 
-    A date whose file is damaged or gone is left out, so that building it again repairs it.
+    A date whose file is damaged or gone is left out, so that building it again repairs it. Raises HistoryStoreError.
     """
     folder = topology_folder(directory, topology)
     manifest = read_manifest(folder)
@@ -23,10 +23,12 @@ def known_sources(directory: Path, topology: str, start: datetime, end: datetime
     first, last = iso_date(days[0]), iso_date(days[-1])
     before = max((held for held in manifest.parts if held < first), default=None)
     found = {}
-    for held, part in manifest.parts.items():
+    for held in manifest.parts:
         if held == before or first <= held <= last:
             try:
-                rows = read_part(folder / f"date={held}" / part, ["source"])
+                rows = read_part(folder, manifest.part(held), ["source"])
+            except HistoryStoreError:
+                raise
             except (FileNotFoundError, HistoryError):
                 continue
             found[date.fromisoformat(held)] = frozenset(rows["source"].unique().to_pylist())

@@ -1,4 +1,4 @@
-"""Where the history of a topology lies: `DIR/topology=NAME/date=YYYY-MM-DD/`."""
+"""Where the history of a topology lies: `DIR/topology=NAME/date=YYYY-MM-DD/`, in a folder or an object store."""
 
 import re
 from datetime import datetime
@@ -7,22 +7,34 @@ from pathlib import Path
 import numpy as np
 
 from forecasting.arrivals.grid import DAY_S, SECOND_US, to_us
+from forecasting.arrivals.storage.directory import Directory
+from forecasting.arrivals.storage.folder import Folder
+from forecasting.arrivals.storage.local_folder import LocalFolder
 from forecasting.arrivals.storage.manifest import MANIFEST
+from forecasting.arrivals.storage.s3_folder import S3Folder
+from forecasting.arrivals.storage.s3_objects import S3Objects
 from forecasting.errors import HistoryError
 
 DAY_US = DAY_S * SECOND_US
+_TOPOLOGY = "topology="
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
 
-def topology_folder(directory: Path, topology: str) -> Path:
+def topology_folder(directory: Directory, topology: str) -> Folder:
     if not _NAME.fullmatch(topology):
         raise HistoryError(f"topology name {topology!r} cannot name a folder; use letters, digits, '_', '.' and '-'")
-    return directory / f"topology={topology}"
+    name = f"{_TOPOLOGY}{topology}"
+    return LocalFolder(directory / name) if isinstance(directory, Path) else S3Folder(S3Objects(directory), name)
 
 
-def topologies(directory: Path) -> list[str]:
+def topologies(directory: Directory) -> list[str]:
     """Names of the topologies that have a history."""
-    return sorted(path.parent.name.removeprefix("topology=") for path in directory.glob(f"topology=*/{MANIFEST}"))
+    if isinstance(directory, Path):
+        folders = [path.parent.name for path in directory.glob(f"{_TOPOLOGY}*/{MANIFEST}")]
+    else:
+        names = S3Objects(directory).names(_TOPOLOGY)
+        folders = [name.removesuffix(f"/{MANIFEST}") for name in names if name.endswith(f"/{MANIFEST}")]
+    return sorted(folder.removeprefix(_TOPOLOGY) for folder in folders)
 
 
 def days_of(start: datetime, end: datetime) -> range:

@@ -4,15 +4,14 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 from functools import cached_property
 from hashlib import sha256
-from pathlib import Path
 from typing import Any
 
 from forecasting.arrivals.grid import DAY_S, EPOCH, in_calendar
-from forecasting.arrivals.storage.durable_files import write_durably
-from forecasting.bounded_file import bounded_bytes
+from forecasting.arrivals.storage.folder import Folder
+from forecasting.bounded_file import MAX_BYTES
 from forecasting.errors import HistoryError
 
 # The underscore hides it from readers of Parquet folders.
@@ -20,6 +19,11 @@ MANIFEST = "_manifest.json"
 FORMAT = 2
 _FILE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]*\.parquet")
 _MAX_KEPT_S = 36_525 * DAY_S
+
+
+def of_date(day: str, name: str) -> str:
+    """The name, in the folder of its date."""
+    return f"date={day}/{name}"
 
 
 @dataclass(frozen=True)
@@ -40,11 +44,16 @@ class Manifest:
     @cached_property
     def snapshot(self) -> str:
         """The commit's id: 16 hex digits, the same for the same content, whenever it was committed."""
-        return sha256(json.dumps(self._content(), sort_keys=True).encode()).hexdigest()[:16]
+        content = self._content() | {"parts": _by_content(self.parts), "keys": _by_content(self.keys)}
+        return sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 
-    def files(self) -> set[tuple[str, str]]:
-        """Date and name of every file that it is made of."""
-        return {*self.parts.items(), *self.keys.items()}
+    def part(self, day: str) -> str:
+        """Name of the date's part in the topology's folder."""
+        return of_date(day, self.parts[day])
+
+    def files(self) -> set[str]:
+        """Names of all that it is made of."""
+        return {of_date(day, name) for names in (self.parts, self.keys) for day, name in names.items()}
 
     def to_json(self) -> bytes:
         kept = {"committed_at": self.committed_at.isoformat(), "keep_s": self.keep_s}
@@ -60,44 +69,70 @@ class Manifest:
         }
 
 
-def read_manifest(folder: Path) -> Manifest | None:
+def _by_content(names: Mapping[str, str]) -> dict[str, str]:
+    """The names without what makes them new: `part-DIGEST.parquet` for `part-NEW-DIGEST.parquet` (Folder.new_name)."""
+    return {
+        day: name if name.count("-") < 2 else f"{name.partition('-')[0]}-{name.rpartition('-')[2]}"
+        for day, name in names.items()
+    }
+
+
+@dataclass(frozen=True)
+class InForce:
+    """What is in force: no manifest and no version before the first commit. version: for Folder.replace."""
+
+    manifest: Manifest | None
+    version: str | None
+
+
+def read_manifest(folder: Folder) -> Manifest | None:
     """The manifest in force, None before the first commit. Raises HistoryError for one that cannot be read."""
-    return read_manifest_file(folder / MANIFEST, f"remove {folder} and rebuild the history")
+    return in_force(folder).manifest
 
 
-def read_manifest_file(path: Path, remedy: str) -> Manifest | None:
+def in_force(folder: Folder) -> InForce:
+    """The same, with its version."""
+    return _read(folder, MANIFEST, f"remove {folder} and rebuild the history")
+
+
+def read_manifest_file(folder: Folder, name: str, remedy: str) -> Manifest | None:
     """The manifest of a file in this format or an older one, None where there is no file."""
+    return _read(folder, name, remedy).manifest
+
+
+def _read(folder: Folder, name: str, remedy: str) -> InForce:
+    place = folder.place(name)
     try:
-        body = json.loads(bounded_bytes(path))
-        if body["format"] == 1:
-            committed_at = datetime.fromtimestamp(path.stat().st_mtime, UTC)
-            return Manifest(_window_s(body["window_s"]), _names(body["parts"]), committed_at=committed_at)
-        if body["format"] != FORMAT:
-            raise HistoryError(
-                f"{path} has format {body['format']!r}, this version reads {FORMAT} and older ones; {remedy}"
-            )
-        manifest = Manifest(
-            _window_s(body["window_s"]),
-            _names(body["parts"]),
-            _names(body["keys"]),
-            None if body["built_until"] is None else in_calendar(datetime.fromisoformat(body["built_until"])),
-            in_calendar(datetime.fromisoformat(body["committed_at"])),
-            _kept_s(body["keep_s"]),
-        )
+        content, version = folder.read_version(name, MAX_BYTES)
+        return InForce(_manifest(json.loads(content), folder, name, remedy), version)
     except FileNotFoundError:
-        return None
+        return InForce(None, None)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         if isinstance(error, HistoryError):
             raise
-        raise HistoryError(f"{path} is damaged ({type(error).__name__}: {error}); {remedy}") from None
+        raise HistoryError(f"{place} is damaged ({type(error).__name__}: {error}); {remedy}") from None
+
+
+def _manifest(body: Any, folder: Folder, name: str, remedy: str) -> Manifest:
+    if body["format"] == 1:
+        committed_at = folder.modified_at(name)
+        return Manifest(_window_s(body["window_s"]), _names(body["parts"]), committed_at=committed_at)
+    place = folder.place(name)
+    if body["format"] != FORMAT:
+        raise HistoryError(
+            f"{place} has format {body['format']!r}, this version reads {FORMAT} and older ones; {remedy}"
+        )
+    manifest = Manifest(
+        _window_s(body["window_s"]),
+        _names(body["parts"]),
+        _names(body["keys"]),
+        None if body["built_until"] is None else in_calendar(datetime.fromisoformat(body["built_until"])),
+        in_calendar(datetime.fromisoformat(body["committed_at"])),
+        _kept_s(body["keep_s"]),
+    )
     if manifest.snapshot != body["snapshot"]:
-        raise HistoryError(f"{path} is damaged: its content is {manifest.snapshot}, not {body['snapshot']}; {remedy}")
+        raise HistoryError(f"{place} is damaged: its content is {manifest.snapshot}, not {body['snapshot']}; {remedy}")
     return manifest
-
-
-def write_manifest(folder: Path, manifest: Manifest) -> None:
-    """Put a manifest in force, in one rename."""
-    write_durably(folder / MANIFEST, manifest.to_json())
 
 
 def _names(body: Mapping[str, object]) -> dict[str, str]:

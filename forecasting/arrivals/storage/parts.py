@@ -2,61 +2,64 @@
 
 from collections.abc import Sequence
 from hashlib import sha256
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet
 
-from forecasting.arrivals.storage.durable_files import sync_folder, write_durably
-from forecasting.bounded_file import MAX_TRACE_BYTES, bounded_bytes
+from forecasting.arrivals.storage.folder import Folder
+from forecasting.bounded_file import MAX_TRACE_BYTES
 from forecasting.errors import HistoryError
 
 ROWS, KEYS = "part", "_keys"
 """What names of files begin with. The underscore hides key histograms from readers of Parquet folders."""
 
 
-def write_part(folder: Path, kind: str, table: pa.Table) -> str:
-    """The name of a file in the folder with this table; the same table always gives the same name."""
+def write_part(folder: Folder, below: str, kind: str, table: pa.Table, held: str | None = None) -> str:
+    """The name of a file with this table, in the folder `below`.
+
+    held: a name there that is in force; kept where it is of the same table, and what it names is made whole.
+    """
     buffer = pa.BufferOutputStream()
     pa.parquet.write_table(table, buffer)
     content = buffer.getvalue().to_pybytes()
-    path = folder / f"{kind}-{sha256(content).hexdigest()[:32]}.parquet"
-    if not folder.exists():
-        folder.mkdir()
-        sync_folder(folder.parent)
-    if path.exists() and path.read_bytes() == content:
-        # A writer that was killed may have put it there, and its name may not be on disk yet.
-        sync_folder(folder)
-    else:
-        write_durably(path, content)
-    return path.name
+    digest = sha256(content).hexdigest()[:32]
+    name = held if held is not None and _digest(held) == digest else folder.new_name(kind, digest)
+    folder.add(f"{below}/{name}", content)
+    return name
 
 
-def read_part(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
+def read_part(folder: Folder, name: str, columns: Sequence[str] | None = None) -> pa.Table:
     """The table of a file, or those of the columns that it has.
 
     Raises FileNotFoundError when it is gone, HistoryError when it is not what was written.
     """
-    remedy = f"build the history of the whole {path.parent.name} again"
+    remedy = f"build the history of the whole {name.partition('/')[0]} again"
     try:
-        content = bounded_bytes(path, MAX_TRACE_BYTES)
+        content = folder.read(name, MAX_TRACE_BYTES)
     except FileNotFoundError:
         raise
     except OSError as error:
-        raise HistoryError(f"{path} cannot be read: {error}; check its permissions, or {remedy}") from None
-    if sha256(content).hexdigest()[:32] != path.stem.rsplit("-", 1)[-1]:
-        raise HistoryError(f"{path} is damaged: its content does not match its name; {remedy}")
+        raise HistoryError(
+            f"{folder.place(name)} cannot be read: {error}; check its permissions, or {remedy}"
+        ) from None
+    if sha256(content).hexdigest()[:32] != _digest(name):
+        raise HistoryError(f"{folder.place(name)} is damaged: its content does not match its name; {remedy}")
     try:
         file = pa.parquet.ParquetFile(pa.BufferReader(content))
         held = file.schema_arrow.names
         return file.read(columns=None if columns is None else [name for name in columns if name in held])
     except (OSError, pa.ArrowException) as error:
-        raise HistoryError(f"{path} is damaged: {' '.join(str(error).split())}; {remedy}") from None
+        said = " ".join(str(error).split())
+        raise HistoryError(f"{folder.place(name)} is damaged: {said}; {remedy}") from None
 
 
-def read_part_in_force(path: Path) -> pa.Table:
+def read_part_in_force(folder: Folder, name: str) -> pa.Table:
     """As read_part, for a file that must be there."""
     try:
-        return read_part(path)
+        return read_part(folder, name)
     except FileNotFoundError:
-        raise HistoryError(f"{path} is missing; build the history of its whole date again") from None
+        raise HistoryError(f"{folder.place(name)} is missing; build the history of its whole date again") from None
+
+
+def _digest(name: str) -> str:
+    return name.removesuffix(".parquet").rpartition("-")[2]

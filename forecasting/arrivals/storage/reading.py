@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
-from pathlib import Path
+from functools import partial
 from typing import TypeVar
 
 import numpy as np
@@ -11,6 +11,8 @@ import pyarrow.compute
 
 from forecasting.arrivals.grid import SECOND_US, to_us
 from forecasting.arrivals.rows import SCHEMA, window_starts_us, with_own_columns
+from forecasting.arrivals.storage.directory import Directory
+from forecasting.arrivals.storage.folder import Folder
 from forecasting.arrivals.storage.layout import DAY_US, iso_date, topologies, topology_folder
 from forecasting.arrivals.storage.manifest import Manifest
 from forecasting.arrivals.storage.parts import read_part
@@ -23,7 +25,7 @@ Read = TypeVar("Read")
 
 
 def read_commit(
-    directory: Path, topology: str, snapshot: str | None, read: Callable[[Path, Manifest], Read]
+    directory: Directory, topology: str, snapshot: str | None, read: Callable[[Folder, Manifest], Read]
 ) -> tuple[Manifest, Read]:
     """The manifest of a commit (None: the one in force), and what read makes of the topology's folder by it.
 
@@ -48,7 +50,7 @@ def read_commit(
 
 
 def rows_between(
-    folder: Path,
+    folder: Folder,
     manifest: Manifest,
     start: datetime | None,
     end: datetime | None,
@@ -65,14 +67,14 @@ def rows_between(
     last_us = np.iinfo(np.int64).max if end is None else to_us(end) - width_us
     from_date = "" if start is None else iso_date(begin_us // DAY_US)
     to_date = "9999-12-31" if end is None else iso_date(last_us // DAY_US)
-    tables = []
-    for date in sorted(manifest.parts):
-        if from_date <= date <= to_date:
-            path = folder / f"date={date}" / manifest.parts[date]
-            # The count is what the tallies of an older part are made from.
-            held = read_part(path, list(dict.fromkeys([*_CHOSEN_BY, "count", *columns])))
-            wanted = with_own_columns(held, list(dict.fromkeys([*_CHOSEN_BY, *columns])))
-            tables.append(_chosen(wanted, begin_us, last_us, sources).select(columns))
+    parts = [manifest.part(date) for date in sorted(manifest.parts) if from_date <= date <= to_date]
+    # The count is what the tallies of an older part are made from.
+    read = partial(read_part, folder, columns=list(dict.fromkeys([*_CHOSEN_BY, "count", *columns])))
+    shown = list(dict.fromkeys([*_CHOSEN_BY, *columns]))
+    tables = [
+        _chosen(with_own_columns(held, shown), begin_us, last_us, sources).select(columns)
+        for held in folder.each(read, parts)
+    ]
     empty = pa.schema([SCHEMA.field(name) for name in columns]).empty_table()
     rows = pa.concat_tables([empty, *tables])
     if rows.num_rows == 0 and sources is None:

@@ -9,9 +9,10 @@ through all that are kept, at every commit of a history that is built hourly, wo
 import re
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from pathlib import Path
+from functools import partial
 
-from forecasting.arrivals.storage.durable_files import sync_folder, write_durably
+from forecasting.arrivals.storage.directory import Directory
+from forecasting.arrivals.storage.folder import Folder
 from forecasting.arrivals.storage.layout import topology_folder
 from forecasting.arrivals.storage.manifest import Manifest, read_manifest, read_manifest_file
 from forecasting.errors import HistoryError
@@ -45,10 +46,10 @@ class Snapshot:
 class _Aside:
     superseded_at: datetime
     id: str
-    path: Path
+    name: str
 
 
-def snapshots(directory: Path, topology: str) -> list[Snapshot]:
+def snapshots(directory: Directory, topology: str) -> list[Snapshot]:
     """The commits of the topology that can be read, newest first; none before the first. Raises HistoryError for one
     that is damaged.
     """
@@ -58,14 +59,14 @@ def snapshots(directory: Path, topology: str) -> list[Snapshot]:
     if in_force is None:
         return []
     found = {in_force.snapshot: _snapshot(in_force, None)}
-    for file in aside:
+    for file, manifest in zip(aside, folder.each(partial(_manifest_aside, folder), aside), strict=True):
         # The same commit can have been in force more than once: the last time counts.
-        if file.id not in found and (manifest := _manifest_aside(file)) is not None:
+        if file.id not in found and manifest is not None:
             found[file.id] = _snapshot(manifest, file.superseded_at)
     return list(found.values())
 
 
-def manifest_of(folder: Path, snapshot: str | None) -> Manifest | None:
+def manifest_of(folder: Folder, snapshot: str | None) -> Manifest | None:
     """The manifest of a commit, of the one in force for None; None where there is none in force.
 
     Raises HistoryError for a commit that is not kept.
@@ -75,7 +76,7 @@ def manifest_of(folder: Path, snapshot: str | None) -> Manifest | None:
         return in_force
     aside = _aside(folder)
     for file in aside:
-        if file.id == snapshot and (manifest := _manifest_aside(file)) is not None:
+        if file.id == snapshot and (manifest := _manifest_aside(folder, file)) is not None:
             return manifest
     known = list(dict.fromkeys([in_force.snapshot, *(file.id for file in aside)]))
     more = f" and {len(known) - _SHOWN} older ones" if len(known) > _SHOWN else ""
@@ -86,71 +87,63 @@ def manifest_of(folder: Path, snapshot: str | None) -> Manifest | None:
     )
 
 
-def put_aside(folder: Path, manifest: Manifest, superseded_at: datetime) -> None:
+def put_aside(folder: Folder, manifest: Manifest, superseded_at: datetime) -> None:
     """Keep a commit that is about to be superseded."""
-    aside = folder / _FOLDER
-    if not aside.exists():
-        aside.mkdir()
-        sync_folder(folder)
     name = f"{superseded_at.astimezone(UTC).strftime(_TIME)}-{manifest.snapshot}.json"
-    write_durably(aside / name, manifest.to_json())
+    folder.add(f"{_FOLDER}/{name}", manifest.to_json())
 
 
-def sweep(folder: Path, keep_s: float, now: datetime, *, after_a_crash: bool) -> None:
+def sweep(folder: Folder, keep_s: float, now: datetime, *, after_a_crash: bool) -> None:
     """Remove commits out of force for longer than keep_s, and the files that no commit names any more.
 
     Without a crash, not before one is over by a twentieth of keep_s; then all that are over at all. Only files of
-    commits that are removed are looked at, all of them after a crash. For the one writer at a time.
+    commits that are removed are looked at, all of them after a crash, and in a shared folder, where nobody knows of
+    crashes. For one's turn.
     """
-    aside = _aside(folder)
-    expired = [file for file in aside if file.superseded_at <= now - timedelta(seconds=keep_s)]
-    lot = any(file.superseded_at <= now - timedelta(seconds=keep_s * (1 + _LOT)) for file in expired)
-    if not lot and not after_a_crash:
+    lot_before = now - timedelta(seconds=keep_s * (1 + _LOT))
+    if not after_a_crash and not _superseded_before(_aside(folder), lot_before):
         return
     try:
-        named = _named(folder, [file for file in aside if file not in expired])
-        unnamed = (_all_files(folder) if after_a_crash else _named_aside(expired)) - named
+        # In this order: a commit that another writer supersedes in between is seen in one place or in both.
+        in_force, aside = read_manifest(folder), _aside(folder)
+        expired = _superseded_before(aside, now - timedelta(seconds=keep_s))
+        named = (set() if in_force is None else in_force.files()) | _named_aside(
+            folder, [file for file in aside if file not in expired]
+        )
+        every = after_a_crash or folder.shared
+        unnamed = (set(folder.names("date=", settled=True)) if every else _named_aside(folder, expired)) - named
     except HistoryError:
         # A damaged manifest names files that nobody knows: none may go. Listing the snapshots tells which it is.
         return
-    for file in expired:
-        file.path.unlink(missing_ok=True)
-    if expired:
-        # A commit must be off the disk before its files are, or a power failure could bring it back without them.
-        sync_folder(folder / _FOLDER)
-    for day, name in unnamed:
-        (folder / f"date={day}" / name).unlink(missing_ok=True)
+    # A commit must be off the disk before its files are, or a power failure could bring it back without them.
+    folder.remove(file.name for file in expired)
+    folder.remove(unnamed)
     if after_a_crash:
-        for path in [*folder.glob(".*.new"), *folder.glob(f"{_FOLDER}/.*.new")]:
-            path.unlink(missing_ok=True)
+        folder.remove_unfinished()
 
 
-def _named(folder: Path, aside: list[_Aside]) -> set[tuple[str, str]]:
-    in_force = read_manifest(folder)
-    return (set() if in_force is None else in_force.files()) | _named_aside(aside)
+def _superseded_before(aside: list[_Aside], moment: datetime) -> list[_Aside]:
+    return [file for file in aside if file.superseded_at <= moment]
 
 
-def _named_aside(aside: list[_Aside]) -> set[tuple[str, str]]:
-    return {named for file in aside if (manifest := _manifest_aside(file)) for named in manifest.files()}
+def _named_aside(folder: Folder, aside: list[_Aside]) -> set[str]:
+    manifests = folder.each(partial(_manifest_aside, folder), aside)
+    return {name for manifest in manifests if manifest is not None for name in manifest.files()}
 
 
-def _all_files(folder: Path) -> set[tuple[str, str]]:
-    return {(path.parent.name.removeprefix("date="), path.name) for path in folder.glob("date=*/*")}
-
-
-def _aside(folder: Path) -> list[_Aside]:
+def _aside(folder: Folder) -> list[_Aside]:
     """Manifests put aside, the latest first."""
-    found = ((_FILE.fullmatch(path.name), path) for path in folder.glob(f"{_FOLDER}/*.json"))
-    aside = (_Aside(datetime.fromisoformat(name["time"]), name["id"], path) for name, path in found if name)
+    found = ((_FILE.fullmatch(name.removeprefix(f"{_FOLDER}/")), name) for name in folder.names(_FOLDER))
+    aside = (_Aside(datetime.fromisoformat(told["time"]), told["id"], name) for told, name in found if told)
     return sorted(aside, reverse=True)
 
 
-def _manifest_aside(file: _Aside) -> Manifest | None:
+def _manifest_aside(folder: Folder, file: _Aside) -> Manifest | None:
     """None where it has expired in the meantime."""
     remedy = "remove this file, what it kept is lost"
-    manifest = read_manifest_file(file.path, remedy)
+    manifest = read_manifest_file(folder, file.name, remedy)
     if manifest is not None and manifest.snapshot != file.id:
-        raise HistoryError(f"{file.path} is damaged: it holds commit {manifest.snapshot}; {remedy}")
+        raise HistoryError(f"{folder.place(file.name)} is damaged: it holds commit {manifest.snapshot}; {remedy}")
     return manifest
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -12,10 +11,12 @@ from forecasting.arrivals.arrival_source import KeyHistogram
 from forecasting.arrivals.grid import from_us, to_us
 from forecasting.arrivals.rows import SCHEMA, best_known, in_order, window_starts_us, with_own_columns
 from forecasting.arrivals.storage.batches import Batch
+from forecasting.arrivals.storage.folder import Folder
 from forecasting.arrivals.storage.key_histograms import histograms_of, histograms_table
 from forecasting.arrivals.storage.layout import DAY_US, days_of, iso_date
-from forecasting.arrivals.storage.manifest import Manifest
-from forecasting.arrivals.storage.parts import KEYS, ROWS, read_part_in_force, write_part
+from forecasting.arrivals.storage.manifest import Manifest, of_date, read_manifest
+from forecasting.arrivals.storage.own_changes import OwnChanges
+from forecasting.arrivals.storage.parts import KEYS, ROWS, read_part, read_part_in_force, write_part
 from forecasting.errors import HistoryError
 
 
@@ -24,10 +25,11 @@ class Staging:
 
     Batches are added in order of time, within `with`: while one is written, the next can be made, and no more than one
     is held. All are on disk when `manifest` returns; at the end of `with` nothing writes any more. keep_known: windows
-    of which the history knows more than the batch stay as they are.
+    of which the history knows more than the batch stay as they are. In a shared folder, the same can be made anew upon
+    the commit of another writer.
     """
 
-    def __init__(self, folder: Path, topology: str, before: Manifest | None, *, keep_known: bool = False) -> None:
+    def __init__(self, folder: Folder, topology: str, before: Manifest | None, *, keep_known: bool = False) -> None:
         self._folder = folder
         self._keep_known = keep_known
         self._where = f"history of topology {topology!r}"
@@ -37,6 +39,7 @@ class Staging:
         self._days_left = range(0)
         self._parts = {} if before is None else dict(before.parts)
         self._keys = {} if before is None else dict(before.keys)
+        self._own = OwnChanges() if folder.shared else None
         self._writer = ThreadPoolExecutor(1)
         self._writing: Future[None] | None = None
 
@@ -45,17 +48,14 @@ class Staging:
 
     def __exit__(self, *_: object) -> None:
         self._writer.shutdown(cancel_futures=True)
+        if self._own is not None:
+            self._own.close()
 
     def add(self, batch: Batch) -> None:
         """Replace the dates up to the batch's last one. Raises HistoryError for one that does not come after those
         before, or has windows of another width.
         """
-        known = self._window_s or (self._before.window_s if self._before else batch.window_s)
-        if batch.window_s != known:
-            raise HistoryError(
-                f"{self._where} in {self._folder} has windows of {known} s, these rows {batch.window_s} s; keep to one "
-                f"width, or remove {self._folder} and rebuild"
-            )
+        self._check_width(self._window_s or (self._before.window_s if self._before else batch.window_s), batch.window_s)
         if not self._window_s:
             self._window_s = batch.window_s
             self._begin_us, self._end_us = to_us(batch.start), to_us(batch.end)
@@ -76,9 +76,30 @@ class Staging:
             raise HistoryError(f"{self._where}: there are no windows to write; give at least one")
         for day in self._days_left:
             self._replace(day, SCHEMA.empty_table(), {})
+        self._days_left = range(self._days_left.stop, self._days_left.stop)
         self._await_writer()
         until = max(from_us(self._end_us), self._built_before())
         return Manifest(self._window_s, self._parts, self._keys, until, committed_at.astimezone(UTC), keep_s)
+
+    def upon(self, before: Manifest | None) -> None:
+        """Make the same change upon this commit, where nothing but it has come since the one so far.
+
+        Of dates that the two have alike, what was made stays. Raises HistoryError for windows of another width.
+        """
+        if before is not None and self._window_s:
+            self._check_width(before.window_s, self._window_s)
+        self._await_writer()
+        last, self._before = self._before, before
+        made = self._parts, self._keys
+        self._parts, self._keys = ({}, {}) if before is None else (dict(before.parts), dict(before.keys))
+        for day, rows, histograms in self._own or ():
+            date = iso_date(day)
+            if _held(last, date) != _held(before, date):
+                self._stage(day, rows, histograms)
+                continue
+            for names, of_made in zip((self._parts, self._keys), made, strict=True):
+                names.pop(date, None)
+                names.update({date: of_made[date]} if date in of_made else {})
 
     def _replace(self, day: int, rows: pa.Table, histograms: Mapping[str, KeyHistogram]) -> None:
         self._await_writer()
@@ -89,28 +110,54 @@ class Staging:
             self._writing.result()
 
     def _write(self, day: int, rows: pa.Table, histograms: Mapping[str, KeyHistogram]) -> None:
+        if self._own is not None:
+            self._own.keep(day, rows, histograms)
+        self._stage(day, rows, histograms)
+
+    def _stage(self, day: int, rows: pa.Table, histograms: Mapping[str, KeyHistogram]) -> None:
         date = iso_date(day)
-        folder = self._folder / f"date={date}"
+        part, keys = self._parts.pop(date, None), self._keys.pop(date, None)
         # A day that is replaced as a whole is not read before, so that building it again repairs it.
         whole = self._begin_us <= day * DAY_US and (day + 1) * DAY_US <= self._end_us
-        if date in self._parts and (self._keep_known or not whole):
-            old = with_own_columns(read_part_in_force(folder / self._parts[date]))
+        if part is not None and (self._keep_known or not whole):
+            held = self._read_before(of_date(date, part))
+            if held is None:
+                return
+            old = with_own_columns(held)
             starts_us = window_starts_us(old)
             outside = (starts_us < self._begin_us) | (starts_us >= self._end_us)
             if self._keep_known:
                 rows = best_known(rows, old.filter(pa.array(~outside)))
             more_before = old.num_rows > rows.num_rows
             rows = in_order(pa.concat_tables([rows, old.filter(pa.array(outside))]))
-            if date in self._keys:
-                before = histograms_of(read_part_in_force(folder / self._keys[date]), date)
+            if keys is not None:
+                held = self._read_before(of_date(date, keys))
+                if held is None:
+                    return
+                before = histograms_of(held, date)
                 # They cannot be added up, as nothing tells what of the day they share: the one of more windows stays.
                 histograms = {**histograms, **before} if more_before else {**before, **histograms}
-        self._parts.pop(date, None)
-        self._keys.pop(date, None)
+        below = f"date={date}"
         if rows.num_rows:
-            self._parts[date] = write_part(folder, ROWS, rows.combine_chunks())
+            self._parts[date] = write_part(self._folder, below, ROWS, rows.combine_chunks(), part)
         if histograms:
-            self._keys[date] = write_part(folder, KEYS, histograms_table(histograms.values()))
+            self._keys[date] = write_part(self._folder, below, KEYS, histograms_table(histograms.values()), keys)
+
+    def _read_before(self, name: str) -> pa.Table | None:
+        """None where another writer has superseded and removed it: upon its commit, the date is staged anew."""
+        try:
+            return read_part(self._folder, name)
+        except FileNotFoundError:
+            if self._folder.shared and read_manifest(self._folder) != self._before:
+                return None
+            return read_part_in_force(self._folder, name)
+
+    def _check_width(self, known_s: int, own_s: int) -> None:
+        if own_s != known_s:
+            raise HistoryError(
+                f"{self._where} in {self._folder} has windows of {known_s} s, these rows {own_s} s; keep to one "
+                f"width, or remove {self._folder} and rebuild"
+            )
 
     def _built_before(self) -> datetime:
         if self._before is None or self._before.built_until is not None:
@@ -119,11 +166,14 @@ class Staging:
         return last_window_end(self._folder, Manifest(self._window_s, self._parts))
 
 
-def last_window_end(folder: Path, manifest: Manifest) -> datetime:
+def last_window_end(folder: Folder, manifest: Manifest) -> datetime:
     """End of the last window that a commit holds, whatever its status."""
-    date = max(manifest.parts)
-    starts_us = window_starts_us(read_part_in_force(folder / f"date={date}" / manifest.parts[date]))
+    starts_us = window_starts_us(read_part_in_force(folder, manifest.part(max(manifest.parts))))
     return from_us(starts_us.max()) + timedelta(seconds=manifest.window_s)
+
+
+def _held(manifest: Manifest | None, date: str) -> tuple[str | None, str | None]:
+    return (None, None) if manifest is None else (manifest.parts.get(date), manifest.keys.get(date))
 
 
 def _by_day(rows: pa.Table, days: range) -> Iterator[tuple[int, pa.Table]]:

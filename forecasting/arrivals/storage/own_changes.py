@@ -1,0 +1,32 @@
+"""What a writer replaces, kept until its commit is in force: where another writer is quicker, it is needed again."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pyarrow as pa
+import pyarrow.feather
+
+from forecasting.arrivals.arrival_source import KeyHistogram
+
+
+class OwnChanges:
+    """Rows and key histograms by day since the epoch; rows lie in a temporary folder of this machine until `close`."""
+
+    def __init__(self) -> None:
+        self._folder = TemporaryDirectory(prefix="forescale-commit-")
+        self._histograms: dict[int, Mapping[str, KeyHistogram]] = {}
+
+    def keep(self, day: int, rows: pa.Table, histograms: Mapping[str, KeyHistogram]) -> None:
+        pyarrow.feather.write_feather(rows, str(self._path(day)), compression="lz4")
+        self._histograms[day] = histograms
+
+    def __iter__(self) -> Iterator[tuple[int, pa.Table, Mapping[str, KeyHistogram]]]:
+        for day, histograms in self._histograms.items():
+            yield day, pyarrow.feather.read_table(str(self._path(day))), histograms
+
+    def close(self) -> None:
+        self._folder.cleanup()
+
+    def _path(self, day: int) -> Path:
+        return Path(self._folder.name, f"{day}.arrow")

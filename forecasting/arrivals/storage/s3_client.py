@@ -1,0 +1,136 @@
+"""The client of object stores: made once for each process, from the usual settings of AWS; its failures in plain words.
+
+Endpoint, region, credentials and certificates come from the environment (`AWS_…`) and the files of AWS. Nothing of a
+credential is in a message or a log.
+"""
+
+import logging
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, TypeVar
+
+from engines.redaction import as_quoted, without_credentials, without_secrets
+from forecasting.arrivals.storage.directory import S3Directory
+from forecasting.errors import HistoryStoreError
+
+# A store that is down says so after some ten seconds: each call is made twice at most.
+_CONNECT_S, _READ_S, _ATTEMPTS = 4, 5, 2
+CONNECTIONS = 8
+"""Objects that one reader reads at once."""
+LATE = frozenset({"PreconditionFailed", "ConditionalRequestConflict", "NoSuchKey"})
+"""Refusals that tell that a condition does not hold, or that there is no such object."""
+_REGION = "us-east-1"
+_KEYS = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"
+_RIGHTS = "the keys need s3:ListBucket, s3:GetObject, s3:PutObject and s3:DeleteObject there"
+_REMEDIES = {
+    "NoSuchBucket": "create the bucket, or correct history_uri",
+    "AccessDenied": f"{_RIGHTS}; give them, or other keys",
+    "AllAccessDisabled": f"{_RIGHTS}; give them, or other keys",
+    "InvalidAccessKeyId": _KEYS,
+    "SignatureDoesNotMatch": _KEYS,
+    "ExpiredToken": "renew the credentials",
+    "RequestTimeTooSkewed": "set this machine's clock by NTP",
+    "PermanentRedirect": "set AWS_REGION to the bucket's region",
+    "AuthorizationHeaderMalformed": "set AWS_REGION to the bucket's region",
+    "NotImplemented": "use a store that honours conditional puts (If-Match, If-None-Match)",
+}
+_ELSE = "see whether it is a store of S3's protocol and what it logs, or correct AWS_ENDPOINT_URL_S3"
+
+Answer = TypeVar("Answer")
+
+
+@dataclass(frozen=True)
+class _Connection:
+    client: Any
+    session: Any
+
+    def secrets(self) -> list[str]:
+        credentials = self.session.get_credentials()
+        if credentials is None:
+            return []
+        frozen = credentials.get_frozen_credentials()
+        return as_quoted([secret for secret in (frozen.secret_key, frozen.token) if secret])
+
+
+def answer_of(directory: S3Directory, ask: Callable[[Any], Answer]) -> Answer:
+    """What `ask` makes of the client.
+
+    Raises HistoryStoreError where the store does not answer or refuses. An answer of LATE is raised as it is
+    (botocore's ClientError), for `refusal_code`.
+    """
+    connection = _connected(directory)
+    from botocore.exceptions import BotoCoreError, ClientError
+
+    try:
+        return ask(connection.client)
+    except ClientError as error:
+        code = refusal_code(error)
+        if code in LATE:
+            raise
+        said = f"{code}: {error.response.get('Error', {}).get('Message', '')}"
+        raise _store_error(directory, connection, f"refuses ({said})", _REMEDIES.get(code, _ELSE)) from None
+    except BotoCoreError as error:
+        if "Credential" in type(error).__name__:
+            raise _store_error(directory, connection, f"is not asked ({error})", _KEYS) from None
+        remedy = "start it, or correct AWS_ENDPOINT_URL_S3"
+        raise _store_error(directory, connection, f"does not answer ({error})", remedy) from None
+
+
+def refusal_code(error: Exception) -> str:
+    """S3's name for why it refused; empty for any other error."""
+    response: dict[str, Any] = getattr(error, "response", {})
+    return str(response.get("Error", {}).get("Code", ""))
+
+
+def _connected(directory: S3Directory) -> _Connection:
+    try:
+        import botocore.exceptions
+    except ImportError:
+        raise HistoryStoreError(
+            f"history in {directory}: botocore is not installed; install forescale with the extra `s3`"
+        ) from None
+    try:
+        return _connection(os.getpid())
+    except (botocore.exceptions.BotoCoreError, ValueError) as error:
+        # Of an address that is not valid nothing is shown: it may hold a password.
+        known = isinstance(error, botocore.exceptions.BotoCoreError)
+        said = without_secrets(str(error), ()) if known else "the endpoint is not valid, or has a login"
+        raise HistoryStoreError(
+            f"history in {directory}: the settings of AWS cannot be used ({said}); correct AWS_ENDPOINT_URL_S3, "
+            "AWS_REGION, AWS_PROFILE or the files of AWS"
+        ) from None
+
+
+@lru_cache(maxsize=1)
+def _connection(process: int) -> _Connection:
+    """Of this process alone: a child that shared its parent's connections would read the parent's answers."""
+    import botocore.session
+    from botocore.config import Config
+
+    # At a lower level they tell what requests are signed with.
+    logging.getLogger("botocore").setLevel(logging.WARNING)
+    session = botocore.session.Session()
+    region = session.get_config_variable("region") or os.environ.get("AWS_REGION") or _REGION
+    config = Config(
+        connect_timeout=_CONNECT_S,
+        read_timeout=_READ_S,
+        retries={"mode": "standard", "total_max_attempts": _ATTEMPTS},
+        max_pool_connections=CONNECTIONS,
+        # Names of parts are digests of their content, and manifests hold theirs; not every store takes more.
+        request_checksum_calculation="when_required",
+        response_checksum_validation="when_required",
+    )
+    client = session.create_client("s3", region_name=region, config=config)
+    if "@" in str(client.meta.endpoint_url):
+        raise ValueError("endpoint with a login")
+    return _Connection(client, session)
+
+
+def _store_error(directory: S3Directory, connection: _Connection, what: str, remedy: str) -> HistoryStoreError:
+    endpoint = str(connection.client.meta.endpoint_url)
+    what = without_secrets(what.replace(endpoint, without_credentials(endpoint)), connection.secrets())
+    return HistoryStoreError(
+        f"history in {directory}: the object store at {without_credentials(endpoint)} {what}; {remedy}"
+    )

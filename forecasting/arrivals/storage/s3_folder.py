@@ -1,0 +1,95 @@
+"""The history of a topology in an object store: a manifest is replaced by a conditional put, so no commit gets lost.
+
+Several writers may be at work, on several machines. Each puts parts under new names, then the manifest in place of the
+very version that it read; whoever is late is refused, and makes its change anew upon what is there by then. Nobody
+knows whether a part that no manifest names is of a writer that died or of one at work, so only old ones are removed.
+"""
+
+import os
+import time
+import uuid
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from datetime import datetime
+from functools import lru_cache
+
+from forecasting.arrivals.storage.folder import Item, Made
+from forecasting.arrivals.storage.s3_client import CONNECTIONS
+from forecasting.arrivals.storage.s3_objects import S3Objects
+from forecasting.errors import HistoryStoreError
+
+SETTLED_S = 86_400.0
+"""Age from which on a part that no manifest names is needed by nobody: a commit may take half of it."""
+
+
+class S3Folder:
+    """See Folder."""
+
+    shared = True
+
+    def __init__(self, objects: S3Objects, name: str) -> None:
+        self._objects = objects
+        self._name = name
+        self._first_added_s: float | None = None
+
+    def __str__(self) -> str:
+        return self._objects.place(self._name)
+
+    def place(self, name: str) -> str:
+        return f"{self}/{name}"
+
+    def read(self, name: str, max_bytes: int) -> bytes:
+        return self.read_version(name, max_bytes)[0]
+
+    def read_version(self, name: str, max_bytes: int) -> tuple[bytes, str]:
+        return self._objects.get(self._key(name), max_bytes)
+
+    def modified_at(self, name: str) -> datetime:
+        return self._objects.modified_at(self._key(name))
+
+    def new_name(self, stem: str, digest: str) -> str:
+        return f"{stem}-{uuid.uuid4().hex[:12]}-{digest}.parquet"
+
+    def add(self, name: str, content: bytes) -> None:
+        if self._first_added_s is None:
+            self._first_added_s = time.time()
+        self._objects.put(self._key(name), content)
+
+    def replace(self, name: str, content: bytes, version: str | None) -> bool:
+        if self._first_added_s is not None and time.time() - self._first_added_s > SETTLED_S / 2:
+            raise HistoryStoreError(
+                f"history in {self}: the commit took longer than {SETTLED_S / 7200:g} hours, and its first parts may "
+                "soon be removed; build a shorter interval at a time"
+            )
+        if version is None:
+            return self._objects.put(self._key(name), content, IfNoneMatch="*")
+        return self._objects.put(self._key(name), content, IfMatch=version)
+
+    def names(self, below: str, *, settled: bool = False) -> Iterator[str]:
+        names = self._objects.names(self._key(below), SETTLED_S if settled else 0.0)
+        return (name.removeprefix(self._key("")) for name in names)
+
+    def remove(self, names: Iterable[str]) -> None:
+        for _ in self.each(lambda name: self._objects.remove(self._key(name)), names):
+            pass
+
+    def remove_unfinished(self) -> None:
+        """Nothing: an object is there whole or not at all."""
+
+    def each(self, make: Callable[[Item], Made], items: Iterable[Item]) -> Iterator[Made]:
+        with ThreadPoolExecutor(CONNECTIONS) as pool:
+            yield from pool.map(make, items)
+
+    @contextmanager
+    def turn(self) -> Iterator[bool]:
+        _checked_once(os.getpid(), self._objects)
+        yield False
+
+    def _key(self, name: str) -> str:
+        return f"{self._name}/{name}"
+
+
+@lru_cache(maxsize=8)
+def _checked_once(process: int, objects: S3Objects) -> None:
+    objects.check_conditional_puts()

@@ -1,0 +1,99 @@
+"""Objects below a directory of an object store: read, put on a condition, listed and removed."""
+
+import errno
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+from forecasting.arrivals.storage.directory import S3Directory
+from forecasting.arrivals.storage.s3_client import LATE, answer_of, refusal_code
+from forecasting.bounded_file import too_large
+from forecasting.errors import HistoryStoreError
+
+PROBE = "_conditional-puts"
+_NO_VERSION = '"00000000000000000000000000000000"'
+
+
+@dataclass(frozen=True)
+class S3Objects:
+    """Names are keys below the directory. Every method raises HistoryStoreError where the store does not answer or
+    refuses.
+    """
+
+    directory: S3Directory
+
+    def place(self, name: str) -> str:
+        return f"{self.directory}/{name}"
+
+    def get(self, name: str, max_bytes: int) -> tuple[bytes, str]:
+        """Content and version. Raises FileNotFoundError, and OSError for more than max_bytes."""
+
+        def ask(client: Any) -> tuple[bytes, str]:
+            response = client.get_object(**self._named(name))
+            with response["Body"] as body:
+                return body.read(max_bytes + 1), response["ETag"]
+
+        try:
+            content, version = answer_of(self.directory, ask)
+        except Exception as error:
+            if refusal_code(error) != "NoSuchKey":
+                raise
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), self.place(name)) from None
+        if len(content) > max_bytes:
+            raise too_large(self.place(name), max_bytes)
+        return content, version
+
+    def put(self, name: str, content: bytes, **condition: str) -> bool:
+        """condition: IfMatch (a version) or IfNoneMatch ("*"); False where it did not hold."""
+        try:
+            answer_of(self.directory, lambda client: client.put_object(**self._named(name), Body=content, **condition))
+        except Exception as error:
+            if refusal_code(error) not in LATE:
+                raise
+            return False
+        return True
+
+    def modified_at(self, name: str) -> datetime:
+        answer = answer_of(self.directory, lambda client: client.head_object(**self._named(name)))
+        modified_at: datetime = answer["LastModified"]
+        return modified_at
+
+    def names(self, beginning: str, older_than_s: float = 0.0) -> Iterator[str]:
+        """Names that begin so, in their order; by the store's clock, only those put so long ago."""
+        key, bucket = self._key(beginning), self.directory.bucket
+        more: dict[str, str] = {}
+        while True:
+            page = answer_of(
+                self.directory,
+                lambda client, more=more: client.list_objects_v2(Bucket=bucket, Prefix=key, **more),  # type: ignore[misc]
+            )
+            now = parsedate_to_datetime(page["ResponseMetadata"]["HTTPHeaders"]["date"]).astimezone(UTC)
+            for held in page.get("Contents", ()):
+                if not older_than_s or held["LastModified"] <= now - timedelta(seconds=older_than_s):
+                    yield str(held["Key"]).removeprefix(self._key(""))
+            if not page.get("IsTruncated"):
+                return
+            more = {"ContinuationToken": page["NextContinuationToken"]}
+
+    def remove(self, name: str) -> None:
+        answer_of(self.directory, lambda client: client.delete_object(**self._named(name)))
+
+    def check_conditional_puts(self) -> None:
+        """Raises HistoryStoreError where the store ignores a condition: of two writers, one would lose its commits."""
+        self.put(PROBE, b"", IfNoneMatch="*")
+        # It is there now, whoever put it.
+        for header, value in (("IfNoneMatch", "*"), ("IfMatch", _NO_VERSION)):
+            if self.put(PROBE, b"", **{header: value}):
+                raise HistoryStoreError(
+                    f"history in {self.directory}: the store ignores conditions of puts ({header}), so that two "
+                    "writers would lose each other's commits; use a store that honours them, or a folder"
+                )
+
+    def _named(self, name: str) -> dict[str, str]:
+        return {"Bucket": self.directory.bucket, "Key": self._key(name)}
+
+    def _key(self, name: str) -> str:
+        return f"{self.directory.prefix}/{name}" if self.directory.prefix else name

@@ -11,6 +11,7 @@ from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, DotEnvSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
 from engines.redaction import without_credentials
+from forecasting.arrivals.storage.directory import Directory, s3_directory
 from forescale.places import IN_CHECKOUT, PROJECT, default_home
 
 SETTINGS_FILE = "forescale.env"
@@ -77,6 +78,11 @@ class Settings(BaseSettings):
     fan_out_from: int = Field(
         default=16, ge=1, le=1_000_000, description="Sources from which on they are forecast over Spark."
     )
+    history_uri: str | None = Field(
+        default=None,
+        description="Where histories are kept: s3://BUCKET/PREFIX, with the endpoint and keys of AWS; under home by "
+        "default.",
+    )
     snapshot_days: float = Field(
         default=90, ge=0, le=36_525, description="How long past commits of a history stay readable."
     )
@@ -117,9 +123,16 @@ class Settings(BaseSettings):
             )
         return url
 
+    @field_validator("history_uri")
+    @classmethod
+    def _is_an_object_store(cls, uri: str | None) -> str | None:
+        if uri is not None:
+            s3_directory(uri)
+        return uri
+
     @property
-    def history_dir(self) -> Path:
-        return self.home / "history"
+    def history_dir(self) -> Directory:
+        return self.home / "history" if self.history_uri is None else s3_directory(self.history_uri)
 
     @property
     def forecasts_dir(self) -> Path:

@@ -2,7 +2,10 @@ module forescale/tests/s3
 
 go 1.25.0
 
-require github.com/versity/versitygw v1.8.0
+require (
+	github.com/aws/aws-sdk-go-v2/service/s3 v1.109.1
+	github.com/versity/versitygw v1.8.0
+)
 
 require (
 	github.com/Azure/go-ntlmssp v0.1.1 // indirect
@@ -22,7 +25,6 @@ require (
 	github.com/aws/aws-sdk-go-v2/service/internal/checksum v1.11.1 // indirect
 	github.com/aws/aws-sdk-go-v2/service/internal/presigned-url v1.14.1 // indirect
 	github.com/aws/aws-sdk-go-v2/service/internal/s3shared v1.20.1 // indirect
-	github.com/aws/aws-sdk-go-v2/service/s3 v1.109.1 // indirect
 	github.com/aws/aws-sdk-go-v2/service/signin v1.7.1 // indirect
 	github.com/aws/aws-sdk-go-v2/service/sso v1.35.1 // indirect
 	github.com/aws/aws-sdk-go-v2/service/ssooidc v1.40.1 // indirect

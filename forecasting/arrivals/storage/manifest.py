@@ -44,7 +44,7 @@ class Manifest:
     @cached_property
     def snapshot(self) -> str:
         """The commit's id: 16 hex digits, the same for the same content, whenever it was committed."""
-        content = self._content() | {"parts": _by_content(self.parts), "keys": _by_content(self.keys)}
+        content = self._content(_by_content(self.parts), _by_content(self.keys))
         return sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 
     def part(self, day: str) -> str:
@@ -57,15 +57,15 @@ class Manifest:
 
     def to_json(self) -> bytes:
         kept = {"committed_at": self.committed_at.isoformat(), "keep_s": self.keep_s}
-        body = {"format": FORMAT, "snapshot": self.snapshot, **kept, **self._content()}
+        body = {"format": FORMAT, "snapshot": self.snapshot, **kept, **self._content(self.parts, self.keys)}
         return json.dumps(body, indent=1).encode()
 
-    def _content(self) -> dict[str, Any]:
+    def _content(self, parts: Mapping[str, str], keys: Mapping[str, str]) -> dict[str, Any]:
         return {
             "window_s": self.window_s,
             "built_until": None if self.built_until is None else self.built_until.isoformat(),
-            "parts": dict(sorted(self.parts.items())),
-            "keys": dict(sorted(self.keys.items())),
+            "parts": dict(sorted(parts.items())),
+            "keys": dict(sorted(keys.items())),
         }
 
 

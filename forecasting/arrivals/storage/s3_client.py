@@ -27,7 +27,6 @@ _RIGHTS = "the keys need s3:ListBucket, s3:GetObject, s3:PutObject and s3:Delete
 _REMEDIES = {
     "NoSuchBucket": "create the bucket, or correct history_uri",
     "AccessDenied": f"{_RIGHTS}; give them, or other keys",
-    "AllAccessDisabled": f"{_RIGHTS}; give them, or other keys",
     "InvalidAccessKeyId": _KEYS,
     "SignatureDoesNotMatch": _KEYS,
     "ExpiredToken": "renew the credentials",
@@ -36,7 +35,7 @@ _REMEDIES = {
     "AuthorizationHeaderMalformed": "set AWS_REGION to the bucket's region",
     "NotImplemented": "use a store that honours conditional puts (If-Match, If-None-Match)",
 }
-_ELSE = "see whether it is a store of S3's protocol and what it logs, or correct AWS_ENDPOINT_URL_S3"
+_ELSE = "see whether it speaks S3 and what it logs, or correct AWS_ENDPOINT_URL_S3 or the keys"
 
 Answer = TypeVar("Answer")
 
@@ -70,7 +69,8 @@ def answer_of(directory: S3Directory, ask: Callable[[Any], Answer]) -> Answer:
         if code in LATE:
             raise
         said = f"{code}: {error.response.get('Error', {}).get('Message', '')}"
-        raise _store_error(directory, connection, f"refuses ({said})", _REMEDIES.get(code, _ELSE)) from None
+        remedy = _REMEDIES.get(code, _ELSE)
+        raise _store_error(directory, connection, f"refuses ({said})", remedy) from None
     except BotoCoreError as error:
         if "Credential" in type(error).__name__:
             raise _store_error(directory, connection, f"is not asked ({error})", _KEYS) from None

@@ -20,7 +20,9 @@ from forecasting.arrivals.storage.s3_objects import S3Objects
 from forecasting.errors import HistoryStoreError
 
 SETTLED_S = 86_400.0
-"""Age from which on a part that no manifest names is needed by nobody: a commit may take half of it."""
+"""Age from which on a part that no manifest names is needed by nobody."""
+LONGEST_COMMIT_S = SETTLED_S / 2
+"""From the first part on, until the manifest that names it is in force."""
 
 
 class S3Folder:
@@ -57,10 +59,10 @@ class S3Folder:
         self._objects.put(self._key(name), content)
 
     def replace(self, name: str, content: bytes, version: str | None) -> bool:
-        if self._first_added_s is not None and time.time() - self._first_added_s > SETTLED_S / 2:
+        if self._first_added_s is not None and time.time() - self._first_added_s > LONGEST_COMMIT_S:
             raise HistoryStoreError(
-                f"history in {self}: the commit took longer than {SETTLED_S / 7200:g} hours, and its first parts may "
-                "soon be removed; build a shorter interval at a time"
+                f"history in {self}: the commit took longer than {LONGEST_COMMIT_S / 3600:g} hours, and soon its first "
+                "parts may be removed; build a shorter interval at a time"
             )
         if version is None:
             return self._objects.put(self._key(name), content, IfNoneMatch="*")

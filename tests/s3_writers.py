@@ -1,0 +1,62 @@
+"""Writers of arrival history in processes of their own, with AWS's settings from the environment.
+
+`s3_writers.py many PREFIX FIRST_DAY COUNT COMMITS KEEP_S`: replaces four days from that one on, again and again, each
+time with the next count. `s3_writers.py hours PREFIX FIRST_HOUR EVERY COUNT COMMITS`: writes one hour a commit, every
+so many hours. `s3_writers.py killed PREFIX REQUEST COUNT`: one write of four days, killed (SIGKILL) just before that
+request to the store; prints how many it made where it lives.
+"""
+
+import os
+import signal
+import sys
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import numpy as np
+import pandas as pd  # noqa: F401 - pyarrow would import it at its first conversion
+from s3_server import BUCKET
+
+from forecasting.arrivals.rows import history_rows
+from forecasting.arrivals.storage import s3_client
+from forecasting.arrivals.storage.directory import S3Directory
+from forecasting.arrivals.store import write_history
+
+START = datetime(2003, 3, 3, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+
+
+def write_hours(directory: S3Directory, first: int, hours: int, count: int, **options: Any) -> None:
+    start = START + first * HOUR
+    alive = np.array([[0, 2**62]])
+    rows = history_rows("calls", "ingest", np.full(hours, count), alive, start=start, window_s=3600)
+    write_history(rows, directory, "calls", start, start + hours * HOUR, **options)
+
+
+def many(directory: S3Directory, first_day: int, count: int, commits: int, keep_s: int) -> None:
+    for number in range(commits):
+        write_hours(directory, 24 * first_day, 96, count + number, keep_s=keep_s)
+
+
+def hours(directory: S3Directory, first_hour: int, every: int, count: int, commits: int) -> None:
+    for number in range(commits):
+        write_hours(directory, first_hour + every * number, 1, count)
+
+
+def killed(directory: S3Directory, request: int, count: int) -> None:
+    made = 0
+
+    def die_in_time(**_: object) -> None:
+        nonlocal made
+        if made == request:
+            os.kill(os.getpid(), signal.SIGKILL)
+        made += 1
+
+    s3_client._connection(os.getpid()).client.meta.events.register("before-send.s3", die_in_time)
+    write_hours(directory, 12, 96, count, keep_s=0)
+    print(made)
+
+
+if __name__ == "__main__":
+    {"many": many, "hours": hours, "killed": killed}[sys.argv[1]](
+        S3Directory(BUCKET, sys.argv[2]), *map(int, sys.argv[3:])
+    )

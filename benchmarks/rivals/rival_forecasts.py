@@ -2,8 +2,8 @@
 
 FOLDER holds job.json (see Job) and counts.npy (NaN where missing). At each origin the rival is fitted on the windows
 before it and says what comes. What it says goes to said.npz: origins, and at each of them in events per second peaks,
-shape (horizons, quantiles), and rates, shape (steps, quantiles). What each forecast cost, or why there is none, goes to
-told.json.
+shape (horizons, quantiles), and rates, shape (steps, quantiles), unless it speaks of peaks alone. What each forecast
+cost, or why there is none, goes to told.json.
 
 Each forecast runs in a process of its own, so that one that does not end can be ended. Rates are not negative: what a
 rival puts below zero is zero.
@@ -27,14 +27,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from conformal_peaks import conformal_peaks, next_peak, peaks_of_series
 
 DAY_S = 86400
 
 
 @dataclass(frozen=True)
 class Job:
-    """origins: numbers of the first windows to be forecast. history_s: how much before them the rival may see, at most.
-    limit_cpu_s: processor seconds for one forecast.
+    """origins: numbers of the first windows to be forecast. teaching: of earlier ones, whose errors make the quantiles
+    of a rival that gives points. history_s: how much before them the rival may see, at most. limit_cpu_s: processor
+    seconds for one forecast.
     """
 
     rival: str
@@ -42,6 +44,7 @@ class Job:
     start: str
     window_s: int
     origins: list[int]
+    teaching: list[int]
     horizons_s: list[int]
     quantiles: list[float]
     history_s: int
@@ -52,25 +55,33 @@ class Job:
 
 @dataclass(frozen=True)
 class Asked:
-    """One forecast. counts: the windows before the origin, NaN where missing; start: of the first of them."""
+    """One forecast. counts: the windows before the origin, NaN where missing; start: of the first of them.
+
+    horizon_steps: windows of each horizon, ascending.
+    """
 
     counts: np.ndarray
     start: datetime
     window_s: int
-    steps: int
+    horizon_steps: list[int]
     quantiles: list[float]
     paths: int
     seed: int
+
+    @property
+    def steps(self) -> int:
+        return max(self.horizon_steps)
 
 
 @dataclass(frozen=True)
 class Said:
     """Counts by window: joint paths, shape (paths, steps), or where a rival has none, quantiles of each window by
-    itself, shape (steps, quantiles).
+    itself, shape (steps, quantiles), or of one that forecasts peaks alone, the middle of each, shape (horizons,).
     """
 
     paths: np.ndarray | None = None
     pointwise: np.ndarray | None = None
+    points: np.ndarray | None = None
 
 
 def prophet(asked: Asked) -> Said:
@@ -131,13 +142,21 @@ def mstl(asked: Asked) -> Said:
     return Said(pointwise=np.column_stack(columns))
 
 
+def peak_ets(asked: Asked) -> Said:
+    """statsforecast's MSTL with AutoETS, of the series of peaks of each horizon (see conformal_peaks.py)."""
+    counts = filled(asked.counts)
+    points = [next_peak(peaks_of_series(counts, steps), steps, asked.window_s) for steps in asked.horizon_steps]
+    return Said(points=np.array(points))
+
+
 RIVALS: dict[str, tuple[Callable[[Asked], Said], tuple[str, ...]]] = {
     "prophet": (prophet, ("prophet", "cmdstanpy")),
-    "arima": (arima, ("statsmodels",)),
-    "autoarima": (autoarima, ("statsforecast",)),
-    "mstl": (mstl, ("statsforecast", "statsmodels")),
+    "arima": (arima, ("statsmodels.tsa.arima.model",)),
+    "autoarima": (autoarima, ("statsforecast.models",)),
+    "mstl": (mstl, ("statsforecast.models", "statsmodels.tsa.api")),
+    "peak_ets": (peak_ets, ("statsforecast.models", "statsmodels.tsa.api")),
 }
-"""By name: what forecasts, and the libraries that it is made of."""
+"""By name: what forecasts, and the modules of the libraries that it is made of."""
 
 
 def filled(counts: np.ndarray) -> np.ndarray:
@@ -161,9 +180,11 @@ def quantiles_of(said: Said, horizon_steps: list[int], quantiles: list[float]) -
     """Of the peak, shape (horizons, quantiles), and of each window, shape (steps, quantiles).
 
     Joint paths give the quantiles of their maxima; a rival without them the maximum of its pointwise quantiles, which
-    is what its user has.
+    is what its user has. Points stand for every quantile until errors are known, and for no window.
     """
     ends = np.asarray(horizon_steps) - 1
+    if said.points is not None:
+        return np.repeat(said.points[:, None], len(quantiles), axis=1), np.empty((0, len(quantiles)))
     if said.paths is not None:
         paths = np.maximum(said.paths, 0)
         running = np.maximum.accumulate(paths, axis=1)
@@ -217,7 +238,7 @@ def forecast_at(job: Job, counts: np.ndarray, origin: int) -> tuple[np.ndarray, 
     before = history_before(counts, origin, job.history_s // job.window_s)
     start = datetime.fromisoformat(job.start) + timedelta(seconds=(origin - before.size) * job.window_s)
     steps = [horizon_s // job.window_s for horizon_s in job.horizons_s]
-    said = RIVALS[job.rival][0](Asked(before, start, job.window_s, max(steps), job.quantiles, job.paths, job.seed))
+    said = RIVALS[job.rival][0](Asked(before, start, job.window_s, steps, job.quantiles, job.paths, job.seed))
     peaks, rates = quantiles_of(said, steps, job.quantiles)
     if not (np.isfinite(peaks).all() and np.isfinite(rates).all()):
         raise ValueError("it says numbers that are not finite")
@@ -227,11 +248,12 @@ def forecast_at(job: Job, counts: np.ndarray, origin: int) -> tuple[np.ndarray, 
 def run(folder: Path) -> None:
     job = Job(**json.loads((folder / "job.json").read_text()))
     counts = np.load(folder / "counts.npy")
-    libraries = RIVALS[job.rival][1]
-    for library in libraries:
-        __import__(library)  # once, and not in each forecast
+    modules = RIVALS[job.rival][1]
+    for module in modules:
+        __import__(module)  # once, and not in each forecast
     fits, spoke, peaks, rates = [], [], [], []
-    for number, origin in enumerate(job.origins):
+    every = [*job.teaching, *job.origins]
+    for number, origin in enumerate(every):
         said, why, cpu_s = apart(lambda at=origin: forecast_at(job, counts, at), job.limit_cpu_s)
         if said is not None:
             spoke.append(origin)
@@ -239,9 +261,18 @@ def run(folder: Path) -> None:
             rates.append(said[1])
         fits.append({"origin": origin, "cpu_s": cpu_s, "why_not": why})
         outcome = f"{cpu_s:.1f} CPU s{', ' if why else ''}{why}"
-        print(f"{job.candidate}, origin {number + 1} of {len(job.origins)}: {outcome}", flush=True)
-    np.savez(folder / "said.npz", origins=np.array(spoke, int), peaks=peaks, rates=rates)
-    told = {"fits": fits, "versions": {library: version(library) for library in libraries}}
+        print(f"{job.candidate}, origin {number + 1} of {len(every)}: {outcome}", flush=True)
+    if job.teaching and spoke:
+        steps = [horizon_s // job.window_s for horizon_s in job.horizons_s]
+        points = np.array(peaks)[:, :, 0] * job.window_s
+        peaks = conformal_peaks(points, counts, spoke, steps, job.quantiles) / job.window_s
+    at = [row for row, origin in enumerate(spoke) if origin in set(job.origins)]
+    arrays = {"peaks": [peaks[row] for row in at], "rates": [rates[row] for row in at]}
+    np.savez(folder / "said.npz", origins=np.array([spoke[row] for row in at], int), **arrays)
+    told = {
+        "fits": fits,
+        "versions": {name: version(name) for name in sorted({module.partition(".")[0] for module in modules})},
+    }
     (folder / "told.json").write_text(json.dumps(told))
 
 

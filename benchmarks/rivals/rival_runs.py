@@ -10,19 +10,22 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from forecasting.arrays import Floats
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.forecast import QUANTILES
 from forecasting.prequential import LONGEST_HISTORY_S, Predicted
 
 PROJECT = Path(__file__).resolve().parents[2]
 SCRIPT = Path(__file__).with_name("rival_forecasts.py")
+SCRIPTS = (SCRIPT, SCRIPT.with_name("conformal_peaks.py"))
 LOCK = Path(__file__).with_name("requirements.lock")
 ENVIRONMENT = PROJECT / ".cache" / "forecasting-rivals"
 DAY_S = 86400
@@ -32,11 +35,14 @@ ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 @dataclass(frozen=True)
 class Rival:
-    """history_s: what it may see at an origin, at most."""
+    """history_s: what it may see at an origin, at most. learns_from_errors: whether its quantiles are made from those
+    at earlier origins.
+    """
 
     name: str
     candidate: str
     history_s: int
+    learns_from_errors: bool = False
 
 
 RIVALS = {
@@ -47,6 +53,7 @@ RIVALS = {
         Rival("mstl", "MSTL", LONGEST_HISTORY_S),
         # Without a season older windows tell it little, and twice as many take twice as long.
         Rival("autoarima", "AutoARIMA", 14 * DAY_S),
+        Rival("peak_ets", "MSTL of peaks, conformal", LONGEST_HISTORY_S, learns_from_errors=True),
     )
 }
 
@@ -74,17 +81,22 @@ def rival_run(
     origins: Sequence[int],
     horizons_s: Sequence[int],
     *,
+    teaching: Sequence[int] = (),
     limit_cpu_s: int,
     cache: Path,
     python: Path,
 ) -> RivalRun:
-    """What the rival says at these origins. What it said before of the same trace, asked alike, is not asked again."""
+    """What the rival says at these origins. What it said before of the same trace, asked alike, is not asked again.
+
+    teaching: earlier origins, at which a rival that learns from its own errors is asked, too.
+    """
     job = {
         "rival": rival.name,
         "candidate": rival.candidate,
         "start": series.start.astimezone(UTC).isoformat(),
         "window_s": series.window_s,
         "origins": list(origins),
+        "teaching": list(teaching) if rival.learns_from_errors else [],
         "horizons_s": list(horizons_s),
         "quantiles": list(QUANTILES),
         "history_s": rival.history_s,
@@ -92,42 +104,67 @@ def rival_run(
         "seed": 7,
         "limit_cpu_s": limit_cpu_s,
     }
-    answer = cache / f"{series.source}-{rival.name}-{job_key(series, job)}"
+    name = f"{series.source}-{rival.name}"
+    answer, told = answered(name, SCRIPTS, job, {"counts": series.counts}, cache=cache, python=python)
+    fits = [Fit(**fit) for fit in told["fits"]]
+    return RivalRun(rival.candidate, said(answer / "said.npz", rival.candidate), fits, told["versions"])
+
+
+def answered(
+    name: str,
+    scripts: Sequence[Path],
+    job: Mapping[str, object],
+    arrays: Mapping[str, Floats],
+    *,
+    cache: Path,
+    python: Path,
+) -> tuple[Path, dict[str, Any]]:
+    """The folder in which the first of these scripts has answered a job, and what it told there; asked only once.
+
+    scripts: those that it is made of, too. arrays: what it needs beside the job, by the name of the file.
+    """
+    answer = cache / f"{name}-{job_key(arrays, job, scripts)}"
     if not (answer / "told.json").exists():
         cache.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=cache, prefix=".asked-") as asked:
-            write_job(Path(asked), series, job)
+            write_job(Path(asked), arrays, job)
             environment = os.environ | dict.fromkeys(ONE_THREAD, "1")
             with (Path(asked) / "errors").open("w+") as errors:
-                done = subprocess.run([python, SCRIPT, asked], env=environment, stdout=sys.stderr, stderr=errors)
+                done = subprocess.run([python, scripts[0], asked], env=environment, stdout=sys.stderr, stderr=errors)
                 errors.seek(0)
                 if done.returncode:
-                    raise SystemExit(f"{rival.candidate} ended with {done.returncode}:\n{errors.read()[-4000:]}")
+                    raise SystemExit(f"{name} ended with {done.returncode}:\n{errors.read()[-4000:]}")
             if answer.exists():
                 shutil.rmtree(answer)
-            shutil.copytree(asked, answer, ignore=shutil.ignore_patterns("counts.npy"))
-    told = json.loads((answer / "told.json").read_text())
-    return RivalRun(
-        rival.candidate, said(answer, rival.candidate), [Fit(**fit) for fit in told["fits"]], told["versions"]
-    )
+            shutil.copytree(asked, answer, ignore=shutil.ignore_patterns("counts*.npy"))
+    return answer, json.loads((answer / "told.json").read_text())
 
 
-def said(answer: Path, candidate: str) -> list[Predicted]:
-    with np.load(answer / "said.npz") as arrays:
-        each = zip(arrays["origins"].tolist(), arrays["peaks"], arrays["rates"], strict=True)
-        return [Predicted(origin, {candidate: peaks}, {candidate: rates}, ()) for origin, peaks, rates in each]
+def said(file: Path, candidate: str) -> list[Predicted]:
+    """Of a rival that speaks of peaks alone, without rates."""
+    with np.load(file) as arrays:
+        rates = arrays["rates"] if "rates" in arrays else np.empty((arrays["origins"].size, 0))
+        each = zip(arrays["origins"].tolist(), arrays["peaks"], rates, strict=True)
+        return [
+            Predicted(origin, {candidate: peaks}, {candidate: rates} if rates.size else {}, ())
+            for origin, peaks, rates in each
+        ]
 
 
-def job_key(series: ArrivalSeries, job: dict[str, object]) -> str:
-    """Of the counts, what is asked, the libraries and the script that asks them."""
-    digest = hashlib.sha256(np.ascontiguousarray(series.counts, dtype="<f8").tobytes())
-    for part in (json.dumps(job, sort_keys=True).encode(), LOCK.read_bytes(), SCRIPT.read_bytes()):
+def job_key(arrays: Mapping[str, Floats], job: Mapping[str, object], scripts: Sequence[Path] = SCRIPTS) -> str:
+    """Of the counts, what is asked, the libraries and the scripts that ask them."""
+    digest = hashlib.sha256()
+    for name, values in sorted(arrays.items()):
+        digest.update(name.encode() + np.ascontiguousarray(values, dtype="<f8").tobytes())
+    texts = [script.read_bytes() for script in scripts]
+    for part in (json.dumps(job, sort_keys=True).encode(), LOCK.read_bytes(), *texts):
         digest.update(hashlib.sha256(part).digest())
     return digest.hexdigest()[:16]
 
 
-def write_job(folder: Path, series: ArrivalSeries, job: dict[str, object]) -> None:
-    np.save(folder / "counts.npy", series.counts)
+def write_job(folder: Path, arrays: Mapping[str, Floats], job: Mapping[str, object]) -> None:
+    for name, values in arrays.items():
+        np.save(folder / f"{name}.npy", values)
     (folder / "job.json").write_text(json.dumps(job))
 
 

@@ -1,0 +1,140 @@
+"""What every forecaster said of a series' peaks at each origin, kept in a folder: weighing them again takes no fit."""
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+
+import forecasting
+from forecasting import calibration, selection
+from forecasting.arrays import Flags, Floats
+from forecasting.arrivals.history import ArrivalSeries
+from forecasting.backtest import BacktestTable, empty_table, recent_at, replayed
+from forecasting.forecast import QUANTILES
+from forecasting.forecasters import all_forecasters
+from forecasting.one_thread import one_thread
+from forecasting.peaks import peak_quantiles_per_s
+from forecasting.prequential import (
+    LONGEST_HISTORY_S,
+    Origins,
+    Predicted,
+    prequential_horizons_s,
+    prequential_origins,
+)
+from forecasting.selection import DEPLOYED, Turns, after_surprise, deployed_peaks_per_s
+from forecasting.surprise import STAND_IN, surprised
+
+PATHS, SEED = 400, 7
+HOMES: Mapping[str, ModuleType] = {
+    "SHARPNESS": selection,
+    "HALF_LIFE_S": selection,
+    "STEADYING_ORIGINS": selection,
+    "EXPECTED_RATIO": selection,
+    "STEP": calibration,
+}
+"""Constants of weights and calibration that were chosen on traces, and the module of each."""
+
+Constants = Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class KeptPeaks:
+    """table: of all origins, those that only teach among them. surprise: at which of them the load had left what was
+    learnt, shape (origins,).
+    """
+
+    series: ArrivalSeries
+    origins: Origins
+    table: BacktestTable
+    surprise: Flags
+
+    def deployed(self, constants: Constants) -> Floats:
+        """Peak quantiles of what would have been deployed with these constants, shape (origins, horizons, quantiles);
+        NaN where it only teaches.
+        """
+        table = self.table
+        turns = Turns(table)
+        said = np.full((len(table.origins), len(table.horizons_s), len(table.quantiles)), np.nan)
+        with put_in(constants):
+            for row, origin in enumerate(self.origins.at):
+                given = {name: peaks[row] for name, peaks in table.peak_per_s.items() if np.isfinite(peaks[row]).all()}
+                if not table.naive.intersection(given):
+                    continue
+                turn = turns.take(row, given)
+                if origin >= self.origins.told_from:
+                    turn = after_surprise(turn, STAND_IN) if self.surprise[row] else turn
+                    said[row] = deployed_peaks_per_s(given, turn)
+        return said
+
+    def predicted(self, deployed: Floats) -> list[Predicted]:
+        """What the forecasters, and `deployed`, said at the origins that are told of."""
+        told = []
+        for row, origin in enumerate(self.origins.at):
+            if np.isfinite(deployed[row]).all():
+                every = {name: peaks[row] for name, peaks in self.table.peak_per_s.items()} | {DEPLOYED: deployed[row]}
+                told.append(Predicted(origin, {n: p for n, p in every.items() if np.isfinite(p).all()}, {}, ()))
+        return told
+
+
+@contextmanager
+def put_in(constants: Constants) -> Iterator[None]:
+    """These constants in place of the deployed ones, for as long as it lasts."""
+    before = deployed_constants()
+    try:
+        for name, value in constants.items():
+            setattr(HOMES[name], name, value)
+        yield
+    finally:
+        for name, value in before.items():
+            setattr(HOMES[name], name, value)
+
+
+def deployed_constants() -> dict[str, float]:
+    return {name: float(getattr(home, name)) for name, home in HOMES.items()}
+
+
+def kept_peaks(series: ArrivalSeries, count: int, folder: Path) -> KeptPeaks:
+    """Those of `count` origins and the teaching ones before them, asked for once per series and version of the code.
+
+    Raises ForecastError for a series that is too short.
+    """
+    horizons_s = prequential_horizons_s(series)
+    at = prequential_origins(series, count, max(horizons_s))
+    forecasters = all_forecasters(prophet=False)
+    table = empty_table(series, forecasters, at.at, horizons_s, QUANTILES, {})
+    file = folder / f"peaks-{_digest(series, at)}.npz"
+    if file.exists():
+        with np.load(file) as arrays:
+            table.peak_per_s.update({name: arrays[name] for name in table.peak_per_s})
+            return KeptPeaks(series, at, table, arrays["surprise"])
+    steps = [horizon_s // series.window_s for horizon_s in horizons_s]
+    surprise = np.zeros(len(at.at), dtype=bool)
+    with one_thread():
+        for row, given, fitted in replayed(
+            series, forecasters, at.at, max(steps), PATHS, SEED, table.refusals, None, LONGEST_HISTORY_S
+        ):
+            for name, drawn in given.items():
+                table.peak_per_s[name][row] = peak_quantiles_per_s(drawn, steps, QUANTILES)
+            if at.at[row] >= at.told_from and STAND_IN in given:
+                surprise[row] = surprised(fitted, recent_at(series, at.at[row], LONGEST_HISTORY_S), SEED)
+    folder.mkdir(parents=True, exist_ok=True)
+    part = file.with_suffix(".part")
+    with part.open("wb") as target:
+        np.savez(target, surprise=surprise, **table.peak_per_s)
+    part.replace(file)
+    return KeptPeaks(series, at, table, surprise)
+
+
+def _digest(series: ArrivalSeries, at: Origins) -> str:
+    """Of the counts, the origins and the code, but for what only weighs and calibrates."""
+    digest = hashlib.sha256(series.digest().encode() + repr(at).encode())
+    root = Path(forecasting.__file__).parent
+    weighing = {Path(str(home.__file__)) for home in HOMES.values()}
+    for file in sorted(root.rglob("*.py")):
+        if file not in weighing:
+            digest.update(file.read_bytes())
+    return digest.hexdigest()[:16]

@@ -47,7 +47,7 @@ from forecasting.arrivals.history import ArrivalSeries
 from forecasting.errors import ForecastError, HistoryError
 from forecasting.forecast import QUANTILES
 from forecasting.forecasters import all_forecasters
-from forecasting.prequential import prequential, prequential_horizons_s, prequential_origins
+from forecasting.prequential import Origins, prequential, prequential_horizons_s, prequential_origins
 from forecasting.prequential_scores import prequential_scores
 from forecasting.selection import DEPLOYED
 
@@ -106,7 +106,9 @@ def boosted(chosen: Sequence[ArrivalSeries], asked: Asked) -> Mapping[str, Rival
             horizons_s = prequential_horizons_s(series)
             at = prequential_origins(series, asked.origins, max(horizons_s))
             told = [origin for origin in at.at if origin >= at.told_from]
-            over.append((series, spread(told, asked.rival_origins) if asked.rival_origins else told, horizons_s))
+            shared = spread(told, asked.rival_origins) if asked.rival_origins else told
+            teaching = tuple(origin for origin in at.at if origin < at.told_from)
+            over.append((series, Origins((*teaching, *shared), at.told_from), horizons_s))
     return boosted_runs(over, cache=asked.cache, python=asked.python) if over else {}
 
 

@@ -1,9 +1,8 @@
 """One boosted model of the peak over all series, run with the rivals' own interpreter: `boosted_peaks.py FOLDER`.
 
-mlforecast makes the features of each window from those before it, LightGBM learns quantiles of the largest count
-within the horizon that begins there, and conformalised quantile regression (Romano, Patterson and Candès 2019) moves
-each quantile of a series by what it was off by at earlier origins. All is in logarithms over the series' own level of
-the last week and in units of its scale, so that series of every size learn from each other.
+mlforecast makes the features of each window from those before it, and LightGBM learns quantiles of the largest count
+within the horizon that begins there. All is in logarithms over the series' own level of the last week, so that series
+of every size learn from each other. What it says is calibrated by who asks (boosted_run.py).
 
 FOLDER holds job.json (see Job) and counts-N.npy of each series, NaN where missing. Series are of different years, so
 their origins are matched by number: the model of a number sees of every series what came before that origin of it. It
@@ -41,8 +40,7 @@ BOOSTING = {
 
 @dataclass(frozen=True)
 class Job:
-    """series: of each its start, window_s, horizons_s and origins (numbers of the first windows to be forecast), of
-    which those before told_from only teach.
+    """series: of each its start, window_s, horizons_s and origins (numbers of the first windows to be forecast).
 
     history_s: how much before an origin is seen, at most.
     """
@@ -156,23 +154,6 @@ def predicted(models: Sequence[Any], features: pd.DataFrame) -> np.ndarray:
     return np.sort(np.column_stack([model.predict(features) for model in models]), axis=1)
 
 
-def moved(said: np.ndarray, came: np.ndarray, ends: np.ndarray, begins: np.ndarray, levels: np.ndarray) -> np.ndarray:
-    """Conformalised quantiles at each origin, shape (origins, quantiles): each moved by what past ones were off by.
-
-    said: quantiles as the models give them, same shape. came: NaN where not known. begins, ends: of each origin's
-    horizon. levels: of the quantiles. Of n errors whose horizons were over the ⌈(n + 1) p⌉-th counts, the largest where
-    there are too few, none without any.
-    """
-    errors = came[:, None] - said
-    made = said.copy()
-    for row, begin in enumerate(begins):
-        over = np.sort(errors[(ends <= begin) & np.isfinite(came) & np.isfinite(said).all(axis=1)], axis=0)
-        if len(over):
-            ranks = np.minimum(np.ceil((len(over) + 1) * levels), len(over)).astype(int) - 1
-            made[row] += over[ranks, np.arange(levels.size)]
-    return np.maximum.accumulate(made, axis=1)
-
-
 def learnt_from(job: Job, rows: Rows, series: dict, origin: int, horizon_s: int) -> tuple[pd.DataFrame, np.ndarray]:
     """Features and targets of a series' history before an origin."""
     at = taught(rows, series, origin - job.history_s // series["window_s"], origin, horizon_s)
@@ -203,9 +184,7 @@ def peaks_at(job: Job, horizon_s: int, counts: dict[int, np.ndarray]) -> dict[in
         print(f"{horizon_s} s, origins from {begin + 1} of {longest}", flush=True)
     for index, series in able.items():
         at, rows = np.array(series["origins"]), every[index]
-        ends = at + horizon_s // series["window_s"]
-        quantiles = moved(said[index], rows.target[at], ends, at, np.array(job.quantiles))
-        said[index] = np.maximum(np.expm1(quantiles * rows.scale[at, None] + rows.level[at, None]), 0.0)
+        said[index] = np.maximum(np.expm1(said[index] * rows.scale[at, None] + rows.level[at, None]), 0.0)
     return said
 
 
@@ -221,10 +200,9 @@ def run(folder: Path) -> None:
     said = {horizon_s: peaks_at(job, horizon_s, counts) for horizon_s in horizons_s}
     for index, series in enumerate(job.series):
         peaks = np.stack([said[horizon_s][index] for horizon_s in series["horizons_s"]], axis=1) / series["window_s"]
-        told = np.array(series["origins"]) >= series["told_from"]
         # A longer horizon holds the shorter one.
-        rising = np.maximum.accumulate(peaks, axis=1)[told]
-        np.savez(folder / f"said-{index}.npz", origins=np.array(series["origins"], int)[told], peaks=rising)
+        rising = np.maximum.accumulate(peaks, axis=1)
+        np.savez(folder / f"said-{index}.npz", origins=np.array(series["origins"], int), peaks=rising)
     used = resource.getrusage(resource.RUSAGE_SELF)
     libraries = {library: version(library) for library in ("mlforecast", "lightgbm")}
     (folder / "told.json").write_text(json.dumps({"cpu_s": used.ru_utime + used.ru_stime, "versions": libraries}))

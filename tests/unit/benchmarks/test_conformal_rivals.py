@@ -11,6 +11,9 @@ from types import ModuleType
 import numpy as np
 import pytest
 
+from forecasting.arrivals.history import ArrivalSeries
+from forecasting.prequential import Predicted
+
 FOLDER = Path(__file__).resolve().parents[3] / "benchmarks" / "rivals"
 RIVALS_PYTHON = FOLDER.parents[1] / ".cache" / "forecasting-rivals" / "bin" / "python"
 START = datetime(2003, 3, 3, tzinfo=UTC)
@@ -95,13 +98,19 @@ def test_taught_rows__have_all_of_their_horizon_before_the_origin(boosted: Modul
     assert target[at].max() == 49, "the last window before the origin"
 
 
-def test_boosted_quantiles__move_by_what_they_were_off_by_where_it_is_over(boosted: ModuleType) -> None:
-    said = np.array([[1.0, 2], [1, 2], [1, 2]])
-    came = np.array([4.0, 9, np.nan])
-    begins, ends = np.array([0, 5, 6]), np.array([4, 9, 10])
-    made = boosted.moved(said, came, ends, begins, np.array([0.5, 0.95]))
-    # At 5 and 6 the first is over, that of 5 ends at 9: errors 4 - 1 and 4 - 2.
-    assert made.tolist() == [[1, 2], [4, 4], [4, 4]]
+def test_boosted_quantiles__move_by_what_they_were_off_by_where_it_is_over() -> None:
+    asking = __import__("boosted_run")
+    # Peaks of 100 were said to lie at 10 to 40 a second: every quantile of the first is exceeded.
+    series = ArrivalSeries("trace", "level", START, 3600, np.full(60, 360000.0))
+    said = [Predicted(origin, {asking.CANDIDATE: np.array([[10.0, 20, 30, 40]])}, {}, ()) for origin in (30, 31, 32)]
+    made = asking.conformal(said, series, 31, [7200])
+    assert [one.origin for one in made] == [31, 32]
+    # The first horizon of two hours is over at 32, not at 31.
+    assert made[0].peak_per_s[asking.CANDIDATE].tolist() == [[10, 20, 30, 40]]
+    # Up by .05 · p spreads, which are log(p95 / p50) but for the floor of a hundredth of the peaks, 1 a second.
+    spread = np.log((30 + 1) / (10 + 1))
+    expected = np.array([10, 20, 30, 40]) * np.exp(0.05 * LEVELS * spread)
+    np.testing.assert_allclose(made[1].peak_per_s[asking.CANDIDATE][0], expected)
 
 
 @pytest.mark.slow
@@ -110,19 +119,19 @@ def test_boosted_model__says_the_same_whatever_comes_after_the_origin(tmp_path: 
         pytest.skip("the rivals are not installed; benchmarks/forecasting.py --rivals boosted does it")
     hour = np.arange(24 * 30)
     counts = np.random.default_rng(1).poisson(300 + 200 * np.sin(2 * np.pi * hour / 24)).astype(float)
-    origins, told_from = [500, 530, 560, 590, 600], 560
+    origins = [500, 530, 560, 590, 600]
     answers = []
     for number, later in enumerate((counts, np.where(hour < 600, counts, 5000.0))):
         folder = tmp_path / str(number)
         folder.mkdir()
         np.save(folder / "counts-0.npy", later)
         series = {"start": START.isoformat(), "window_s": 3600, "horizons_s": [3600, 86400]}
-        series |= {"origins": origins, "told_from": told_from}
+        series["origins"] = origins
         job = {"series": [series], "quantiles": LEVELS.tolist(), "history_s": 56 * 86400}
         (folder / "job.json").write_text(json.dumps(job))
         subprocess.run([RIVALS_PYTHON, FOLDER / "boosted_peaks.py", folder], check=True, capture_output=True)
         with np.load(folder / "said-0.npz") as said:
-            assert said["origins"].tolist() == [560, 590, 600]
+            assert said["origins"].tolist() == origins
             answers.append(said["peaks"] * 3600)
     np.testing.assert_array_equal(*answers)
     # The largest hour of a day of a swing between 100 and 500, ± three standard deviations of such a count.

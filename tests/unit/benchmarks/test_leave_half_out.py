@@ -121,3 +121,10 @@ def test_earlier_stretches__end_whole_stretches_before_the_end() -> None:
     for one in early:
         np.testing.assert_array_equal(one.counts, series.counts[: one.counts.size])
     assert list(other.earlier_stretches(swing(days=139))) == []
+
+
+def test_grid__has_every_four_constants_in_every_combination_once(script: ModuleType) -> None:
+    assert len(script.SETTINGS) == 3**4
+    for left_out in script.GRID:
+        four = {tuple(value for name, value in s.items() if name != left_out) for s in script.SETTINGS}
+        assert len(four) == 3**4

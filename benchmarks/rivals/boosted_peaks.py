@@ -27,8 +27,6 @@ import pandas as pd
 DAY_S = 86400
 REFIT_ORIGINS = 4
 LEAST_KNOWN = 0.8
-LEAST_SCALE = 0.05
-"""Of a series, in logarithms."""
 SPANS_S = (900, 3600, 21600, DAY_S)
 """Over which the last counts are summed up."""
 DAYS_AGO = (1, 2, 7, 14, 21, 28)
@@ -53,12 +51,11 @@ class Job:
 @dataclass(frozen=True)
 class Rows:
     """Of one series at one horizon, by the first window that is forecast: features, and what came, in logarithms over
-    the level and in units of the scale. target: NaN where it is not known.
+    the level. target: NaN where it is not known.
     """
 
     features: pd.DataFrame
     level: np.ndarray
-    scale: np.ndarray
     target: np.ndarray
 
 
@@ -91,9 +88,7 @@ def features_of(logs: np.ndarray, start: datetime, window_s: int) -> pd.DataFram
 
 
 def horizon_columns(features: pd.DataFrame, window_s: int, horizon_s: int) -> pd.DataFrame:
-    """Those that tell of one horizon, by names that series of other windows share; over the level of the last week, in
-    standard deviations of it.
-    """
+    """Those that tell of one horizon, by names that series of other windows share; over the level of the last week."""
     day, steps = DAY_S // window_s, horizon_s // window_s
     name = {f"lag{lag}": f"{lag} windows ago" for lag in (1, 2, 3, 4)}
     for span_s in SPANS_S:
@@ -105,13 +100,13 @@ def horizon_columns(features: pd.DataFrame, window_s: int, horizon_s: int) -> pd
         lag = days * day - steps + 1
         name[f"rolling_max_lag{lag}_window_size{steps}_min_samples{steps}"] = f"peak {days} days ago"
     level = features[f"rolling_mean_lag1_window_size{7 * day}_min_samples1"]
-    scale = np.maximum(features[f"rolling_std_lag1_window_size{7 * day}_min_samples2"], LEAST_SCALE)
-    relative = features[list(name)].rename(columns=name).sub(level, axis=0).div(scale, axis=0)
+    spread = features[f"rolling_std_lag1_window_size{7 * day}_min_samples2"]
+    relative = features[list(name)].rename(columns=name).sub(level, axis=0)
     # Spans shorter than a window tell nothing, and are columns all the same: one model serves all series.
     every = [*name.values(), *(f"{what} of {span_s} s" for span_s in SPANS_S for what in ("max", "mean"))]
     weeks = relative[[f"peak {days} days ago" for days in DAYS_AGO if days % 7 == 0]].mean(axis=1)
     return relative.reindex(columns=sorted(set(every))).assign(
-        weeks=weeks, scale=scale, level=level, hours=window_s / 3600, **features[["time_of_day", "day_of_week"]]
+        weeks=weeks, spread=spread, level=level, hours=window_s / 3600, **features[["time_of_day", "day_of_week"]]
     )
 
 
@@ -123,13 +118,12 @@ def coming_peaks(counts: np.ndarray, steps: int) -> np.ndarray:
     return np.append(np.where(share >= LEAST_KNOWN, ahead, np.nan), np.nan)
 
 
-def rows_of(number: int, series: dict, counts: np.ndarray, horizon_s: int) -> Rows:
+def rows_of(series: dict, counts: np.ndarray, horizon_s: int) -> Rows:
     """All moments of forecasting of a series, over all of its history; nothing of a row's features is of later."""
     window_s = series["window_s"]
     columns = horizon_columns(series["features"], window_s, horizon_s)
-    level, scale = columns["level"].to_numpy(), columns["scale"].to_numpy()
-    target = (np.log1p(coming_peaks(counts, horizon_s // window_s)) - level) / scale
-    return Rows(columns.assign(series=number), level, scale, target)
+    level = columns["level"].to_numpy()
+    return Rows(columns, level, np.log1p(coming_peaks(counts, horizon_s // window_s)) - level)
 
 
 def taught(rows: Rows, series: dict, begin: int, end: int, horizon_s: int) -> np.ndarray:
@@ -144,10 +138,7 @@ def taught(rows: Rows, series: dict, begin: int, end: int, horizon_s: int) -> np
 def boosted(features: pd.DataFrame, target: np.ndarray, quantiles: Sequence[float]) -> list[Any]:
     import lightgbm
 
-    return [
-        lightgbm.LGBMRegressor(alpha=quantile, **BOOSTING).fit(features, target, categorical_feature=["series"])
-        for quantile in quantiles
-    ]
+    return [lightgbm.LGBMRegressor(alpha=quantile, **BOOSTING).fit(features, target) for quantile in quantiles]
 
 
 def predicted(models: Sequence[Any], features: pd.DataFrame) -> np.ndarray:
@@ -163,7 +154,7 @@ def learnt_from(job: Job, rows: Rows, series: dict, origin: int, horizon_s: int)
 def peaks_at(job: Job, horizon_s: int, counts: dict[int, np.ndarray]) -> dict[int, np.ndarray]:
     """Quantiles of the peak within a horizon in counts, of each series at each of its origins."""
     able = {index: series for index, series in enumerate(job.series) if horizon_s in series["horizons_s"]}
-    every = {index: rows_of(index, series, counts[index], horizon_s) for index, series in able.items()}
+    every = {index: rows_of(series, counts[index], horizon_s) for index, series in able.items()}
     longest = max(len(series["origins"]) for series in able.values())
     # Numbers of origins are counted from the last one: series have more or fewer that teach.
     first = {index: longest - len(series["origins"]) for index, series in able.items()}
@@ -184,7 +175,7 @@ def peaks_at(job: Job, horizon_s: int, counts: dict[int, np.ndarray]) -> dict[in
         print(f"{horizon_s} s, origins from {begin + 1} of {longest}", flush=True)
     for index, series in able.items():
         at, rows = np.array(series["origins"]), every[index]
-        said[index] = np.maximum(np.expm1(said[index] * rows.scale[at, None] + rows.level[at, None]), 0.0)
+        said[index] = np.maximum(np.expm1(said[index] + rows.level[at, None]), 0.0)
     return said
 
 

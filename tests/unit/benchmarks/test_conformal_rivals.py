@@ -92,7 +92,7 @@ def test_coming_peak__is_known_where_four_fifths_of_its_windows_are(boosted: Mod
 def test_taught_rows__have_all_of_their_horizon_before_the_origin(boosted: ModuleType) -> None:
     counts = np.arange(100.0)
     target = boosted.coming_peaks(counts, 4)
-    rows = boosted.Rows(None, np.zeros(101), np.ones(101), target)
+    rows = boosted.Rows(None, np.zeros(101), target)
     at = boosted.taught(rows, {"window_s": 900}, 10, 50, 3600)
     assert (at[0], at[-1]) == (10, 46)
     assert target[at].max() == 49, "the last window before the origin"

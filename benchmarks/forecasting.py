@@ -40,7 +40,7 @@ from boosted_run import BOOSTED, boosted_runs
 from other_series import bank_calls
 from rival_runs import ENVIRONMENT, LOCK, PROJECT, RIVALS, Rival, RivalRun, joined, rival_run, spread
 from rivals_environment import rivals_python
-from score_tables import Replayed, by_trace, cells, forecast_cpu_s, naive_table, table, unsaid
+from score_tables import Replayed, better_rivals, by_trace, cells, forecast_cpu_s, naive_table, table, unsaid
 from trace_folder import leave_out, traces
 
 from forecasting.arrivals.history import ArrivalSeries
@@ -171,6 +171,7 @@ def main() -> None:
         body = {
             "cells": [asdict(cell) for cell in found],
             "forecast_cpu_s": cost,
+            "better_rivals": better_rivals(replays),
             "unsaid": unsaid(replays),
             "traces": [replay.as_json() for replay in replays],
         }
@@ -182,7 +183,7 @@ def main() -> None:
     print()
     candidates = list(dict.fromkeys(cell.candidate for cell in found))
     against = naive_table([replay.scores for replay in replays], candidates)
-    print(table(found, cost), against, by_trace(replays), *unsaid(replays), sep="\n\n")
+    print(table(found, cost), against, by_trace(replays), *better_rivals(replays), *unsaid(replays), sep="\n\n")
 
 
 if __name__ == "__main__":

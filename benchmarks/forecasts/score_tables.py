@@ -131,6 +131,22 @@ def unsaid(replays: Sequence[Replayed]) -> list[str]:
     return lines
 
 
+def better_rivals(replays: Sequence[Replayed]) -> list[str]:
+    """Where a rival's p95 lost less than that of `deployed`, a line for each rival and trace."""
+    lines = []
+    for replay in replays:
+        of = {(score.candidate, score.horizon_s): score.ratio_p95 for score in replay.scores}
+        for run in replay.rivals:
+            won = [
+                f"{heading(h)} ({of[run.candidate, h]:.2f} against {of[DEPLOYED, h]:.2f})"
+                for h in HORIZONS_S
+                if of.get((run.candidate, h), np.inf) < of.get((DEPLOYED, h), -np.inf)
+            ]
+            if won:
+                lines.append(f"{run.candidate} is better than {DEPLOYED} on {replay.trace}: {', '.join(won)}")
+    return lines
+
+
 SEASONAL_NAIVES = ("day_naive", "week_naive")
 
 
@@ -165,4 +181,8 @@ def naive_table(scores: Sequence[Sequence[PrequentialScore]], names: Sequence[st
 
 
 def headings(horizons_s: Sequence[int]) -> list[str]:
-    return [f"{h // 60} min" if h < 3600 else f"{h // 3600} h" for h in horizons_s]
+    return [heading(horizon_s) for horizon_s in horizons_s]
+
+
+def heading(horizon_s: int) -> str:
+    return f"{horizon_s // 60} min" if horizon_s < 3600 else f"{horizon_s // 3600} h"

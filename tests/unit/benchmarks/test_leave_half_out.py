@@ -128,3 +128,15 @@ def test_grid__has_every_four_constants_in_every_combination_once(script: Module
     for left_out in script.GRID:
         four = {tuple(value for name, value in s.items() if name != left_out) for s in script.SETTINGS}
         assert len(four) == 3**4
+
+
+def test_better_rivals__are_told_with_both_losses() -> None:
+    tables = importlib.import_module("score_tables")
+    runs = importlib.import_module("rival_runs")
+
+    def score(name: str, horizon_s: int, ratio: float) -> PrequentialScore:
+        return PrequentialScore(name, horizon_s, 60, ratio, ratio, 0.95, 0.2)
+
+    scores = [score(DEPLOYED, 900, 0.3), score(DEPLOYED, 3600, 0.4), score("MSTL", 900, 0.31), score("MSTL", 3600, 0.2)]
+    replay = tables.Replayed("tweets", 300, 60, 1.0, scores, {}, [runs.RivalRun("MSTL", [], [], {})])
+    assert tables.better_rivals([replay]) == ["MSTL is better than deployed on tweets: 1 h (0.20 against 0.40)"]

@@ -1,24 +1,18 @@
 """Our side of the one boosted model over all series: what it is asked, what it said before, and its answers.
 
-Its quantiles are conformalised: each is moved by what it was off by at earlier origins, those that only teach among
-them, whose peaks were over. Adaptive conformal is taken, as for ours (forecasting/calibration.py). Split conformal, by
-the rank of past errors, was tried with all of them, with the last 40, and with a stretch of two weeks that was kept out
-of the fit: its coverage was nearer to .95, and its p95 lost more.
+Its quantiles are conformalised by what they were off by at earlier origins, those that only teach among them.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC
 from pathlib import Path
 
-import numpy as np
+from conformal_run import conformal
 from rival_runs import Fit, RivalRun, answered, said
 
 from forecasting.arrivals.history import ArrivalSeries
-from forecasting.backtest import known_peaks_per_s
-from forecasting.calibration import calibration
 from forecasting.forecast import QUANTILES
-from forecasting.prequential import LONGEST_HISTORY_S, Origins, Predicted
+from forecasting.prequential import LONGEST_HISTORY_S, Origins
 
 BOOSTED = "boosted"
 CANDIDATE = "LightGBM over all series, conformal"
@@ -52,27 +46,9 @@ def boosted_runs(
     return {
         series.source: RivalRun(
             CANDIDATE,
-            conformal(said(answer / f"said-{number}.npz", CANDIDATE), series, at.told_from, horizons_s),
+            conformal(said(answer / f"said-{number}.npz", CANDIDATE), CANDIDATE, series, at.told_from, horizons_s),
             [Fit(origin, each_cpu_s, "") for origin in origins],
             told["versions"],
         )
         for number, ((series, at, horizons_s), origins) in enumerate(zip(asked, told_of, strict=True))
     }
-
-
-def conformal(
-    predicted: Sequence[Predicted], series: ArrivalSeries, told_from: int, horizons_s: Sequence[int]
-) -> list[Predicted]:
-    """The predictions from an origin on, each calibrated by those before it whose peaks were over by then."""
-    steps = np.array([horizon_s // series.window_s for horizon_s in horizons_s])
-    origins = np.array([one.origin for one in predicted])
-    peaks = np.stack([one.peak_per_s[CANDIDATE] for one in predicted])
-    actual = known_peaks_per_s(series, origins.tolist(), steps.tolist())
-    told = []
-    for row, one in enumerate(predicted):
-        if one.origin >= told_from:
-            over = origins[:row, None] + steps <= one.origin
-            came = np.where(over, actual[:row], np.nan)
-            calibrated = calibration(peaks[:row], came, QUANTILES).applied(peaks[row])
-            told.append(replace(one, peak_per_s={CANDIDATE: calibrated}))
-    return told

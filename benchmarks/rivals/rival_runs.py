@@ -36,13 +36,15 @@ ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 @dataclass(frozen=True)
 class Rival:
     """history_s: what it may see at an origin, at most. learns_from_errors: whether its quantiles are made from those
-    at earlier origins.
+    at earlier origins. conformal: name of what it says with quantiles conformalised, beside it as it comes; empty for
+    none.
     """
 
     name: str
     candidate: str
     history_s: int
     learns_from_errors: bool = False
+    conformal: str = ""
 
 
 RIVALS = {
@@ -50,7 +52,7 @@ RIVALS = {
     for rival in (
         Rival("prophet", "Prophet as it comes", LONGEST_HISTORY_S),
         Rival("arima", "ARIMA(1,1,1)", LONGEST_HISTORY_S),
-        Rival("mstl", "MSTL", LONGEST_HISTORY_S),
+        Rival("mstl", "MSTL", LONGEST_HISTORY_S, conformal="MSTL, conformal"),
         # Without a season older windows tell it little, and twice as many take twice as long.
         Rival("autoarima", "AutoARIMA", 14 * DAY_S),
         Rival("peak_ets", "MSTL of peaks, conformal", LONGEST_HISTORY_S, learns_from_errors=True),

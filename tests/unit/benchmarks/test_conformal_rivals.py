@@ -98,19 +98,19 @@ def test_taught_rows__have_all_of_their_horizon_before_the_origin(boosted: Modul
     assert target[at].max() == 49, "the last window before the origin"
 
 
-def test_boosted_quantiles__move_by_what_they_were_off_by_where_it_is_over() -> None:
-    asking = __import__("boosted_run")
+def test_quantiles_of_a_rival__move_by_what_they_were_off_by_where_it_is_over() -> None:
+    conformal = __import__("conformal_run").conformal
     # Peaks of 100 were said to lie at 10 to 40 a second: every quantile of the first is exceeded.
     series = ArrivalSeries("trace", "level", START, 3600, np.full(60, 360000.0))
-    said = [Predicted(origin, {asking.CANDIDATE: np.array([[10.0, 20, 30, 40]])}, {}, ()) for origin in (30, 31, 32)]
-    made = asking.conformal(said, series, 31, [7200])
+    said = [Predicted(origin, {"as it comes": np.array([[10.0, 20, 30, 40]])}, {}, ()) for origin in (30, 31, 32)]
+    made = conformal(said, "moved", series, 31, [7200])
     assert [one.origin for one in made] == [31, 32]
     # The first horizon of two hours is over at 32, not at 31.
-    assert made[0].peak_per_s[asking.CANDIDATE].tolist() == [[10, 20, 30, 40]]
+    assert made[0].peak_per_s["moved"].tolist() == [[10, 20, 30, 40]]
     # Up by .05 · p spreads, which are log(p95 / p50) but for the floor of a hundredth of the peaks, 1 a second.
     spread = np.log((30 + 1) / (10 + 1))
     expected = np.array([10, 20, 30, 40]) * np.exp(0.05 * LEVELS * spread)
-    np.testing.assert_allclose(made[1].peak_per_s[asking.CANDIDATE][0], expected)
+    np.testing.assert_allclose(made[1].peak_per_s["moved"][0], expected)
 
 
 @pytest.mark.slow

@@ -74,7 +74,8 @@ def _steps(forecast: Forecast, start: datetime, end: datetime) -> tuple[int, int
     if start < forecast.start or end > forecast.end:
         raise ForecastError(
             f"{where} is for {forecast.start:%Y-%m-%d %H:%M} to {forecast.end:%Y-%m-%d %H:%M} UTC, not for "
-            f"{start:%Y-%m-%d %H:%M} to {end:%Y-%m-%d %H:%M}; ask within, or raise forecast.horizon_s and forecast anew"
+            f"{start:%Y-%m-%d %H:%M} to {end:%Y-%m-%d %H:%M}; ask within, or raise forecast.horizon_s and forecast "
+            "again"
         )
     width = timedelta(seconds=forecast.step_s)
     first, last = (start - forecast.start) // width, -((forecast.start - end) // width)
@@ -84,7 +85,7 @@ def _steps(forecast: Forecast, start: datetime, end: datetime) -> tuple[int, int
 def _check(forecast: Forecast, quantile: float) -> None:
     where = f"forecast of source {forecast.source!r} of topology {forecast.topology!r}"
     if not forecast.paths_per_s.size or not forecast.peak_per_s:
-        raise ForecastError(f"{where} has no sample paths, by which alone other spans are known; forecast anew")
+        raise ForecastError(f"{where} has no sample paths, by which alone other spans are known; forecast again")
     low, high = forecast.quantiles[0], forecast.quantiles[-1]
     if not low <= quantile <= high:
         raise ForecastError(f"{where} tells quantiles from {low:g} to {high:g}, not {quantile:g}; ask for one of these")

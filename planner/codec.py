@@ -52,7 +52,7 @@ class Codec(Generic[T]):
         tells no version is of the first.
         """
         if not isinstance(body, Mapping):
-            raise self.failure(f"{self.what} cannot be read: it is no object of JSON; {self.remedy}")
+            raise self.failure(f"{self.what} cannot be read: it is not a JSON object; {self.remedy}")
         told = body.get("schema_version")
         version = told if isinstance(told, int) else 1
         if version > self.version or (version < self.version and self.older is None):

@@ -78,7 +78,7 @@ def demand_paths(forecasts: Mapping[str, Forecast], within_s: int | None = None)
         steps = horizon_s // forecast.step_s
         if count == 0 or steps == 0:
             raise PlanError(
-                f"forecast of source {source!r} has no sample paths of a step within {horizon_s} s; forecast anew"
+                f"forecast of source {source!r} has no sample paths of a step within {horizon_s} s; forecast again"
             )
         paths = forecast.paths_per_s[:, :steps]
         peaks = paths.max(axis=1)

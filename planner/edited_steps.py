@@ -57,7 +57,7 @@ def edited_steps(
     running = PhysicalPlan(topology.name, dict(present.running))
     _check_differs([running, *(step.plan for step in made)], edit.number)
     if changed.at_s < present.at_s - 60:
-        raise PlanError(f"{_told(changed.at_s)} is past, it is {_told(present.at_s)}; give a time to come")
+        raise PlanError(f"{_told(changed.at_s)} is past, it is {_told(present.at_s)}; give a later time")
     _check_order(made, edit.number, running, topology, terms, present.free_at_s)
     return made
 

@@ -58,7 +58,7 @@ def measured_rescales(flink: LocalFlink, mib: float, progress: Callable[[str], N
             state_mib = checkpointed_mib(flink.url, running.job_id)
             downtime_s = bring_to(cluster, _plan(job.name, after), clock).downtime_s
             if downtime_s is None:
-                raise LocalFlinkError(f"Flink tells no downtime of {job.name}; keep its rescale history on")
+                raise LocalFlinkError(f"Flink reports no downtime of {job.name}; keep its rescale history on")
             found.append(Rescale(mib, before, after, state_mib, downtime_s))
             progress(f"{job.name} {before} → {after}: {state_mib:.0f} MiB, {downtime_s:.3f} s")
     finally:

@@ -84,16 +84,13 @@ def _show_estimate(name: str, evaluation: Evaluation) -> None:
         change = estimate.rescale
         plain(
             f"change from the running plan: {seconds(change.downtime_s)} down (p95 {seconds(change.downtime_p95_s)}), "
-            f"{change.restored_gib:.3g} GiB read again, {change.backlog:.4g} tuples behind, caught up after "
+            f"{change.restored_gib:.3g} GiB restored, {change.backlog:.4g} tuples behind, caught up after "
             f"{seconds(change.catch_up_s)}, longest lag {seconds(change.peak_lag_s)}"
         )
     for pressure in estimate.resources.over:
         plain(pressure.text)
     for stream in estimate.bounds:
-        plain(
-            f"{stream}: its keys are not known well enough to tell how even it is dealt; declare key_shares, and "
-            "distinct_keys"
-        )
+        plain(f"{stream}: the balance of its keys is unknown; declare key_shares and distinct_keys")
     for note in estimate.notes:
         plain(f"note: {note}")
 

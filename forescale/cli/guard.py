@@ -134,7 +134,7 @@ def _say(turn: "Guarding", *, as_json: bool) -> None:
     counts = " · ".join(f"{name} {count}" for name, count in turn.plan.items())
     plain(f"{turn.at:%Y-%m-%d %H:%M:%S} UTC: {counts}; {turn.why}")
     for source, why in turn.unmeasured.items():
-        plain(f"  what comes to {source} is estimated: {why}")
+        plain(f"  arrivals at {source} are estimated: {why}")
     if turn.judged is not None:
         earlier = turn.judged
         plain(f"  {earlier.action} of {earlier.decided_at:%H:%M:%S} was {earlier.state}: {earlier.verdict}")

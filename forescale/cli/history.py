@@ -56,7 +56,7 @@ def build(
         f"{total.missing:,} missing; {percent(total.complete)} observed"
     )
     for source in built.sources_unknown:
-        plain(f"nothing is known of source {source}: see whether it is named in the section arrivals as it is there")
+        plain(f"no data of source {source}: see whether it is named in the section arrivals as it is there")
     plain(f"snapshot {built.snapshot}")
 
 

@@ -142,7 +142,7 @@ def _say_lines(by_cell: Mapping[str, BinnedWindows], start: datetime) -> None:
 
 def _say_keys(histograms: list[KeyHistogram]) -> None:
     if not histograms:
-        plain("no key histograms in this span; events whose topology file names columns.key have them")
+        plain("no key histograms in this span; name arrivals.columns.key in the topology file to keep them")
         return
     rows = []
     for histogram in histograms:

@@ -27,20 +27,22 @@ def notify(
 
     settings = settings_of(context)
     if settings.notify_urls is None:
-        raise NotifyError("nobody is to be told; set FORESCALE_NOTIFY_URLS to Apprise URLs")
+        raise NotifyError("no service to send messages to; set FORESCALE_NOTIFY_URLS to Apprise URLs")
     names = topologies or [path.stem for path in topology_files(settings.topologies, fleet)]
     done = notified(settings, dict.fromkeys(names), EXPECTED, send=due)
     if as_json:
         say_json(asdict(done))
     else:
         for title in done.told:
-            plain(f"told: {title}")
+            plain(f"sent: {title}")
         for title in done.due:
             plain(f"due: {title}")
         if not done.told and not done.due:
-            plain("nothing to tell")
+            plain("nothing to send")
     for number in done.refused:
-        typer.echo(f"forescale: service {number} of FORESCALE_NOTIFY_URLS took nothing; it is tried again", err=True)
+        typer.echo(
+            f"forescale: service {number} of FORESCALE_NOTIFY_URLS refused a message; it is tried again", err=True
+        )
     for name, why in done.unread.items():
         typer.echo(f"forescale: topology {name}: {why}", err=True)
     if done.refused or done.unread:

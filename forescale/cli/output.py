@@ -67,7 +67,7 @@ def check_output(option: str, path: Path | None, failure: Callable[[str], Except
 def check_page(plot: Path | None, failure: Callable[[str], Exception]) -> None:
     """Fails where --plot is given and is no name of a page, or cannot be written."""
     if plot is not None and plot.suffix.lower() not in (".html", ".htm"):
-        raise failure(f"--plot {plot} is no name of a page; give one that ends in .html")
+        raise failure(f"--plot {plot} is not the name of a page; give one that ends in .html")
     check_output("--plot", plot, failure)
 
 

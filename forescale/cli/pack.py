@@ -95,13 +95,13 @@ def pack(
     config = topology_config(topology, settings)
     shape = config.as_topology()
     if current is not None and from_cluster:
-        raise PlanError("--from and --from-cluster are one too many; give one of them")
+        raise PlanError("--from and --from-cluster exclude each other; give one of them")
     running = read_plan_file(current, shape) if current else None
     if from_cluster:
         running = cluster_of(config, settings, clock_of(settings)).state().plan
     if running is not None and not running.packing:
         place = current or f"the cluster of {config.topology}"
-        raise PlanError(f"{place} tells no containers, so that nothing can be kept; leave --from out to pack anew")
+        raise PlanError(f"{place} has no containers to keep; leave --from out to pack from scratch")
     where = (read_site_file(site, shape) if site else no_site(shape.engine)).site
     sizes = {"cores": container_cores, "memory_mib": container_memory}
     size = replace(where.container, **{name: each for name, each in sizes.items() if each is not None})

@@ -41,15 +41,15 @@ def plan(
         if topology is not None:
             raise typer.BadParameter(f"{topology} and --all are both given; leave one of them out")
         if candidates is not None:
-            raise typer.BadParameter("--candidates are of one topology; give it in the place of --all")
+            raise typer.BadParameter("--candidates needs one topology; name it instead of --all")
         if spark and workers is not None:
-            raise typer.BadParameter("--workers and --spark are both given; the number of Spark's is its master's")
+            raise typer.BadParameter("--workers and --spark exclude each other; the Spark master has its own workers")
         _plan_all(settings_of(context), fleet, workers, spark, as_json)
         return
     if topology is None:
         raise typer.BadParameter("give a topology, or --all for every one of them")
     if fleet is not None or workers is not None or spark:
-        raise typer.BadParameter("--fleet, --workers and --spark go with --all; give it in the place of the topology")
+        raise typer.BadParameter("--fleet, --workers and --spark need --all; give it instead of the topology")
     from forescale.jobs.plan import plan as planned
 
     settings = settings_of(context)
@@ -61,7 +61,7 @@ def plan(
         return
     show_schedule(made)
     if made.shadow:
-        plain(f"shadow mode: nothing is deployed; what comes of it: forescale shadow {topology}")
+        plain(f"shadow mode: nothing is deployed; see its effect by: forescale shadow {topology}")
     elif made.asks:
         plain(f"approve with: forescale deploy approve {made.schedule_id}; or forescale edit STEP")
     elif made.steps:
@@ -85,7 +85,7 @@ def show_schedule(made: "PlannedSchedule") -> None:
     if made.cause and made.rung.plans:
         plain(f"planned by: {made.rung.words}: {made.cause}")
     for excuse in made.excuses:
-        plain(f"cannot be had: {excuse}")
+        plain(f"not possible: {excuse}")
     if made.steps:
         rows = [(f"{step.deploy_at:%Y-%m-%d %H:%M}", step.plan, step.state, step.step_id) for step in made.steps]
         console.print(table("", ["deploy at (UTC)", "plan", "state", "step"], rows))
@@ -152,7 +152,7 @@ def _show_fleet(made: "PlannedFleet") -> None:
     for sentence in (*made.moved, *made.stuck):
         plain(sentence)
     for topology in made.uncounted:
-        plain(f"{topology}: nobody knows what it holds, so that it is not counted within the quotas")
+        plain(f"{topology}: its instances are unknown and not counted within the quotas")
     for topology, cause in made.failures.items():
         plain(f"{topology} is not planned for: {cause}")
     if any(each.steps and not each.shadow for each in made.schedules):

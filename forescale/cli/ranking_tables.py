@@ -30,7 +30,7 @@ def show_ranking(ranking: Ranking, names: Mapping[str, str]) -> None:
         if each.excuse is not None:
             plain(f"{rank}. {names[ranking.name(each)]}: {each.excuse}")
     if len(ranking.plans) > len(shown):
-        plain(f"{len(ranking.plans) - len(shown)} more plans rank behind; --json tells of all")
+        plain(f"{len(ranking.plans) - len(shown)} more plans rank behind; --json lists all")
     if ranking.against:
         plain(f"changed: instances started, stopped and moved, from {ranking.against}")
     for note in ranking.notes:

@@ -100,7 +100,9 @@ def replay(
     check_page(plot, PlanError)
     is_trace = arrivals.lower().endswith(".csv")
     if is_trace and topology is None:
-        raise typer.BadParameter("a trace needs --topology: what its arrivals go through", param_hint="--topology")
+        raise typer.BadParameter(
+            "a trace needs --topology; name the topology that takes its arrivals", param_hint="--topology"
+        )
     request = ReplayRequest(
         topology=topology or arrivals,
         out=out,
@@ -160,7 +162,9 @@ def _show(done: ReplayedPolicies, plot: Path | None) -> None:
         )
     for note in done.notes:
         plain(note)
-    plain(f"best: no other policy has both no more instance-hours and no more violations; timeline in {done.timeline}")
+    plain(
+        f"best: no other policy is as good or better in both instance-hours and violations; timeline in {done.timeline}"
+    )
     if done.run_id:
         plain(f"MLflow run {done.run_id}")
     if plot is not None:

@@ -56,14 +56,14 @@ def _mlflow(settings: Settings) -> str:
 
 def _airflow(settings: Settings) -> str:
     if settings.airflow_url is None:
-        raise NotUsedError("FORESCALE_AIRFLOW_URL names none: fine where cron runs the jobs")
+        raise NotUsedError("FORESCALE_AIRFLOW_URL is not set: fine if cron runs the jobs")
     if "@" in settings.airflow_url:
         raise AilmentError(
             "FORESCALE_AIRFLOW_URL holds a name or a password (it is not shown)",
             "give these by FORESCALE_AIRFLOW_USER and FORESCALE_AIRFLOW_PASSWORD",
         )
     if settings.airflow_password is None:
-        raise AilmentError("the password of Airflow's user is lacking", "set FORESCALE_AIRFLOW_PASSWORD")
+        raise AilmentError("the password of Airflow's user is missing", "set FORESCALE_AIRFLOW_PASSWORD")
     from forescale.local.airflow.client import AirflowClient
 
     shown = settings.airflow_url

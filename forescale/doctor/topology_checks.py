@@ -106,8 +106,8 @@ def _arrivals(patient: Patient) -> str:
     silent = [name for name in config.as_topology().sources if name not in arrivals or not arrivals[name].alive.size]
     if silent:
         raise AilmentError(
-            f"{place} tells nothing of {', '.join(silent)} from {start:%H:%M} to {end:%H:%M} UTC",
-            "see whether what feeds it, or what records it, is alive",
+            f"{place} reports nothing of {', '.join(silent)} from {start:%H:%M} to {end:%H:%M} UTC",
+            "see whether its feed or recorder is alive",
         )
     span_s = (end - start).total_seconds()
     rates = ", ".join(f"{name} {float(arrivals[name].counts.sum()) / span_s:.4g} a second" for name in arrivals)
@@ -169,7 +169,7 @@ def _calibration(patient: Patient) -> str:
     path = profile_path(config, settings)
     remedy = f"run: forescale calibrate --topology {patient.name}"
     if not path.exists():
-        raise AilmentError("nothing was ever measured; service times are as declared", remedy)
+        raise AilmentError("never measured; service times are as declared", remedy)
     profiles = kept_profiles(config, settings)
     if idle := [name for name, profile in profiles.items() if not profile.samples]:
         raise AilmentError(f"{', '.join(idle)} never measured", f"{remedy} while the job has load")
@@ -200,14 +200,14 @@ def _rights(patient: Patient) -> str:
     section = patient.config.cluster
     may_rescale = cluster_kind(section).may_rescale
     if may_rescale is None:
-        raise NotUsedError(f"clusters of kind {section.kind} do not tell who may rescale")
+        raise NotUsedError(f"clusters of kind {section.kind} do not report who may rescale")
     return may_rescale(patient.config, section, patient.settings)
 
 
 def _slots(patient: Patient) -> str:
     free = patient.state.free_slots
     if free is None:
-        raise NotUsedError("the cluster does not tell how many are free")
+        raise NotUsedError("the cluster does not report how many are free")
     section = patient.config.cluster
     no_slots = cluster_kind(section).no_slots
     trouble = None if no_slots is None else no_slots(section)

@@ -63,7 +63,7 @@ class MutualAccess(HttpAccess):
             other = "headers_env" if sent else "token_env"
             raise ValueError(f"token_file gives Authorization, and so does {other}; leave one of them out")
         if self.key_file is not None and self.certificate_file is None:
-            raise ValueError("key_file is of no certificate_file; give that as well")
+            raise ValueError("key_file needs certificate_file; give both")
         return self
 
     def headers(self) -> dict[str, SecretStr]:

@@ -56,7 +56,7 @@ def _in_words_of_now(profile: dict[str, Any]) -> dict[str, Any]:
     elif by_stream:
         before["stream_keys"] = by_stream
     if twice := sorted(before.keys() & told.keys()):
-        raise ModelError(f"{twice[0]} stands beside what version 1 called it; leave one of them out")
+        raise ModelError(f"{twice[0]} is given under its name of version 1 too; leave one of them out")
     if isinstance(windowed := told.get("windowed"), dict):
         before["windowed"] = {
             stream: _in_words_of_now(window) if isinstance(window, dict) else window

@@ -109,9 +109,7 @@ def _of_json(path: Path, text: str, topology: Topology) -> Iterator[Placed]:
     except FileError:
         raise
     except (ValueError, RecursionError) as error:
-        raise FileError(
-            f"{path} is not JSON: {error}; a CSV file is told by a name that does not end in .json"
-        ) from None
+        raise FileError(f"{path} is not JSON: {error}; give a CSV file a name without .json") from None
     with field_errors(path, "; see docs/topology-file.md"):
         entry = SamplesEntry.model_validate(body)
     if entry.topology != topology.name:

@@ -82,7 +82,8 @@ def _check_extent(text: str) -> None:
                 values += 1
         if values > MAX_VALUES:
             raise _RefusedError(
-                f"{_line(event)}: up to here are more than {MAX_VALUES} keys and values, aliases included; give less"
+                f"{_line(event)}: up to here are more than {MAX_VALUES} keys and values, aliases included; shorten the "
+                "file"
             )
 
 

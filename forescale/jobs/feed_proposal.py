@@ -58,5 +58,5 @@ def _by_counters(job: JobDescription, feeds: Mapping[str, CounterFeed]) -> Draft
 
 def _question(job: JobDescription, feeds: Mapping[str, object], asked: Sequence[str]) -> str:
     lacking = [name for name in job.fed if name not in feeds]
-    more = [f"where is it counted what comes to {', '.join(lacking)}?"] if lacking else []
+    more = [f"where are the arrivals at {', '.join(lacking)} counted?"] if lacking else []
     return " ".join([*asked, *more])

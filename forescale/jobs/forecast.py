@@ -158,7 +158,7 @@ def _readable(entry: ForecastEntry) -> bool:
     try:
         recorded_forecast(entry, with_paths=False)
     except ForecastError as error:
-        log.warning("a forecast is made again: %s", error)
+        log.warning("a forecast is repeated: %s", error)
         return False
     return (Path(entry.folder) / PATHS_FILE).exists()
 
@@ -336,7 +336,7 @@ def _keep(unrecorded: Path, trained: Path) -> None:
     try:
         put_in_place(unrecorded, trained)
     except OSError as error:
-        log.warning("what was trained is not kept, and is trained again for the next forecast: %s", error)
+        log.warning("the trained forecasters are not kept, and are trained again for the next forecast: %s", error)
         return
     _prune(trained)
 

@@ -55,6 +55,6 @@ def forecast_request(body: object, run_id: str) -> ForecastRequest:
         problem = error.errors()[0]
         field = ".".join(str(part) for part in problem["loc"]) or "(file)"
         raise TrackingError(
-            f"the request of run {run_id} cannot be read: {field}: {problem['msg']}; it is of another version of "
-            "forescale, check that one out to make its forecasts again"
+            f"the request of run {run_id} cannot be read: {field}: {problem['msg']}; it was written by another version "
+            "of forescale; install that one to repeat its forecasts"
         ) from None

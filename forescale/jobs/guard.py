@@ -69,7 +69,7 @@ def guard(settings: Settings, topology: str) -> Guarding:
     if not config.cluster.counts_tuples:
         raise PlanError(
             f"topology {config.topology!r} has no guard: a cluster of kind {config.cluster.kind!r} counts no tuples, "
-            "and a guard would see nothing; its plans are made and deployed without one"
+            "which a guard needs; its plans are made and deployed without one"
         )
     clock, ledger = clock_of(settings), ledger_of(settings)
     cluster = cluster_of(config, settings, clock)

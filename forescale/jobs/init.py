@@ -161,7 +161,7 @@ def _check_address(url: str, option: str) -> None:
 
 def _check_free(path: Path, force: bool) -> None:
     if path.suffix not in (".yaml", ".yml"):
-        raise FileError(f"{path} is no name of a topology file; give one that ends in .yaml")
+        raise FileError(f"{path} is not the name of a topology file; give one that ends in .yaml")
     if path.exists() and not force:
         raise FileError(_taken(path))
 

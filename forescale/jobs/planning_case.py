@@ -124,7 +124,7 @@ class PlanningCase:
 
     def _over(self, forecasts: Mapping[str, Forecast]) -> PlanError:
         now, end = datetime.fromtimestamp(self.present.at_s, UTC), max(each.end for each in forecasts.values())
-        return PlanError(f"it is {now}, and the forecast ended at {end}; forecast anew and hold the plan till then")
+        return PlanError(f"it is {now}, and the forecast ended at {end}; forecast again and hold the plan till then")
 
 
 def announced_turns(ledger: Ledger, config: TopologyConfig, now: datetime) -> tuple[Announced, ...]:

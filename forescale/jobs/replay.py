@@ -304,7 +304,7 @@ def _forecasts(
     wanted = config.forecast
     if DAY_S % step_s:
         raise HistoryError(
-            f"windows of the arrivals and forecast.step_s have {step_s} s in common, which divide no day"
+            f"windows of the arrivals and forecast.step_s have {step_s} s in common, which does not divide a day"
         )
     terms = ForecastTerms(
         step_s,

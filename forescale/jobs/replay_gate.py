@@ -55,7 +55,7 @@ def worse_than(
     except (OSError, UnicodeDecodeError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise FileError(
             f"baseline {baseline} is no answer of `forescale replay … --json` ({type(error).__name__}: {error}); write "
-            "it anew"
+            "a new one"
         ) from None
     apart = [
         f"{name} {told.get(name)}, this replay {mine}"
@@ -65,18 +65,17 @@ def worse_than(
     if apart:
         raise FileError(
             f"baseline {baseline} has {'; '.join(apart)}; replay the same span (--from, --until) on the same terms, or "
-            "write the baseline anew"
+            "write a new baseline"
         )
     if partly := [name for name in asked if name in seeds and seeds[name] != done.terms.seeds]:
         raise FileError(
             f"baseline {baseline} has policy {partly[0]!r} with {seeds[partly[0]]} of "
-            f"{count_of(done.terms.seeds, 'seed')}; find "
-            "out why from its notes, and write it anew"
+            f"{count_of(done.terms.seeds, 'seed')}; see its notes for the reason, and write a new baseline"
         )
     if lacking := sorted(set(asked) - set(numbers)):
         raise FileError(
             f"baseline {baseline} lacks policy {lacking[0]!r}; it has {', '.join(numbers)}: give these to --policies, "
-            "or write the baseline anew"
+            "or write a new baseline"
         )
     found = []
     replayed = {score.policy: score.seeds for score in done.scores}

@@ -67,8 +67,8 @@ def _check_plans(config: TopologyConfig, made: ScheduleEntry) -> None:
             plan.check(topology)
     except ModelError as error:
         raise PlanError(
-            f"schedule {made.id} does not fit the topology file ({error}); put the file of that time in its place to "
-            "write the report again"
+            f"schedule {made.id} does not fit the topology file ({error}); restore the file of that time to write the "
+            "report again"
         ) from None
 
 
@@ -168,7 +168,7 @@ def _planned_peak_per_s(
     sources = config.as_topology().sources
     ahead = outlook(forecasts, sources, schedule.made_at.timestamp()) if forecasts else None
     if ahead is None:
-        raise PlanError(f"schedule of {schedule.topology!r} has no forecast beyond {schedule.made_at}; plan anew")
+        raise PlanError(f"schedule of {schedule.topology!r} has no forecast beyond {schedule.made_at}; plan again")
     return dict(zip(sources, ahead.peak_per_s(schedule.quantile).tolist(), strict=True))
 
 

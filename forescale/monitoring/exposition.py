@@ -52,7 +52,8 @@ def push_metrics(known: Standings, url: str) -> None:
         push_to_gateway(gateway.url, job=JOB, registry=_registry(known), timeout=PUSH_S, handler=gateway.handler)
     except (OSError, ValueError, HTTPException) as error:  # the latter two of a URL that is none, and of no HTTP
         raise PushError(
-            f"the Pushgateway of --push took nothing: {without_secrets(str(error), filter(None, secrets))}; check its "
+            f"the Pushgateway of --push refused the metrics: {without_secrets(str(error), filter(None, secrets))}; "
+            "check its "
             "URL, and that it runs"
         ) from None
 

@@ -55,7 +55,7 @@ def notify(settings: Settings, names: Iterable[str], expected: Expected, *, send
             (told if taken else due).append(incident.title)
             if not taken:
                 refused.append(service.number)
-                logger.warning("service %d of FORESCALE_NOTIFY_URLS takes no message", service.number)
+                logger.warning("service %d of FORESCALE_NOTIFY_URLS refused a message", service.number)
     return Notified(tuple(told), tuple(due), tuple(refused), known.lacking)
 
 

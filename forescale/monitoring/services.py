@@ -40,7 +40,7 @@ def notified_services(settings: Settings) -> Sequence[Service]:
         sender = apprise.Apprise()
         if not sender.add(url):
             raise NotifyError(
-                f"URL {number} of FORESCALE_NOTIFY_URLS is none that Apprise knows (it is not shown); see its list of "
+                f"URL {number} of FORESCALE_NOTIFY_URLS is unknown to Apprise (it is not shown); see its list of "
                 "services, such as mailtos://, slack:// and jsons://"
             )
         services.append(Service(number, _digest(url), sender))

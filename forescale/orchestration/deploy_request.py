@@ -70,7 +70,7 @@ def requested_step(settings: Settings, form: Mapping[str, Any], *, run_id: str, 
         refuse_shadow(step)
         return StepToDeploy(step.id, step.deploy_at)
     if not (form["topology"] and form["parallelism"]):
-        raise ValueError("the form lacks what to deploy; give a step_id, or a topology and its parallelism")
+        raise ValueError("the form names nothing to deploy; give a step_id, or a topology and its parallelism")
     if form["override"]:
         check_may_override(settings, by)
     return request_deployment(

@@ -49,7 +49,9 @@ def fail_the_run() -> None:
     """What follows on all tasks: Airflow judges a run by its last ones, and `plan_anyway` may have succeeded."""
     from airflow.sdk.exceptions import AirflowFailException
 
-    raise AirflowFailException("a task of this run failed; its log says why, and planning went on by what there is")
+    raise AirflowFailException(
+        "a task of this run failed; its log says why, and planning went on with the forecasts at hand"
+    )
 
 
 class _Event(Protocol):

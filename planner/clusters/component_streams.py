@@ -22,7 +22,7 @@ def component_of_operator(
     named = dict(operators or {})
     if unknown := sorted(set(named) - set(topology.order)):
         raise ClusterError(
-            f"{place}: a component is given for {unknown[0]!r}, which is no operator; known are "
+            f"{place}: a component is given for {unknown[0]!r}, which is not an operator; known are "
             f"{', '.join(topology.order)}"
         )
     found = {name: named.get(name, name) for name in topology.order}

@@ -208,7 +208,9 @@ class FlinkCluster:
             )
         requirements = self._rest.requirements(job.jid)
         if lacking := [vertex.name for vertex in job.vertices if vertex.id not in requirements]:
-            raise ClusterError(f"{self._rest.place} tells no resource requirements of vertex {lacking[0]!r}; ask again")
+            raise ClusterError(
+                f"{self._rest.place} reports no resource requirements of vertex {lacking[0]!r}; ask again"
+            )
         return Seen(job, vertices, {vertex_id: r.parallelism.upper for vertex_id, r in requirements.items()})
 
     def _found(self) -> tuple[Job, Mapping[str, Vertex]]:

@@ -125,7 +125,7 @@ class FlinkDeployment:
         if number < least:
             name = self.answer.body["metadata"].get("name", "")
             raise ClusterError(
-                f"flinkdeployment/{name}: {key} of its flinkConfiguration gives {str(given).strip()!r}, which is no "
+                f"flinkdeployment/{name}: {key} of its flinkConfiguration gives {str(given).strip()!r}, which is not a "
                 f"number of at least {least}; correct it in the object"
             )
         return number

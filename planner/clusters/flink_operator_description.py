@@ -20,7 +20,7 @@ def flink_operator_description(deployment: FlinkDeployment, place: str, url: str
         job = flink_description(url, deployment.job_name or None, timeout_s=timeout_s)
     except ClusterError as error:
         raise ClusterError(
-            f"{where} tells its operators through Flink alone, and {error}. From outside the cluster: `kubectl "
+            f"{where} reports its operators through Flink alone, and {error}. From outside the cluster: `kubectl "
             f"port-forward service/{name}-rest 8081`, and --url http://127.0.0.1:8081"
         ) from None
     return replace(job, place=f"{where}, {job.place}", terms=_terms(deployment, job))

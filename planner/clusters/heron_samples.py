@@ -101,7 +101,7 @@ def heron_operator_samples(
     samples = [sample for sample in samples if now_s - span_s - MINUTE_S <= (sample.began_s or 0) <= now_s - MINUTE_S]
     if not samples:
         raise ClusterError(
-            f"{place} tells of no whole minute in the last {span_s:.0f} s; see whether it runs, or give a longer span_s"
+            f"{place} reports no whole minute in the last {span_s:.0f} s; see whether it runs, or give a longer span_s"
         )
     return _together(samples)
 
@@ -201,7 +201,7 @@ def _operator_samples(
             samples.append(replace(sample, backpressured_s=min(MINUTE_S, held_s)))
     if untimed and not samples:
         raise ClusterError(
-            f"{place} tells no {untimed[0]} of operator {flows.operator!r}; add __execute-latency to the metrics of "
+            f"{place} reports no {untimed[0]} of operator {flows.operator!r}; add __execute-latency to the metrics of "
             "the topology master in metrics_sinks.yaml"
         )
     return samples

@@ -50,7 +50,7 @@ def reading(server: KubernetesServer) -> Iterator[None]:
 
 
 def workload_state(workload: ObjectName, answer: Answer) -> WorkloadState:
-    """Raises ClusterError where the object tells neither when it was made nor when its status changed."""
+    """Raises ClusterError where the object reports neither when it was made nor when its status changed."""
     body = answer.body
     spec, status = body.get("spec") or {}, body.get("status") or {}
     asked = int(spec.get("replicas", 1))
@@ -65,7 +65,7 @@ def workload_state(workload: ObjectName, answer: Answer) -> WorkloadState:
     try:
         since = status_changed_at(body)
     except ValueError:
-        raise ClusterError(f"{workload} tells neither when it was made nor when its status changed") from None
+        raise ClusterError(f"{workload} reports neither when it was made nor when its status changed") from None
     return WorkloadState(workload, asked, ready, unsettled, since, answer.at, spec.get("template") or {})
 
 

@@ -204,7 +204,7 @@ class SimulatedCluster:
             raise ClusterError(
                 f"simulator file {self._store.path} was started for topology {identity.get('topology')!r} with "
                 f"channels {', '.join(map(str, identity.get('channels', ())))}, which is another topology now; delete "
-                "the file to start anew"
+                "the file to start again"
             )
         try:
             why = damage(state, self._world.network(state.parallelism))
@@ -215,7 +215,7 @@ class SimulatedCluster:
         if now.timestamp() < state.at_s:
             raise ClusterError(
                 f"simulator of topology {self._topology.name!r} is at {_datetime(state.at_s)}, but the clock shows "
-                f"{now}; move the clock on, or delete {self._store.path} to start anew"
+                f"{now}; move the clock on, or delete {self._store.path} to start again"
             )
         moved, minutes = advanced(state, self._world, self._traces, now.timestamp(), exactly=exactly)
         if moved.at_s > state.at_s:

@@ -105,8 +105,8 @@ class SimulatorStore:
                 connection.execute("COMMIT")
         except (sqlite3.Error, OSError) as error:
             raise ClusterError(
-                f"simulator file {self.path} cannot be used: {error}; make its folder writable, or delete the file "
-                "to start the simulator anew"
+                f"simulator file {self.path} cannot be used: {error}; make its folder writable, or delete the file to "
+                "restart the simulator"
             ) from error
 
 

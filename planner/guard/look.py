@@ -65,8 +65,8 @@ def look_of(topology: Topology, samples: Sequence[OperatorSample], at: datetime,
         by_operator[sample.operator].append(sample)
     if silent := [name for name, of in by_operator.items() if not of]:
         raise ClusterError(
-            f"the cluster tells no counters of operator {silent[0]!r} of topology {topology.name!r}, so nothing can be "
-            "guarded; use a source that reports its busy time"
+            f"the cluster reports no counters of operator {silent[0]!r} of topology {topology.name!r}, so the guard "
+            "has nothing to go by; use a source that reports its busy time"
         )
     span_s = max(sample.span_s for sample in samples)
     return Look(at, span_s, {name: _operator_look(of) for name, of in by_operator.items()}, waiting)

@@ -124,7 +124,7 @@ def _change(session: Session, step_id: str, expected: StepState, changes: dict[s
     row = step_row(session, step_id)
     raise LedgerError(
         f"step {step_id} is {row.state} since {row.updated_at:%Y-%m-%d %H:%M:%S} UTC ({row.updated_by}: {row.reason}), "
-        f"not {expected!s} as expected; read it again and decide anew"
+        f"not {expected!s} as expected; read it again and decide again"
     )
 
 

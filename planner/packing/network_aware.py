@@ -48,7 +48,7 @@ class NetworkAware:
             )
             raise PlanError(f"{what}; name the nodes, as a site with links does")
         if work.topology.streams and not work.traffic_per_s:
-            raise PlanError("no traffic is known between instances; give a load, which tells it")
+            raise PlanError("the traffic between instances is unknown; give a load")
         filled = OpenContainers(offer, work, running, offer.containers)
         transit = Transit(offer, work)
         for number, held in enumerate(filled.held):
@@ -57,7 +57,7 @@ class NetworkAware:
         if over := transit.overloaded():
             raise PlanError(
                 f"link from {over[0]} to {over[1]}: the instances that stay send {over[2]:.4g} Mbit/s, it has "
-                f"{over[3]:.4g}; give it more bandwidth, lower the load, or pack anew"
+                f"{over[3]:.4g}; give it more bandwidth, lower the load, or pack from scratch"
             )
         order = in_turns(work, added)
         for at in order:

@@ -133,5 +133,5 @@ def padding_of(text: str | float, place: str) -> Padding:
     try:
         share = float(text)
     except ValueError:
-        raise PlanError(f"{place} {text!r} is no share; give one like 0.1, or heron") from None
+        raise PlanError(f"{place} {text!r} is not a share; give one like 0.1, or heron") from None
     return Padding(share)

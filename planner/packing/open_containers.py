@@ -93,7 +93,7 @@ class OpenContainers:
         """
         if self.full:
             raise PlanError(
-                f"{len(self)} containers are the most that may be had, one more is needed; allow more, give larger "
+                f"{len(self)} containers are the maximum, and one more is needed; allow more, give larger "
                 "ones, or lower a parallelism"
             )
         where = next_node(self.offer, self.nodes, list(self.offer.nodes)) if node is None else node

@@ -36,8 +36,8 @@ class ResourceCompliant:
             if self._holds(work, nodes[:count]):
                 return _dealt(work, nodes[:count])
         raise PlanError(
-            f"{most} containers, the most that may be had, do not hold what round robin deals them; allow more, give "
-            "larger ones, or pack with first_fit_decreasing, which does not insist on turns"
+            f"{most} containers, the maximum, cannot hold the round robin packing; allow more, give larger ones, or "
+            "pack with first_fit_decreasing"
         )
 
     def repack(self, running: Packing, work: Workload) -> Packing:

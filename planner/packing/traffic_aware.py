@@ -52,7 +52,7 @@ class TrafficAware:
 def exchange(offer: Offer, work: Workload) -> Floats:
     """Between each two instances, both ways, shape (instances, instances). Raises PlanError without traffic."""
     if work.topology.streams and not work.traffic_per_s:
-        raise PlanError("no traffic is known between instances; give a load, which tells it")
+        raise PlanError("the traffic between instances is unknown; give a load")
     known = offer.site.bytes_per_tuple
     weight = known if all(stream.name in known for stream in work.topology.streams) else {}
     sent = traffic_matrix(work, weight)

@@ -168,7 +168,7 @@ def read_timeline(path: Path) -> Timeline:
     except FileNotFoundError as error:
         raise PlanError(f"timeline {path} does not exist whole: {error}; run `forescale replay` first") from None
     except (OSError, KeyError, ValueError, pa.ArrowException) as error:
-        raise PlanError(f"{path} is no timeline of a replay: {error}; run `forescale replay` anew") from None
+        raise PlanError(f"{path} is not a timeline of a replay: {error}; run `forescale replay` again") from None
     if version != SCHEMA_VERSION:
         raise PlanError(
             f"timeline {path} has schema version {version}, this release reads {SCHEMA_VERSION}; run "

@@ -62,7 +62,9 @@ def accrued_day(
     than the shadow's plans.
     """
     if set(span.first.parallelism) != set(world.topology.order):
-        raise PlanError("the topology file has other operators than the shadow's plans; the next plan begins anew")
+        raise PlanError(
+            "the topology file has other operators than the shadow's plans; the next plan starts a new shadow"
+        )
     start = midnight(day)
     if lack := _lacking(series, start, start + DAY):
         raise PlanError(lack)

@@ -72,13 +72,13 @@ class FlinkEntry(MutualAccess, ClusterEntry):
         if not words[0].startswith("/"):
             raise ValueError(f"begins with {words[0]!r}; give the absolute path of a program, not a name or a line")
         if not any(place in word for word in words[1:] for place in ("{slots_total}", "{slots_lacking}")):
-            raise ValueError("says no number; give {slots_total} or {slots_lacking} as an argument")
+            raise ValueError("passes no number; give {slots_total} or {slots_lacking} as an argument")
         return words
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
         if self.certificate_file is not None and not self.url.startswith("https://"):
-            raise ValueError("certificate_file is shown over TLS alone; give an url of https")
+            raise ValueError("certificate_file needs TLS; give an https url")
         if (self.restart is None) != (self.rescale == "in_place"):
             raise ValueError("rescale: savepoint and the section restart go together; give both, or none")
         return self

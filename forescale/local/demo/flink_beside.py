@@ -165,7 +165,7 @@ class _Driven:
         """In seconds since the epoch."""
         verified = bring_to(self._cluster, wanted, self._clock)
         if verified.downtime_s is None:
-            raise LocalFlinkError(f"Flink tells no downtime of {JOB.name}; keep its rescale history on")
+            raise LocalFlinkError(f"Flink reports no downtime of {JOB.name}; keep its rescale history on")
         running_s = verified.running_since.timestamp()
         return Stop(running_s - verified.downtime_s, running_s)
 

@@ -33,7 +33,7 @@ def find_java() -> Java:
         raise LocalFlinkError(f"{java} -version failed: {error}; {_REMEDY}") from None
     found = re.search(r'version "(?:1\.)?(\d+)', answer.stderr + answer.stdout)
     if found is None:
-        raise LocalFlinkError(f"{java} -version does not tell its version: {answer.stderr[:200]!r}; {_REMEDY}")
+        raise LocalFlinkError(f"{java} -version does not report its version: {answer.stderr[:200]!r}; {_REMEDY}")
     version = int(found[1])
     if version < MIN_JAVA:
         raise LocalFlinkError(f"{java} is Java {version} < {MIN_JAVA}; {_REMEDY}")

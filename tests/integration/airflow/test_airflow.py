@@ -220,7 +220,7 @@ def test_form__is_refused_where_it_does_not_fit(client, form):
 @pytest.mark.parametrize(
     ("form", "reason"),
     [
-        ({}, "the form lacks what to deploy; give a step_id, or a topology"),
+        ({}, "the form names nothing to deploy; give a step_id, or a topology"),
         ({"topology": NAME, "parallelism": {"nobody": 2}}, "plan names the unknown operator 'nobody'"),
     ],
 )

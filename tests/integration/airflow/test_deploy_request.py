@@ -20,7 +20,7 @@ EMPTY: dict[str, Any] = {name: param.value for name, param in FORM.items()}
 @pytest.mark.parametrize(
     ("form", "reason"),
     [
-        (EMPTY, r"the form lacks what to deploy; give a step_id, or a topology and its parallelism"),
+        (EMPTY, r"the form names nothing to deploy; give a step_id, or a topology and its parallelism"),
         (EMPTY | {"step_id": "s1-1", "topology": "shop"}, r"names step s1-1 and a plan as well; give one of them"),
         # The schema of the form lets this day pass.
         (

@@ -21,7 +21,7 @@ def test_notify__tells_who_answers_and_is_not_failed_by_who_does_not(tmp_path: P
         told = runs.run("notify", settings, environment={"FORESCALE_NOTIFY_URLS": f"{down.url} {up.url}"})
     assert "states: [('notify', -1, 'success')]" in told, told
     assert len(up.messages) == 3
-    assert "service 1 of FORESCALE_NOTIFY_URLS takes no message" in told
+    assert "service 1 of FORESCALE_NOTIFY_URLS refused a message" in told
     assert "sesame42" not in told
 
 

@@ -96,7 +96,7 @@ def test_backtest__refuses_a_page_of_another_kind_before_anything_is_replayed(
     with pytest.raises(SystemExit) as ended:
         main(["backtest", str(trace), "--out", str(tmp_path / "p.parquet"), "--plot", "swing.png"])
     assert ended.value.code == 1
-    assert "--plot swing.png is no name of a page; give one that ends in .html" in capsys.readouterr().err
+    assert "--plot swing.png is not the name of a page; give one that ends in .html" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
 
 

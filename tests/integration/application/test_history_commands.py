@@ -188,7 +188,10 @@ def test_plot__is_a_page_of_its_own_with_every_source(capsys: pytest.CaptureFixt
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("show", NAME, "--plot", "shop.pdf"), r"--plot shop\.pdf is no name of a page; give one that ends in \.html"),
+        (
+            ("show", NAME, "--plot", "shop.pdf"),
+            r"--plot shop\.pdf is not the name of a page; give one that ends in \.html",
+        ),
         (("show", NAME, "--from", "monday"), r"--from 'monday' is no ISO time; give it like"),
         (("show", NAME, "--from", "2024-03-05", "--to", "2024-03-04"), r"--from 2024-03-05 00:00 is not before --to"),
         (("show", NAME, "--source", "mail"), r"no source 'mail' .*; known are clicks, orders"),

@@ -57,12 +57,12 @@ def test_a_source_fed_from_elsewhere__is_an_open_question() -> None:
     other = TopicFeed("other:9092", "clicks", "web", "…")
     proposal = feed_proposal(_job(orders=ORDERS, clicks=other))
     assert proposal is not None
-    assert proposal.question == "where is it counted what comes to clicks?"
+    assert proposal.question == "where are the arrivals at clicks counted?"
     assert (alone := feed_proposal(_job(orders=ORDERS))) is not None
     assert alone.question == ""
     known = feed_proposal(_job(streams_open=False, orders=ORDERS))
     assert known is not None
-    assert known.question == "where is it counted what comes to clicks?"
+    assert known.question == "where are the arrivals at clicks counted?"
     after = feed_proposal(_job(streams_open=False, streams=("orders", "clicks"), orders=ORDERS, clicks=CLICKS))
     assert after is not None
     assert after.section is not None
@@ -86,7 +86,7 @@ def test_counters__are_asked_about_and_come_behind_topics() -> None:
     assert both is not None
     assert both.section is not None
     assert both.section.kind == "kafka"
-    assert both.question == "where is it counted what comes to clicks?"
+    assert both.question == "where are the arrivals at clicks counted?"
 
 
 def test_no_feed__proposes_nothing() -> None:

@@ -71,8 +71,8 @@ def test_what_it_cannot_say__is_an_error_with_the_remedy(tmp_path: Path, text: s
     [
         ([], "give a topology, or --all"),
         (["orders", "--all"], "orders and --all are both given"),
-        (["orders", "--fleet", "fleet.yaml"], "--fleet, --workers and --spark go with --all"),
-        (["--all", "--workers", "2", "--spark"], "--workers and --spark are both given"),
+        (["orders", "--fleet", "fleet.yaml"], "--fleet, --workers and --spark need --all"),
+        (["--all", "--workers", "2", "--spark"], "--workers and --spark exclude each other"),
     ],
 )
 def test_options_that_do_not_go_together__are_wrong_usage(

@@ -290,8 +290,8 @@ def test_init__reads_a_token_from_a_file_of_a_relative_path(
         (["--headers-env", "Authorization"], "--headers-env 'Authorization' is not HEADER=VARIABLE"),
         (["--token-file", "/nowhere/token"], "--flink: token_file /nowhere/token cannot be read"),
         (["--ca-file", "/nowhere/ca.pem"], "/nowhere/ca.pem"),
-        (["--key-file", "/nowhere/key.pem"], "key_file is of no certificate_file; give that as well"),
-        (["--certificate-file", "/nowhere/own.pem"], "certificate_file is shown over TLS alone; give an url of https"),
+        (["--key-file", "/nowhere/key.pem"], "key_file needs certificate_file; give both"),
+        (["--certificate-file", "/nowhere/own.pem"], "certificate_file needs TLS; give an https url"),
         (["--kubeconfig", "config"], "--kubeconfig would change nothing of a job at --flink"),
     ],
 )
@@ -371,6 +371,6 @@ def test_init__says_how_a_flink_deployments_job_is_reached_from_outside(
         where = ["--kubernetes", "streams", "--job", "orders", "--url", "http://127.0.0.1:9", "--kubeconfig", config]
         assert init(*where) == 1
     told = capsys.readouterr().err
-    assert "tells its operators through Flink alone" in told
+    assert "reports its operators through Flink alone" in told
     assert "kubectl port-forward service/orders-rest 8081" in told
     assert list(tmp_path.rglob("*.yaml")) == []

@@ -229,7 +229,7 @@ def test_a_pushgateway__that_speaks_no_http_is_one_line(settings: Settings, caps
     with http_server(200, [], answer=b"what?\r\n") as place:
         code, out, err = run(capsys, "--push", f"http://{place}")
     assert (code, out) == (1, "")
-    assert err == ("forescale: the Pushgateway of --push took nothing: what?; check its URL, and that it runs\n")
+    assert err == ("forescale: the Pushgateway of --push refused the metrics: what?; check its URL, and that it runs\n")
 
 
 def test_a_pushgateway__that_refuses_or_is_down_is_told_of_without_its_password(
@@ -240,7 +240,7 @@ def test_a_pushgateway__that_refuses_or_is_down_is_told_of_without_its_password(
     down = run(capsys, "--push", f"http://anna:sesame42@{place}")
     for code, out, err in (refused, down):
         assert (code, out) == (1, "")
-        assert err.startswith("forescale: the Pushgateway of --push took nothing: ")
+        assert err.startswith("forescale: the Pushgateway of --push refused the metrics: ")
         assert "sesame42" not in err
 
 

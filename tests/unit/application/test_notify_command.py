@@ -68,8 +68,8 @@ def test_notify__tells_each_incident_once_with_its_report(
         assert run(capsys)[1].splitlines() == [f"due: {title}" for title in (REVIEW, GUARD, RUNG)]
         assert webhook.messages == []  # without --due nothing is sent
         code, out, _ = run(capsys, "--due")
-        assert (code, out.splitlines()) == (0, [f"told: {title}" for title in (REVIEW, GUARD, RUNG)])
-        assert run(capsys, "--due")[:2] == (0, "nothing to tell\n")
+        assert (code, out.splitlines()) == (0, [f"sent: {title}" for title in (REVIEW, GUARD, RUNG)])
+        assert run(capsys, "--due")[:2] == (0, "nothing to send\n")
     assert webhook.titles == sorted((REVIEW, GUARD, RUNG))
     texts = {message["title"]: message["message"] for message in webhook.messages}
     assert "Mon 02 Mar 03:00 UTC: read 1 · work 5" in texts[REVIEW]
@@ -172,7 +172,7 @@ def test_a_damaged_row__is_told_of_beside_all_that_can_be_read(
         row = f"row of guard_actions with id {action.id} is damaged: before is '['"
         assert f"forescale: topology pair: {row}" in err
         assert row in next(message["message"] for message in webhook.messages if message["title"] == damage)
-        assert run(capsys, "--due")[:2] == (1, "nothing to tell\n")
+        assert run(capsys, "--due")[:2] == (1, "nothing to send\n")
         updated(tmp_path, "UPDATE guard_actions SET before = '{}'")
         run(capsys, "--due")
     assert webhook.titles == sorted((REVIEW, RUNG, GUARD, damage, "broken: it cannot be read"))
@@ -191,10 +191,10 @@ def test_a_damaged_notice__is_sent_again_and_hides_no_other_message(
         updated(tmp_path, "DELETE FROM notices WHERE kind = 'guard'")
         assert run(capsys) == (0, f"due: {REVIEW}\ndue: {GUARD}\n", "")
         code, out, _ = run(capsys, "--due")
-        assert (code, out) == (0, f"told: {REVIEW}\ntold: {GUARD}\n")
+        assert (code, out) == (0, f"sent: {REVIEW}\nsent: {GUARD}\n")
         assert "row of notices" in caplog.text
         assert "kind review" in caplog.text
-        assert run(capsys, "--due")[:2] == (0, "nothing to tell\n")
+        assert run(capsys, "--due")[:2] == (0, "nothing to send\n")
 
 
 def test_a_report_that_is_no_path__is_named_and_silences_nothing_else(
@@ -233,8 +233,8 @@ def test_a_service__that_is_down_is_told_later_and_no_other_twice(
     with webhook.running(), other.running():
         code, out, err = run(capsys, "--due")
         assert code == 1
-        assert err == "forescale: service 2 of FORESCALE_NOTIFY_URLS took nothing; it is tried again\n"
-        assert (out.count("told: "), out.count("due: ")) == (3, 3)
+        assert err == "forescale: service 2 of FORESCALE_NOTIFY_URLS refused a message; it is tried again\n"
+        assert (out.count("sent: "), out.count("due: ")) == (3, 3)
     assert run(capsys, "--due")[0] == 1  # now nobody answers
     other.status = 200
     with webhook.running(), other.running():
@@ -270,7 +270,7 @@ def test_notify__without_a_service_says_which_setting_lacks(
 ) -> None:
     monkeypatch.delenv("FORESCALE_NOTIFY_URLS")
     code, _, err = run(capsys, "--due")
-    assert (code, err) == (1, "forescale: nobody is to be told; set FORESCALE_NOTIFY_URLS to Apprise URLs\n")
+    assert (code, err) == (1, "forescale: no service to send messages to; set FORESCALE_NOTIFY_URLS to Apprise URLs\n")
 
 
 def test_an_old_incident__is_no_news(ledger: Ledger, webhook: Webhook, capsys: pytest.CaptureFixture[str]) -> None:

@@ -143,7 +143,7 @@ def test_people__see_containers_room_and_what_was_assumed(
         (("--packer", "round_robin", "--parallelism", "read=1"), "no parallelism for operator 'count'"),
         (("--packer", "round_robin", "--parallelism", "read=x,count=1"), "'read=x' is not OPERATOR=INSTANCES"),
         (("--packer", "round_robin", "--parallelism", "read=1,read=2"), "names 'read' twice"),
-        ((*FIRST_FIT, "--padding", "much"), "--padding 'much' is no share; give one like 0.1, or heron"),
+        ((*FIRST_FIT, "--padding", "much"), "--padding 'much' is not a share; give one like 0.1, or heron"),
         ((*FIRST_FIT, "--padding", "1"), "padding 1 of a container's size"),
         ((*FIRST_FIT, "--padding", "nan"), "padding nan of a container's size"),
         ((*FIRST_FIT, "--container-cores", "0.5"), "needs 1 cores, a container has 0.5; raise the parallelism of"),
@@ -172,7 +172,7 @@ def test_a_running_plan_without_containers__is_refused(
 ) -> None:
     Path(files["plan"]).write_text("topology: pair\nparallelism: {read: 1, count: 1}\n")
     error = refused(capsys, "pack", files["topology"], *FIRST_FIT, "--from", files["plan"])
-    assert "tells no containers, so that nothing can be kept; leave --from out" in error
+    assert "has no containers to keep; leave --from out" in error
 
 
 @pytest.mark.parametrize("name", ["plan.json", "plan.yaml"])
@@ -212,4 +212,4 @@ cluster: {{kind: heron, url: "{heron.url}", cluster: local, role: ubuntu, enviro
         # and the new one stays empty: it is dropped.
         assert [(each["id"], each["instances"]) for each in body["containers"]] == [(1, 4), (2, 2)]
         assert heron.calls() == []
-        assert "one too many" in refused(capsys, *call, "--from", str(file))
+        assert "exclude each other" in refused(capsys, *call, "--from", str(file))

@@ -179,7 +179,7 @@ def test_a_profile__is_written_whole_and_touches_no_other_file(tmp_path: Path) -
         ({"operator": "join"}, r"operators\.join\.operator is not a known field"),
         ({"keys": {"shares": {"a": 0.5}, "distinct_keys": 0}}, "distinct_keys 0 of 1 named keys"),
         ({"keys": {"shares": {}, "share": {}}}, r"operators\.join\.keys\.share"),
-        ({"keys": {"shares": {}}, "key_shares": {"a": 0.5}}, "keys stands beside what version 1 called it"),
+        ({"keys": {"shares": {}}, "key_shares": {"a": 0.5}}, "keys is given under its name of version 1 too"),
         ({"stream_key_shares": [1]}, r"operators\.join\.stream_keys"),
     ],
 )

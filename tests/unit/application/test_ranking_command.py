@@ -183,7 +183,7 @@ def test_people__read_a_table_and_one_sentence_for_each_loser(capsys: pytest.Cap
     # 22 plans, of which 20 are shown and 8 drawn
     assert "20. count21.json: " in text
     assert "21. " not in text
-    assert "2 more plans rank behind; --json tells of all" in text
+    assert "2 more plans rank behind; --json lists all" in text
     assert f"drawn in {page}: the best 8 of 22 plans" in text
     assert "count9.json" in page.read_text()
     assert "count10.json" not in page.read_text()

@@ -104,7 +104,7 @@ def test_errors__are_one_line_with_the_remedy(settings: Settings, capsys: pytest
     )
     schedule(settings)
     assert "nobody has observed what topology 'pair' runs; run `forescale shadow observe pair`" in run(capsys, NAME)[2]
-    assert "--plot page.txt is no name of a page" in run(capsys, NAME, "--plot", "page.txt")[2]
+    assert "--plot page.txt is not the name of a page" in run(capsys, NAME, "--plot", "page.txt")[2]
     set_mode(settings.topologies, "act")
     for command in ([NAME], ["observe", NAME]):
         code, out, err = run(capsys, *command, "--json")

@@ -36,7 +36,7 @@ def test_find_java__reads_the_major_version(
     [
         ('java version "1.8.0_392"', "is Java 8 < 17; install a JDK"),
         ('openjdk version "11.0.2"', "is Java 11 < 17; install a JDK"),
-        ("Segmentation fault", "does not tell its version"),
+        ("Segmentation fault", "does not report its version"),
     ],
 )
 def test_find_java__refuses_what_flink_does_not_run_on(

@@ -123,5 +123,5 @@ def test_a_look__needs_counters_of_every_operator() -> None:
     assert made.operators["work"].busy == (0.5, 1.0)
     assert made.operators["read"].backpressured == (0.5,)
     assert made.operators["read"].given_per_s == {"read->work": 10.0}
-    with pytest.raises(ClusterError, match="tells no counters of operator 'read' of topology 'pair'"):
+    with pytest.raises(ClusterError, match="reports no counters of operator 'read' of topology 'pair'"):
         look_of(PAIR, samples[1:], START, Waiting())

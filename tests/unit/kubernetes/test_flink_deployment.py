@@ -105,7 +105,7 @@ def test_autoscaled__where_the_autoscaler_is_on_and_may_scale(configuration: dic
 def test_a_number_that_is_none__is_named_with_object_and_key(
     key: str, given: str, shown: str, read: Callable[[FlinkDeployment], object]
 ) -> None:
-    said = f"flinkdeployment/words: {key} of its flinkConfiguration gives {shown}, which is no number of at least"
+    said = f"flinkdeployment/words: {key} of its flinkConfiguration gives {shown}, which is not a number of at least"
     with pytest.raises(ClusterError, match=re.escape(said)):
         read(_deployment({key: given}))
 

@@ -82,9 +82,9 @@ def test_traffic_aware__leaves_less_between_containers_than_an_even_spread() -> 
 
 def test_packers_that_need_traffic_or_nodes__say_so() -> None:
     work = replace(loaded_chain({"a": 1, "b": 1, "c": 1}), traffic_per_s={})
-    with pytest.raises(PlanError, match="no traffic is known between instances; give a load"):
+    with pytest.raises(PlanError, match="the traffic between instances is unknown; give a load"):
         TrafficAware(Offer()).pack(work)
-    with pytest.raises(PlanError, match="no traffic is known between instances; give a load"):
+    with pytest.raises(PlanError, match="the traffic between instances is unknown; give a load"):
         NetworkAware(Offer(three_nodes(), nodes={"n0": 1})).pack(work)
     with pytest.raises(PlanError, match="no nodes are offered; name the nodes"):
         NetworkAware(Offer()).pack(loaded_chain({"a": 1, "b": 1, "c": 1}))

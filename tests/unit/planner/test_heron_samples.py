@@ -320,11 +320,11 @@ REFUSED = {"status": "failure", "message": "Could not find topology words", "ver
         (lambda heron: heron.bolts["count"].pop(), "has nothing that flows along feed->count; take the stream out"),
         (
             lambda heron: [of.clear() for each in heron.told.values() for of in each.values()],
-            "tells of no whole minute in the last 300 s; see whether it runs",
+            "reports no whole minute in the last 300 s; see whether it runs",
         ),
         (
             lambda heron: heron.told["split"][SPLIT].pop("__execute-latency/feed/default"),
-            "tells no __execute-latency/feed/default of operator 'split'; add __execute-latency to",
+            "reports no __execute-latency/feed/default of operator 'split'; add __execute-latency to",
         ),
     ],
 )
@@ -340,7 +340,7 @@ def test_what_is_wrong__is_told_with_its_remedy(
     ("other", "message"),
     [
         ({"span_s": 30.0}, "span_s 30.0; it keeps minutes of three hours, so give 60 to 10800"),
-        ({"operators": {"cuont": "count"}}, "a component is given for 'cuont', which is no operator"),
+        ({"operators": {"cuont": "count"}}, "a component is given for 'cuont', which is not an operator"),
         ({"operators": {"split": "count"}}, "component 'count' is given for operators"),
         ({"timeout_s": 0.0}, r"timeout_s 0\.0; give a positive number"),
     ],

@@ -8,7 +8,7 @@ from enum import StrEnum
 from modeling.inputs.physical_plan import PhysicalPlan
 from planner.scaling_schedule import ScalingSchedule
 
-MOST_NEEDED = timedelta(hours=6)
+MAX_NEEDED = timedelta(hours=6)
 """A forecast that reaches so far ahead is enough; a short one has to have half of its span left."""
 HELD = timedelta(hours=1)
 """What is held without a plan is looked at again by then."""
@@ -77,7 +77,7 @@ class Footing:
 def why_stale(issued_at: datetime, end: datetime, now: datetime, stale: timedelta) -> str:
     """What is wrong with the age or the reach of a forecast that ends at `end`, empty where nothing is."""
     age, left = now - issued_at, end - now
-    needed = min(MOST_NEEDED, (end - issued_at) / 2)
+    needed = min(MAX_NEEDED, (end - issued_at) / 2)
     if age > stale:
         return f"is {_hours(age)} old (planning.stale_s: {_hours(stale)})"
     if left <= timedelta():

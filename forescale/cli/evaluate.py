@@ -25,14 +25,14 @@ from forescale.jobs.ranking import Ranking, ranking
 from forescale.wiring.parts import limits_of, topology_config
 from modeling.errors import ModelError
 from modeling.inputs.checked import site_of_plans
-from modeling.inputs.operator_profile import MOST_CV2, Profiles
+from modeling.inputs.operator_profile import MAX_CV2, Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.site import Site
 from modeling.inputs.targets import Targets
 from modeling.inputs.topology import Topology
 from modeling.wording import count_of
 
-MOST_IN_FULL = 8
+MAX_IN_FULL = 8
 """Plans that are told in full beside their ranking: as many as a page draws."""
 
 
@@ -94,8 +94,8 @@ def evaluate(
     """Throughput, bottleneck, latency, resources and recovery of plans under a load."""
     check_page(plot, ModelError)
     paths = plan_paths(plan)
-    if arrival_cv2 is not None and not 0 <= arrival_cv2 <= MOST_CV2:
-        raise ModelError(f"--arrival-cv2 {arrival_cv2:g} is out of bounds; give 0 to {MOST_CV2:g}")
+    if arrival_cv2 is not None and not 0 <= arrival_cv2 <= MAX_CV2:
+        raise ModelError(f"--arrival-cv2 {arrival_cv2:g} is out of bounds; give 0 to {MAX_CV2:g}")
     settings = settings_of(context)
     config = topology_config(topology, settings)
     shape = config.as_topology()
@@ -146,7 +146,7 @@ def evaluate(
         against = str(current) if current else "" if plan[0].is_dir() else str(plan[0])
         with console.status("ranking"):
             best = ranking(config, profiles, plans, replace(terms, targets=bounds), loads, against)
-        few = len(plans) <= MOST_IN_FULL and len(loads) == 1
+        few = len(plans) <= MAX_IN_FULL and len(loads) == 1
         in_full = plans if few else _best(best, plans) if plot is not None else {}
         found = _evaluated(shape, profiles, in_full, terms)
         if plot is not None:
@@ -197,7 +197,7 @@ def _asked(
 
 
 def _best(found: Ranking, plans: Mapping[str, PhysicalPlan]) -> dict[str, PhysicalPlan]:
-    names = [found.name(each) for each in found.plans[:MOST_IN_FULL]]
+    names = [found.name(each) for each in found.plans[:MAX_IN_FULL]]
     return {name: plans[name] for name in names}
 
 

@@ -9,7 +9,7 @@ from modeling.inputs.topology import Engine, Grouping
 from planner.clusters.job_description import DescribedOperator, DescribedStream, JobDescription, topology_name
 
 _ANSWERED = "as answered"
-MOST_INSTANCES = 32768
+MAX_INSTANCES = 32768
 """As Flink has them."""
 
 
@@ -102,8 +102,8 @@ def _choice(question: str, choices: list[str], default: str) -> str:
 
 
 def _at_least_1(answer: str) -> int:
-    if not (answer.strip().isdecimal() and 1 <= int(answer) <= MOST_INSTANCES):
-        raise typer.BadParameter(f"{answer} is no whole number from 1 to {MOST_INSTANCES}")
+    if not (answer.strip().isdecimal() and 1 <= int(answer) <= MAX_INSTANCES):
+        raise typer.BadParameter(f"{answer} is no whole number from 1 to {MAX_INSTANCES}")
     return int(answer)
 
 

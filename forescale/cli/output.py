@@ -20,7 +20,7 @@ from forescale.files.atomic import check_replaceable
 
 # Into a file or a pipe there is no width to keep to; 80 columns would fold every table.
 console = Console(highlight=False, width=None if sys.stdout.isatty() else 140)
-MOST_PROCESSES = 1024
+MAX_PROCESSES = 1024
 """More are no number of cores but a slip of the finger."""
 AsJson = Annotated[bool, typer.Option("--json", help="Answer as one JSON document.")]
 

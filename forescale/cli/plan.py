@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from forescale.cli.installation import settings_of
-from forescale.cli.output import MOST_PROCESSES, AsJson, console, plain, say_json, table
+from forescale.cli.output import MAX_PROCESSES, AsJson, console, plain, say_json, table
 
 if TYPE_CHECKING:
     from forescale.jobs.plan import PlannedSchedule, PlannedStep
@@ -25,7 +25,7 @@ def plan(
         Path | None, typer.Option(help="With --all: fleet file (YAML) with the quotas that topologies share.")
     ] = None,
     workers: Annotated[
-        int | None, typer.Option(min=1, max=MOST_PROCESSES, help="With --all: processes; as many as cores if absent.")
+        int | None, typer.Option(min=1, max=MAX_PROCESSES, help="With --all: processes; as many as cores if absent.")
     ] = None,
     spark: Annotated[
         bool, typer.Option("--spark", help="With --all: over the workers of FORESCALE_SPARK_MASTER, not processes.")

@@ -9,13 +9,13 @@ from forescale.jobs.ranking import Ranking
 from modeling.inputs.targets import ANY
 from planner.ranking import RankedPlan
 
-MOST_SHOWN = 20
+MAX_SHOWN = 20
 """Plans that a person reads of; --json tells all."""
 
 
 def show_ranking(ranking: Ranking, names: Mapping[str, str]) -> None:
     """names: what plans are called, by their path."""
-    shown = ranking.plans[:MOST_SHOWN]
+    shown = ranking.plans[:MAX_SHOWN]
     targets = [name for name in ranking.candidates.violations.probability if name != ANY]
     bounded = ranking.candidates.estimates.latency is not None
     columns = ["rank", "plan", "P(missed)", *targets, "cost", "changed", "headroom", "bottleneck"]

@@ -7,7 +7,7 @@ import typer
 
 from forecasting.arrivals.grid import typed_moment
 from forescale.cli.installation import settings_of
-from forescale.cli.output import MOST_PROCESSES, AsJson, check_output, check_page, console, plain, say_json, table
+from forescale.cli.output import MAX_PROCESSES, AsJson, check_output, check_page, console, plain, say_json, table
 from forescale.codec import to_json
 from forescale.files.atomic import write_whole
 from forescale.jobs.replay import ReplayedPolicies, ReplayRequest
@@ -83,7 +83,7 @@ def replay(
         Path | None, typer.Option(help="Write a page (.html) with load, capacities, lags and scores.")
     ] = None,
     workers: Annotated[
-        int | None, typer.Option(min=1, max=MOST_PROCESSES, help="Processes; as many as cores if absent.")
+        int | None, typer.Option(min=1, max=MAX_PROCESSES, help="Processes; as many as cores if absent.")
     ] = None,
     anew: Annotated[bool, typer.Option(help="Discard kept forecasts and replays.")] = False,
     gate: Annotated[

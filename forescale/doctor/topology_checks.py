@@ -22,7 +22,7 @@ from modeling.wording import count_of
 from planner.clusters.cluster import ClusterState, Status
 from planner.fallback import CALIBRATION, why_stale
 
-LEAST_LEARNT = timedelta(days=2)
+MIN_LEARNT = timedelta(days=2)
 """Of less no forecaster learns a day."""
 CALIBRATED_FOR = timedelta(days=7)
 """How old a calibration may be: what operators cost changes with each release of the job."""
@@ -136,9 +136,9 @@ def _history(patient: Patient) -> str:
     if lacking := [name for name in config.as_topology().sources if name not in history.series]:
         raise AilmentError(f"it has nothing of {', '.join(lacking)}", f"run: forescale history build {patient.name}")
     shortest = min(history.series.values(), key=lambda series: series.end - series.start)
-    if (span := shortest.end - shortest.start) < LEAST_LEARNT:
+    if (span := shortest.end - shortest.start) < MIN_LEARNT:
         raise AilmentError(
-            f"{shortest.source} has {_days(span)}, at least {_days(LEAST_LEARNT)} are needed",
+            f"{shortest.source} has {_days(span)}, at least {_days(MIN_LEARNT)} are needed",
             "build from further back, or wait; meanwhile the running plan is held",
         )
     until = max(series.end for series in history.series.values())

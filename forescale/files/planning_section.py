@@ -9,7 +9,7 @@ from forescale.files.auto_approve_section import AutoApproveSection
 from forescale.files.bounded_numbers import AllInstances, Instances, NotNegative, Positive
 from forescale.files.freeze_window import FreezeWindow
 from forescale.files.guard_section import GuardSection
-from modeling.inputs.operator_profile import MOST_CV2
+from modeling.inputs.operator_profile import MAX_CV2
 
 
 class Planning(BaseModel):
@@ -55,7 +55,7 @@ class Planning(BaseModel):
     rescale_cost_instance_hours: NotNegative = 1.0
     started_cost_instance_hours: NotNegative = 0.0
     moved_state_cost_instance_hours_per_gib: NotNegative = 0.0
-    arrival_cv2: Annotated[float, Field(ge=0, le=MOST_CV2)] | None = None
+    arrival_cv2: Annotated[float, Field(ge=0, le=MAX_CV2)] | None = None
     deploy_timeout_s: Positive = 300
     hold_s: NotNegative = 30
     auto_approve: AutoApproveSection | None = None

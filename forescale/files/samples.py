@@ -20,13 +20,13 @@ from modeling.errors import ModelError
 from modeling.inputs.topology import Topology
 from modeling.wording import count_of
 
-MOST_BUSY = 1.5
+MAX_BUSY = 1.5
 """Busy and backpressured seconds over those of the span, beyond which they are no measurement but another unit."""
 
-MOST_BY_INPUT = 1.01
+MAX_BY_INPUT = 1.01
 """Sum of what each input brought over what came in all, beyond which both are not of the same: rounding is not more."""
 
-MOST_INSTANCES = 2**31
+MAX_INSTANCES = 2**31
 """More than any engine numbers."""
 
 PER_STREAM = {"records_out": "records_out", "records_in": "records_in_by", "busy_s": "busy_s_by"}
@@ -42,7 +42,7 @@ class _SampleEntry(BaseModel):
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False, strict=True)
     operator: str
-    index: Annotated[int, Field(ge=0, lt=MOST_INSTANCES)]
+    index: Annotated[int, Field(ge=0, lt=MAX_INSTANCES)]
     span_s: Annotated[float, Field(gt=0, le=MAX_MEASURED)]
     busy_s: NotNegative
     backpressured_s: NotNegative
@@ -53,12 +53,12 @@ class _SampleEntry(BaseModel):
     records_in_by: dict[str, NotNegative] = {}
     busy_s_by: dict[str, NotNegative] = {}
     service_second_moment_s2: NotNegative | None = None
-    parallelism: Annotated[int, Field(ge=1, le=MOST_INSTANCES)] | None = None
+    parallelism: Annotated[int, Field(ge=1, le=MAX_INSTANCES)] | None = None
     cpu_s: NotNegative | None = None
     memory_mib: NotNegative | None = None
     gc_s: NotNegative | None = None
     state_gib: NotNegative | None = None
-    threads: Annotated[int, Field(ge=1, le=MOST_INSTANCES)] | None = None
+    threads: Annotated[int, Field(ge=1, le=MAX_INSTANCES)] | None = None
 
 
 REQUIRED = tuple(name for name, field in _SampleEntry.model_fields.items() if field.is_required())
@@ -164,8 +164,8 @@ def _of_row(where: str, cells: Mapping[str, str]) -> OperatorSample:
         elif name in WHOLE:
             if not number.is_integer():
                 raise FileError(f"{where}: {name}: {cell!r} is not a whole number; give one")
-            if number > MOST_INSTANCES:
-                raise FileError(f"{where}: {name}: {cell} is above {MOST_INSTANCES}; correct it")
+            if number > MAX_INSTANCES:
+                raise FileError(f"{where}: {name}: {cell} is above {MAX_INSTANCES}; correct it")
             numbers[name] = int(number)
         elif abs(number) > MAX_MEASURED:
             raise FileError(f"{where}: {name}: {cell} is beyond {MAX_MEASURED:g}; correct it")
@@ -216,7 +216,7 @@ def _checked(path: Path, placed: Sequence[Placed], topology: Topology) -> list[O
                     )
         _check_instance(where, sample, most[sample.operator])
         spent_s = sample.busy_s + sample.backpressured_s
-        if spent_s > MOST_BUSY * sample.span_s:
+        if spent_s > MAX_BUSY * sample.span_s:
             raise FileError(
                 f"{where}: busy_s + backpressured_s: {spent_s:g} s in a span of {sample.span_s:g} s; give seconds of "
                 "one instance"
@@ -224,7 +224,7 @@ def _checked(path: Path, placed: Sequence[Placed], topology: Topology) -> list[O
         by_input = {"records_in": sample.records_in_by, "busy_s": sample.busy_s_by}
         for field, parts in by_input.items():
             together, whole = sum(parts.values()), getattr(sample, field)
-            if together > MOST_BY_INPUT * whole:
+            if together > MAX_BY_INPUT * whole:
                 raise FileError(
                     f"{where}: {field}_by: {together:g} of all inputs together, more than {field} of {whole:g}; give "
                     f"parts of {field}"

@@ -1,6 +1,6 @@
 """What a person gave, as messages repeat it."""
 
-MOST_SHOWN = 40
+MAX_SHOWN = 40
 """Characters that are enough to find a value again."""
 
 
@@ -13,4 +13,4 @@ def shown(given: object) -> str:
     "'999999999999999999999999999999999999999…"
     """
     whole = repr(given)
-    return whole if len(whole) <= MOST_SHOWN + 2 else f"{whole[:MOST_SHOWN]}…"
+    return whole if len(whole) <= MAX_SHOWN + 2 else f"{whole[:MAX_SHOWN]}…"

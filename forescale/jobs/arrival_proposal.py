@@ -20,7 +20,7 @@ TIMEOUT_S = 15.0
 SHOWN = 10
 """So many names of topics or series are repeated."""
 _LOOKED_BACK = timedelta(hours=1)
-_MOST_SERIES = 2000
+_MAX_SERIES = 2000
 _EMITTED = re.compile(r"numRecordsOut(_total)?$")
 
 
@@ -117,7 +117,7 @@ def _by_series(job: JobDescription, url: str, now: datetime, remarks: list[str])
         complete = bool(counters) and set(counters) >= set(job.fed)
         fields = {"kind": "prometheus", "url": url, "queries": counters}
         return PrometheusEntry.model_validate(fields) if complete else None
-    found = server.series([f'{{job_name="{_quoted(job.name)}"}}'], begin_ms, end_ms, limit=_MOST_SERIES)
+    found = server.series([f'{{job_name="{_quoted(job.name)}"}}'], begin_ms, end_ms, limit=_MAX_SERIES)
     queries: dict[str, str] = {}
     for source in job.sources:
         fits = [labels for labels in found if _is_of(labels, source)]

@@ -20,7 +20,7 @@ from planner.ledger.ledger import Ledger
 from planner.ledger.shadow_records import ShadowSpan
 from planner.shadow.accrual import DAY, ShadowWorld, accrued_day, midnight, whole_days
 from planner.shadow.comparison import Comparison, compared
-from planner.shadow.observed import MOST_APART_S
+from planner.shadow.observed import MAX_APART_S
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ def accrue(settings: Settings, config: TopologyConfig, ledger: Ledger) -> dict[d
         return {}
     series = _series(settings, config)
     world = _world(settings, config, ledger)
-    around, pending = timedelta(seconds=MOST_APART_S), {}
+    around, pending = timedelta(seconds=MAX_APART_S), {}
     for day in due:
         start = midnight(day)
         observed = ledger.shadow.observations(config.topology, start - around, start + DAY + around)

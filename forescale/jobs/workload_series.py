@@ -9,7 +9,7 @@ from planner.clusters.job_description import JobDescription
 if TYPE_CHECKING:
     from engines.prometheus.server import PrometheusServer
 
-_MOST_SERIES = 2000
+_MAX_SERIES = 2000
 _OF_WHAT_COMES = re.compile(r"request|message|record|event|consumed|received")
 _OF_SOMETHING_ELSE = re.compile(r"client|sent|produce|error|fail|retr|reject|drop|_bytes|gc_|log4j|logback")
 
@@ -22,7 +22,7 @@ def workload_counters(
     for source in job.fed:
         labels = job.series[source]
         asked = f'{{{labels},__name__=~".+_(total|count)"}}'
-        found = server.series([asked], begin_ms, end_ms, limit=_MOST_SERIES)
+        found = server.series([asked], begin_ms, end_ms, limit=_MAX_SERIES)
         names = sorted({each.get("__name__", "") for each in found})
         if (name := _only([each for each in names if _fits(each)])) is None:
             several = ", ".join(each for each in names if _fits(each)) or ", ".join(names[:10]) or "none"

@@ -22,7 +22,7 @@ from planner.ledger.step_state import StepState
 
 LOOKED_BACK = timedelta(days=3)
 """What happened longer ago is no news: a new installation tells nothing of it."""
-LEAST_KNOWN_MINUTES = 1440
+MIN_KNOWN_MINUTES = 1440
 """Of the past week, before a budget is said to have run out: of a few minutes hardly any may be in violation."""
 
 
@@ -171,7 +171,7 @@ def _budget(standing: Standing) -> Iterator[Incident]:
     budget, made = standing.budget, standing.schedule
     if budget is None or (allowed := budget.past_allowed_minutes) is None:
         return
-    if budget.past_minutes >= LEAST_KNOWN_MINUTES and budget.used_minutes > allowed:
+    if budget.past_minutes >= MIN_KNOWN_MINUTES and budget.used_minutes > allowed:
         yield Incident(
             standing.topology,
             IncidentKind.BUDGET,

@@ -15,7 +15,7 @@ from modeling.arrays import Floats
 from modeling.calibration.measured import LONE_ERROR, Measured, measured, measured_ratio
 
 SIGNIFICANT = 0.05
-MOST_COLLINEAR = 30.0
+MAX_COLLINEAR = 30.0
 """Condition number of the scaled inputs beyond which what each of them brings about cannot be told (Belsley 1980)."""
 
 
@@ -65,11 +65,11 @@ def told_apart(counts_in: Mapping[str, Floats], amounts: Floats, known: Mapping[
     design = np.column_stack([weight * counts for counts in active.values()])
     scale = np.linalg.norm(design, axis=0)
     condition = float(np.linalg.cond(design / scale))
-    if condition > MOST_COLLINEAR:
+    if condition > MAX_COLLINEAR:
         return ByInput(
             as_known,
             why=f"the inputs {', '.join(active)} go up and down together (condition number {condition:.0f}, at most "
-            f"{MOST_COLLINEAR:.0f} can be told apart); measure while their mix changes, or declare the ratios",
+            f"{MAX_COLLINEAR:.0f} can be told apart); measure while their mix changes, or declare the ratios",
         )
     scaled, _ = scipy.optimize.nnls(design / scale, weight * amounts)
     left = float(((weight * amounts - design / scale @ scaled) ** 2).sum())

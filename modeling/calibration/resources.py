@@ -14,7 +14,7 @@ from modeling.calibration.spans import spans
 from modeling.inputs.operator_profile import OperatorProfile
 
 FEWEST_SAMPLES = 4
-LEAST_SPREAD = 0.05
+MIN_SPREAD = 0.05
 """Standard deviation of the rates over their mean, below which they do not tell what a higher rate would take."""
 AKAIKE = 2**0.5
 """A term that is more than so many of its standard errors makes Akaike's criterion lower. To ask for more would leave
@@ -113,7 +113,7 @@ class _Use:
 def _use(rates_per_s: Floats, used: Floats) -> _Use | None:
     """None where samples are few or rates alike."""
     n = rates_per_s.size
-    if n < FEWEST_SAMPLES or rates_per_s.std() <= LEAST_SPREAD * rates_per_s.mean():
+    if n < FEWEST_SAMPLES or rates_per_s.std() <= MIN_SPREAD * rates_per_s.mean():
         return None
     line = fitted_line(rates_per_s, used)
     # Perfect lines have residuals of rounding alone.

@@ -16,7 +16,7 @@ SIGNIFICANT = 0.01
 FEWEST_SAMPLES = 4
 CLEARLY_BETTER = 2.0
 """By how much the information criterion of the second shape must be lower."""
-LEAST_EXPONENT, LARGEST_EXPONENT = 0.01, 2.0
+MIN_EXPONENT, LARGEST_EXPONENT = 0.01, 2.0
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def fitted_scale(
         return None
     slope, error = line.slope, line.slope_error
     if line is power:
-        exponent = float(np.clip(1 - slope, LEAST_EXPONENT, LARGEST_EXPONENT))
+        exponent = float(np.clip(1 - slope, MIN_EXPONENT, LARGEST_EXPONENT))
         found = measured(exponent, error, freedom)
         efficiency = ScaleEfficiency(exponent, 0.0, anchor, error, 0.0)
         return ScaleFit(efficiency, "efficiency.exponent", found, error * abs(np.log(anchor) - line.mean_x), p)

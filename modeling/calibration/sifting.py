@@ -19,7 +19,7 @@ SATURATED = 0.95
 """Share of a span spent busy from which on an instance took in what it could, not what was offered."""
 
 FULLY_BUSY = 0.9
-LONGEST_START_S = 600.0
+MAX_START_S = 600.0
 """Nothing restores for longer: an instance that old is busy with work."""
 
 
@@ -82,7 +82,7 @@ def _not_warm(sample: OperatorSample, warm_s: float, *, worked_before: bool) -> 
     # Engines count an instance as busy while it restores its state: busy, and not a tuple. Later on that may be work.
     if tuples_seen(sample) or sample.busy_s < FULLY_BUSY * sample.span_s:
         return ""
-    if worked_before or (sample.age_s is not None and sample.age_s >= LONGEST_START_S):
+    if worked_before or (sample.age_s is not None and sample.age_s >= MAX_START_S):
         return ""
     return "busy for its whole span without a tuple, as instances are that have just started"
 

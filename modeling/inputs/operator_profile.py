@@ -12,10 +12,10 @@ from modeling.inputs.scale_efficiency import LINEAR, ScaleEfficiency
 from modeling.inputs.windowed_output import WindowedOutput
 from modeling.queueing.service_shape import ServiceShape
 
-MOST_SERVICE_S = 1e6
+MAX_SERVICE_S = 1e6
 """Eleven days for one tuple: what is longer is a number gone wrong."""
 
-MOST_CV2 = 1e6
+MAX_CV2 = 1e6
 """A standard deviation of a thousand means."""
 
 _MOST = 1e12
@@ -97,12 +97,12 @@ class OperatorProfile:
         }
         one = {name: {"": getattr(self, name)} for name in ("service_cv2", *_SECONDS, *_AMOUNTS)}
         for name, values, most in (
-            ("service time", {"": self.service_s, **self.stream_service_s}, MOST_SERVICE_S),
-            ("service_cv2", one["service_cv2"], MOST_CV2),
-            *((name, one[name], MOST_SERVICE_S) for name in _SECONDS),
+            ("service time", {"": self.service_s, **self.stream_service_s}, MAX_SERVICE_S),
+            ("service_cv2", one["service_cv2"], MAX_CV2),
+            *((name, one[name], MAX_SERVICE_S) for name in _SECONDS),
             *((name, one[name], _MOST) for name in _AMOUNTS),
             ("selectivity", {**self.selectivity, **by_input}, _MOST),
-            ("selectivity_cv2", self.selectivity_cv2, MOST_CV2),
+            ("selectivity_cv2", self.selectivity_cv2, MAX_CV2),
             ("selectivity_error", self.selectivity_error, _MOST),
         ):
             for stream, value in values.items():

@@ -6,7 +6,7 @@ import numpy as np
 
 from modeling.errors import ModelError
 
-_MOST_S = 1e6
+_MAX_S = 1e6
 
 
 @dataclass(frozen=True)
@@ -21,8 +21,8 @@ class Polling:
     most_per_poll: int
 
     def __post_init__(self) -> None:
-        if not (np.isfinite(self.interval_s) and 0 <= self.interval_s <= _MOST_S):
-            raise ModelError(f"polling every {self.interval_s} s; give seconds, not below 0, at most {_MOST_S:g}")
+        if not (np.isfinite(self.interval_s) and 0 <= self.interval_s <= _MAX_S):
+            raise ModelError(f"polling every {self.interval_s} s; give seconds, not below 0, at most {_MAX_S:g}")
         if self.most_per_poll < 1:
             raise ModelError(f"polling of at most {self.most_per_poll} tuples; give at least 1")
 

@@ -23,7 +23,7 @@ SHORTEST = 1 / 16
 unrelated.
 """
 
-LONGEST_WINDOW_S = 600.0
+MAX_WINDOW_S = 600.0
 """Over longer windows the daily wave cannot be told from bursts."""
 
 _STEP_S, _WINDOWS, _FEWEST_STEPS = 720.0, (12, 72), 20
@@ -46,7 +46,7 @@ def dispersion_of_history(counts: npt.ArrayLike, window_s: float) -> Arrivals | 
     Arrivals evener than Poisson ones over windows are taken as Poisson, as within windows they need not be even.
     """
     counted = np.asarray(counts, dtype=float)
-    if window_s > LONGEST_WINDOW_S:
+    if window_s > MAX_WINDOW_S:
         return None
     day, windows = int(86400 // window_s), 2 * int(np.clip(_STEP_S / window_s, *_WINDOWS) // 2)
     days = np.concatenate([np.full(-counted.size % day, np.nan), counted]).reshape(-1, day)

@@ -16,7 +16,7 @@ from modeling.queueing.two_moments import tail_s
 SIZE = 2**13
 """Steps of a lattice: a solution takes some milliseconds."""
 
-LONGEST_GAP = 2**15 - SIZE
+MAX_GAP = 2**15 - SIZE
 """Steps that gaps between arrivals may span at most; longer ones are cut there, where hardly anything waits."""
 
 FEWEST_STEPS = 8.0
@@ -63,7 +63,7 @@ def exact_wait(
         waited[0] += 1 - delayed
         return Lattice(step_s, waited)
     gap_s = service_s / utilisation
-    gap_steps = int(np.clip(14 * tail_s(gap_s, max(ca2, 1.0)) / step_s, SIZE, LONGEST_GAP))
+    gap_steps = int(np.clip(14 * tail_s(gap_s, max(ca2, 1.0)) / step_s, SIZE, MAX_GAP))
     around = 2 ** int(np.ceil(np.log2(SIZE + gap_steps)))
     services = service_lattice(service_s, cs2, shape, step_s, SIZE).mass
     gaps = two_moment_lattice(gap_s, ca2, step_s, around - SIZE).mass

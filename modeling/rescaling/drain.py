@@ -14,7 +14,7 @@ from modeling.arrays import Floats
 from modeling.errors import ModelError
 from modeling.rescaling.recovery import check_numbers, checked_numbers
 
-LONGEST_WAIT_S = 1e8
+MAX_WAIT_S = 1e8
 """Three years: what would have waited longer by the first step's rate says that the rate was another one before."""
 
 
@@ -107,7 +107,7 @@ def drained(
         # Waits bend where nothing waits any more.
         empty_s = edges[..., :-1] + np.where(rates < capacity, owed[..., :-1] / (capacity - rates), np.inf)
         beyond_s = edges[..., -1:] + np.where(rates < capacity, owed[..., 1:] / (capacity - rates), np.inf)[..., -1:]
-        known = (before > 0) & (before <= rates[..., :1] * LONGEST_WAIT_S)
+        known = (before > 0) & (before <= rates[..., :1] * MAX_WAIT_S)
         begun_s = np.where(known, -before / rates[..., :1], 0.0)
         wait_s = np.where(capacity > 0, owed / capacity, np.inf)
         first_s = wait_s[..., :1] + np.where(known & (capacity > 0), begun_s * (rates[..., :1] / capacity - 1), 0.0)

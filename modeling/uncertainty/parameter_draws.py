@@ -22,7 +22,7 @@ _EXPONENTS = (0.01, 2.0)
 _LONE_ERROR = 0.05
 """Relative: a lone sample tells no spread, and spans of a steady machine differ by so much."""
 
-_MOST_FACTOR = 1e3
+_MAX_FACTOR = 1e3
 """Errors of two samples have no bounds; no service time is off by more."""
 
 
@@ -129,7 +129,7 @@ def _relative(error: float, value: float, samples: int) -> float:
 def _log_normal(spread: Floats, cv: float) -> Floats:
     """Of mean 1 where the spread is normal."""
     variance = np.log1p(cv**2)
-    most = np.log(_MOST_FACTOR)
+    most = np.log(_MAX_FACTOR)
     return np.asarray(np.exp(np.clip(np.sqrt(variance) * spread - variance / 2, -most, most)))
 
 

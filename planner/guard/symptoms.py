@@ -27,7 +27,7 @@ UNLIKE = 1.5
 IDLE = 0.5
 """Part of the wanted utilisation below which an operator is over-provisioned."""
 
-LEAST_POINTS = 3
+MIN_POINTS = 3
 """Looks that make a trend."""
 
 NEXT_TO_NOTHING_S = 1.0
@@ -96,7 +96,7 @@ def growing_queue(window: Window) -> list[Symptom]:
     steady = all(
         more - less > bound * (later - at).total_seconds() for (at, less), (later, more) in pairwise(window.queue)
     )
-    if growth is None or len(window.queue) < LEAST_POINTS or not steady or _little_waits(window, window.newest):
+    if growth is None or len(window.queue) < MIN_POINTS or not steady or _little_waits(window, window.newest):
         return []
     text = f"the backlog grows by {growth:.3g}/s of {sum(window.offered_per_s.values()):.3g}/s that come"
     return [Symptom(SymptomKind.GROWING_QUEUE, "", growth, bound, text)]

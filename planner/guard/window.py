@@ -14,10 +14,10 @@ from planner.guard.look import Look
 COVERED = 2 / 3
 """Share of a window that looks must reach back over: the first one may have been made anywhere in its first third."""
 
-MOST_GROWTH = 4.0
+MAX_GROWTH = 4.0
 """Largest part by which the load that a full job reports is taken to be too small (Dhalion's bound)."""
 
-MOST_BACKPRESSURED = 0.999
+MAX_BACKPRESSURED = 0.999
 
 
 @dataclass(frozen=True)
@@ -126,8 +126,8 @@ class Window:
         growth_per_s = _growth_per_s(self._queue(source))
         if growth_per_s is not None:
             return max(0.0, self.taken_per_s[source] + growth_per_s)
-        waits = min(self.backpressured[source], MOST_BACKPRESSURED)
-        return self.taken_per_s[source] * (1 + min(waits / (1 - waits), MOST_GROWTH))
+        waits = min(self.backpressured[source], MAX_BACKPRESSURED)
+        return self.taken_per_s[source] * (1 + min(waits / (1 - waits), MAX_GROWTH))
 
     def _is_measured(self, source: str) -> bool:
         told = any(source in look.waiting.offered_per_s for look in self.looks)

@@ -6,11 +6,11 @@ from datetime import timedelta
 from planner.horizon.horizon_search import Course, Found, best_course
 from planner.horizon.prices import ChangeTerms, Prices
 
-LEAST_H, MOST_H = 0.1, 30.0
+MIN_H, MAX_H = 0.1, 30.0
 """Prices of a violation minute, in instance-hours, between which one is sought."""
 LAST_H = 60.0
-"""Up to which one is sought where MOST_H is not enough; it is paid only where it is."""
-LEAST_PART, MOST_PARTS = 0.25, 3.0
+"""Up to which one is sought where MAX_H is not enough; it is paid only where it is."""
+MIN_PART, MAX_PARTS = 0.25, 3.0
 """Of what the horizon's own minutes allow: where the past used up more, and where it left much."""
 PACED = timedelta(days=7)
 """The past that the budget of a running job is paced over."""
@@ -51,25 +51,25 @@ def allowed_minutes(allowed_share: float, horizon_minutes: float, past_minutes: 
     """
     own = allowed_share * horizon_minutes
     left = own + allowed_share * past_minutes - used_minutes
-    return round(min(max(left, LEAST_PART * own), MOST_PARTS * own), 9)
+    return round(min(max(left, MIN_PART * own), MAX_PARTS * own), 9)
 
 
 def course_within(course: Course, terms: ChangeTerms, prices: Prices, allowed: float | None) -> tuple[Found, Prices]:
     """The best course at the lowest price of a violation minute at which no more of them are expected than allowed, and
-    that price; at MOST_H where none up to LAST_H is enough. It is sought by halving and doubling the given price.
+    that price; at MAX_H where none up to LAST_H is enough. It is sought by halving and doubling the given price.
     At the given price where nothing is told of how many are allowed.
     """
     if allowed is None:
         return best_course(course, terms, prices), prices
-    now = replace(prices, violation_h=min(MOST_H, max(LEAST_H, prices.violation_h)))
+    now = replace(prices, violation_h=min(MAX_H, max(MIN_H, prices.violation_h)))
     found = best_course(course, terms, now)
     if found.violation_minutes > allowed:
-        while found.violation_minutes > allowed and now.violation_h < MOST_H:
-            now = replace(now, violation_h=min(MOST_H, 2 * now.violation_h))
+        while found.violation_minutes > allowed and now.violation_h < MAX_H:
+            now = replace(now, violation_h=min(MAX_H, 2 * now.violation_h))
             found = best_course(course, terms, now, found.turns)
         return (found, now) if found.violation_minutes <= allowed else _at_any_price(course, terms, now, allowed, found)
-    while now.violation_h > LEAST_H:
-        lower = replace(now, violation_h=max(LEAST_H, now.violation_h / 2))
+    while now.violation_h > MIN_H:
+        lower = replace(now, violation_h=max(MIN_H, now.violation_h / 2))
         cheaper = best_course(course, terms, lower, found.turns)
         if cheaper.violation_minutes > allowed:
             break

@@ -27,13 +27,13 @@ from planner.search.remembered_plans import RememberedPlans
 
 BEYOND = 1.3
 """The ladder's largest plan carries so many times the highest of all paths."""
-MOST_BEYOND = 1.5
+MAX_BEYOND = 1.5
 """A ladder is climbed anew where it reaches so many times as far: a search takes as long as there are plans."""
 FIRST_PRICE_H = 3.0
 """Of a violation minute, in instance-hours, from which the one that fits is sought."""
 KEPT_PART = 0.5
 """Of the price of a rescale: what has to be gained for an announced one to be given up."""
-LEAST_RESCALE_H, MOST_RESCALE_H = 0.1, 10_000.0
+MIN_RESCALE_H, MAX_RESCALE_H = 0.1, 10_000.0
 """Between which the price of a rescale is raised until there are few enough."""
 DAY_S = 86400.0
 
@@ -209,11 +209,11 @@ class HorizonPlanner:
         if rules.most_a_day is not None:
             before_s = [at_s - ahead.start_s for at_s in present.changes]
             while most_a_day(before_s, [turn.stop_s for turn in found.turns]) > rules.most_a_day:
-                if prices.rescale_h >= MOST_RESCALE_H:
+                if prices.rescale_h >= MAX_RESCALE_H:
                     # Each is worth any price, as what somebody else would do about it has that price too.
                     found = followed_course(course, (), self.terms, self._prices)
                     break
-                prices = replace(prices, rescale_h=max(LEAST_RESCALE_H, 2 * prices.rescale_h))
+                prices = replace(prices, rescale_h=max(MIN_RESCALE_H, 2 * prices.rescale_h))
                 found = best_course(course, self.terms, prices)
         searched_minutes = found.violation_minutes
         unseen = outlook(forecasts, self.topology.sources, present.at_s, self.terms.lead_s, unseen=True)
@@ -402,7 +402,7 @@ class HorizonPlanner:
         most = BEYOND * ahead.rate_per_s.max(axis=(1, 2))
         highest = dict(zip(self.topology.sources, most.tolist(), strict=True))
         enough = highest.keys() == self._highest.keys() and all(
-            rate <= self._highest[source] <= MOST_BEYOND * rate for source, rate in highest.items()
+            rate <= self._highest[source] <= MAX_BEYOND * rate for source, rate in highest.items()
         )
         known = self._ladder is not None and all(self._ladder.number(plan) is not None for plan in wanted)
         if self._ladder is None or not enough or not known:

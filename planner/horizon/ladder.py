@@ -16,7 +16,7 @@ from modeling.inputs.site import NOWHERE
 from modeling.inputs.topology import Topology
 from planner.search.remembered_plans import RememberedPlans
 
-MOST_PLANS = 64
+MAX_PLANS = 64
 _LEVELS = 24
 """Levels of the load at which plans are first asked for; between two that differ by more than one step, more are."""
 _FINEST = 1.005
@@ -82,8 +82,8 @@ def capacity_ladder(
     for load in loads:
         _fill(cheapest, load, found, least or {})
     plans = sorted(found.values(), key=lambda plan: (plan.instances, _key(plan)))
-    if len(plans) > MOST_PLANS:
-        kept = np.unique(np.linspace(0, len(plans) - 1, MOST_PLANS).round().astype(int)).tolist()
+    if len(plans) > MAX_PLANS:
+        kept = np.unique(np.linspace(0, len(plans) - 1, MAX_PLANS).round().astype(int)).tolist()
         plans = [plan for at, plan in enumerate(plans) if at in kept or _key(plan) in wanted]
     limits = cheapest.limits
     ladder = ladder_of(plans, cheapest.topology, cheapest.profiles, limits.max_utilisation)
@@ -124,7 +124,7 @@ def _fill(
     least: Mapping[str, int],
 ) -> None:
     """All plans between nothing and a load, by halving what lies between two that differ; where there are more than
-    MOST_PLANS, about as many, evenly.
+    MAX_PLANS, about as many, evenly.
     """
 
     def scaled(part: float) -> dict[str, float]:
@@ -146,7 +146,7 @@ def _fill(
     spans = list(zip([0.0, *levels[:-1]], levels, strict=True))
     # Downwards: where none carries the whole, that is found out once.
     known = worked_out([*reversed(levels), 0.0])
-    finest = max(1.0, (known[1.0].instances - known[0.0].instances) / MOST_PLANS)
+    finest = max(1.0, (known[1.0].instances - known[0.0].instances) / MAX_PLANS)
     while spans:
         spans = [
             (begin, end)

@@ -13,7 +13,7 @@ from modeling.arrays import Flags, Floats, Ints
 from planner.errors import PlanError
 from planner.horizon.ladder import Ladder
 
-PATHS, LEAST_PATHS = 100, 20
+PATHS, MIN_PATHS = 100, 20
 FINE_STEP_S, FINE_S = 300.0, 24 * 3600.0
 """Steps are cut or joined to these for the first day: in a longer one, a spike would last as long as the step."""
 COARSE_STEP_S = 900.0
@@ -119,7 +119,7 @@ def outlook(
     start_s = max(at_s, started_s)
     now_s, at_steps = _from(edges_s, start_s - started_s, lead_s)
     changes = _changes(now_s[:-1], start_s - of[0].start.timestamp(), _width_s(step_s, COARSE_STEP_S))
-    return Outlook(start_s, now_s, np.repeat(paths[:, at_steps], max(1, LEAST_PATHS // count), axis=2), changes)
+    return Outlook(start_s, now_s, np.repeat(paths[:, at_steps], max(1, MIN_PATHS // count), axis=2), changes)
 
 
 def _from(edges_s: Floats, passed_s: float, lead_s: float) -> tuple[Floats, Ints]:
@@ -149,7 +149,7 @@ def _numbers(sizes: Sequence[int], *, unseen: bool) -> list[Ints]:
     if not unseen:
         return taken
     left = [np.setdiff1d(np.arange(size), numbers) for size, numbers in zip(sizes, taken, strict=True)]
-    if len(set(sizes)) > 1 or left[0].size < LEAST_PATHS:
+    if len(set(sizes)) > 1 or left[0].size < MIN_PATHS:
         return [each[:0] for each in left]
     return [each[_spread(each.size, min(PATHS, each.size))] for each in left]
 

@@ -9,7 +9,7 @@ _ROUNDING_S = 1e-6
 """Seconds that are late only by rounding: a downtime as long as the lag that is allowed makes none late."""
 _LESS = 0.95
 """Of what waits in the cheapest way, what waits at most in the next one that goes on."""
-_LEAST_PART = 0.01
+_MIN_PART = 0.01
 """And what counts as nothing."""
 LACKING = 1.5
 """Price of what a plan lacks to carry what comes, over what that would have cost: to be late is never cheaper."""
@@ -378,7 +378,7 @@ def _cheapest(cost_h: Floats, waits: Floats, chosen: Ints) -> None:
         if chosen[at] < 0 or least <= 0.0:
             return
         if at == 0 and chosen.size > 1:
-            part = min(_LESS, max(_LEAST_PART, fewest / least) ** (1.0 / (chosen.size - 1)))
+            part = min(_LESS, max(_MIN_PART, fewest / least) ** (1.0 / (chosen.size - 1)))
         # Rounding must not leave out the one in which least waits.
         most = max(part * least, fewest) if least > fewest else -1.0
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from modeling.arrays import Ints
 from planner.packing.open_containers import OpenContainers
-from planner.packing.transit import LEAST_GAIN, Transit
+from planner.packing.transit import MIN_GAIN, Transit
 
 TRIED = 3
 """Partners to change places with, the best first, where sizes or links forbid it."""
@@ -15,7 +15,7 @@ TRIED = 3
 def moved(filled: OpenContainers, transit: Transit, position: int) -> bool:
     """Whether the instance went to a better node."""
     node, cost = transit.node_of(position), transit.cost(position)
-    better = np.flatnonzero(cost < cost[node] * (1 - LEAST_GAIN))
+    better = np.flatnonzero(cost < cost[node] * (1 - MIN_GAIN))
     cheapest = better[np.argsort(cost[better], kind="stable")]
     room = dict(with_room(filled, transit, position, cheapest)) if better.size else {}
     if not room:
@@ -36,7 +36,7 @@ def swapped(filled: OpenContainers, transit: Transit, position: int, partners: I
     gains = transit.swap_gains(position, partners)
     for _ in range(min(TRIED, partners.size)):
         at = int(gains.argmax())
-        if gains[at] <= LEAST_GAIN:
+        if gains[at] <= MIN_GAIN:
             return False
         if _exchanged(filled, transit, position, int(partners[at])):
             return True

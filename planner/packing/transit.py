@@ -8,7 +8,7 @@ from planner.packing.traffic import BITS, traffic_matrix
 from planner.packing.workload import Workload
 
 BITS_PER_MBIT = 1e6
-LEAST_GAIN = 1e-9
+MIN_GAIN = 1e-9
 """Tuples under way and in work, and part of an instance's cost, below which all stays as it is."""
 
 MS_PER_S = 1000.0
@@ -71,7 +71,7 @@ class Transit:
         gains[at[:, None] == at] = 0.0
         best = gains.max(axis=1, initial=0.0)
         order = np.argsort(-best, kind="stable")
-        return [int(positions[number]) for number in order if best[number] > LEAST_GAIN]
+        return [int(positions[number]) for number in order if best[number] > MIN_GAIN]
 
     def carried(self, position: int) -> Flags:
         """On which nodes an instance that sits nowhere leaves every link with bandwidth for all that crosses it."""
@@ -85,7 +85,7 @@ class Transit:
         """The link that carries most beyond its bandwidth: from, to, Mbit/s that cross it, and that it has."""
         beyond = np.where(np.isfinite(self._bits_per_s), self._used / self._bits_per_s, 0.0)
         start, end = np.unravel_index(int(beyond.argmax()), beyond.shape)
-        if beyond[start, end] <= 1 + LEAST_GAIN:
+        if beyond[start, end] <= 1 + MIN_GAIN:
             return None
         crossing, has = self._used[start, end] / BITS_PER_MBIT, self._bits_per_s[start, end] / BITS_PER_MBIT
         return self.nodes[start], self.nodes[end], float(crossing), float(has)

@@ -31,9 +31,9 @@ _SMALL_S = (0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
 FINE = 32
 """Lags of the grid from there up to the one that is allowed."""
 _COARSE = 16
-"""Lags from the one that is allowed to LONGEST_LAG_S."""
-LONGEST_LAG_S = 4 * 3600.0
-MOST_PLANS = 48
+"""Lags from the one that is allowed to MAX_LAG_S."""
+MAX_LAG_S = 4 * 3600.0
+MAX_PLANS = 48
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Hindsight:
 
 
 def plan_ladder(need: Need, load: Load, loads: int = 400) -> list[Mapping[str, int]]:
-    """The cheapest plans of so many loads of those that come, ascending in instances, at most MOST_PLANS of them; the
+    """The cheapest plans of so many loads of those that come, ascending in instances, at most MAX_PLANS of them; the
     largest one carries the peak twice.
     """
     rates = np.column_stack([load.rate_per_s[source] for source in need.topology.sources])
@@ -63,8 +63,8 @@ def plan_ladder(need: Need, load: Load, loads: int = 400) -> list[Mapping[str, i
         plan = need.plan(dict(zip(need.topology.sources, each.tolist(), strict=True)))
         plans[tuple(plan.values())] = plan
     ladder = sorted(plans.values(), key=lambda plan: (sum(plan.values()), tuple(plan.values())))
-    if len(ladder) > MOST_PLANS:
-        kept = np.unique(np.linspace(0, len(ladder) - 1, MOST_PLANS).round().astype(int))
+    if len(ladder) > MAX_PLANS:
+        kept = np.unique(np.linspace(0, len(ladder) - 1, MAX_PLANS).round().astype(int))
         ladder = [ladder[at] for at in kept]
     return ladder
 
@@ -208,7 +208,7 @@ def _lags_min(max_lag_s: float, fine: int) -> tuple[Floats, int]:
     """The grid of lags, in minutes, and the place in it of the one that is allowed."""
     small_s = [lag_s for lag_s in _SMALL_S if lag_s < max_lag_s]
     lags_s = [*small_s, *np.linspace(small_s[-1], max_lag_s, fine)[1:]]
-    above_s = np.geomspace(max_lag_s + 1.0, max(LONGEST_LAG_S, 4 * max_lag_s), _COARSE).tolist()
+    above_s = np.geomspace(max_lag_s + 1.0, max(MAX_LAG_S, 4 * max_lag_s), _COARSE).tolist()
     return np.array([*lags_s, *above_s]) / MINUTE_S, len(lags_s) - 1
 
 

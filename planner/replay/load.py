@@ -13,9 +13,9 @@ from planner.clusters.arrival_trace import ArrivalTrace, CountedArrivals
 from planner.errors import PlanError
 
 MINUTE_S = 60
-MOST_MISSING = 0.1
+MAX_MISSING = 0.1
 """Share of a trace that may be filled in; more of it would be a replay of guesses."""
-MOST_MINUTES = 4 * 366 * 24 * 60
+MAX_MINUTES = 4 * 366 * 24 * 60
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def minute_load(
     replayed_from_s: float = -math.inf,
     *,
     may_be_silent: bool = False,
-    most_missing: float = MOST_MISSING,
+    most_missing: float = MAX_MISSING,
 ) -> Load:
     """Every source by minutes, over the span that all of them tell of. may_be_silent: nothing at all may have come.
 
@@ -103,9 +103,9 @@ def minute_load(
             f"the sources {', '.join(series)} have {max(0, minutes)} whole minutes in common; a replay needs at least "
             "two"
         )
-    if minutes > MOST_MINUTES:
+    if minutes > MAX_MINUTES:
         raise PlanError(
-            f"the trace spans {minutes / 1440:.0f} days, a replay at most {MOST_MINUTES / 1440:.0f}; give a part of it "
+            f"the trace spans {minutes / 1440:.0f} days, a replay at most {MAX_MINUTES / 1440:.0f}; give a part of it "
             "by --from and --until"
         )
     notes: list[str] = []

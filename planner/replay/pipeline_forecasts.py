@@ -37,7 +37,7 @@ CACHE_VERSION = 2
 KNOWN_AFTER_S = 300.0
 """From the hour that a forecast looks on from until the job that makes it is done."""
 
-MOST_JUDGED = 300
+MAX_JUDGED = 300
 """Of a source's forecasts, the newest: as many as the forecast job looks back on."""
 
 NO_EVENTS = EventCalendar()
@@ -160,7 +160,7 @@ class PipelineForecasts:
         past: dict[str, list[Forecast]] = {source: [] for source in self._series}
         for block in self._blocks(from_s, until_s):
             judged = past[block.series.source]
-            if demoted := _losing(block, judged[-MOST_JUDGED:]):
+            if demoted := _losing(block, judged[-MAX_JUDGED:]):
                 block = block.without(demoted)
                 if not self._whole(block):
                     executor.submit(_made, block).result()

@@ -14,7 +14,7 @@ from planner.clusters.engine_terms import EngineTerms
 from planner.errors import PlanError
 from planner.ledger.entries import Observation, ShadowDay
 from planner.ledger.shadow_records import ShadowSpan
-from planner.replay.load import MOST_MISSING, Load, minute_load
+from planner.replay.load import MAX_MISSING, Load, minute_load
 from planner.replay.policies.at_moments import AtMoments
 from planner.replay.reality import Differences, Reality
 from planner.replay.run import Replayed, replay
@@ -139,9 +139,9 @@ def _lacking(series: Mapping[str, ArrivalSeries], start: datetime, end: datetime
         first = int((start - each.start).total_seconds() // each.window_s)
         last = -int((each.start - end).total_seconds() // each.window_s)
         missing = float(np.isnan(each.counts[first:last]).mean())
-        if missing > MOST_MISSING:
+        if missing > MAX_MISSING:
             return (
-                f"the history of source {source!r} lacks {missing:.0%} of its windows, at most {MOST_MISSING:.0%} are "
+                f"the history of source {source!r} lacks {missing:.0%} of its windows, at most {MAX_MISSING:.0%} are "
                 "bridged; build them again where what is missing can still be read"
             )
     return ""

@@ -15,7 +15,7 @@ from planner.clusters.cluster_record import ClusterRecord
 from planner.ledger.entries import Observation
 
 MINUTE_S = 60
-MOST_APART_S = 2 * 3600
+MAX_APART_S = 2 * 3600
 """A plan is taken to have run from one observation to the next where they are at most so far apart."""
 
 
@@ -43,7 +43,7 @@ def ran(observations: Sequence[Observation], start_s: float, minutes: int) -> Ra
             if each.lag_s is not None:
                 lag_s[number] = np.fmax(lag_s[number], each.lag_s)
     for (begin, first), (end, second) in pairwise(zip(at, observations, strict=True)):
-        if (second.observed_at - first.observed_at).total_seconds() <= MOST_APART_S:
+        if (second.observed_at - first.observed_at).total_seconds() <= MAX_APART_S:
             for number in range(max(0, begin + 1), min(end, minutes + 1)):
                 known[number] = first.plan
     changes = [a is not None and b is not None and not a.same_parallelism(b) for a, b in pairwise(known)]

@@ -13,8 +13,8 @@ COOLDOWN_S = 180.0
 CATCH_UP_S = 600.0
 NOISE = 0.02
 """Share of the time; what is suspended for less is no backpressure."""
-MOST_SUSPENDED = 0.999
-MOST_GROWTH = 4.0
+MAX_SUSPENDED = 0.999
+MAX_GROWTH = 4.0
 IDLE_S = 1.0
 """Seconds of arrivals that wait, below which next to nothing waits."""
 
@@ -67,8 +67,8 @@ class Dhalion:
             (at for at in range(len(self._topology.order)) if suspended[at] <= NOISE), key=lambda at: busiest[at]
         )
         name = self._topology.order[position]
-        share = min(float(suspended.max()), MOST_SUSPENDED)
-        growth = min(share / (1 - share), MOST_GROWTH)
+        share = min(float(suspended.max()), MAX_SUSPENDED)
+        growth = min(share / (1 - share), MAX_GROWTH)
         now = seen.plan[name]
         if self._lowered and self._lowered[0] == name:
             self._blacklist.add(name)

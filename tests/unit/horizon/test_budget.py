@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from planner.horizon.budget import LEAST_H, MOST_H, allowed_minutes, course_within
+from planner.horizon.budget import MIN_H, MAX_H, allowed_minutes, course_within
 from planner.horizon.horizon_search import Course, best_course
 from planner.horizon.prices import ChangeTerms, Prices
 
@@ -26,7 +26,7 @@ def test_what_is_expected__is_within_what_is_allowed_at_the_lowest_price_that_do
 ) -> None:
     found, prices = course_within(_day(), TERMS, Prices(begin_h), allowed)
     assert found.violation_minutes <= allowed
-    assert prices.violation_h > LEAST_H
+    assert prices.violation_h > MIN_H
     cheaper = best_course(_day(), TERMS, Prices(prices.violation_h / 2))
     assert cheaper.violation_minutes > allowed
 
@@ -41,7 +41,7 @@ def test_where_no_price_is_enough__the_highest_one_is_paid() -> None:
     flood = Course(np.arange(13) * 300.0, np.full((12, 1), 200.0), np.full((1, 1, 1), 120.0), np.array([12.0]), 0)
     found, prices = course_within(flood, TERMS, Prices(3.0), 5.0)
     assert found.violation_minutes > 5.0
-    assert prices.violation_h == MOST_H
+    assert prices.violation_h == MAX_H
 
 
 def test_what_the_past_left__may_be_used_up_to_three_times_the_horizons_own() -> None:

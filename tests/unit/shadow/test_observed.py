@@ -6,7 +6,7 @@ import numpy as np
 from ledger_decisions import NOON, after, plan_of
 
 from planner.ledger.entries import Observation
-from planner.shadow.observed import MOST_APART_S, ran
+from planner.shadow.observed import MAX_APART_S, ran
 
 
 def seen(minutes: float, count: int, lag_s: float | None = None) -> Observation:
@@ -27,7 +27,7 @@ def test_an_observation_within_a_minute__tells_of_that_minute() -> None:
 
 
 def test_observations_that_are_far_apart__leave_the_time_between_unknown() -> None:
-    far = MOST_APART_S / 60
+    far = MAX_APART_S / 60
     near = ran([seen(1, 2), seen(1 + far, 2)], NOON.timestamp(), 200)
     assert np.isfinite(near.instances).sum() == far + 1
     apart = ran([seen(1, 2), seen(2 + far, 4)], NOON.timestamp(), 200)

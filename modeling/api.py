@@ -23,7 +23,7 @@ from modeling.inputs.windowed_output import WindowedOutput, WindowKind
 from modeling.queueing.bursts import Arrivals, Bursts
 from modeling.queueing.dispersion import dispersion_of, dispersion_of_history
 from modeling.queueing.service_shape import ServiceShape
-from modeling.remedies import change_of, excuses
+from modeling.remedies import combined_change, excuses
 from modeling.rescaling.checkpoints import Checkpoints
 from modeling.rescaling.plan_change import PlanChange, RescaleEstimate
 from modeling.rescaling.rescale_fit import MeasuredRescale, fitted_rescale
@@ -76,7 +76,7 @@ __all__ = [
     "WindowedOutput",
     "calibrated",
     "calibrated_profiles",
-    "change_of",
+    "combined_change",
     "declared_rescale",
     "dispersion_of",
     "dispersion_of_history",

@@ -7,7 +7,7 @@ import numpy as np
 from modeling.errors import ModelError
 from modeling.estimate import Estimate, LatencyEstimate, OperatorEstimate
 from modeling.evaluate_many import checked_loads
-from modeling.excuse import unfit
+from modeling.excuse import misfit
 from modeling.flow.crossing import Crossing
 from modeling.flow.limits import ContainerLimit, Limit, LinkLimit, SiteLimit
 from modeling.flow.plan_rates import rates_of
@@ -54,8 +54,8 @@ def evaluate(
     arrivals = Arrivals.of(arrival_cv2)
     scenario = Scenarios(checked_loads(topology, profiles, load_per_s))
     check_site(topology, site, [plan])
-    if misfit := unfit(topology, plan, site):
-        raise ModelError(str(misfit))
+    if excuse := misfit(topology, plan, site):
+        raise ModelError(str(excuse))
     capacity = Capacity(topology, profiles, [plan], site)
     recursion = LatencyRecursion(topology, (1, 1), arrivals)
     added = StreamDelays(topology, capacity.placed, site, {})

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from modeling.arrays import Flags, Floats, Ints
 from modeling.errors import ModelError
-from modeling.excuse import Excuse, unfit
+from modeling.excuse import Excuse, misfit
 from modeling.flow.crossing import Crossing
 from modeling.flow.limits import Limit
 from modeling.flow.plan_rates import check_load
@@ -125,7 +125,7 @@ def evaluate_scenarios(
     the topology.
     """
     check_site(topology, asked.site, plans)
-    excuses = {number: why for number, plan in enumerate(plans) if (why := unfit(topology, plan, asked.site))}
+    excuses = {number: why for number, plan in enumerate(plans) if (why := misfit(topology, plan, asked.site))}
     fitting = [number for number in range(len(plans)) if number not in excuses]
     known = KnownDealing(topology, profiles)
     shape = (len(plans), scenarios.count)

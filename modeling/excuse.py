@@ -40,7 +40,7 @@ class Excuse:
         return f"{self.reason}; {self.remedy}"
 
 
-def unfit(topology: Topology, plan: PhysicalPlan, site: Site = NOWHERE) -> Excuse | None:
+def misfit(topology: Topology, plan: PhysicalPlan, site: Site = NOWHERE) -> Excuse | None:
     """Why a plan does not fit the topology, with the nearest that does, or names a node that the network lacks; None
     where it fits.
     """

@@ -240,9 +240,9 @@ class _Together:
         for name in self._part:
             if self._least[name] is None:
                 return name
-        unfit = self._search(0, {})
+        misfit = self._search(0, {})
         if self._best is None:
-            return unfit
+            return misfit
         while (fewer := self._one_fewer(self._best)) is not None:
             self._best = fewer
         return self._best
@@ -257,7 +257,7 @@ class _Together:
         name = self._part[depth]
         least = {each: self._least[each] or 1 for each in self._part[depth:]}
         price = self._question.price_of
-        unfit = name
+        misfit = name
         for some in _doubling([count for count in self._question.counts(name) if count >= least[name]]):
             self._tried += len(some)
             used = self._question.used([{**self._found, **least, **chosen, name: count} for count in some])
@@ -267,10 +267,10 @@ class _Together:
                     price({**least, **chosen, name: count}) >= price(self._best) or self._tried > MAX_TRIED
                 ):
                     return ""
-                unfit = self._search(depth + 1, {**chosen, name: count})
+                misfit = self._search(depth + 1, {**chosen, name: count})
                 if name not in self._deciding or (self._best is None and self._tried > 4 * MAX_TRIED):
-                    return unfit
-        return unfit
+                    return misfit
+        return misfit
 
     def _one_fewer(self, chosen: dict[str, int]) -> dict[str, int] | None:
         """With one instance less of some operator, where all keep to the utilisation then."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from modeling.arrays import Floats
 from modeling.evaluate_many import evaluate_many
-from modeling.excuse import Excuse, unfit
+from modeling.excuse import Excuse, misfit
 from modeling.inputs.checked import check_site
 from modeling.inputs.operator_profile import Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
@@ -39,7 +39,7 @@ def excuses(
     arrival_cv2: float | Arrivals = 1.0,
     site: Site = NOWHERE,
 ) -> tuple[Excuse, ...]:
-    """Why the plan will not do in a steady state; none where it holds the targets. `change_of` is what mends them all.
+    """Why the plan misses targets in a steady state; none where it holds them. `combined_change` mends all at once.
 
     Each change is the least for its operator alone, the others as they are but for changes before it in the
     topology: more instances, or fewer where only these help, as each slows the others. That for the latency adds
@@ -48,8 +48,8 @@ def excuses(
     slow as the slowest that it has now (site), which may ask for more than is needed.
     """
     check_site(topology, site, [plan])
-    if (misfit := unfit(topology, plan, site)) is not None:
-        return (misfit,)
+    if (excuse := misfit(topology, plan, site)) is not None:
+        return (excuse,)
     slowed = _on_the_slowest_node(profiles, plan, site)
     delays = plan_delays(topology, profiles, plan, load_per_s, site)
     bounds_s = targets.latency_bounds_s
@@ -79,7 +79,7 @@ def _on_the_slowest_node(profiles: Profiles, plan: PhysicalPlan, site: Site) -> 
     }
 
 
-def change_of(found: Sequence[Excuse]) -> dict[str, int]:
+def combined_change(found: Sequence[Excuse]) -> dict[str, int]:
     """The changes of all excuses together; empty where one of them has none, as no parallelism mends that."""
     if not all(excuse.mendable for excuse in found):
         return {}

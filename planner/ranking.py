@@ -56,11 +56,11 @@ def ranked(
         change = None if running is None else instance_changes(running, plan)
         often, room = _rounded(float(probability[number])), _rounded(float(headroom[number]))
         found.append(RankedPlan(number, plan, often, room, cost, _weighed(plan, cost), change))
-    unfit = candidates.estimates.excuses
-    first, *others = sorted(found, key=lambda one: (one.number in unfit, *one.key))
+    misfits = candidates.estimates.excuses
+    first, *others = sorted(found, key=lambda one: (one.number in misfits, *one.key))
     return (
-        replace(first, excuse=unfit.get(first.number)),
-        *(replace(one, excuse=unfit.get(one.number) or _excuse(candidates, one, first)) for one in others),
+        replace(first, excuse=misfits.get(first.number)),
+        *(replace(one, excuse=misfits.get(one.number) or _excuse(candidates, one, first)) for one in others),
     )
 
 

@@ -16,7 +16,7 @@ from modeling.inputs.site import Site
 from modeling.inputs.targets import Targets
 from modeling.inputs.topology import Topology
 from modeling.queueing.bursts import Arrivals
-from modeling.remedies import change_of, excuses
+from modeling.remedies import combined_change, excuses
 from modeling.uncertainty.estimate_intervals import EstimateIntervals, estimate_intervals
 from modeling.uncertainty.parameter_draws import parameter_draws
 from modeling.uncertainty.violation import violations
@@ -135,7 +135,7 @@ def enough_instances(
     fastest = Site(service_factor={container.node: min(factors) for container in plan.packing})
     found = excuses(topology, profiles, plan, load_per_s, Targets(), arrival_cv2=arrival_cv2, site=fastest)
     hopeless = next((excuse for excuse in found if not excuse.mendable), None)
-    return hopeless or ({} if len(factors) > 1 else change_of(found))
+    return hopeless or ({} if len(factors) > 1 else combined_change(found))
 
 
 def _waiting_s(told: Estimate, backlog: Mapping[str, float]) -> float:

@@ -38,17 +38,17 @@ def answered(
     *,
     place: str,
     at: datetime,
-    unfit: str | None,
+    misfit: str | None,
     there: bool,
     undoing: bool,
 ) -> Accepted | Refusal | None:
     """What is said of a plan without asking the engine for it; None where it may be asked.
 
-    running: at the look, which was at that moment. unfit: why the engine cannot run the plan, or None. there: whether
+    running: at the look, which was at that moment. misfit: why the engine cannot run the plan, or None. there: whether
     it runs it already. undoing: whether `replaced` is the plan to undo, and not the one that a decision assumed.
     """
-    if unfit is not None:
-        return Refusal(plan, unfit)
+    if misfit is not None:
+        return Refusal(plan, misfit)
     if there:
         # Asked for before, perhaps by a deployment that crashed before it could note so: no second request.
         return Accepted(plan, replaced, at)

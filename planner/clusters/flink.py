@@ -142,7 +142,7 @@ class FlinkCluster:
     def apply_by(self, plan: PhysicalPlan, *, expected: PhysicalPlan, latest: datetime | None) -> Accepted | Refusal:
         seen = self._look()
         at = moment(seen.job.now)
-        if reason := self._unfit(plan, seen):
+        if reason := self._misfit(plan, seen):
             return Refusal(plan, reason)
         # Asked for before, perhaps by a deployment that crashed before it could note so: that is no second request.
         if dict(plan.parallelism) == seen.asked:
@@ -186,7 +186,7 @@ class FlinkCluster:
     def undo(self, accepted: Accepted) -> Accepted | Refusal:
         seen = self._look()
         back, away = accepted.replaced, accepted.plan
-        if reason := self._unfit(back, seen):
+        if reason := self._misfit(back, seen):
             return Refusal(back, reason)
         if dict(back.parallelism) == seen.asked:
             return Accepted(back, away, moment(seen.job.now))
@@ -229,7 +229,7 @@ class FlinkCluster:
         except ModelError as error:  # before its first slots come, a job has a parallelism of -1
             raise ClusterError(f"{self._where} has no plan yet: {error}; ask again once it runs") from None
 
-    def _unfit(self, plan: PhysicalPlan, seen: Seen) -> str | None:
+    def _misfit(self, plan: PhysicalPlan, seen: Seen) -> str | None:
         """Why the job cannot run the plan, or None."""
         if seen.job.state in ENDED:
             return f"{self._where} is {seen.job.state}; start it again, then decide from what runs"
@@ -305,7 +305,7 @@ class FlinkCluster:
             if trouble := self._no_slots_come(plan, reason, latest):
                 return Refusal(plan, trouble)
             seen = self._look()  # others had time to change it
-            if reason := self._unfit(plan, seen) or stale(seen):
+            if reason := self._misfit(plan, seen) or stale(seen):
                 return Refusal(plan, reason)
         # The upper bound is the plan; slots were counted before, so Flink gets there at once. The lower bound is 1:
         # with lower = upper a job that later loses a task manager would stop, and one that finds too few slots would

@@ -172,7 +172,7 @@ class FlinkOperatorCluster:
         try:
             for _ in range(ATTEMPTS):
                 seen = self._look()
-                if reason := self._unfit(plan, seen):
+                if reason := self._misfit(plan, seen):
                     return Refusal(plan, reason)
                 if dict(plan.parallelism) == seen.asked:
                     return Accepted(plan, expected, seen.deployment.answer.at)
@@ -214,7 +214,7 @@ class FlinkOperatorCluster:
             )
         return None
 
-    def _unfit(self, plan: PhysicalPlan, seen: _Seen) -> str | None:
+    def _misfit(self, plan: PhysicalPlan, seen: _Seen) -> str | None:
         """Why the job cannot run the plan, or None."""
         if seen.deployment.lost or seen.job.state in ENDED:
             return f"{self._where}: {seen.deployment.unsettled}; start it again, then decide from what runs"

@@ -132,7 +132,7 @@ class FlinkRestartCluster(FlinkCluster):
                 return found
             savepoint = found
         else:
-            if reason := self._unfit(plan, seen):
+            if reason := self._misfit(plan, seen):
                 return Refusal(plan, reason)
             if dict(plan.parallelism) == seen.running:
                 return Accepted(plan, replaced, at)

@@ -17,7 +17,7 @@ import numpy as np
 
 from modeling.arrays import Floats
 from modeling.errors import ModelError
-from modeling.excuse import unfit
+from modeling.excuse import misfit
 from modeling.flow.linear import FULL, LinearFlows, LinearPlans, dot
 from modeling.flow.rates import OperatorFlow
 from modeling.inputs.checked import check_site
@@ -158,8 +158,8 @@ def channels_of(topology: Topology) -> tuple[str, ...]:
 def fluid_network(topology: Topology, profiles: Profiles, plan: PhysicalPlan, site: Site = NOWHERE) -> FluidNetwork:
     """Compile a plan for stepping. Raises ModelError for a plan, profiles or a site that do not fit the topology."""
     check_site(topology, site, [plan])
-    if misfit := unfit(topology, plan, site):
-        raise ModelError(str(misfit))
+    if excuse := misfit(topology, plan, site):
+        raise ModelError(str(excuse))
     plans = LinearPlans(topology, profiles, placed([plan], topology.order, site), site)
     linear = plans.of(0)
     channels, operators = channels_of(topology), topology.order[::-1]

@@ -178,7 +178,7 @@ class HeronCluster:
             seen.packed,
             place=self._tracked.place,
             at=seen.at,
-            unfit=self._misfit(plan),
+            misfit=self._misfit(plan),
             there=dict(plan.parallelism) == seen.packed,
             undoing=undoing,
         )

@@ -98,14 +98,14 @@ class KubernetesCluster:
     def _changed(self, plan: PhysicalPlan, expected: PhysicalPlan, *, undoing: bool) -> Accepted | Refusal:
         try:
             plan.check(self._topology)
-            if reason := self._unfit(plan):
+            if reason := self._misfit(plan):
                 return Refusal(plan, reason)
             at = self._fields().change(plan.parallelism, expected.parallelism, undoing=undoing)
         except (ModelError, RequestRefusedError) as refused:
             return Refusal(plan, str(refused))
         return Accepted(plan, expected, at)
 
-    def _unfit(self, plan: PhysicalPlan) -> str | None:
+    def _misfit(self, plan: PhysicalPlan) -> str | None:
         """Why the namespace cannot run the plan, or None."""
         seen = read_workloads(self._server, self._objects)
         changed = [name for name, state in seen.items() if state.asked != plan.parallelism[name]]

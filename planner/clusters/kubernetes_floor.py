@@ -87,9 +87,9 @@ class KubernetesFloor:
         """
         with reading(self._server):
             seen = self._fields.look()
-            higher = {name: one.count + 1 for name, one in seen.items() if _unfit(one, one.count + 1) is None}
+            higher = {name: one.count + 1 for name, one in seen.items() if _misfit(one, one.count + 1) is None}
             if not higher:
-                raise ClusterError(next(filter(None, (_unfit(one, one.count + 1) for one in seen.values()))))
+                raise ClusterError(next(filter(None, (_misfit(one, one.count + 1) for one in seen.values()))))
             self._fields.try_change({name: higher.get(name, one.count) for name, one in seen.items()})
         return f"a dry run of a higher lower bound was taken, of {len(higher)} scalers out of {len(seen)}"
 
@@ -97,7 +97,7 @@ class KubernetesFloor:
         try:
             plan.check(self._topology)
             for name, one in self._fields.look().items():
-                if reason := _unfit(one, plan.parallelism[name]):
+                if reason := _misfit(one, plan.parallelism[name]):
                     return Refusal(plan, reason)
             at = self._fields.change(plan.parallelism, expected.parallelism, undoing=undoing)
         except (ModelError, RequestRefusedError) as refused:
@@ -108,7 +108,7 @@ class KubernetesFloor:
         return PhysicalPlan(self._topology.name, {name: one.count for name, one in seen.items()})
 
 
-def _unfit(seen: SeenField, count: int) -> str | None:
+def _misfit(seen: SeenField, count: int) -> str | None:
     """Why a scaler cannot keep to a lower bound, or None."""
     body, resource = seen.answer.body, seen.field.resource
     name, upper = UPPER[resource], upper_bound(resource, body)

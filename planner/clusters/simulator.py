@@ -16,7 +16,7 @@ import numpy as np
 
 from modeling.calibration.operator_sample import OperatorSample
 from modeling.errors import ModelError
-from modeling.excuse import unfit
+from modeling.excuse import misfit
 from modeling.inputs.operator_profile import Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Topology
@@ -238,8 +238,8 @@ class SimulatedCluster:
         if self._down(moment):
             until = _datetime(moment.state.down_until_s)
             return f"the simulator is rescaling until {until}, one change at a time; ask again after that"
-        if misfit := unfit(self._topology, plan):
-            return str(misfit)
+        if excuse := misfit(self._topology, plan):
+            return str(excuse)
         if plan.instances > self._slots:
             return (
                 f"the plan needs {count_of(plan.instances, 'instance')} > {self._slots} slots; lower a parallelism by "

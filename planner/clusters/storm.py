@@ -179,7 +179,7 @@ class StormCluster:
             seen.running,
             place=self._ui.place,
             at=seen.at,
-            unfit=self._unfit(plan, seen),
+            misfit=self._misfit(plan, seen),
             there=_runs(plan, seen),
             undoing=undoing,
         )
@@ -212,7 +212,7 @@ class StormCluster:
                 f"{self._ui.place} has no plan yet: {error}; see whether supervisors have slots"
             ) from None
 
-    def _unfit(self, plan: PhysicalPlan, seen: _Seen) -> str | None:
+    def _misfit(self, plan: PhysicalPlan, seen: _Seen) -> str | None:
         """Why the cluster cannot run the plan, or None."""
         place = self._ui.place
         if seen.page.status in _STOPPED:

@@ -7,7 +7,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from modeling.arrays import Floats, Ints
-from modeling.excuse import unfit
+from modeling.excuse import misfit
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Topology
 from planner.clusters.fluid_queues import FluidNetwork
@@ -132,8 +132,8 @@ def _allowed(
 def _check(policy: Policy, topology: Topology, plan: Mapping[str, int]) -> None:
     given = PhysicalPlan(topology.name, plan)
     given.check(topology)
-    if misfit := unfit(topology, given):
-        raise PlanError(f"policy {policy.name} asked for a plan that cannot run: {misfit}")
+    if excuse := misfit(topology, given):
+        raise PlanError(f"policy {policy.name} asked for a plan that cannot run: {excuse}")
 
 
 class _Run:

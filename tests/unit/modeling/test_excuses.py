@@ -7,7 +7,7 @@ import pytest
 
 from modeling.evaluate import evaluate
 from modeling.evaluate_many import evaluate_many
-from modeling.excuse import unfit
+from modeling.excuse import misfit
 from modeling.inputs.key_histogram import KeyHistogram
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.physical_plan import Container, Instance, PhysicalPlan
@@ -17,7 +17,7 @@ from modeling.inputs.site import Site
 from modeling.inputs.targets import Targets
 from modeling.inputs.topology import Engine, Grouping, Operator, Stream, Topology
 from modeling.latency.moments import ManyLatencies
-from modeling.remedies import change_of, excuses
+from modeling.remedies import combined_change, excuses
 
 Profiles = dict[str, OperatorProfile]
 
@@ -48,8 +48,8 @@ def test_excuse__names_value_bound_and_the_least_change() -> None:
     ]  # fmt: skip
     assert found[0].value == pytest.approx(1.5)
     assert str(found[1]) == "utilisation 1.5 of map > 0.8; give map 8 instances instead of 4"
-    assert change_of(found) == {"map": 8, "count": 2}
-    mended = PhysicalPlan("wide", {**plan.parallelism, **change_of(found)})
+    assert combined_change(found) == {"map": 8, "count": 2}
+    mended = PhysicalPlan("wide", {**plan.parallelism, **combined_change(found)})
     assert excuses(topology, profiles, mended, {"in": 600.0}, Targets(max_utilisation=0.8)) == ()
     assert found[0].plan_id == plan.plan_id
 
@@ -74,7 +74,7 @@ def test_excuse__of_a_latency_adds_what_helps_and_no_more() -> None:
     (hopeless,) = excuses(topology, profiles, plan, {"in": 380.0}, Targets(max_latency_s=0.02))
     assert not hopeless.mendable
     assert "no parallelism helps" in str(hopeless)
-    assert change_of([*found, hopeless]) == {}
+    assert combined_change([*found, hopeless]) == {}
 
 
 def test_excuse__of_a_sink_tells_its_own_latency_and_mends_it() -> None:
@@ -98,7 +98,7 @@ def test_excuse__of_instances_that_slow_each_other_proposes_fewer() -> None:
     (found,) = excuses(topology, profiles, plan, {"in": 60.0}, Targets())
     assert found.value == pytest.approx(1.05)
     assert str(found) == "utilisation 1.05 of map >= 1; give map 1 instance instead of 4"
-    mended = PhysicalPlan("wide", {**plan.parallelism, **change_of([found])})
+    mended = PhysicalPlan("wide", {**plan.parallelism, **combined_change([found])})
     assert evaluate(topology, profiles, mended, {"in": 60.0}).stable
 
 
@@ -188,7 +188,7 @@ def test_misfits__are_told_with_the_nearest_plan_that_fits() -> None:
     assert found.change == {"map": 64, "cuont": 0, "count": 1}
     assert "parallelism 100 of operator 'map' > its max_parallelism 64" in str(found)
     fitted = {name: count for name, count in {**plan.parallelism, **found.change}.items() if count}
-    assert unfit(topology, PhysicalPlan("wide", fitted)) is None
+    assert misfit(topology, PhysicalPlan("wide", fitted)) is None
     assert evaluate_many(topology, profiles, [plan], {"in": [1.0]}).excuses[0] == found
 
 

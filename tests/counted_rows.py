@@ -9,7 +9,7 @@ import pyarrow as pa
 from forecasting.arrivals.counting.copies import copies, identified_rows
 from forecasting.arrivals.counting.event_batch import event_batch
 from forecasting.arrivals.counting.source_tally import SourceTally, by_source
-from forecasting.arrivals.counting.tally import Bins, Of, Rules, merged_tally, sorted_out, tally
+from forecasting.arrivals.counting.tally import Bins, Rules, TallyKind, merged_tally, tally, triaged
 
 
 @dataclass(frozen=True)
@@ -64,10 +64,10 @@ def counted(
     for at in range(0, table.num_rows, batch_rows or max(1, table.num_rows)):
         batch = event_batch(table.slice(at, batch_rows))
         assert batch.unusable == 0
-        fate = sorted_out(batch, given)
-        tallies.append(tally(batch, fate, given))
+        triage = triaged(batch, given)
+        tallies.append(tally(batch, triage, given))
         if gap_us is not None:
-            for bucket, rows in identified_rows(batch, fate, given.bins, gap_us, buckets):
+            for bucket, rows in identified_rows(batch, triage, given.bins, gap_us, buckets):
                 by_bucket.setdefault(bucket, []).append(rows)
     # As the tasks of two stages do: each merges its own, the last one what they hand on.
     merged = [merged_tally(tallies[::2]), merged_tally(tallies[1::2])]
@@ -75,7 +75,7 @@ def counted(
     return by_source(merged_tally(merged), given.bins, weighted="weight" in table.column_names)
 
 
-def by_window(told: SourceTally, bins: Bins, kind: Of) -> dict[int, int]:
+def by_window(told: SourceTally, bins: Bins, kind: TallyKind) -> dict[int, int]:
     """Numbers other than zero by the start of their window in microseconds."""
     numbers = told.dense(kind)
     return {bins.begin_us + int(at) * bins.window_us: int(numbers[at]) for at in np.flatnonzero(numbers)}

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from forecasting.arrivals.counting.event_batch import event_batch
 from forecasting.arrivals.counting.key_counts import key_counts, key_histograms, merged_keys
-from forecasting.arrivals.counting.tally import Of, Rules, sorted_out
+from forecasting.arrivals.counting.tally import Rules, TallyKind, triaged
 from forecasting.arrivals.coverage import status_codes
 from forecasting.arrivals.grid import EPOCH
 from forecasting.arrivals.history import STATUSES
@@ -30,9 +30,12 @@ KINDS = [
     (pa.uint64(), st.sampled_from([0, 1, 2**63, 2**64 - 1, 7])),
     (pa.int16(), st.sampled_from([0, -1, 1, 2**15 - 1])),
 ]
-COUNTED, ASIDE = (Of.COUNT, Of.ROWS, Of.DUPLICATES), (Of.LATE, Of.FUTURE, Of.UNSET_CLOCK)
+COUNTED, ASIDE = (
+    (TallyKind.COUNT, TallyKind.ROWS, TallyKind.DUPLICATES),
+    (TallyKind.LATE, TallyKind.FUTURE, TallyKind.UNSET_CLOCK),
+)
 HOUR_US, DAY_US = 3_600_000_000, 86_400_000_000
-Cell = tuple[str, Of, int]
+Cell = tuple[str, TallyKind, int]
 
 
 @st.composite
@@ -64,26 +67,26 @@ def naive(rows: Sequence[Row], given: Rules, gap_us: int | None, *, weighted: bo
         came_us = row.arrived_us if given.arrivals else given.now_us
         home_us = row.arrived_us if given.arrivals else (given.now_us // width) * width - 1
         if row.time_us < given.not_before_us:
-            numbers[row.source, Of.UNSET_CLOCK, home_us // width] += 1
+            numbers[row.source, TallyKind.UNSET_CLOCK, home_us // width] += 1
         elif row.time_us > came_us + given.ahead_us:
-            numbers[row.source, Of.FUTURE, home_us // width] += 1
+            numbers[row.source, TallyKind.FUTURE, home_us // width] += 1
         elif given.arrivals and row.arrived_us >= (row.time_us // width + 1) * width + given.lateness_us:
-            numbers[row.source, Of.LATE, row.time_us // width] += 1
+            numbers[row.source, TallyKind.LATE, row.time_us // width] += 1
         else:
-            numbers[row.source, Of.COUNT, row.time_us // width] += row.weight if weighted else 1
-            numbers[row.source, Of.ROWS, row.time_us // width] += weighted
+            numbers[row.source, TallyKind.COUNT, row.time_us // width] += row.weight if weighted else 1
+            numbers[row.source, TallyKind.ROWS, row.time_us // width] += weighted
             if gap_us is not None and row.id is not None:
                 by_id[row.source, row.id].append(row)
     for same in by_id.values():
         for before, row in pairwise(sorted(same, key=lambda row: (row.time_us, -row.weight))):
             if gap_us is not None and row.time_us - before.time_us <= gap_us:
-                numbers[row.source, Of.COUNT, row.time_us // width] -= row.weight if weighted else 1
-                numbers[row.source, Of.DUPLICATES, row.time_us // width] += 1
+                numbers[row.source, TallyKind.COUNT, row.time_us // width] -= row.weight if weighted else 1
+                numbers[row.source, TallyKind.DUPLICATES, row.time_us // width] += 1
     return Counter({cell: number for cell, number in numbers.items() if number})
 
 
 def counts_alone(row: Row, given: Rules) -> bool:
-    return {of for _, of, _ in naive([row], given, None, weighted=True)} <= {Of.COUNT, Of.ROWS}
+    return {of for _, of, _ in naive([row], given, None, weighted=True)} <= {TallyKind.COUNT, TallyKind.ROWS}
 
 
 def naive_status(counts: dict[int, int], times: Sequence[int], silence_us: int, edges_us: Sequence[int]) -> list[str]:
@@ -147,12 +150,14 @@ def test_counts_and_statuses__are_those_of_a_naive_counting_however_rows_and_int
                 continue
             one_source = told[source]
             spans = one_source.alive(one.bins, 0)
-            statuses[source] = np.array(STATUSES)[status_codes(spans, edges_us, one_source.dense(Of.COUNT))].tolist()
+            statuses[source] = np.array(STATUSES)[
+                status_codes(spans, edges_us, one_source.dense(TallyKind.COUNT))
+            ].tolist()
             for kind in (*COUNTED, *ASIDE):
                 for start, number in by_window(one_source, one.bins, kind).items():
                     numbers[source, kind, start // times["window_us"]] += number
             # Every row is one that counts, a copy of one, late, or in quarantine.
-            parts = (Of.ROWS,) if has["weighted"] else (Of.COUNT, Of.DUPLICATES)
+            parts = (TallyKind.ROWS,) if has["weighted"] else (TallyKind.COUNT, TallyKind.DUPLICATES)
             assert one_source.tallies()["rows_read"].tolist() == one_source.dense(*parts, *ASIDE).tolist()
         return numbers, statuses
 
@@ -163,7 +168,9 @@ def test_counts_and_statuses__are_those_of_a_naive_counting_however_rows_and_int
     every = range(0, edges[-1] + 1, times["window_us"])
     for source, status in statuses.items():
         counts = {
-            at * times["window_us"]: n for (name, of, at), n in expected.items() if (name, of) == (source, Of.COUNT)
+            at * times["window_us"]: n
+            for (name, of, at), n in expected.items()
+            if (name, of) == (source, TallyKind.COUNT)
         }
         plain = [row.time_us for row in rows if row.source == source and counts_alone(row, given)]
         assert status == naive_status(counts, plain, times["silence_us"], every)
@@ -209,7 +216,7 @@ def test_keys__add_up_exactly_and_none_lacks_more_than_is_said(
     for at in range(0, len(rows), batch_rows):
         batch = event_batch(table.slice(at, batch_rows))
         # As a task does: what it has so far is cut down again and again.
-        counts = [merged_keys([*counts, key_counts(batch, sorted_out(batch, given), given.bins)], kept)]
+        counts = [merged_keys([*counts, key_counts(batch, triaged(batch, given), given.bins)], kept)]
     found = key_histograms(counts, heavy)
     assert {(one.source, (one.day - EPOCH.date()).days) for one in found} == set(exact)
     for one in found:

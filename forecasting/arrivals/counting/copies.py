@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from forecasting.arrivals.counting.event_batch import EventBatch, hashed
-from forecasting.arrivals.counting.tally import TALLY, Bins, Of, Sorted
+from forecasting.arrivals.counting.tally import TALLY, Bins, TallyKind, Triage
 from forecasting.arrivals.coverage import Int64s
 
 _FILTER_BITS = 20
@@ -14,7 +14,7 @@ _FILTER_BITS = 20
 
 
 def identified_rows(
-    batch: EventBatch, fate: Sorted, bins: Bins, gap_us: int, buckets: int
+    batch: EventBatch, triage: Triage, bins: Bins, gap_us: int, buckets: int
 ) -> Iterator[tuple[int, pa.Table]]:
     """The rows that are or may have copies, as (bucket, table); rows of one id always come to the same bucket.
 
@@ -25,7 +25,7 @@ def identified_rows(
         return
     time_us = batch.time_us
     chosen = (time_us >= bins.low_us - gap_us) & (time_us < bins.high_us)
-    for _, rows in fate.set_aside:
+    for _, rows in triage.set_aside:
         chosen[rows] = False
     if batch.identified is not None:
         chosen &= batch.identified
@@ -76,7 +76,7 @@ def copies(rows: Iterable[pa.Table], bins: Bins, gap_us: int) -> pa.Table:
     at = bins.of(time_us[copy]).astype(np.int32)
     return pa.concat_tables(
         pa.table([dictionary, at, np.full(copy.size, of, np.int8), numbers], schema=TALLY)
-        for of, numbers in ((Of.COUNT, taken), (Of.DUPLICATES, np.ones(copy.size, np.int64)))
+        for of, numbers in ((TallyKind.COUNT, taken), (TallyKind.DUPLICATES, np.ones(copy.size, np.int64)))
     )
 
 

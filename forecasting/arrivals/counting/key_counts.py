@@ -13,7 +13,7 @@ import pyarrow.compute
 
 from forecasting.arrivals.arrival_source import KeyHistogram
 from forecasting.arrivals.counting.event_batch import EventBatch
-from forecasting.arrivals.counting.tally import Bins, Sorted
+from forecasting.arrivals.counting.tally import Bins, Triage
 from forecasting.arrivals.grid import DAY_S, EPOCH, SECOND_US
 
 KEYS = pa.schema(
@@ -31,13 +31,13 @@ CARRIED = 2000
 HEAVY = 50
 
 
-def key_counts(batch: EventBatch, fate: Sorted, bins: Bins) -> pa.Table:
+def key_counts(batch: EventBatch, triage: Triage, bins: Bins) -> pa.Table:
     """Events per source, day and key of a batch, of those in the interval that count. Copies are not told apart."""
     if batch.key is None:
         return KEYS.empty_table()
     chosen = (batch.time_us >= bins.begin_us) & (batch.time_us < bins.end_us)
-    if fate.counted is not None:
-        chosen &= fate.counted
+    if triage.counted is not None:
+        chosen &= triage.counted
     key, source = batch.key.codes[chosen].astype(np.int64), batch.source.codes[chosen].astype(np.int64)
     # A window belongs to the day on which it starts, and its events with it.
     day = batch.time_us[chosen] // bins.window_us * bins.window_us // (DAY_S * SECOND_US)

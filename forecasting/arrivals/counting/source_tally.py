@@ -5,16 +5,16 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from forecasting.arrivals.counting.tally import Bins, Of
+from forecasting.arrivals.counting.tally import Bins, TallyKind
 from forecasting.arrivals.coverage import Int64s, spans_between_events
 from forecasting.arrivals.grid import SECOND_US
 
 _TALLIES = {
-    "duplicates": Of.DUPLICATES,
-    "late": Of.LATE,
-    "future": Of.FUTURE,
-    "unset_clock": Of.UNSET_CLOCK,
-    "skipped_hour": Of.SKIPPED_HOUR,
+    "duplicates": TallyKind.DUPLICATES,
+    "late": TallyKind.LATE,
+    "future": TallyKind.FUTURE,
+    "unset_clock": TallyKind.UNSET_CLOCK,
+    "skipped_hour": TallyKind.SKIPPED_HOUR,
 }
 
 
@@ -33,7 +33,7 @@ class SourceTally:
     windows: int
     weighted: bool
 
-    def dense(self, *kinds: Of) -> Int64s:
+    def dense(self, *kinds: TallyKind) -> Int64s:
         """Sum per window of the interval, shape (windows,)."""
         at = (self.window >= 0) & (self.window < self.windows)
         at &= np.logical_or.reduce([self.of == kind for kind in kinds])
@@ -42,23 +42,27 @@ class SourceTally:
     def tallies(self) -> dict[str, Int64s]:
         kinds = set(self.of.tolist())
         # Where no row has a weight, the events that count and the copies are the rows.
-        rows = [Of.ROWS] if self.weighted else [Of.COUNT, Of.DUPLICATES]
-        tallies = {"rows_read": self.dense(*rows, Of.LATE, Of.FUTURE, Of.UNSET_CLOCK, Of.SKIPPED_HOUR)}
+        rows = [TallyKind.ROWS] if self.weighted else [TallyKind.COUNT, TallyKind.DUPLICATES]
+        tallies = {
+            "rows_read": self.dense(
+                *rows, TallyKind.LATE, TallyKind.FUTURE, TallyKind.UNSET_CLOCK, TallyKind.SKIPPED_HOUR
+            )
+        }
         return tallies | {name: self.dense(kind) for name, kind in _TALLIES.items() if kind in kinds}
 
     def alive(self, bins: Bins, span_s: float) -> Int64s:
         """Spans between events that are close to each other."""
-        with_rows = self.bin[self.of == (Of.ROWS if self.weighted else Of.COUNT)]
+        with_rows = self.bin[self.of == (TallyKind.ROWS if self.weighted else TallyKind.COUNT)]
         # Where no ends were told, the bin lies amid events and ends no span: its start does for both.
         first_us, last_us = bins.starts_us(with_rows), bins.starts_us(with_rows)
-        for kind, times_us in ((Of.FIRST, first_us), (Of.LAST, last_us)):
+        for kind, times_us in ((TallyKind.FIRST, first_us), (TallyKind.LAST, last_us)):
             at = self.of == kind
             times_us[np.searchsorted(with_rows, self.bin[at])] = self.number[at]
         return spans_between_events(first_us, last_us + int(span_s * SECOND_US), bins.silence_us)
 
     def unsure(self, bins: Bins) -> Int64s:
         """Bins that may hold more events or fewer, because of an hour that repeats."""
-        starts_us = bins.starts_us(self.bin[self.of == Of.AMBIGUOUS])
+        starts_us = bins.starts_us(self.bin[self.of == TallyKind.AMBIGUOUS])
         # The last bin of a window may be narrower than the others.
         window_ends_us = (starts_us // bins.window_us + 1) * bins.window_us
         return np.column_stack([starts_us, np.minimum(starts_us + bins.width_us, window_ends_us)])

@@ -24,7 +24,7 @@ from forecasting.arrivals.counting.event_files import EventFiles
 from forecasting.arrivals.counting.key_counts import key_counts, merged_keys
 from forecasting.arrivals.counting.parquet_rows import RowGroup, batches, splits
 from forecasting.arrivals.counting.spark_rows import event_rows, expected_rows, reading
-from forecasting.arrivals.counting.tally import TALLY, Rules, merged_tally, sorted_out, tally
+from forecasting.arrivals.counting.tally import TALLY, Rules, merged_tally, tally, triaged
 from forecasting.arrivals.grid import SECOND_US
 
 _BUCKET_ROWS = 3_000_000
@@ -161,14 +161,14 @@ def _counted(plan: _Plan, given: Iterable[EventBatch]) -> Iterator[pa.RecordBatc
     tallies, keys, unusable = [], [], 0
     bins = plan.rules.bins
     for batch in given:
-        fate = sorted_out(batch, plan.rules)
-        tallies.append(tally(batch, fate, plan.rules))
-        keys.append(key_counts(batch, fate, bins))
+        triage = triaged(batch, plan.rules)
+        tallies.append(tally(batch, triage, plan.rules))
+        keys.append(key_counts(batch, triage, bins))
         unusable += batch.unusable
         if plan.gap_us is not None:
             yield _blocks(
                 (bucket, _Block.COPIES, rows)
-                for bucket, rows in identified_rows(batch, fate, bins, plan.gap_us, plan.buckets)
+                for bucket, rows in identified_rows(batch, triage, bins, plan.gap_us, plan.buckets)
             )
         if len(keys) >= _MERGED_AT_ONCE:
             tallies, keys = [merged_tally(tallies)], [merged_keys(keys)]

@@ -18,8 +18,8 @@ from forecasting.arrivals.counting.event_batch import Coded, EventBatch
 from forecasting.arrivals.coverage import Int64s
 
 
-class Of(IntEnum):
-    """What a number of a tally is of. COUNT: events. The numbers of all others but the last two are rows.
+class TallyKind(IntEnum):
+    """What an entry of a tally counts. COUNT: events. All others but the last two count rows.
 
     FIRST, LAST: times of the first and last event of the bin in microseconds, only where they may end a span in which
     the feed was alive: they are not added up, but the smallest and the largest count.
@@ -129,60 +129,63 @@ class Rules:
 
 
 @dataclass(frozen=True)
-class Sorted:
-    """A batch's rows by what becomes of them. counted: those that count and lie in the bins, None for all of them."""
+class Triage:
+    """A batch's rows, counted or set aside. counted: those that count and lie in the bins, None for all of them."""
 
     counted: Flags | None
-    set_aside: tuple[tuple[Of, Int64s], ...]
+    set_aside: tuple[tuple[TallyKind, Int64s], ...]
     """Of each reason, the rows (indices) that are set aside for it."""
 
 
-def sorted_out(batch: EventBatch, rules: Rules) -> Sorted:
+def triaged(batch: EventBatch, rules: Rules) -> Triage:
     """What becomes of each row. A row is set aside for one reason only, the first of its list that holds."""
     time_us, bins = batch.time_us, rules.bins
     if time_us.size == 0:
-        return Sorted(None, ())
+        return Triage(None, ())
     first, last = int(time_us.min()), int(time_us.max())
     plain = batch.arrived_us is None and batch.skipped is None
     if plain and rules.not_before_us <= first and last <= rules.now_us + rules.ahead_us:
         if bins.low_us <= first and last < bins.high_us:
-            return Sorted(None, ())
-        return Sorted((time_us >= bins.low_us) & (time_us < bins.high_us), ())
+            return Triage(None, ())
+        return Triage((time_us >= bins.low_us) & (time_us < bins.high_us), ())
     came_us = np.int64(rules.now_us) if batch.arrived_us is None else batch.arrived_us
-    reasons = [(Of.UNSET_CLOCK, time_us < rules.not_before_us), (Of.FUTURE, time_us > came_us + rules.ahead_us)]
+    reasons = [
+        (TallyKind.UNSET_CLOCK, time_us < rules.not_before_us),
+        (TallyKind.FUTURE, time_us > came_us + rules.ahead_us),
+    ]
     if batch.skipped is not None:
-        reasons.append((Of.SKIPPED_HOUR, batch.skipped))
+        reasons.append((TallyKind.SKIPPED_HOUR, batch.skipped))
     if batch.arrived_us is not None:
         closes_us = (time_us // bins.window_us + 1) * bins.window_us + rules.lateness_us
-        reasons.append((Of.LATE, batch.arrived_us >= closes_us))
+        reasons.append((TallyKind.LATE, batch.arrived_us >= closes_us))
     free = np.ones(time_us.size, bool)
     set_aside = []
     for reason, holds in reasons:
         if (rows := np.flatnonzero(free & holds)).size:
             set_aside.append((reason, rows))
             free[rows] = False
-    return Sorted(free & (time_us >= bins.low_us) & (time_us < bins.high_us), tuple(set_aside))
+    return Triage(free & (time_us >= bins.low_us) & (time_us < bins.high_us), tuple(set_aside))
 
 
-def tally(batch: EventBatch, fate: Sorted, rules: Rules) -> pa.Table:
+def tally(batch: EventBatch, triage: Triage, rules: Rules) -> pa.Table:
     """The tally of a batch, of the schema TALLY."""
     bins, source = rules.bins, batch.source
-    chosen = slice(None) if fate.counted is None else fate.counted
+    chosen = slice(None) if triage.counted is None else triage.counted
     codes, time_us = source.codes[chosen], batch.time_us[chosen]
     parts = []
     if time_us.size:
         groups = _Groups.of(codes, bins.of(time_us), len(source.names))
         rows = groups.totals(None)
         if batch.weight is None:
-            parts.append(groups.table(Of.COUNT, rows, source))
+            parts.append(groups.table(TallyKind.COUNT, rows, source))
         else:
-            parts.append(groups.table(Of.COUNT, groups.totals(batch.weight[chosen]), source, keep_zero=True))
-            parts.append(groups.table(Of.ROWS, rows, source))
+            parts.append(groups.table(TallyKind.COUNT, groups.totals(batch.weight[chosen]), source, keep_zero=True))
+            parts.append(groups.table(TallyKind.ROWS, rows, source))
         if rules.spans:
             parts.extend(_ends_of_spans(groups, time_us, rows, bins, source))
         if batch.later_us is not None:
             parts.extend(_unsure(codes, time_us, batch.later_us[chosen], bins, source))
-    for reason, at in fate.set_aside:
+    for reason, at in triage.set_aside:
         home_us = _home_us(batch, reason, at, rules)
         inside = (home_us >= bins.low_us) & (home_us < bins.high_us)
         if inside.any():
@@ -205,19 +208,19 @@ def merged_tally(tables: Iterable[pa.Table]) -> pa.Table:
         at = kinds == kind
         groups = _Groups.of(codes[at], bins[at].astype(np.int64), len(names.names))
         match kind:
-            case Of.FIRST:
+            case TallyKind.FIRST:
                 merged = groups.smallest(numbers[at])
-            case Of.LAST:
+            case TallyKind.LAST:
                 merged = -groups.smallest(-numbers[at])
             case _:
                 merged = groups.totals(numbers[at])
-        parts.append(groups.table(Of(kind), merged, names, keep_zero=True))
+        parts.append(groups.table(TallyKind(kind), merged, names, keep_zero=True))
     return pa.concat_tables(parts)
 
 
-def _home_us(batch: EventBatch, reason: Of, at: Int64s, rules: Rules) -> Int64s:
+def _home_us(batch: EventBatch, reason: TallyKind, at: Int64s, rules: Rules) -> Int64s:
     """The time under which rows are set aside: their own where it can be trusted, else that of their arrival."""
-    if reason in (Of.LATE, Of.SKIPPED_HOUR):
+    if reason in (TallyKind.LATE, TallyKind.SKIPPED_HOUR):
         return batch.time_us[at]
     if batch.arrived_us is not None:
         return batch.arrived_us[at]
@@ -234,7 +237,7 @@ def _unsure(
     for at_us in (time_us[moved], (time_us + later_us)[moved]):
         inside = (at_us >= bins.low_us) & (at_us < bins.high_us)
         groups = _Groups.of(codes[moved][inside], bins.of(at_us[inside]), len(source.names))
-        yield groups.table(Of.AMBIGUOUS, groups.totals(None), source)
+        yield groups.table(TallyKind.AMBIGUOUS, groups.totals(None), source)
 
 
 def _ends_of_spans(groups: "_Groups", time_us: Int64s, rows: Int64s, bins: Bins, source: Coded) -> Iterable[pa.Table]:
@@ -250,8 +253,8 @@ def _ends_of_spans(groups: "_Groups", time_us: Int64s, rows: Int64s, bins: Bins,
     alone[filled] = ~(np.concatenate([[False], close]) & np.concatenate([close, [False]]))
     chosen = alone[groups.group]
     ends = _Groups.of(groups.owner[groups.group[chosen]], groups.bin[groups.group[chosen]], len(source.names))
-    yield ends.table(Of.FIRST, ends.smallest(time_us[chosen]), source, keep_zero=True)
-    yield ends.table(Of.LAST, -ends.smallest(-time_us[chosen]), source, keep_zero=True)
+    yield ends.table(TallyKind.FIRST, ends.smallest(time_us[chosen]), source, keep_zero=True)
+    yield ends.table(TallyKind.LAST, -ends.smallest(-time_us[chosen]), source, keep_zero=True)
 
 
 @dataclass(frozen=True)
@@ -288,7 +291,7 @@ class _Groups:
         np.minimum.at(result, self.group, numbers)
         return result
 
-    def table(self, of: Of, numbers: Int64s, source: Coded, *, keep_zero: bool = False) -> pa.Table:
+    def table(self, of: TallyKind, numbers: Int64s, source: Coded, *, keep_zero: bool = False) -> pa.Table:
         """The numbers as a tally; those of groups without rows are left out, and zeros unless they are to be kept."""
         kept = np.bincount(self.group, minlength=self.owner.size) > 0 if keep_zero else numbers != 0
         codes = pa.DictionaryArray.from_arrays(

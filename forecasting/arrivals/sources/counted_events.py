@@ -13,7 +13,7 @@ from forecasting.arrivals.counting.event_files import EventFiles
 from forecasting.arrivals.counting.key_counts import key_histograms
 from forecasting.arrivals.counting.parquet_rows import RowGroup, row_groups
 from forecasting.arrivals.counting.source_tally import by_source
-from forecasting.arrivals.counting.tally import Bins, Of, Rules
+from forecasting.arrivals.counting.tally import Bins, Rules, TallyKind
 from forecasting.arrivals.coverage import Int64s, read_coverage, spans_without
 from forecasting.arrivals.grid import DAY_S, SECOND_US, from_us, to_us, whole_windows
 from forecasting.errors import HistoryError
@@ -104,7 +104,7 @@ class CountedEvents:
         for name, spans in alive.items():
             tallied = found.get(name)
             sources[name] = SourceArrivals(
-                tallied.dense(Of.COUNT) if tallied else none.counts,
+                tallied.dense(TallyKind.COUNT) if tallied else none.counts,
                 spans_without(spans, tallied.unsure(rules.bins)) if tallied else spans,
                 held_back,
                 tallied.tallies() if tallied else {},

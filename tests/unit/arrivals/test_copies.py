@@ -3,7 +3,7 @@
 import pyarrow as pa
 from counted_rows import Row, by_window, counted, rules, table_of
 
-from forecasting.arrivals.counting.tally import Of
+from forecasting.arrivals.counting.tally import TallyKind
 
 # Windows of 10 µs, from 100 to 200 µs.
 GIVEN = rules(100, 200, window_us=10)
@@ -12,7 +12,7 @@ GIVEN = rules(100, 200, window_us=10)
 def kept(*rows: Row, gap_us: int = 15, columns: tuple[str, ...] = ("id",)) -> tuple[dict[int, int], dict[int, int]]:
     """Events and copies by start of window, of the source web."""
     told = counted(table_of(rows, *columns), GIVEN, gap_us=gap_us, buckets=3)
-    return by_window(told["web"], GIVEN.bins, Of.COUNT), by_window(told["web"], GIVEN.bins, Of.DUPLICATES)
+    return by_window(told["web"], GIVEN.bins, TallyKind.COUNT), by_window(told["web"], GIVEN.bins, TallyKind.DUPLICATES)
 
 
 def test_row_within_the_gap__is_a_copy_and_one_beyond_it_an_event_of_its_own() -> None:
@@ -48,16 +48,16 @@ def test_row_that_was_set_aside__is_no_original() -> None:
     # Stamped before 90: from a clock that was not set.
     given = rules(100, 200, window_us=10, not_before_us=90)
     told = counted(table_of([Row(89, id="a"), Row(101, id="a")], "id"), given, gap_us=15)["web"]
-    assert by_window(told, given.bins, Of.COUNT) == {100: 1}
+    assert by_window(told, given.bins, TallyKind.COUNT) == {100: 1}
 
 
 def test_same_id_in_two_sources__is_two_events() -> None:
     table = table_of([Row(105, "web", "a"), Row(106, "mail", "a")], "id")
     told = counted(table, GIVEN, gap_us=15)
-    assert [by_window(told[name], GIVEN.bins, Of.COUNT) for name in ("web", "mail")] == [{100: 1}, {100: 1}]
+    assert [by_window(told[name], GIVEN.bins, TallyKind.COUNT) for name in ("web", "mail")] == [{100: 1}, {100: 1}]
 
 
 def test_whole_numbers_as_ids__count_as_texts_do() -> None:
     rows = [Row(105, id=-1), Row(106, id=2**63 - 1), Row(107, id=-1)]
     told = counted(table_of(rows, "id", ids=pa.int64()), GIVEN, gap_us=15)["web"]
-    assert by_window(told, GIVEN.bins, Of.COUNT) == {100: 2}
+    assert by_window(told, GIVEN.bins, TallyKind.COUNT) == {100: 2}

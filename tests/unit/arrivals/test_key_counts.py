@@ -9,7 +9,7 @@ from counted_rows import rules
 from forecasting.arrivals.arrival_source import KeyHistogram
 from forecasting.arrivals.counting.event_batch import event_batch
 from forecasting.arrivals.counting.key_counts import CARRIED, HEAVY, key_counts, key_histograms, merged_keys
-from forecasting.arrivals.counting.tally import Rules, sorted_out
+from forecasting.arrivals.counting.tally import Rules, triaged
 
 HOUR_US, DAY_US = 3_600_000_000, 86_400_000_000
 FIRST, SECOND = date(1970, 1, 1), date(1970, 1, 2)
@@ -20,7 +20,7 @@ def counts(keys: list[str | None], time_us: int = 7, given: Rules = GIVEN, **col
     """Of one batch of rows from the source web, all at one time."""
     table = {"time": pa.array([time_us] * len(keys), pa.int64()), "source": pa.array(["web"] * len(keys))}
     batch = event_batch(pa.table({**table, "key": pa.array(keys, pa.string()), **columns}))
-    return key_counts(batch, sorted_out(batch, given), given.bins)
+    return key_counts(batch, triaged(batch, given), given.bins)
 
 
 def test_few_keys__are_counted_exactly_most_frequent_first_and_equal_ones_by_name() -> None:

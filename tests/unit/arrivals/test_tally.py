@@ -5,7 +5,7 @@ from counted_rows import Row, by_window, counted, rules, table_of
 
 from forecasting.arrivals.counting.event_batch import event_batch
 from forecasting.arrivals.counting.source_tally import SourceTally
-from forecasting.arrivals.counting.tally import Bins, Of, Rules, merged_tally, sorted_out, tally
+from forecasting.arrivals.counting.tally import Bins, Rules, TallyKind, merged_tally, tally, triaged
 from forecasting.arrivals.coverage import status_codes
 from forecasting.arrivals.history import STATUSES
 
@@ -13,14 +13,14 @@ from forecasting.arrivals.history import STATUSES
 def told_of(rows: list[Row], given: Rules, *columns: str) -> dict[str, dict[int, int]]:
     """Numbers of the source web by kind and start of window."""
     told = counted(table_of(rows, *columns), given)["web"]
-    found = {of.name.lower(): by_window(told, given.bins, of) for of in Of if of < Of.FIRST}
+    found = {of.name.lower(): by_window(told, given.bins, of) for of in TallyKind if of < TallyKind.FIRST}
     return {name: numbers for name, numbers in found.items() if numbers}
 
 
 def status(rows: list[Row], given: Rules, *columns: str) -> list[str]:
     told = counted(table_of(rows, *columns), given)["web"]
     edges_us = np.arange(given.bins.begin_us, given.bins.end_us + 1, given.bins.window_us)
-    return np.array(STATUSES)[status_codes(told.alive(given.bins, 0), edges_us, told.dense(Of.COUNT))].tolist()
+    return np.array(STATUSES)[status_codes(told.alive(given.bins, 0), edges_us, told.dense(TallyKind.COUNT))].tolist()
 
 
 def test_event__lies_in_the_window_that_begins_at_or_before_it() -> None:
@@ -92,7 +92,7 @@ def test_rows_that_nothing_tells_the_arrival_of__are_told_of_in_the_newest_windo
     for begin, end, quarantined in ((100, 200, {120: 1}), (100, 130, {120: 1}), (100, 120, {}), (130, 200, {})):
         given = rules(begin, end, window_us=10, now_us=137, ahead_us=100, not_before_us=50)
         told = counted(table_of(rows), given)["web"]
-        for of in (Of.UNSET_CLOCK, Of.FUTURE):
+        for of in (TallyKind.UNSET_CLOCK, TallyKind.FUTURE):
             assert by_window(told, given.bins, of) == quarantined
 
 
@@ -100,7 +100,7 @@ def test_row_in_an_hour_that_repeats__leaves_both_windows_unsure_unless_they_are
     given = rules(100, 200, window_us=10, silence_us=50)
     # 25 later than 105 is 130; 4 later than 151 lies in the same window.
     told = counted(table_of([Row(105, later_us=25), Row(151, later_us=4), Row(171)], "later"), given)["web"]
-    assert by_window(told, given.bins, Of.COUNT) == {100: 1, 150: 1, 170: 1}
+    assert by_window(told, given.bins, TallyKind.COUNT) == {100: 1, 150: 1, 170: 1}
     assert told.unsure(given.bins).tolist() == [[100, 110], [130, 140]]
 
 
@@ -133,7 +133,7 @@ def test_rows_read__are_those_that_count_copies_late_ones_and_those_in_quarantin
     told = counted(table_of(rows, "id", "weight", "arrived", "skipped"), LATE, gap_us=15)["web"]
     tallies = {name: int(numbers.sum()) for name, numbers in told.tallies().items()}
     assert tallies == {"rows_read": 7, "duplicates": 1, "late": 1, "future": 1, "unset_clock": 1, "skipped_hour": 1}
-    assert told.dense(Of.COUNT).sum() == 5
+    assert told.dense(TallyKind.COUNT).sum() == 5
 
 
 def test_silences_across_a_window_without_events__are_measured_from_event_to_event() -> None:
@@ -147,7 +147,7 @@ def test_tally_of_two_batches__tells_the_ends_of_a_silence_that_neither_holds_bo
     # Silences of 20 are allowed: from 105 to 125 it is as long, from 125 to 146 longer.
     given = rules(100, 150, window_us=10, silence_us=20)
     batches = [event_batch(table_of([Row(105), Row(146)])), event_batch(table_of([Row(125), Row(85)]))]
-    merged = merged_tally(tally(batch, sorted_out(batch, given), given) for batch in batches)
+    merged = merged_tally(tally(batch, triaged(batch, given), given) for batch in batches)
     told = SourceTally(
         merged["bin"].to_numpy().astype(np.int64), given.bins.windows(merged["bin"].to_numpy()),
         merged["of"].to_numpy().astype(np.int64), merged["number"].to_numpy(), 5, weighted=False,

@@ -72,7 +72,7 @@ def one_by_one(plans: Sequence[PhysicalPlan]) -> tuple[Timed, list[tuple[float, 
             ]
             # A steady load that is more than a plan carries passes 60 s of lag within the hour, or nearly so.
             missed = [not each.stable or each.utilisation > (TARGETS.max_utilisation or 1.0) for each in told]
-            found.append((float(np.mean(missed)), -round(min(each.saturation_scale for each in told), 6)))
+            found.append((float(np.mean(missed)), -round(min(each.headroom_factor for each in told), 6)))
 
     spent = cpu_s(evaluated)
     count = len(plans) * RATES_PER_S.size

@@ -54,7 +54,7 @@ class Candidates:
     @property
     def headroom(self) -> Floats:
         """By what factor the load could grow at which that is least, shape (plans,)."""
-        return np.asarray(self.estimates.saturation_scale.min(axis=1))
+        return np.asarray(self.estimates.headroom_factor.min(axis=1))
 
     def missed(self, plan: int, rather_than: int) -> Excuse:
         """Why a plan misses targets more often than another one does: the one that makes most of the difference, at the
@@ -64,7 +64,7 @@ class Candidates:
         more = {name: self.probability(name)[plan] - self.probability(name)[rather_than] for name in names}
         target = max(names, key=lambda name: more[name])
         late = self.violations.probability[target][plan]
-        full = 1 / self.estimates.saturation_scale[plan]
+        full = 1 / self.estimates.headroom_factor[plan]
         load = max(range(late.size), key=lambda number: (late[number], full[number]))
         told, operator, value, bound, remedy = self._cause(target, plan, load)
         often, other = (f"{self.probability(target)[number]:.3g}" for number in (plan, rather_than))
@@ -75,7 +75,7 @@ class Candidates:
         """In words, the operator where there is one, value, bound, and what would help."""
         limit = self.estimates.bottleneck_of(plan, load)
         operator = limit.operator if isinstance(limit, OperatorLimit) else ""
-        used = float(1 / self.estimates.saturation_scale[plan, load])
+        used = float(1 / self.estimates.headroom_factor[plan, load])
         where = self._busiest_of(operator, plan, load) if operator else str(limit)
         remedy = limit.remedy if not isinstance(limit, OperatorLimit) else _relieve(where, operator)
         full = f"{where} is {used:.1%} full"
@@ -141,7 +141,7 @@ def candidates(
         state_gib = {name: profiles[name].state_gib for name in topology.order}
         downtime_s[fitting] = downtimes_s(topology, state_gib, change, [plans[number] for number in fitting])
         changed = np.array([plan.plan_id != change.current.plan_id for plan in plans])[:, None]
-        waiting_s += np.where(changed, change.replayed_s, 0.0) / np.nan_to_num(estimates.saturation_scale, nan=np.inf)
+        waiting_s += np.where(changed, change.replayed_s, 0.0) / np.nan_to_num(estimates.headroom_factor, nan=np.inf)
     missed = violations(
         topology,
         profiles,
@@ -183,7 +183,7 @@ def _waits_s(estimates: ManyEstimates, loads: Floats, backlog: Floats) -> Floats
     """
     taken = estimates.throughput_per_s
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        most = np.maximum(loads * estimates.saturation_scale[:, :, None], loads)
+        most = np.maximum(loads * estimates.headroom_factor[:, :, None], loads)
         capacity = np.where(taken < loads * _FULL, taken, most)
         waits_s = np.where(loads * backlog > 0, backlog / np.minimum(capacity, 1e15), 0.0).max(axis=2)
     return np.where(np.isfinite(waits_s), waits_s, 0.0)

@@ -15,7 +15,7 @@ class OperatorEstimate:
     """One operator under the offered load (not under what the plan lets through).
 
     arrival_rate_per_s: tuples in. instance_utilisation: shape (parallelism,); 1 and more is unstable.
-    wait_s: mean queueing delay, UNSTABLE where the busiest instance is. saturation_scale: by what factor the whole
+    wait_s: mean queueing delay, UNSTABLE where the busiest instance is. headroom_factor: by what factor the whole
     load could grow until this operator's busiest instance saturates.
     """
 
@@ -24,7 +24,7 @@ class OperatorEstimate:
     arrival_rate_per_s: float
     instance_utilisation: Floats
     wait_s: float
-    saturation_scale: float
+    headroom_factor: float
 
     @property
     def utilisation(self) -> float:
@@ -51,7 +51,7 @@ class Estimate:
     """What a plan would do under a load.
 
     throughput_per_s: what each source would really take in. mst_per_s: maximum sustainable throughput per source, at
-    the load's mix of sources. bottleneck: what saturates first, an operator, a container or a link. saturation_scale:
+    the load's mix of sources. bottleneck: what saturates first, an operator, a container or a link. headroom_factor:
     mst / load. latency_s: mean end-to-end seconds from arrival to the last service at a sink, over the tuples at all of
     them, with what the site adds, as evaluate_many says it; UNSTABLE above saturation. latency: of whole distributions,
     with percentiles, where they were asked for. excess_per_s: per source, how fast its backlog grows (0 when stable).
@@ -65,7 +65,7 @@ class Estimate:
     load_per_s: Mapping[str, float]
     throughput_per_s: Mapping[str, float]
     mst_per_s: Mapping[str, float]
-    saturation_scale: float
+    headroom_factor: float
     bottleneck: Limit
     operators: Mapping[str, OperatorEstimate]
     latency_s: float
@@ -79,7 +79,7 @@ class Estimate:
 
     @property
     def stable(self) -> bool:
-        return self.saturation_scale > 1.0
+        return self.headroom_factor > 1.0
 
     @property
     def utilisation(self) -> float:

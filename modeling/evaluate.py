@@ -83,7 +83,7 @@ def evaluate(
         load_per_s=dict(load_per_s),
         throughput_per_s=taken_per_s,
         mst_per_s=mst_per_s,
-        saturation_scale=scale,
+        headroom_factor=scale,
         bottleneck=capacity.limits(0)[int(first[0, 0])],
         operators={
             name: OperatorEstimate(
@@ -92,7 +92,7 @@ def evaluate(
                 arrival_rate_per_s=rates.operator_per_s(name),
                 instance_utilisation=rates.busy[name],
                 wait_s=waits_s[name],
-                saturation_scale=alone,
+                headroom_factor=alone,
             )
             for name, alone in zip(topology.order, limits.values(), strict=False)
         },

@@ -42,7 +42,7 @@ class ManyEstimates:
     """Estimates of plans (first axis) under loads (second axis); of draws, these are an axis before both.
 
     utilisation: of the busiest instance of each operator, shape (plans, loads, operators), under the offered load.
-    saturation_scale: by what factor the load could grow; bottleneck: the number of the limit that is reached first (see
+    headroom_factor: by what factor the load could grow; bottleneck: the number of the limit that is reached first (see
     bottleneck_of), below the number of operators where it is one of these; both of shape (plans, loads).
     throughput_per_s: what each source takes in, shape (plans, loads, sources). latency: None where it was left out.
     excuses: why a plan could not be evaluated, by its number; its numbers are NaN.
@@ -51,7 +51,7 @@ class ManyEstimates:
     operators: tuple[str, ...]
     sources: tuple[str, ...]
     utilisation: Floats
-    saturation_scale: Floats
+    headroom_factor: Floats
     bottleneck: Ints
     throughput_per_s: Floats
     excuses: Mapping[int, Excuse]
@@ -61,7 +61,7 @@ class ManyEstimates:
     @property
     def stable(self) -> Flags:
         """Whether each plan carries each load, shape (plans, loads)."""
-        return self.saturation_scale > 1.0
+        return self.headroom_factor > 1.0
 
     def bottleneck_of(self, plan: int, load: int) -> Limit:
         """What fills up first. Raises ModelError for a plan that could not be evaluated."""

@@ -47,7 +47,7 @@ class ScheduledStep:
     the next plan is to. load_per_s: of each source, what comes together at the highest moment of that span at the
     planned quantile. catch_up_s: seconds from running to an empty backlog, at most until it is needed no more.
     cost_instance_hours: instances × hours of the span in which it runs. utilisation: of the bottleneck under
-    load_per_s. saturation_scale: maximum sustainable throughput over load_per_s. violation_minutes_without: expected
+    load_per_s. headroom_factor: maximum sustainable throughput over load_per_s. violation_minutes_without: expected
     over the horizon if this step alone is left out. disruption: None of a schedule that did not tell. price_per_hour:
     of the plan, and more_per_hour than the plan before it, in the currency of the prices; None where there are none.
     """
@@ -61,7 +61,7 @@ class ScheduledStep:
     load_per_s: Mapping[str, float]
     bottleneck: str
     utilisation: float
-    saturation_scale: float
+    headroom_factor: float
     downtime_s: float
     catch_up_s: float
     cost_instance_hours: float

@@ -140,7 +140,7 @@ class _Told:
             load_per_s=load,
             bottleneck=str(estimate.bottleneck),
             utilisation=estimate.utilisation,
-            saturation_scale=estimate.saturation_scale,
+            headroom_factor=estimate.headroom_factor,
             downtime_s=downtime_s,
             catch_up_s=drain_s,
             cost_instance_hours=plan.instances * (until_s - turn.stop_s) / 3600.0,

@@ -8,7 +8,7 @@ from planner.codec import Codec, Json, number_to_json
 from planner.errors import PlanError
 from planner.scaling_schedule import ScalingSchedule
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
 
 def plan_to_json(plan: PhysicalPlan) -> Json:
@@ -44,7 +44,8 @@ def numbers_from_json(body: Mapping[str, Any]) -> dict[str, float]:
 
 def _in_words_of_now(value: Any, version: int) -> Any:
     """Version 1 wrote instances as pairs, and an excuse as a quantity of a bottleneck, or of the whole plan. Version 2
-    told by how many seconds the target would be missed at the planned quantile: they stand for the expected ones.
+    told by how many seconds the target would be missed at the planned quantile: they stand for the expected ones. Up to
+    version 3 the headroom factor was called a saturation scale.
     """
     if isinstance(value, list):
         return [_in_words_of_now(each, version) for each in value]
@@ -53,6 +54,8 @@ def _in_words_of_now(value: Any, version: int) -> Any:
     now = {key: _in_words_of_now(each, version) for key, each in value.items()}
     if "short_s" in now:
         now["violation_minutes"] = float(now.pop("short_s")) / 60
+    if "saturation_scale" in now:
+        now["headroom_factor"] = now.pop("saturation_scale")
     if version > 1:
         return now
     if "id" in value and isinstance(value.get("instances"), list):

@@ -50,7 +50,7 @@ def cases(draw: st.DrawFn, *, busy: tuple[float, float] = (0.2, 1.3)) -> Case:
         load[topology.sources[0]] = 1.0
     some = draw(st.sampled_from(Case(topology, profiles, load).plans()))
     unit = {source: [rate] for source, rate in load.items()}
-    full = float(evaluate_many(topology, profiles, [some], unit, latency=False).saturation_scale[0, 0])
+    full = float(evaluate_many(topology, profiles, [some], unit, latency=False).headroom_factor[0, 0])
     scale = min(full, 1e4) * draw(st.floats(*busy))
     return Case(topology, profiles, {source: rate * scale for source, rate in load.items()})
 

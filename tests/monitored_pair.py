@@ -104,7 +104,7 @@ def _step(count: int, wait: timedelta) -> ScheduledStep:
         load_per_s={"read": 30.0},
         bottleneck="work",
         utilisation=0.6,
-        saturation_scale=1.6,
+        headroom_factor=1.6,
         downtime_s=30.0,
         catch_up_s=60.0,
         cost_instance_hours=6.0,

@@ -179,7 +179,7 @@ def _steps(source: str) -> tuple[ScheduledStep, ...]:
             load_per_s={source: load_per_s},
             bottleneck="transcribe",
             utilisation=estimate(then, load_per_s).utilisation,
-            saturation_scale=estimate(then, load_per_s).saturation_scale,
+            headroom_factor=estimate(then, load_per_s).headroom_factor,
             downtime_s=30,
             catch_up_s=0 if load_per_s < 0.1 else 145,
             cost_instance_hours=then.instances * (needed_until - needed_from).total_seconds() / 3600,

@@ -44,7 +44,7 @@ def estimate_fields(estimate: Estimate) -> dict[str, Any]:
         "load_per_s": dict(estimate.load_per_s),
         "throughput_per_s": dict(estimate.throughput_per_s),
         "mst_per_s": dict(estimate.mst_per_s),
-        "saturation_scale": estimate.saturation_scale,
+        "headroom_factor": estimate.headroom_factor,
         "bottleneck": str(estimate.bottleneck),
         "other_limits": {str(what): scale for what, scale in estimate.other_limits.items()},
         "latency_s": estimate.latency_s,
@@ -64,7 +64,7 @@ def estimate_fields(estimate: Estimate) -> dict[str, Any]:
         "cores": needs.total_cores,
         "memory_mib": needs.total_memory_mib,
         "containers": {
-            str(id): _fields(container, but="id over") | {"saturation_scale": container.saturation_scale}
+            str(id): _fields(container, but="id over") | {"headroom_factor": container.headroom_factor}
             for id, container in needs.containers.items()
         },
         "over": [asdict(one) for one in needs.over],

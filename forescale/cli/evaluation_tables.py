@@ -32,8 +32,8 @@ def show_comparison(evaluations: Mapping[str, Evaluation]) -> None:
             (
                 name,
                 sum(operator.parallelism for operator in each.operators.values()),
-                f"{each.saturation_scale - 1:+.0%}" if math.isfinite(each.saturation_scale) else "no bound",
-                str(each.bottleneck) if math.isfinite(each.saturation_scale) else "",
+                f"{each.headroom_factor - 1:+.0%}" if math.isfinite(each.headroom_factor) else "no bound",
+                str(each.bottleneck) if math.isfinite(each.headroom_factor) else "",
                 f"{each.utilisation:.0%}",
                 *(("",) * 3 if took is None else (seconds(took.p50_s), seconds(took.p95_s), seconds(took.p99_s))),
                 f"{each.resources.total_cores:.3g}",
@@ -47,7 +47,7 @@ def show_comparison(evaluations: Mapping[str, Evaluation]) -> None:
 
 def _show_estimate(name: str, evaluation: Evaluation) -> None:
     estimate = evaluation.estimate
-    full = estimate.bottleneck if math.isfinite(estimate.saturation_scale) else None
+    full = estimate.bottleneck if math.isfinite(estimate.headroom_factor) else None
     console.print(
         table(
             name,

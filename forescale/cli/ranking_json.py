@@ -65,7 +65,7 @@ def _load_fields(ranking: Ranking, number: int, load: int) -> dict[str, Any]:
     told = found.estimates
     return {
         "probability": float(found.violations.probability[ANY][number, load]),
-        "saturation_scale": float(told.saturation_scale[number, load]),
+        "headroom_factor": float(told.headroom_factor[number, load]),
         "bottleneck": str(told.bottleneck_of(number, load)),
         "utilisation": float(told.utilisation[number, load].max()),
         "latency_p95_s": None if told.latency is None else float(told.latency.p95_s[number, load]),

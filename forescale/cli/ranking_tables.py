@@ -40,7 +40,7 @@ def show_ranking(ranking: Ranking, names: Mapping[str, str]) -> None:
 def _row(ranking: Ranking, one: RankedPlan, targets: list[str], *, bounded: bool) -> tuple[object, ...]:
     """Bottleneck and latency at the load that leaves least headroom."""
     found, number = ranking.candidates, one.number
-    load = int(found.estimates.saturation_scale[number].argmin())
+    load = int(found.estimates.headroom_factor[number].argmin())
     cells: list[object] = [f"{one.probability:.1%}"]
     cells += [f"{found.probability(name)[number]:.1%}" for name in targets]
     cells.append(", ".join(f"{amount:.4g} {unit}" for amount, unit in one.weighed))

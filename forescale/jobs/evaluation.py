@@ -141,7 +141,7 @@ def enough_instances(
 def _waiting_s(told: Estimate, backlog: Mapping[str, float]) -> float:
     """What waits when processing goes on, in seconds of full work: the backlog, and what is processed again."""
     wait_s = told.drain_wait_s(backlog)
-    again_s = 0.0 if told.rescale is None else told.rescale.replayed_s / told.saturation_scale
+    again_s = 0.0 if told.rescale is None else told.rescale.replayed_s / told.headroom_factor
     return (wait_s if np.isfinite(wait_s) else 0.0) + again_s
 
 

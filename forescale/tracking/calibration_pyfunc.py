@@ -1,7 +1,7 @@
 """A calibration as an MLflow model. MLflow runs this file to save or load it.
 
 Input: one row for each plan and load, with the columns `parallelism.OPERATOR` (whole numbers) and `load_per_s.SOURCE`.
-Output: one row each, with stable, saturation_scale (by what factor the load could grow), bottleneck, `mst_per_s.SOURCE`
+Output: one row each, with stable, headroom_factor (by what factor the load could grow), bottleneck, `mst_per_s.SOURCE`
 and `throughput_per_s.SOURCE`, and `utilisation.OPERATOR` of each one's busiest instance under the offered load.
 """
 
@@ -43,7 +43,7 @@ class CalibratedModel(mlflow.pyfunc.PythonModel):
 def _fields(estimate: Estimate) -> dict[str, Any]:
     return {
         "stable": estimate.stable,
-        "saturation_scale": estimate.saturation_scale,
+        "headroom_factor": estimate.headroom_factor,
         "bottleneck": str(estimate.bottleneck),
         **{f"mst_per_s.{source}": rate for source, rate in estimate.mst_per_s.items()},
         **{f"throughput_per_s.{source}": rate for source, rate in estimate.throughput_per_s.items()},

@@ -64,7 +64,7 @@ class ContainerEstimate:
     over: tuple[Pressure, ...] = ()
 
     @property
-    def saturation_scale(self) -> float:
+    def headroom_factor(self) -> float:
         """By what factor the load could grow until all cores are in use; infinite where nothing bounds them."""
         return float("inf") if self.cores_limit is None or self.cores <= 0 else self.cores_limit / self.cores
 

@@ -62,7 +62,7 @@ def estimate_intervals(
         low, high = np.quantile(values, edges, method="nearest")
         return float(low), float(high)
 
-    scale = told.saturation_scale[:, 0, 0]
+    scale = told.headroom_factor[:, 0, 0]
     return EstimateIntervals(
         share,
         {source: interval(rate * scale) if rate > 0 else (0.0, 0.0) for source, rate in load_per_s.items()},

@@ -38,7 +38,7 @@ def evaluate_draws(
     return replace(
         estimates,
         utilisation=folded(estimates.utilisation),
-        saturation_scale=folded(estimates.saturation_scale),
+        headroom_factor=folded(estimates.headroom_factor),
         bottleneck=folded(estimates.bottleneck),
         throughput_per_s=folded(estimates.throughput_per_s),
         latency=None if estimates.latency is None else estimates.latency.map(folded),

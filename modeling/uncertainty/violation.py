@@ -108,7 +108,7 @@ def _late(
     """By target the part of each step in which it is missed, of this shape (plans, loads, samples, steps)."""
     found: dict[str, Floats] = {}
     with np.errstate(divide="ignore"):
-        busy = (1 / estimates.saturation_scale).reshape(shape)
+        busy = (1 / estimates.headroom_factor).reshape(shape)
     if targets.throughput:
         found["throughput"] = (busy >= 1).astype(np.float64)
     if targets.max_utilisation is not None:

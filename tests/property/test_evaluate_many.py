@@ -59,7 +59,7 @@ def test_many__say_what_each_says_alone(
             one = evaluate(topology, profiles, plan, {source: rates[column] for source, rates in loads.items()})
             used = [one.operators[name].utilisation for name in topology.order]
             assert many.utilisation[row, column].tolist() == pytest.approx(used, rel=1e-9, abs=1e-12)
-            assert many.saturation_scale[row, column] == pytest.approx(one.saturation_scale, rel=1e-9)
+            assert many.headroom_factor[row, column] == pytest.approx(one.headroom_factor, rel=1e-9)
             taken = [one.throughput_per_s[source] for source in topology.sources]
             assert many.throughput_per_s[row, column].tolist() == pytest.approx(taken, rel=1e-6, abs=1e-9)
 

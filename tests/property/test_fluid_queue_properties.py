@@ -69,7 +69,7 @@ def cases(draw: st.DrawFn) -> Case:
             measured_network(links, np.random.default_rng(1)) if draw(st.booleans()) else None,
             {stream.name: 2000.0 for stream in topology.streams},
         )
-    scale = float(Case(topology, profiles, plan, site, load).estimate().saturation_scale[0, 0])
+    scale = float(Case(topology, profiles, plan, site, load).estimate().headroom_factor[0, 0])
     return Case(topology, profiles, plan, site, {source: rate * min(scale, 1e5) for source, rate in load.items()})
 
 
@@ -124,6 +124,6 @@ def test_step__at_the_brim_the_bottleneck_is_the_one_that_evaluate_names(case: C
     estimate = case.estimate()
     bottleneck = estimate.bottleneck_of(0, 0)
     done = step(case.network, [0.0] * len(case.unit_per_s), case.arrivals(1.0), STEP_S)
-    if isinstance(bottleneck, OperatorLimit) and estimate.saturation_scale[0, 0] <= 1 + EXACT:
+    if isinstance(bottleneck, OperatorLimit) and estimate.headroom_factor[0, 0] <= 1 + EXACT:
         at = case.network.operators.index(bottleneck.operator)
         assert done.busiest_s[at] == pytest.approx(STEP_S, rel=EXACT)

@@ -45,7 +45,7 @@ def cases(
         for name in names
     }
     plan = PhysicalPlan("random", {name: draw(st.integers(1, 12)) for name in names})
-    full = evaluate_many(topology, profiles, [plan], {"o0": [1.0]}, latency=False).saturation_scale[0, 0]
+    full = evaluate_many(topology, profiles, [plan], {"o0": [1.0]}, latency=False).headroom_factor[0, 0]
     return topology, profiles, plan, float(full)
 
 

@@ -89,7 +89,7 @@ def test_doubling_every_shuffled_operator__never_lowers_what_it_sustains(case: C
     topology, profiles, plan, load = case
     wider = PhysicalPlan("random", {name: 2 * count for name, count in plan.parallelism.items()})
     small, large = (evaluate(topology, profiles, p, load) for p in (plan, wider))
-    assert large.saturation_scale >= small.saturation_scale * (1 - 1e-9)
+    assert large.headroom_factor >= small.headroom_factor * (1 - 1e-9)
 
 
 @given(cases(), st.data())
@@ -100,7 +100,7 @@ def test_one_more_instance__never_lowers_what_is_sustained(case: Case, data: st.
     name = data.draw(st.sampled_from(topology.order))
     wider = PhysicalPlan("random", {**plan.parallelism, name: plan.parallelism[name] + 1})
     small, large = (evaluate(topology, profiles, p, load) for p in (plan, wider))
-    assert large.saturation_scale >= small.saturation_scale * (1 - 1e-9)
+    assert large.headroom_factor >= small.headroom_factor * (1 - 1e-9)
 
 
 @pytest.mark.slow
@@ -114,7 +114,7 @@ def test_larger_containers_and_faster_nodes__never_lower_what_is_sustained(case:
         evaluate(topology, profiles, placed, load, site=Site(ContainerSize(cores * more), factors))
         for more, factors in ((1.0, slow), (1.5, {node: factor / 1.2 for node, factor in slow.items()}))
     )
-    assert after.saturation_scale >= before.saturation_scale * (1 - 1e-9)
+    assert after.headroom_factor >= before.headroom_factor * (1 - 1e-9)
     # Not each source: one that is slowed less may leave less of a shared container to another. Shares of the load are
     # filled max-min fairly, so that from the most slowed source on the first to differ is the larger one.
     slowed, freed = (
@@ -145,7 +145,7 @@ def test_which_instance_of_a_shuffled_operator_sits_where__changes_nothing(case:
     )
     site = Site(ContainerSize(2.0), {"n0": 1.0, "n1": 3.0})
     one, two = (evaluate(even, profiles, each, load, site=site) for each in (placed, other))
-    assert two.saturation_scale == pytest.approx(one.saturation_scale)
+    assert two.headroom_factor == pytest.approx(one.headroom_factor)
     assert two.throughput_per_s == pytest.approx(one.throughput_per_s)
     for name in topology.order:
         busy = [sorted(each.operators[name].instance_utilisation) for each in (one, two)]
@@ -159,7 +159,7 @@ def test_percentiles_of_the_latency__grow_with_the_load_and_with_the_share(
     case: Case, first: float, second: float
 ) -> None:
     topology, profiles, plan, load = case
-    scale = evaluate(topology, profiles, plan, load).saturation_scale
+    scale = evaluate(topology, profiles, plan, load).headroom_factor
     low, high = (
         evaluate(topology, profiles, plan, {s: rate * scale * of for s, rate in load.items()}, percentiles=True).latency
         for of in sorted((first, second))

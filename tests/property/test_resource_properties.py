@@ -97,7 +97,7 @@ def test_more_load__needs_no_less_and_saturates_no_later(
         assert more.containers[id].memory_mib >= container.memory_mib * (1 - 1e-9)  # type: ignore[operator]
         assert more.containers[id].slowdown >= container.slowdown * (1 - 1e-9)
         assert len(more.containers[id].over) >= len(container.over)
-        assert more.containers[id].saturation_scale * factor == pytest.approx(container.saturation_scale)
+        assert more.containers[id].headroom_factor * factor == pytest.approx(container.headroom_factor)
 
 
 @pytest.mark.slow
@@ -106,7 +106,7 @@ def test_saturation__is_where_slowing_down_begins(
     measured: dict[str, OperatorProfile], plan: PhysicalPlan, load_per_s: float, site: Site
 ) -> None:
     for id, found in _found(measured, plan, load_per_s, site).containers.items():
-        scale = found.saturation_scale
+        scale = found.headroom_factor
         if not np.isfinite(scale) or scale > 1e9:
             continue
         assert _found(measured, plan, load_per_s * scale * 0.999, site).containers[id].slowdown == 1

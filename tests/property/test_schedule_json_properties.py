@@ -42,7 +42,7 @@ STEPS = st.builds(
     load_per_s=st.dictionaries(TEXTS, NUMBERS, max_size=2),
     bottleneck=TEXTS,
     utilisation=NUMBERS,
-    saturation_scale=NUMBERS,
+    headroom_factor=NUMBERS,
     downtime_s=NUMBERS,
     catch_up_s=NUMBERS,
     cost_instance_hours=NUMBERS,
@@ -168,6 +168,6 @@ def test_schedule__with_a_moment_without_time_zone_is_not_written() -> None:
 
 
 def test_plan__of_a_later_release_is_refused_with_both_versions() -> None:
-    body = plan_to_json(PhysicalPlan("words", {"count": 1})) | {"schema_version": 4}
-    with pytest.raises(PlanError, match="a stored plan has schema version 4, this release reads 3; restore"):
+    body = plan_to_json(PhysicalPlan("words", {"count": 1})) | {"schema_version": 5}
+    with pytest.raises(PlanError, match="a stored plan has schema version 5, this release reads 4; restore"):
         plan_from_json(body)

@@ -69,7 +69,7 @@ def test_bulk__says_of_placements_what_each_says_alone(case: Case, data: st.Data
     drawn = evaluate_draws(case.topology, case.profiles, plans, loads, ParameterDraws(1), site=site)
     assert many.latency is not None
     assert drawn.latency is not None
-    assert np.allclose(drawn.saturation_scale[0], many.saturation_scale, equal_nan=True)
+    assert np.allclose(drawn.headroom_factor[0], many.headroom_factor, equal_nan=True)
     assert np.allclose(drawn.latency.p95_s[0], many.latency.p95_s)
     for row, plan in enumerate(plans):
         for column in range(2):
@@ -77,7 +77,7 @@ def test_bulk__says_of_placements_what_each_says_alone(case: Case, data: st.Data
             one = evaluate(case.topology, case.profiles, plan, load, site=site)
             used = [one.operators[name].utilisation for name in case.topology.order]
             assert many.utilisation[row, column].tolist() == pytest.approx(used, rel=1e-9, abs=1e-12)
-            assert many.saturation_scale[row, column] == pytest.approx(one.saturation_scale, rel=1e-6)
+            assert many.headroom_factor[row, column] == pytest.approx(one.headroom_factor, rel=1e-6)
             taken = [one.throughput_per_s[source] for source in case.topology.sources]
             assert many.throughput_per_s[row, column].tolist() == pytest.approx(taken, rel=1e-6, abs=1e-9)
             assert many.latency.mean_s[row, column] == pytest.approx(one.latency_s, rel=1e-6)
@@ -133,7 +133,7 @@ def test_placements__are_ranked_by_the_joint_probability_as_one_by_one() -> None
                 one = evaluate_many(topology, drawn, [plans[number]], {"a": paths[load, at]}, site=site)
                 assert one.latency is not None
                 # with one step of 600 s and nothing that waits, the lag grows to 600 s · (utilisation − 1)
-                lag_s = max(0.0, 1 / one.saturation_scale[0, 0] - 1) * 600
+                lag_s = max(0.0, 1 / one.headroom_factor[0, 0] - 1) * 600
                 missed.append(not one.stable[0, 0] or one.latency.p95_s[0, 0] > 0.15 or lag_s > 60)
             alone[row, load] = np.mean(missed)
     assert 0.05 < told[list(some)].mean() < 0.95

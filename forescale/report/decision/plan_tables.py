@@ -46,7 +46,7 @@ def _step_row(decision: Decision, index: int, step: ScheduledStep) -> tuple[Cell
         Cell(step.why),
         Cell(
             f"{step.bottleneck} {_at_the_peak(step.utilisation, decision.max_utilisation)}",
-            (f"carries {number(step.saturation_scale)} × that load" if any(step.load_per_s.values()) else "no load",),
+            (f"carries {number(step.headroom_factor)} × that load" if any(step.load_per_s.values()) else "no load",),
         ),
         Cell(
             f"{duration(step.downtime_s)} + {duration(step.catch_up_s)}",

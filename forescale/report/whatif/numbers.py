@@ -51,7 +51,7 @@ def drawn_names(whatif: WhatIf) -> tuple[str, ...]:
 def curves(whatif: WhatIf) -> Curves:
     """Of a load that is not zero: without one there is no mix of sources."""
     names = drawn_names(whatif)
-    sustained = {name: whatif.total_per_s * whatif.estimates[name].saturation_scale for name in names}
+    sustained = {name: whatif.total_per_s * whatif.estimates[name].headroom_factor for name in names}
     end_per_s = max(
         BEYOND * max((rate for rate in sustained.values() if isfinite(rate)), default=2 * whatif.total_per_s / BEYOND),
         1.05 * max(whatif.total_per_s, *whatif.peak_per_s.values(), 0.0),

@@ -77,7 +77,7 @@ def _plans_table(whatif: WhatIf) -> Table:
     columns: list[tuple[str, dict[str, str]]] = [
         ("instances", {name: f"{whatif.plans[name].instances:,}" for name in of}),
         ("headroom", {name: headroom(each) for name, each in of.items()}),
-        ("bottleneck", {name: str(each.bottleneck) for name, each in of.items() if isfinite(each.saturation_scale)}),
+        ("bottleneck", {name: str(each.bottleneck) for name, each in of.items() if isfinite(each.headroom_factor)}),
         ("busiest", {name: percent(each.utilisation) for name, each in of.items()}),
         *(
             (quantile, {name: _quantile(each, quantile) for name, each in of.items()})

@@ -26,12 +26,12 @@ def headline(whatif: WhatIf) -> str:
     if count == 1:
         return _alone(whatif, load)
     if not carrying:
-        nearest = max(whatif.estimates, key=lambda name: whatif.estimates[name].saturation_scale)
-        near = percent(whatif.estimates[nearest].saturation_scale)
+        nearest = max(whatif.estimates, key=lambda name: whatif.estimates[name].headroom_factor)
+        near = percent(whatif.estimates[nearest].headroom_factor)
         return f"None of {count} plans carries {load}; {_name(nearest)} comes nearest, at {near} of it"
     fitting = [name for name in carrying if whatif.fits(name)]
     alike = [name for name in fitting or carrying if whatif.as_small(name, (fitting or carrying)[0])]
-    best = max(alike, key=lambda name: whatif.estimates[name].saturation_scale)
+    best = max(alike, key=lambda name: whatif.estimates[name].headroom_factor)
     room = f"with {headroom(whatif.estimates[best])} headroom"
     over = "" if fitting else ", though over the size of its containers"
     if len(carrying) == 1:
@@ -68,9 +68,9 @@ def load_text(whatif: WhatIf) -> str:
 
 def headroom(estimate: Estimate) -> str:
     """By how much the load could grow; below zero, by how much it is too large."""
-    if not isfinite(estimate.saturation_scale):
+    if not isfinite(estimate.headroom_factor):
         return "unbounded"
-    room = estimate.saturation_scale - 1
+    room = estimate.headroom_factor - 1
     return percent(room) if room >= 0 else f"−{percent(-room)}"
 
 
@@ -92,7 +92,7 @@ def _alone(whatif: WhatIf, load: str) -> str:
         return f"{_name(name)} carries {load} with {headroom(estimate)} headroom{over}"
     return (
         f"{_name(name)} does not carry {load}: {shortened(str(estimate.bottleneck))} is full at "
-        f"{percent(estimate.saturation_scale)} of it"
+        f"{percent(estimate.headroom_factor)} of it"
     )
 
 
@@ -122,16 +122,16 @@ def _plan(whatif: WhatIf, name: str) -> str:
 
 
 def _carried(estimate: Estimate) -> list[str]:
-    if not isfinite(estimate.saturation_scale):
+    if not isfinite(estimate.headroom_factor):
         return ["Nothing in it fills up."]
     most = _rates(estimate.mst_per_s)
-    used = 1 / estimate.saturation_scale
+    used = 1 / estimate.headroom_factor
     return [f"Carries up to {most}; {estimate.bottleneck} is full first, {percent(used)} now."]
 
 
 def _refused(whatif: WhatIf, name: str) -> list[str]:
     estimate = whatif.estimates[name]
-    used = 1 / estimate.saturation_scale
+    used = 1 / estimate.headroom_factor
     told = [f"Unstable: {estimate.bottleneck} would be {percent(used)} busy; at most {_rates(estimate.mst_per_s)}."]
     growth = {source: per_s for source, per_s in estimate.excess_per_s.items() if per_s > 0}
     if growth:

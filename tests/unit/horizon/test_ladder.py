@@ -40,7 +40,7 @@ def test_capacity__is_where_the_model_says_that_a_plan_has_no_more_than_its_head
     for number, plan in enumerate(ladder.plans):
         for moment in range(mix.shape[1]):
             load = dict(zip("ab", (10.0 * mix[:, moment]).tolist(), strict=True))
-            told = 0.8 * evaluate(TOPOLOGY, PROFILES, plan, load).saturation_scale
+            told = 0.8 * evaluate(TOPOLOGY, PROFILES, plan, load).headroom_factor
             assert found[number, moment] == pytest.approx(10.0 * told)
 
 

@@ -56,7 +56,7 @@ def _simulated(load_per_s: float, seconds: float, seed: int) -> tuple[float, flo
 def test_below_its_saturation__a_container_does_all_that_comes(load_per_s: float) -> None:
     rates = arrival_rates(JOB, PROFILES, PLAN, {"work": load_per_s}, SITE)
     # 1.2 and 1.8 of 2 cores
-    assert resources(JOB, PROFILES, PLAN, rates, SITE).containers[1].saturation_scale == pytest.approx(200 / load_per_s)
+    assert resources(JOB, PROFILES, PLAN, rates, SITE).containers[1].headroom_factor == pytest.approx(200 / load_per_s)
     done_per_s, _ = _simulated(load_per_s, 200.0, seed=1)
     # Counts of 24,000 and more vary by 0.7 % and less.
     assert done_per_s == pytest.approx(load_per_s, rel=0.03)
@@ -67,7 +67,7 @@ def test_beyond_its_saturation__a_container_does_what_its_cores_can() -> None:
     rates = arrival_rates(JOB, PROFILES, PLAN, {"work": 250.0}, SITE)
     found = resources(JOB, PROFILES, PLAN, rates, SITE)
     done_per_s, longer = _simulated(250.0, 200.0, seed=2)
-    assert done_per_s == pytest.approx(250 * found.containers[1].saturation_scale, rel=0.03)
+    assert done_per_s == pytest.approx(250 * found.containers[1].headroom_factor, rel=0.03)
     # 2.5 of 2 cores: at least a quarter longer; all five are busy in the end, and then share two cores.
     assert found.containers[1].slowdown == 1.25
     assert 1.25 < longer <= 2.5

@@ -27,7 +27,7 @@ def test_chain__propagates_saturates_and_names_the_bottleneck(chain: Topology, c
     assert estimate.operators["b"].utilisation == pytest.approx(0.4)
     assert estimate.operators["c"].utilisation == pytest.approx(0.8)
     assert estimate.bottleneck == OperatorLimit("c")
-    assert estimate.saturation_scale == pytest.approx(1.25)
+    assert estimate.headroom_factor == pytest.approx(1.25)
     assert estimate.mst_per_s["a"] == pytest.approx(100)
     assert estimate.throughput_per_s["a"] == pytest.approx(80)
     assert estimate.stable
@@ -95,7 +95,7 @@ def test_backpressure__slows_only_the_sources_that_feed_the_bottleneck_but_all_o
 
 def test_zero_load__is_idle_and_never_saturates(chain: Topology, chain_profiles: Profiles) -> None:
     estimate = evaluate(chain, chain_profiles, PhysicalPlan("chain", {"a": 1, "b": 1, "c": 1}), {"a": 0})
-    assert estimate.saturation_scale == float("inf")
+    assert estimate.headroom_factor == float("inf")
     assert estimate.mst_per_s["a"] == 0
     # nobody waits: 1 + 10 + 4 ms of service
     assert estimate.latency_s == pytest.approx(0.015)

@@ -134,7 +134,7 @@ def test_each_draw__says_what_its_profiles_say() -> None:
     }
     alone = evaluate_many(topology, drawn, [plan], loads)
     assert np.allclose(many.utilisation[1, 1], alone.utilisation[0])
-    assert np.allclose(many.saturation_scale[1, 0], alone.saturation_scale[0])
+    assert np.allclose(many.headroom_factor[1, 0], alone.headroom_factor[0])
     assert np.allclose(many.throughput_per_s[1, 0], alone.throughput_per_s[0])
     assert np.allclose(told(many.latency).p95_s[1, 1], told(alone.latency).p95_s[0])
 

@@ -97,7 +97,7 @@ def test_a_slow_node__holds_a_shuffle_up() -> None:
     told = evaluate(topology, profiles, _on(NODE_OF, plan), {"source": 100.0}, site=site)
     # far: 25/s · 8 ms = 0.2; the source: 100/s · 1 ms = 0.1
     assert told.operators["work"].instance_utilisation.tolist() == pytest.approx([0.025, 0.0125, 0.0125, 0.2])
-    assert told.saturation_scale == pytest.approx(5)
+    assert told.headroom_factor == pytest.approx(5)
 
 
 def test_a_node_that_the_network_lacks__is_refused_alone_and_excused_among_others() -> None:
@@ -106,7 +106,7 @@ def test_a_node_that_the_network_lacks__is_refused_alone_and_excused_among_other
     with pytest.raises(ModelError, match="no node 'moon'"):
         evaluate(topology, profiles, plans[1], {"source": 1.0}, site=Site(network=NEAR_FAR))
     many = evaluate_many(topology, profiles, plans, {"source": 1.0}, site=Site(network=NEAR_FAR))
-    assert np.isfinite(many.saturation_scale[0]).all()
+    assert np.isfinite(many.headroom_factor[0]).all()
     assert "'moon'" in many.excuses[1].reason
 
 

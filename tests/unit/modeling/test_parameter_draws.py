@@ -139,7 +139,7 @@ def test_each_draw_of_streams_and_scale__says_what_its_profiles_say() -> None:
         for at, profile in enumerate((profiles["c"], second)):
             one = evaluate_many(topology, {**profiles, "c": profile}, [plan], alone)
             assert np.allclose(several.utilisation[at], one.utilisation)
-            assert np.allclose(several.saturation_scale[at], one.saturation_scale)
+            assert np.allclose(several.headroom_factor[at], one.headroom_factor)
             assert np.allclose(several.throughput_per_s[at], one.throughput_per_s)
     first = evaluate_many(topology, profiles, [plan], loads)
     assert np.allclose(many.utilisation[0], first.utilisation)

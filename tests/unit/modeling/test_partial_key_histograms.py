@@ -125,7 +125,7 @@ def test_estimate__with_the_number_of_keys_is_that_of_all_keys_and_names_the_str
         assert found.latency is not None
         bounds = evaluate(topology, profiles, plan, {"in": 500.0}).bounds
         assert bounds == (() if len(keys.shares) == KEYS else ("in->count",))
-        return 500.0 * float(found.saturation_scale[0, 0]), float(found.latency.mean_s[0, 0]) - 0.01
+        return 500.0 * float(found.headroom_factor[0, 0]), float(found.latency.mean_s[0, 0]) - 0.01
 
     every = [told(histogram("zipf .5", named=KEYS, of=of)) for of in range(100)]
     mst_per_s, wait_s = np.mean(every, axis=0)

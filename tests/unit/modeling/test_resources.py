@@ -203,7 +203,7 @@ def test_long_garbage_collection_when_measured__is_flagged_with_its_operator() -
 
 
 def _scales(found: Resources) -> dict[int, float]:
-    return {id: container.saturation_scale for id, container in found.containers.items()}
+    return {id: container.headroom_factor for id, container in found.containers.items()}
 
 
 def test_saturation_of_a_container__is_the_load_that_takes_all_its_cores() -> None:

@@ -49,7 +49,7 @@ def test_a_full_container__counts_in_estimates_probabilities_and_intervals_alike
     assert told.mst_per_s["read"] == pytest.approx(200 / 3)
     assert told.throughput_per_s["read"] == pytest.approx(200 / 3)
     many = evaluate_many(PAIR, COSTS, [PACKED], {"read": [50.0, 100.0]}, site=TIGHT)
-    assert many.saturation_scale[0] == pytest.approx([4 / 3, 2 / 3])
+    assert many.headroom_factor[0] == pytest.approx([4 / 3, 2 / 3])
     assert many.throughput_per_s[0, :, 0] == pytest.approx([50, 200 / 3])
     assert [many.bottleneck_of(0, load) for load in (0, 1)] == [ContainerLimit(1)] * 2
     assert many.latency is not None

@@ -102,7 +102,7 @@ def test_more_load_than_a_reader_of_sessions_could_take_less_of__is_carried() ->
     # L e^-L = 1/4 has the roots 0.357 and 2.153: what is between them is too much.
     over = evaluate(topology, profiles, plan, {"s": 1.0})
     assert not over.stable
-    assert over.saturation_scale == pytest.approx(0.35740295)
+    assert over.headroom_factor == pytest.approx(0.35740295)
 
 
 def test_many_at_once__find_the_same_as_one_by_one() -> None:
@@ -114,13 +114,13 @@ def test_many_at_once__find_the_same_as_one_by_one() -> None:
         for column, load in enumerate(loads):
             one = evaluate(topology, profiles, each, {"in": load})
             assert many.utilisation[row, column].max() == pytest.approx(one.utilisation, rel=1e-9)
-            assert many.saturation_scale[row, column] == pytest.approx(one.saturation_scale, rel=1e-9)
+            assert many.headroom_factor[row, column] == pytest.approx(one.headroom_factor, rel=1e-9)
             assert many.throughput_per_s[row, column, 0] == pytest.approx(one.throughput_per_s["in"], rel=1e-8)
             if load > 0:
                 assert many.bottleneck_of(row, column) == one.bottleneck
     # Two counters of 1,000 a second saturate; five do not before their windows' output has long reached its most.
-    assert many.saturation_scale[0, 2] == pytest.approx(20)
-    assert many.saturation_scale[1, 2] == pytest.approx(50)
+    assert many.headroom_factor[0, 2] == pytest.approx(20)
+    assert many.headroom_factor[1, 2] == pytest.approx(50)
 
 
 @pytest.mark.parametrize(

@@ -160,7 +160,7 @@ def test_report__of_a_forecast_without_a_backtest_says_so() -> None:
 
 def test_report__of_a_quiet_span_shows_no_infinite_capacity() -> None:
     decision = sample_decision()
-    night = replace(decision.schedule.steps[0], load_per_s={SOURCE: 0.0}, utilisation=0.0, saturation_scale=inf)
+    night = replace(decision.schedule.steps[0], load_per_s={SOURCE: 0.0}, utilisation=0.0, headroom_factor=inf)
     schedule = replace(decision.schedule, steps=(night, *decision.schedule.steps[1:]))
     first, *rest = decision.capacity
     endless = replace(first, mst_per_s={SOURCE: inf}, usable_per_s={SOURCE: inf})

@@ -8,7 +8,7 @@ from typing import get_args
 
 import pytest
 
-from forecasting.arrivals.storage.manifest import _FORMAT
+from forecasting.arrivals.storage.manifest import FORMAT
 from forecasting.forecast_file import _Body
 from forescale.files.profile import ProfilesEntry
 from planner.ledger.tables import Base
@@ -33,7 +33,7 @@ def test_versions__are_those_that_this_release_writes() -> None:
     assert versions == {
         "profile": PROFILE,
         "forecast": FORECAST,
-        "history": _FORMAT,
+        "history": FORMAT,
         "schedule": SCHEDULE,
         "timeline": TIMELINE,
     }

@@ -100,7 +100,7 @@ def test_a_schedule__is_read_and_its_step_approved_and_deployed_to_the_simulator
     assert (made.id, schedule.quantile, len(schedule.alternatives)) == (SCHEDULE, 0.95, 2)
     (planned,) = schedule.steps
     assert planned.load_per_s == {"ingest": pytest.approx(calls(39) / 900)}  # the last quarter's, before 10:00
-    # Half of all is of one key: its instance is busy for 0.10333/s x 0.5 x 21 s, one over that is how far the load fits.
+    # Half of all is of one key: its instance is busy for 0.10333/s x 0.5 x 21 s, and one over that is how far it fits.
     assert planned.headroom_factor == pytest.approx(1 / (calls(39) / 900 * 0.5 * 21))
     assert schedule.violation_minutes == 165  # 9,900 s in 0.1
     (excuse,) = schedule.excuses

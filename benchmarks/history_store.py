@@ -2,22 +2,26 @@
 
     python benchmarks/history_store.py [--sources 2] [--days 60] [--commits 300] [--rounds 9] [--json]
     python benchmarks/history_store.py --promises   # what of the store's promises delta-rs keeps
+    python benchmarks/history_store.py --s3 [s3://BUCKET/PREFIX]   # the own store in a folder and in an object store
 
 One-minute windows of so many sources and days, each day with a key histogram of 1,000 keys per source. Two designs on
 Delta Lake (history_job/delta_store.py) and the own store take turns at each operation; each cell is the median of all
 rounds. Reads are `read_history`, with the rows taken from that store. Ratios are old ÷ new: below 1, Delta is slower.
 
-deltalake is not the project's: it is installed into .cache/history-delta, from history_job/delta.lock.
+deltalake is not the project's: it is installed into .cache/history-delta, from history_job/delta.lock. Without a place,
+--s3 measures the tests' S3 server on loopback (tools.sh s3), else the place in the store that AWS's settings name.
 """
 
 import argparse
 import json
+import os
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -35,6 +39,7 @@ sys.path.insert(0, str(Path(__file__).with_name("history_job")))
 from rivals_environment import rivals_python
 
 from forecasting.arrivals.arrival_source import Arrivals, KeyHistogram, Measures, SourceArrivals
+from forecasting.arrivals.storage.directory import Directory, s3_directory
 from forecasting.arrivals.storage.key_histograms import read_key_histograms
 from forecasting.arrivals.storage.manifest import Manifest
 from forecasting.arrivals.store import built_until, read_history, write_history
@@ -42,7 +47,7 @@ from forecasting.arrivals.store import built_until, read_history, write_history
 JOBS = Path(__file__).with_name("history_job")
 ENVIRONMENT = Path(__file__).resolve().parents[1] / ".cache" / "history-delta"
 TOPOLOGY, START, DAY, MINUTES = "shop", datetime(2026, 3, 2, tzinfo=UTC), timedelta(days=1), 1440
-OWN = "own"
+OWN, LOOPBACK = "own", "loopback"
 
 
 @dataclass(frozen=True)
@@ -71,10 +76,8 @@ def day_of(number: int, sources: int, seed: int = 0) -> Arrivals:
 
 
 class Own:
-    name = OWN
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Directory, name: str = OWN) -> None:
+        self.folder, self.name = folder, name
 
     def build(self, days: Iterator[Arrivals], end: datetime) -> None:
         self.first = write_history(days, self.folder, TOPOLOGY, START, end)
@@ -161,6 +164,34 @@ def table(results: list[Measured]) -> str:
     return "\n".join(lines)
 
 
+def beside_a_folder(place: str, folder: Path, given: argparse.Namespace) -> list[Measured]:
+    """The own store in a folder and in an object store; place: where in it, LOOPBACK for the tests' server."""
+    with ExitStack() as at_work:
+        if place == LOOPBACK:
+            sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
+            from s3_server import BUCKET, local_s3
+
+            server = at_work.enter_context(local_s3(folder / "s3"))
+            os.environ.update(server.environment())
+            place = f"s3://{BUCKET}/history"
+        return both_measured([Own(folder / OWN), Own(s3_directory(place), "object store")], given)
+
+
+def both_measured(stores: list[Own | OnDelta], given: argparse.Namespace) -> list[Measured]:
+    """After one commit, and after as many more as are given."""
+    seeds = {store.name: iter(range(1, 1_000_000)) for store in stores}
+    for store in stores:
+        store.build((day_of(number, given.sources) for number in range(given.days)), START + given.days * DAY)
+    results = measured(stores, given.days, given.sources, 1, given.rounds, seeds)
+    for _ in range(given.commits):
+        for store in stores:
+            store.replace(day_of(given.days - 1, given.sources, next(seeds[store.name])))
+    if given.commits:
+        commits = 1 + given.rounds + given.commits
+        results += measured(stores, given.days, given.sources, commits, given.rounds, seeds)
+    return results
+
+
 def import_s() -> tuple[float, float]:
     """Wall and CPU seconds that importing deltalake adds to a process that has pyarrow; median of five."""
     script = (
@@ -185,8 +216,14 @@ def main() -> None:
     parser.add_argument("--commits", type=int, default=300, help="that replace a date, before all is measured again")
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--promises", action="store_true", help="look at promises instead of measuring")
+    parser.add_argument("--s3", nargs="?", const=LOOPBACK, metavar="PLACE", help="measure an object store instead")
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
+    if given.s3 is not None:
+        with tempfile.TemporaryDirectory() as folder:
+            results = beside_a_folder(given.s3, Path(folder), given)
+        print(json.dumps([asdict(r) for r in results]) if given.json else table(results))
+        return
     # After the project's own, whose pyarrow and numpy are used by both.
     sys.path.append(packages())
     with tempfile.TemporaryDirectory() as folder:
@@ -198,17 +235,7 @@ def main() -> None:
         from delta_store import DeltaLog, DeltaRows
 
         on_delta = [OnDelta(kind(Path(folder, kind.__name__), TOPOLOGY)) for kind in (DeltaRows, DeltaLog)]
-        stores = [Own(Path(folder, OWN)), *on_delta]
-        seeds = {store.name: iter(range(1, 1_000_000)) for store in stores}
-        for store in stores:
-            store.build((day_of(number, given.sources) for number in range(given.days)), START + given.days * DAY)
-        results = measured(stores, given.days, given.sources, 1, given.rounds, seeds)
-        for _ in range(given.commits):
-            for store in stores:
-                store.replace(day_of(given.days - 1, given.sources, next(seeds[store.name])))
-        if given.commits:
-            commits = 1 + given.rounds + given.commits
-            results += measured(stores, given.days, given.sources, commits, given.rounds, seeds)
+        results = both_measured([Own(Path(folder, OWN)), *on_delta], given)
     wall_s, cpu_s = import_s()
     if given.json:
         print(json.dumps({"import_s": wall_s, "import_cpu_s": cpu_s, "measured": [asdict(r) for r in results]}))

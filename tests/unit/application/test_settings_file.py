@@ -1,7 +1,9 @@
 """The settings file of a home: below the environment, above the defaults, and nothing in it is taken silently."""
 
 import pytest
+from pydantic import ValidationError
 
+from forecasting.arrivals.storage.directory import S3Directory
 from forescale.settings import PROJECT, SETTINGS_FILE, Settings, SettingsFileError
 
 
@@ -71,3 +73,31 @@ def test_settings_file__that_is_not_text_is_named(home):
     (home / SETTINGS_FILE).write_bytes(b"FORESCALE_REVIEW=\xff\xfe\n")
     with pytest.raises(SettingsFileError, match="is not UTF-8"):
         Settings()
+
+
+def test_history_uri__takes_the_place_of_the_folder_of_histories(home):
+    assert Settings().history_dir == home / "history"
+    write(home, "FORESCALE_HISTORY_URI=s3://forescale-prod/stream/history/\n")
+    assert Settings().history_dir == S3Directory("forescale-prod", "stream/history")
+    assert str(Settings().history_dir) == "s3://forescale-prod/stream/history"
+    assert Settings(history_uri="s3://forescale-prod").history_dir == S3Directory("forescale-prod")
+
+
+@pytest.mark.parametrize(
+    ("uri", "message"),
+    [
+        ("/var/history", "has no scheme s3"),
+        ("https://forescale-prod.example/history", "has no scheme s3"),
+        ("s3://anna:sesame42@forescale-prod/history", "has an @, and so perhaps a login"),
+        ("s3://forescale-prod/history?secret=sesame42", "has a query or a fragment"),
+        ("s3://", "names the bucket ''"),
+        ("s3://Bucket/history", "names the bucket 'Bucket'"),
+        ("s3://forescale-prod/a/../b", "has the prefix 'a/../b'"),
+        ("s3://forescale-prod/a//b", "has the prefix 'a//b'"),
+    ],
+)
+def test_history_uri__that_is_none_of_an_object_store_is_refused_with_the_form(home, uri, message):
+    with pytest.raises(ValidationError) as error:
+        Settings(history_uri=uri)
+    assert message in str(error.value)
+    assert "sesame42" not in str(error.value)

@@ -3,7 +3,8 @@
 `s3_writers.py many PREFIX FIRST_DAY COUNT COMMITS KEEP_S`: replaces four days from that one on, again and again, each
 time with the next count. `s3_writers.py hours PREFIX FIRST_HOUR EVERY COUNT COMMITS`: writes one hour a commit, every
 so many hours. `s3_writers.py killed PREFIX REQUEST COUNT`: one write of four days, killed (SIGKILL) just before that
-request to the store; prints how many it made where it lives.
+request to the store; prints how many it made where it lives. `s3_writers.py forked PREFIX`: reads before a fork, then
+at once in parent and child; prints whether each has read all.
 """
 
 import os
@@ -19,7 +20,7 @@ from s3_server import BUCKET
 from forecasting.arrivals.rows import history_rows
 from forecasting.arrivals.storage import s3_client
 from forecasting.arrivals.storage.directory import S3Directory
-from forecasting.arrivals.store import write_history
+from forecasting.arrivals.store import read_history, write_history
 
 START = datetime(2003, 3, 3, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -56,7 +57,18 @@ def killed(directory: S3Directory, request: int, count: int) -> None:
     print(made)
 
 
+def forked(directory: S3Directory) -> None:
+    """Both ask for the same connection's answers, were it one connection."""
+    read_history(directory, "calls")
+    child = os.fork()
+    seen = {tuple(read_history(directory, "calls").series["ingest"].counts) for _ in range(20)}
+    who = "parent" if child else "child"
+    print(f"{who} {seen == {(1.0,) * 48}}", flush=True)
+    if child:
+        os.waitpid(child, 0)
+
+
 if __name__ == "__main__":
-    {"many": many, "hours": hours, "killed": killed}[sys.argv[1]](
+    {"many": many, "hours": hours, "killed": killed, "forked": forked}[sys.argv[1]](
         S3Directory(BUCKET, sys.argv[2]), *map(int, sys.argv[3:])
     )

@@ -1,1 +1,4 @@
-"""How the history lies on disk: parts, manifests and snapshots. `store` and `quality`, one folder up, are its doors."""
+"""How the history lies, on disk or in an object store: parts, manifests and snapshots.
+
+`store` and `quality`, one folder up, are its doors.
+"""

@@ -48,6 +48,9 @@ class Folder(Protocol):
         and not named yet.
         """
 
+    def first_name(self, below: str) -> str | None:
+        """The first of these names in their order, None where there is none; takes no longer where there are many."""
+
     def remove(self, names: Iterable[str]) -> None:
         """Names that are gone already are no error. All are gone for good when the call returns."""
 

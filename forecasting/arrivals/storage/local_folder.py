@@ -55,6 +55,9 @@ class LocalFolder:
     def names(self, below: str, *, settled: bool = False) -> Iterator[str]:
         return (f"{path.parent.name}/{path.name}" for path in self._path.glob(f"{below}*/*"))
 
+    def first_name(self, below: str) -> str | None:
+        return min(self.names(below), default=None)
+
     def remove(self, names: Iterable[str]) -> None:
         paths = [self._path / name for name in names]
         for path in paths:

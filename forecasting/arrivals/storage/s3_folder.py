@@ -69,8 +69,12 @@ class S3Folder:
         return self._objects.put(self._key(name), content, IfMatch=version)
 
     def names(self, below: str, *, settled: bool = False) -> Iterator[str]:
-        names = self._objects.names(self._key(below), SETTLED_S if settled else 0.0)
+        names = self._objects.names(self._key(below), older_than_s=SETTLED_S if settled else 0.0)
         return (name.removeprefix(self._key("")) for name in names)
+
+    def first_name(self, below: str) -> str | None:
+        names = self._objects.names(self._key(below), at_once=1)
+        return next((name.removeprefix(self._key("")) for name in names), None)
 
     def remove(self, names: Iterable[str]) -> None:
         for _ in self.each(lambda name: self._objects.remove(self._key(name)), names):

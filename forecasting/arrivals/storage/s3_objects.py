@@ -2,10 +2,11 @@
 
 import errno
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
+from functools import partial
 from typing import Any
 
 from forecasting.arrivals.storage.directory import S3Directory
@@ -61,22 +62,19 @@ class S3Objects:
         modified_at: datetime = answer["LastModified"]
         return modified_at
 
-    def names(self, beginning: str, older_than_s: float = 0.0) -> Iterator[str]:
-        """Names that begin so, in their order; by the store's clock, only those put so long ago."""
-        key, bucket = self._key(beginning), self.directory.bucket
-        more: dict[str, str] = {}
+    def names(self, beginning: str, *, older_than_s: float = 0.0, at_once: int = 1000) -> Iterator[str]:
+        """Names that begin so, in their order; by the store's clock, only those put so long ago. at_once: how many the
+        store is asked for at a time.
+        """
+        asked: dict[str, Any] = {"Bucket": self.directory.bucket, "Prefix": self._key(beginning), "MaxKeys": at_once}
         while True:
-            page = answer_of(
-                self.directory,
-                lambda client, more=more: client.list_objects_v2(Bucket=bucket, Prefix=key, **more),  # type: ignore[misc]
-            )
-            now = parsedate_to_datetime(page["ResponseMetadata"]["HTTPHeaders"]["date"]).astimezone(UTC)
+            page = answer_of(self.directory, partial(_page, asked))
             for held in page.get("Contents", ()):
-                if not older_than_s or held["LastModified"] <= now - timedelta(seconds=older_than_s):
+                if not older_than_s or held["LastModified"] <= _told_at(page) - timedelta(seconds=older_than_s):
                     yield str(held["Key"]).removeprefix(self._key(""))
             if not page.get("IsTruncated"):
                 return
-            more = {"ContinuationToken": page["NextContinuationToken"]}
+            asked["ContinuationToken"] = page["NextContinuationToken"]
 
     def remove(self, name: str) -> None:
         answer_of(self.directory, lambda client: client.delete_object(**self._named(name)))
@@ -97,3 +95,13 @@ class S3Objects:
 
     def _key(self, name: str) -> str:
         return f"{self.directory.prefix}/{name}" if self.directory.prefix else name
+
+
+def _told_at(page: Any) -> datetime:
+    """The store's clock, by which it says when objects were put; this machine's where it does not tell."""
+    told = page["ResponseMetadata"]["HTTPHeaders"].get("date")
+    return datetime.now(UTC) if told is None else parsedate_to_datetime(told).astimezone(UTC)
+
+
+def _page(asked: Mapping[str, Any], client: Any) -> Any:
+    return client.list_objects_v2(**asked)

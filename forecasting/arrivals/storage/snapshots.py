@@ -15,7 +15,7 @@ from forecasting.arrivals.storage.directory import Directory
 from forecasting.arrivals.storage.folder import Folder
 from forecasting.arrivals.storage.layout import topology_folder
 from forecasting.arrivals.storage.manifest import Manifest, read_manifest, read_manifest_file
-from forecasting.errors import HistoryError
+from forecasting.errors import HistoryError, HistoryStoreError
 
 KEEP_S = 90 * 86_400
 _FOLDER = "_snapshots"
@@ -100,8 +100,7 @@ def sweep(folder: Folder, keep_s: float, now: datetime, *, after_a_crash: bool) 
     commits that are removed are looked at, all of them after a crash, and in a shared folder, where nobody knows of
     crashes. For one's turn.
     """
-    lot_before = now - timedelta(seconds=keep_s * (1 + _LOT))
-    if not after_a_crash and not _superseded_before(_aside(folder), lot_before):
+    if not after_a_crash and not _one_before(folder, now - timedelta(seconds=keep_s * (1 + _LOT))):
         return
     try:
         # In this order: a commit that another writer supersedes in between is seen in one place or in both.
@@ -112,6 +111,8 @@ def sweep(folder: Folder, keep_s: float, now: datetime, *, after_a_crash: bool) 
         )
         every = after_a_crash or folder.shared
         unnamed = (set(folder.names("date=", settled=True)) if every else _named_aside(folder, expired)) - named
+    except HistoryStoreError:
+        raise
     except HistoryError:
         # A damaged manifest names files that nobody knows: none may go. Listing the snapshots tells which it is.
         return
@@ -120,6 +121,13 @@ def sweep(folder: Folder, keep_s: float, now: datetime, *, after_a_crash: bool) 
     folder.remove(unnamed)
     if after_a_crash:
         folder.remove_unfinished()
+
+
+def _one_before(folder: Folder, moment: datetime) -> bool:
+    """Whether the one that was put aside first was so by that moment, or is none of ours."""
+    first = folder.first_name(_FOLDER)
+    oldest = None if first is None else _as_aside(first)
+    return first is not None and (oldest is None or oldest.superseded_at <= moment)
 
 
 def _superseded_before(aside: list[_Aside], moment: datetime) -> list[_Aside]:
@@ -133,9 +141,12 @@ def _named_aside(folder: Folder, aside: list[_Aside]) -> set[str]:
 
 def _aside(folder: Folder) -> list[_Aside]:
     """Manifests put aside, the latest first."""
-    found = ((_FILE.fullmatch(name.removeprefix(f"{_FOLDER}/")), name) for name in folder.names(_FOLDER))
-    aside = (_Aside(datetime.fromisoformat(told["time"]), told["id"], name) for told, name in found if told)
-    return sorted(aside, reverse=True)
+    return sorted(filter(None, map(_as_aside, folder.names(_FOLDER))), reverse=True)
+
+
+def _as_aside(name: str) -> _Aside | None:
+    told = _FILE.fullmatch(name.removeprefix(f"{_FOLDER}/"))
+    return _Aside(datetime.fromisoformat(told["time"]), told["id"], name) if told else None
 
 
 def _manifest_aside(folder: Folder, file: _Aside) -> Manifest | None:

@@ -134,3 +134,8 @@ def test_first_writer_killed_before_any_request__leaves_nothing_or_all(s3: Local
         if process.returncode == 0:
             break
     assert seen == {(), (2.0,) * 96}
+
+
+def test_process_that_was_forked__has_connections_of_its_own(s3: LocalS3, directory: S3Directory) -> None:
+    write_hours(directory, 0, 48, 1)
+    assert sorted(ended(writer("forked", directory.prefix)).splitlines()) == ["child True", "parent True"]

@@ -1,6 +1,7 @@
 """A forecast as files: `forecast.json` with all but the paths, `paths.parquet` with these. An exact round trip."""
 
 import hashlib
+from datetime import UTC
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -135,7 +136,9 @@ def _forecast(body: _Body, paths_per_s: np.ndarray) -> Forecast:
 
 def _paths_table(forecast: Forecast) -> pa.Table:
     """One row a step: its start, and the rates of all paths in it."""
-    starts = pa.array(forecast.step_starts(), type=pa.timestamp("us", tz="UTC"))
+    first = np.datetime64(forecast.start.astimezone(UTC).replace(tzinfo=None), "us")
+    steps = np.arange(forecast.rate_per_s.shape[0]) * np.timedelta64(forecast.step_s, "s")
+    starts = pa.array(first + steps, type=pa.timestamp("us", tz="UTC"))
     rates = np.ascontiguousarray(forecast.paths_per_s.T)
     listed = pa.FixedSizeListArray.from_arrays(pa.array(rates.reshape(-1)), rates.shape[1])
     return pa.table({"step_start": starts, "paths_per_s": listed})

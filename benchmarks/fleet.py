@@ -1,13 +1,14 @@
 """Forecasts of many sources over Spark: processor time per 100 series, trained anew and asked again, beside Prophet.
 
-    python benchmarks/fleet.py [--series 500] [--days 28] [--window 300] [--traces DIR]
+    python benchmarks/fleet.py [--series 500] [--days 28] [--window 300] [--traces DIR] [--asked 10000]
 
 Series are made up (a daily and weekly wave, a level that wanders, bursts, Poisson counts), or with --traces spans of
 real ones, each begun at another day; five poisoned ones are among them. Every series is trained (36 origins of
 backtest, all forecasters, selection, calibration, 400 paths, its folders written), then asked again as after a few
-minutes. What a user would pick instead, Prophet as it comes without any backtest, is fitted to some of the same series
-in this process. Processor time is that of all processes: the JVM and Python workers too, once with and once without
-what starting them costs. Needs the extras spark and forecast, and psutil.
+minutes. With --asked so many more are asked of what was trained, each with a folder of its own. What a user would pick
+instead, Prophet as it comes without any backtest, is fitted to some of the same series in this process. Processor time
+is that of all processes: the JVM and Python workers too, once with and once without what starting them costs. Needs the
+extras spark and forecast, and psutil.
 """
 
 import argparse
@@ -29,7 +30,7 @@ import numpy as np
 sys.path.pop(0)
 sys.path.insert(0, str(Path(__file__).with_name("processes")))
 
-from processor_time import all_cpu_s
+from processor_time import all_cpu_s, memory_watched
 
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.arrivals.spark_session import spark_session
@@ -106,6 +107,14 @@ def orders_of(series: Sequence[ArrivalSeries], home: Path) -> list[Order]:
     ]
 
 
+def many_asked(orders: Sequence[Order], count: int, home: Path) -> list[Order]:
+    """So many orders to ask what these have trained, each with a folder of its own."""
+    return [
+        replace(orders[number % len(orders)], train=False, folder=home / "asked" / str(number))
+        for number in range(count)
+    ]
+
+
 def poisoned(order: Order) -> list[Order]:
     day = DAY_S // order.window_s
     counts = {
@@ -166,7 +175,8 @@ def main() -> None:
         "--traces", type=Path, help="folder of CSV files to take spans from, in place of made-up series"
     )
     parser.add_argument("--cores", type=int, default=2)
-    parser.add_argument("--rival-series", type=int, default=10)
+    parser.add_argument("--rival-series", type=int, default=10, help="fitted by Prophet; 0 for none")
+    parser.add_argument("--asked", type=int, default=0, help="so many more forecasts of what was trained; 1 MB each")
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
     warnings.filterwarnings("ignore")
@@ -178,13 +188,23 @@ def main() -> None:
         orders = orders_of(series, Path(folder))
         bad = poisoned(orders[0])
         before_s = all_cpu_s()
-        with spark_session(f"local[{given.cores}]", "fleet", settings=ONE_THREAD) as spark:
+        with (
+            memory_watched() as memory_mib,
+            spark_session(f"local[{given.cores}]", "fleet", settings=ONE_THREAD) as spark,
+        ):
             trained, outcomes = measured("trained, with backtest and selection", spark, [*orders, *bad], before_s)
             again, asked = measured("asked again", spark, [replace(o, train=False) for o in orders], all_cpu_s())
+            rows = [trained, again]
+            if given.asked:
+                many = many_asked(orders, given.asked, Path(folder))
+                rows.append(measured("asked, many", spark, many, all_cpu_s())[0])
         same = [one.digest == two.digest for one, two in zip(outcomes, asked, strict=False)]
-        rows = [trained, again, prophet(series[: given.rival_series])]
+        if given.rival_series:
+            rows.append(prophet(series[: given.rival_series]))
     if given.json:
-        print(json.dumps({"rows": [asdict(row) for row in rows], "same": sum(same)}, indent=1))
+        print(
+            json.dumps({"rows": [asdict(row) for row in rows], "same": sum(same), "memory_mib": memory_mib}, indent=1)
+        )
         return
     print("| | series | failed | CPU s per 100 series | with JVM, workers and their start | wall s |")
     print("|---|---|---|---|---|---|")
@@ -193,7 +213,8 @@ def main() -> None:
             f"| {row.what} | {row.series} | {row.failed} | {row.cpu_s_per_100:.1f} | {row.all_cpu_s_per_100:.1f} | "
             f"{row.wall_s:.0f} |"
         )
-    print(f"\n{sum(same)} of {len(same)} asked again said the same as when they were trained, bit for bit")
+    print("\nlargest memory: " + ", ".join(f"{kind} {mib:.0f} MiB" for kind, mib in sorted(memory_mib.items())))
+    print(f"{sum(same)} of {len(same)} asked again said the same as when they were trained, bit for bit")
     for outcome in outcomes[len(orders) :]:
         print(f"{outcome.source}: {outcome.failure or 'forecast'}")
 

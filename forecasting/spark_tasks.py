@@ -20,6 +20,9 @@ log = logging.getLogger(__name__)
 
 TASKS_PER_CORE = 4
 """Tasks cost unequally; more partitions than cores even it out."""
+MAX_PER_JOB = 1000
+"""The driver and its JVM hold the packed tasks of one job at a time. Four weeks of 5-minute windows are 65 KB a task,
+so that ten thousand at once would not fit into the heap of 1 GB."""
 ONE_THREAD = {f"spark.executorEnv.{name}": "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
 """Settings of a session for this: as many workers as cores, each with one thread."""
 
@@ -43,12 +46,13 @@ def over_spark(spark: "SparkSession", work: Callable[[Task], Result], tasks: Seq
     import pandas as pd
     from pyspark import cloudpickle
 
-    packed = [cloudpickle.dumps(task) for task in tasks]
     found: dict[int, Result | Lost] = {}
 
     def carry_out(numbers: Sequence[int]) -> None:
-        """One job for all of them. Where it fails, since a worker died, each half is tried by itself."""
-        numbered = pd.DataFrame({"number": np.asarray(numbers, np.int32), "task": [packed[at] for at in numbers]})
+        """One job for these. Where it fails, since a worker died, each half is tried by itself."""
+        numbered = pd.DataFrame(
+            {"number": np.asarray(numbers, np.int32), "task": [cloudpickle.dumps(tasks[at]) for at in numbers]}
+        )
         partitions = min(len(numbers), TASKS_PER_CORE * spark.sparkContext.defaultParallelism)
         # A number of partitions that is told is kept; by itself Spark would put so little data into one.
         given = spark.createDataFrame(numbered).repartition(partitions, "number")
@@ -67,8 +71,8 @@ def over_spark(spark: "SparkSession", work: Callable[[Task], Result], tasks: Seq
         carry_out(numbers[:middle])
         carry_out(numbers[middle:])
 
-    if tasks:
-        carry_out(range(len(tasks)))
+    for first in range(0, len(tasks), MAX_PER_JOB):
+        carry_out(range(first, min(first + MAX_PER_JOB, len(tasks))))
     return [found[number] for number in range(len(tasks))]
 
 

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 import pytest
 from sample_orders import order_of, poisoned, short_requests
 
+from forecasting import spark_tasks
 from forecasting.arrivals.spark_session import spark_session
 from forecasting.fleet import forecast_each
 from forecasting.fleet_spark import forecast_over_spark
-from forecasting.spark_tasks import ONE_THREAD
+from forecasting.spark_tasks import ONE_THREAD, over_spark
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -69,6 +70,14 @@ def test_a_worker_that_dies__costs_its_own_source_alone(spark: "SparkSession", t
     outcomes = list(forecast_over_spark(spark, [orders[0], deadly, orders[2]]))
     assert [bool(outcome.failure) for outcome in outcomes] == [False, True, False]
     assert "its Spark worker died" in outcomes[1].failure
+
+
+def test_more_tasks_than_a_job_takes__are_carried_out_in_order(
+    spark: "SparkSession", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spark_tasks, "MAX_PER_JOB", 3)
+    # Three jobs: of three, of three and of one.
+    assert over_spark(spark, abs, [-1, 2, -3, 4, -5, 6, -7]) == [1, 2, 3, 4, 5, 6, 7]
 
 
 def test_no_order__is_no_work(spark: "SparkSession") -> None:

@@ -199,8 +199,8 @@ def main() -> None:
     print(by_series(rows[DEPLOYED]))
     if others:
         print(f"\n{len(others)} other series:\n")
-        print(table([cell for cell in cells(list(others.values())) if cell.candidate == DEPLOYED], {}))
-        print(naive_table(list(others.values()), [DEPLOYED]), by_series(others), sep="\n\n")
+        over_all = table([cell for cell in cells(list(others.values())) if cell.candidate == DEPLOYED], {})
+        print(over_all, naive_table(list(others.values()), [DEPLOYED]), by_series(others), sep="\n\n")
 
 
 if __name__ == "__main__":

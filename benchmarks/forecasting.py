@@ -11,10 +11,11 @@ together), the worst trace's ratio, and the error of the median path (WAPE, medi
 seconds of a forecast, for ours of all forecasters together.
 
 Beside ours stand the libraries that one would take instead: Prophet as it comes, statsmodels' ARIMA(1,1,1),
-statsforecast's AutoARIMA and MSTL, this one also with conformal intervals of its peaks; MSTL and AutoETS of the peaks
-themselves, and one LightGBM over all traces, both with conformal intervals. They live in an environment of their own,
-.cache/forecasting-rivals, which is made from rivals/requirements.lock, and are asked at the same origins with the same
-history (see rivals/). What they said is kept in --cache; a trace, a setting or a library that changed is asked anew.
+statsforecast's AutoARIMA and MSTL; MSTL and AutoETS of the peaks themselves; and one LightGBM over all traces. Three of
+them have conformal intervals, MSTL and LightGBM beside what they say as they come. They live in an environment of their
+own, .cache/forecasting-rivals, which is made from rivals/requirements.lock, and are asked at the same origins with the
+same history (see rivals/). What they said is kept in --cache; a trace, a setting or a library that changed is asked
+anew.
 
 A second table has the p95 loss over that of the better of `day_naive` and `week_naive`, which carry their own past
 errors: mean (worst trace) / least coverage of a trace. At the end stands where a rival is better than `deployed`.
@@ -90,14 +91,11 @@ def replayed(series: ArrivalSeries, asked: Asked) -> Replayed | str:
         shared = spread(shared, asked.rival_origins)
     where = {"limit_cpu_s": asked.limit_cpu_s, "cache": asked.cache, "python": asked.python}
     teaching = [origin for origin in at.at if origin < at.told_from]
-    runs = []
-    for rival in asked.rivals:
-        run = rival_run(rival, series, shared, horizons_s, teaching=teaching, **where)
-        runs.append(run)
-        if rival.conformal:
-            moved = conformal(run.predicted, rival.conformal, series, at.told_from, horizons_s)
-            runs.append(replace(run, candidate=rival.conformal, predicted=moved))
+    runs = [rival_run(rival, series, shared, horizons_s, teaching=teaching, **where) for rival in asked.rivals]
     runs += [asked.boosted[series.source]] if series.source in asked.boosted else []
+    for run in [run for run in runs if run.conformal]:
+        moved = conformal(run.predicted, run.conformal, series, at.told_from, horizons_s)
+        runs.append(replace(run, candidate=run.conformal, predicted=moved))
     for run in runs:
         # What teaches is asked once, and serves all that is told of.
         forecast_cpu_s[run.candidate] = sum(fit.cpu_s for fit in run.fits) / len(shared)

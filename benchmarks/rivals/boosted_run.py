@@ -1,13 +1,9 @@
-"""Our side of the one boosted model over all series: what it is asked, what it said before, and its answers.
-
-Its quantiles are conformalised by what they were off by at earlier origins, those that only teach among them.
-"""
+"""Our side of the one boosted model over all series: what it is asked, what it said before, and its answers."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC
 from pathlib import Path
 
-from conformal_run import conformal
 from rival_runs import Fit, RivalRun, answered, said
 
 from forecasting.arrivals.history import ArrivalSeries
@@ -15,7 +11,8 @@ from forecasting.forecast import QUANTILES
 from forecasting.prequential import LONGEST_HISTORY_S, Origins
 
 BOOSTED = "boosted"
-CANDIDATE = "LightGBM over all series, conformal"
+CANDIDATE = "LightGBM over all series"
+CONFORMAL = f"{CANDIDATE}, conformal"
 SCRIPT = Path(__file__).with_name("boosted_peaks.py")
 
 
@@ -46,9 +43,10 @@ def boosted_runs(
     return {
         series.source: RivalRun(
             CANDIDATE,
-            conformal(said(answer / f"said-{number}.npz", CANDIDATE), CANDIDATE, series, at.told_from, horizons_s),
+            said(answer / f"said-{number}.npz", CANDIDATE),
             [Fit(origin, each_cpu_s, "") for origin in origins],
             told["versions"],
+            CONFORMAL,
         )
-        for number, ((series, at, horizons_s), origins) in enumerate(zip(asked, told_of, strict=True))
+        for number, ((series, _, _), origins) in enumerate(zip(asked, told_of, strict=True))
     }

@@ -71,10 +71,13 @@ class Fit:
 
 @dataclass(frozen=True)
 class RivalRun:
+    """conformal: as of Rival. predicted: at origins that only teach, too, where it was asked there."""
+
     candidate: str
     predicted: list[Predicted]
     fits: list[Fit]
     versions: dict[str, str]
+    conformal: str = ""
 
 
 def rival_run(
@@ -109,7 +112,9 @@ def rival_run(
     name = f"{series.source}-{rival.name}"
     answer, told = answered(name, SCRIPTS, job, {"counts": series.counts}, cache=cache, python=python)
     fits = [Fit(**fit) for fit in told["fits"]]
-    return RivalRun(rival.candidate, said(answer / "said.npz", rival.candidate), fits, told["versions"])
+    return RivalRun(
+        rival.candidate, said(answer / "said.npz", rival.candidate), fits, told["versions"], rival.conformal
+    )
 
 
 def answered(

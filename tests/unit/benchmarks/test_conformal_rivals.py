@@ -1,7 +1,5 @@
 """Rivals that forecast peaks alone: their series of peaks, their conformal quantiles, nothing of the future."""
 
-import json
-import subprocess
 import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -12,7 +10,7 @@ import numpy as np
 import pytest
 
 from forecasting.arrivals.history import ArrivalSeries
-from forecasting.prequential import Predicted
+from forecasting.prequential import Origins, Predicted
 
 FOLDER = Path(__file__).resolve().parents[3] / "benchmarks" / "rivals"
 RIVALS_PYTHON = FOLDER.parents[1] / ".cache" / "forecasting-rivals" / "bin" / "python"
@@ -117,22 +115,21 @@ def test_quantiles_of_a_rival__move_by_what_they_were_off_by_where_it_is_over() 
 def test_boosted_model__says_the_same_whatever_comes_after_the_origin(tmp_path: Path) -> None:
     if not RIVALS_PYTHON.exists():
         pytest.skip("the rivals are not installed; benchmarks/forecasting.py --rivals boosted does it")
+    asking = __import__("boosted_run")
     hour = np.arange(24 * 30)
     counts = np.random.default_rng(1).poisson(300 + 200 * np.sin(2 * np.pi * hour / 24)).astype(float)
-    origins = [500, 530, 560, 590, 600]
+    at = Origins((500, 530, 560, 590, 600), told_from=560)
     answers = []
-    for number, later in enumerate((counts, np.where(hour < 600, counts, 5000.0))):
-        folder = tmp_path / str(number)
-        folder.mkdir()
-        np.save(folder / "counts-0.npy", later)
-        series = {"start": START.isoformat(), "window_s": 3600, "horizons_s": [3600, 86400]}
-        series["origins"] = origins
-        job = {"series": [series], "quantiles": LEVELS.tolist(), "history_s": 56 * 86400}
-        (folder / "job.json").write_text(json.dumps(job))
-        subprocess.run([RIVALS_PYTHON, FOLDER / "boosted_peaks.py", folder], check=True, capture_output=True)
-        with np.load(folder / "said-0.npz") as said:
-            assert said["origins"].tolist() == origins
-            answers.append(said["peaks"] * 3600)
+    for later in (counts, np.where(hour < 600, counts, 5000.0)):
+        series = ArrivalSeries("trace", "swing", START, 3600, later)
+        asked = [(series, at, [3600, 86400])]
+        run = asking.boosted_runs(asked, cache=tmp_path, python=RIVALS_PYTHON)["swing"]
+        assert [one.origin for one in run.predicted] == list(at.at)
+        assert [fit.origin for fit in run.fits] == [560, 590, 600], "what teaches is paid for by what is told of"
+        assert run.versions.keys() == {"mlforecast", "lightgbm"}
+        answers.append(np.stack([one.peak_per_s[run.candidate] for one in run.predicted]) * 3600)
+        again = asking.boosted_runs(asked, cache=tmp_path, python=Path("/nowhere"))["swing"]
+        assert again.fits == run.fits, "asked once"
     np.testing.assert_array_equal(*answers)
     # The largest hour of a day of a swing between 100 and 500, ± three standard deviations of such a count.
     assert 430 < answers[0][:, 1, 2].mean() < 600

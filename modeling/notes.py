@@ -43,7 +43,7 @@ def notes(
     varying = [each for each in map(arrivals.at, topology.sources) if each.bursts is None and each.cv2 > BURSTY_CV2]
     if varying:
         found.append(
-            f"a cv² of arrivals of {varying[0].cv2:g} does not tell how long bursts last: the latency may be many "
+            f"a cv² of arrivals of {varying[0].cv2:g} does not say how long bursts last: the latency may be many "
             "times too long, or too short; give bursts"
         )
     for name in topology.order:
@@ -73,10 +73,10 @@ def notes(
 
 def _of_site(topology: Topology, plan: PhysicalPlan, site: Site) -> list[str]:
     if (site.network is not None or site.service_factor) and not plan.places_nodes:
-        return ["the plan does not tell the node of every container: node speeds and network are left out"]
+        return ["the plan does not name the node of every container: node speeds and network are left out"]
     lacking = [stream.name for stream in topology.streams if stream.name not in site.bytes_per_tuple]
     if site.network is not None and lacking:
-        return [f"bytes_per_tuple of {lacking[0]} is not told: whether links are full is left out"]
+        return [f"bytes_per_tuple of {lacking[0]} is unknown: limits of links are left out"]
     return []
 
 

@@ -32,7 +32,8 @@ class ApprovalBounds:
             )
         if self.max_cost_price is not None and more is None:
             return (
-                "nobody says what plans cost, so planning.auto_approve.max_cost_price cannot be kept; give operators, "
+                "prices of plans are unknown, so planning.auto_approve.max_cost_price cannot be checked; give "
+                "operators, "
                 "or the site of the section packing, a price_per_hour"
             )
         if self.max_cost_price is not None and more is not None and more > self.max_cost_price:

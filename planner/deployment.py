@@ -266,7 +266,7 @@ def _undone(accepted: Accepted, attempt: _Attempt) -> str:
     back = _awaited(attempt.setter, attempt.clock, answer, attempt.patience)
     if isinstance(back, Verified):
         return f"undone, {answer.plan.brief()} runs again"
-    return f"the undoing did not come through either: {back.reason}"
+    return f"undoing it failed too: {back.reason}"
 
 
 def _ended(step: StepEntry, state: StepState, detail: str, ledger: Ledger, now: datetime, by: str) -> Deployment:

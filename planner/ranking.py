@@ -94,7 +94,7 @@ def _excuse(candidates: Candidates, one: RankedPlan, first: RankedPlan) -> Excus
         return Excuse(one.plan, "disruption", "", value, bound, reason, "keep more instances where they run")
     if one.headroom < first.headroom:
         return _fuller(one, first, f"{since}at the same cost ")
-    reason = f"{since}is as good in cost, disruption and headroom: it was given later"
+    reason = f"{since}is as good in cost, disruption and headroom, and comes later in the list"
     return Excuse(one.plan, "order", "", one.number, first.number, reason, "either will do")
 
 

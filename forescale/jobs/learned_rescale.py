@@ -96,7 +96,7 @@ def learned_planning(
         restore = _of_size(replace(restore, s_per_gib=learned.model.restore_s_per_gib), newest_gib)
         restart_s = learned.model.restart_s if restore.takes_time else restart_s
     elif restore.takes_time:
-        by_state = f", and {restore.s_per_gib:.3g} s per GiB of state that is read again, as the site file says"
+        by_state = f", and {restore.s_per_gib:.3g} s per GiB of restored state, as the site file says"
     notes = {
         "downtime": f"{_note(learned.downtime)}{by_state}",
         "lead time": _note(learned.lead),

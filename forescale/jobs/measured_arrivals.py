@@ -47,11 +47,11 @@ def measured_arrivals(
 def _note(source: str, arrivals: Arrivals | None, series: ArrivalSeries | None) -> str:
     if arrivals is None or series is None:
         told = "no window" if series is None else f"{count_of(series.counts.size, 'window')} of {series.window_s} s"
-        return f"arrivals at {source} are taken as Poisson: {told} within {SPAN.days} days do not tell how they vary"
+        return f"arrivals at {source} are taken as Poisson: {told} within {SPAN.days} days do not show how they vary"
     bursts = arrivals.bursts
     if bursts is None:
         return ""
-    assumed = " (assumed: shorter than windows tell)" if bursts.memory_s <= SHORTEST * series.window_s else ""
+    assumed = " (assumed: shorter than a window)" if bursts.memory_s <= SHORTEST * series.window_s else ""
     return (
         f"arrivals at {source} go up to {bursts.factor:.3g} times their rate for {bursts.mean_s:.3g} s{assumed}, "
         f"{bursts.share:.0%} of the time: read off windows of {series.window_s} s"

@@ -127,7 +127,7 @@ def _unmovable(holding: Holding, rescale: _Rescale, at_s: float, bounds: ChangeB
     if rescale.number:
         before = holding.schedule.steps[rescale.number - 1]
         if at_s < before.in_place_at.timestamp() + bounds.terms.apart_s:
-            return f"the step before it, of {before.deploy_at:%a %H:%M}, has not dwelt by then"
+            return f"the step before it, of {before.deploy_at:%a %H:%M}, has not run for planning.min_dwell_s by then"
     step = holding.schedule.steps[rescale.number]
     back_s = at_s + bounds.terms.stops_after_s(step.replaces, step.plan) + step.downtime_s
     if (span := bounds.rules.closed_for(at_s, back_s)) is not None:

@@ -112,7 +112,7 @@ def scale_down(
 def restart_instance(diagnosis: Diagnosis) -> Action:
     """Advice: no cluster that is spoken to can restart one instance of a running job."""
     where = f"instance {diagnosis.instance} of operator {diagnosis.operator}"
-    why = f"{diagnosis.why}: restart {where}, on another node if it stays slow; no cluster can do that for one instance"
+    why = f"{diagnosis.why}: restart {where} by hand, on another node if it stays slow"
     return Action(diagnosis, ActionKind.RESTART_INSTANCE, None, why)
 
 

@@ -135,7 +135,7 @@ class Window:
 
     def _unmeasured(self, source: str) -> str:
         said = [look.waiting.unmeasured[source] for look in self.looks if source in look.waiting.unmeasured]
-        return said[-1] if said else f"fewer than two looks tell what waits at source {source!r}"
+        return said[-1] if said else f"fewer than two looks have the backlog of source {source!r}"
 
     def _queue(self, source: str) -> list[tuple[datetime, float]]:
         """When how many tuples waited there, by the looks that tell."""

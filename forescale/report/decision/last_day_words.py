@@ -13,9 +13,9 @@ def last_day_sentences(day: LastDay) -> tuple[str, ...]:
         f"The reactive guard alone, on what came then, would have cost {_cost(day.guard)}{_against(day.guard, day)}.",
         f"Hindsight, the best plans for what came then, would have cost {_cost(day.hindsight)}"
         f"{_against(day.hindsight, day)}.",
-        "Both are replayed by the model, with its service times, and the lead time and downtime of planning. Hindsight "
-        "knows all that comes, and pays for a rescale with its downtime alone. It keeps to no min_dwell_s, max_step, "
-        "max_rescales_a_day, scale_out_only or freeze: a bound that schedules may be unable to reach.",
+        "Both are replayed with the model's service times and the lead time and downtime of planning. Hindsight knows "
+        "all arrivals, pays for a rescale with its downtime alone, and ignores min_dwell_s, max_step, "
+        "max_rescales_a_day, scale_out_only and freeze: schedules may be unable to reach it.",
         *(f"{note[0].upper()}{note[1:]}." for note in day.notes),
     )
 
@@ -25,7 +25,7 @@ def _ran(day: LastDay) -> str:
         return f"not known ({day.unknown})"
     hours, rescales = instance_hours(day.ran.instance_hours), count_of(day.ran.rescales, "rescale")
     if not day.ran.minutes_known:
-        return f"{hours} instance-hours with {rescales}; nobody looked whether minutes were in violation"
+        return f"{hours} instance-hours with {rescales}; violations were not observed"
     of = f"of {count_of(day.ran.minutes_known, 'minute')} known"
     return f"{hours} instance-hours with {rescales}; {number(day.ran.violation_minutes)} {of} were in violation"
 

@@ -69,7 +69,7 @@ def _at_the_peak(share: float, max_utilisation: float) -> str:
     """Of a step, which may lack what the budget allows at the planned quantile of its peak."""
     if share <= max_utilisation:
         return f"{percent(share)} busy"
-    return f"{percent(share)} busy at that peak: what waits is in the minutes expected"
+    return f"{percent(share)} busy at that peak: the expected minutes include the queue"
 
 
 def utilisation(share: float, max_utilisation: float) -> str:

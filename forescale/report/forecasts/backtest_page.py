@@ -84,7 +84,7 @@ def _headline(trace: ReplayedTrace) -> str:
     scores = [score for score in _of_deployed(trace) if score.origins]
     peaks = sum(score.origins for score in scores)
     if not peaks:
-        return "Nothing is known of what came after the forecasts"
+        return "The arrivals after the forecasts are unknown"
     below = round(sum(score.coverage * score.origins for score in scores))
     return f"{below:,} of {count_of(peaks, 'peak')} stayed within the p95 that was forecast"
 
@@ -109,12 +109,12 @@ def _sentences(trace: ReplayedTrace, shown_from: datetime) -> list[Sentence]:
         Sentence(
             "Forecasts",
             f"{count_of(len(origins), 'origin')}, {origins[0]:%Y-%m-%d %H:%M} to {origins[-1]:%Y-%m-%d %H:%M} UTC; "
-            "each from what was known then.",
+            "each from earlier data alone.",
         ),
         Sentence("p95 held", f"{held} (95\N{NO-BREAK SPACE}% should)." if held else "Not known."),
         Sentence(
             "p95 loss",
-            f"{loss}, where the better of repeating the last day and the last week is 1."
+            f"{loss} relative to the better seasonal naive."
             if loss
             else "Not known: the trace holds no season before the origins to compare with.",
         ),

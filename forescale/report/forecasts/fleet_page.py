@@ -80,9 +80,9 @@ def _asked(rows: Sequence[SeriesOutlook]) -> str:
     drifted = sum(bool(row.alarms) and not row.cause for row in rows)
     asked = []
     if failed:
-        asked.append(f"Remove the cause where nothing is forecast ({failed:,}): those plans are held until then.")
+        asked.append(f"Remove the cause of failed forecasts ({failed:,}): their plans are held until then.")
     if drifted:
-        asked.append(f"Look into what has drifted ({drifted:,}) before you trust its p95.")
+        asked.append(f"Check the series that have drifted ({drifted:,}) before you trust their p95.")
     return " ".join(asked) or "Nothing."
 
 

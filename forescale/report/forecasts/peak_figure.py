@@ -72,7 +72,7 @@ def peak_figure(issued: Sequence[datetime], said_per_s: Floats, came_per_s: Floa
         *((bar(high, top, "p99", LIGHTER_BAND, 0, "%{customdata[2]}/s"), None) for top in highest),
         (
             bar(low, high, "p50 to p95", BAND, 0.5 * (said.size <= MANY), "%{customdata[0]} to %{customdata[1]}/s"),
-            KeyEntry("said of the peak: p50 to p95", "band", BAND),
+            KeyEntry("forecast of the peak: p50 to p95", "band", BAND),
         ),
     ]
     if highest:

@@ -41,7 +41,7 @@ def _held(scores: tuple[TrackScore, ...]) -> str:
     """Per horizon, the shortest first."""
     judged = [score for score in scores if score.completed]
     if not judged:
-        return "Not known yet: no span that was forecast is over and recorded."
+        return "Not known yet: no forecast span is over and recorded."
     told = (
         f"in {score.held:,} of {score.completed:,} completed {_spans(score.horizon_s, score.completed)}"
         for score in judged
@@ -63,12 +63,12 @@ def _drift(report: ForecastReport) -> str:
         within = ", ".join(duration(drift.horizon_s) for drift in alarms)
         first = f"for {duration(alarms[0].horizon_s)}, " if len(alarms) > 1 else ""
         return (
-            f"Alarm within {within}: {first}{alarms[0].reason}. See whether the load has changed its habits or is "
-            "counted otherwise; until that is known, plan for a higher quantile."
+            f"Alarm within {within}: {first}{alarms[0].reason}. Check whether the load or its counting has changed; "
+            "until then plan for a higher quantile."
         )
     if not any(drift.completed for drift in report.drifts):
-        return "None is seen: there is nothing to judge by yet."
-    return "None: past forecasts did no worse than their backtest said, beyond what chance explains."
+        return "None yet: nothing is scored so far."
+    return "None: past forecasts were no worse than their backtest, beyond chance."
 
 
 def alarmed(report: ForecastReport) -> bool:

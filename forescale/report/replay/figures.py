@@ -106,7 +106,7 @@ def timeline_figure(timeline: Timeline, shown: Sequence[str]) -> ReportFigure:
                 "line",
                 "#0072b2",
             ),
-            KeyEntry(f"lag that is allowed: {timeline.max_lag_s:g} s", "dot", "#555555"),
+            KeyEntry(f"allowed lag: {timeline.max_lag_s:g} s", "dot", "#555555"),
         ),
         wide=look(620, 64, 10, bottom=110),
         narrow=look(620, 48, 4, bottom=230),
@@ -182,8 +182,7 @@ def pareto_figure(scores: Sequence[Score], policies: Sequence[str]) -> ReportFig
     numbers = [str(at) for at in range(1, len(scores) + 1)]
     return ReportFigure(
         title="Cost against violations",
-        description="Each policy by its instances on average and its share of minutes in violation, both in "
-        "logarithms; less is better.",
+        description="Each policy by mean instances and share of minutes in violation, log scales; less is better.",
         plot=plot,
         key=(
             KeyEntry("on the front: no other has less of one and no more of the other", "point", "#0072b2"),

@@ -43,7 +43,7 @@ def _headline(found: Sequence[Score]) -> str:
     if able[0].budget.asked and (within := [one for one in able if not one.budget.overdrawn]):
         cheapest = min(within, key=lambda one: one.instance_hours)
         return (
-            f"{cheapest.policy} is the cheapest within the violations that are allowed, with "
+            f"{cheapest.policy} is the cheapest within the allowed violations, with "
             f"{cheapest.mean_instances:.1f} instances on average and {cheapest.violation_share:.2%} of all minutes"
         )
     least = min(able, key=lambda one: (one.violation_minutes, one.instance_hours))

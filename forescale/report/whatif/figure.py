@@ -67,7 +67,7 @@ def latency_figure(whatif: WhatIf, found: Curves) -> ReportFigure | None:
 
 
 def throughput_figure(whatif: WhatIf, found: Curves) -> ReportFigure:
-    """What is taken in of what is offered."""
+    """Processed share of the offered load."""
     plot = go.Figure(layout=_over_loads(whatif, found, "taken in per second"))
     plot.add_trace(line([0, found.end_per_s], [0, found.end_per_s], "offered", "#bbbbbb", 1, hoverinfo="skip"))
     key = []
@@ -77,8 +77,8 @@ def throughput_figure(whatif: WhatIf, found: Curves) -> ReportFigure:
     top = max(float(curve.taken_per_s.max()) for curve in found.plans.values())
     plot.update_yaxes(range=[0, 1.08 * top])
     return ReportFigure(
-        title="What is taken in of what is offered",
-        description=f"Events taken in over events offered, {_in_words(whatif, found)}.",
+        title="Processed share of the offered load",
+        description=f"Processed over offered events, {_in_words(whatif, found)}.",
         plot=plot,
         key=(*key, KeyEntry("all that is offered", "line", "#bbbbbb"), *_verticals(plot, whatif)),
         wide=_look(300, 76, 10),

@@ -112,7 +112,7 @@ def _plan(whatif: WhatIf, name: str) -> str:
     if len(over) > MAX_PRESSURES:
         told.append(f"{len(over) - MAX_PRESSURES} more are over their bound.")
     told += [
-        f"How even {stream} is dealt is not known, nor how full its busiest instance is: declare key_shares, and "
+        f"The balance of {stream} and the load of its busiest instance are unknown: declare key_shares and "
         "distinct_keys."
         for stream in estimate.bounds
     ]

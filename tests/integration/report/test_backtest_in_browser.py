@@ -43,7 +43,7 @@ def test_page__draws_the_history_and_every_horizon_with_keys_in_words(
         "Peak within 6 h, by when it was forecast",
     ]
     assert page.locator("figure").nth(1).locator(".key").inner_text().splitlines() == [
-        "said of the peak: p50 to p95",
+        "forecast of the peak: p50 to p95",
         "p95",
         "p95 to p99",
         "came, at or below the p95 (3)",

@@ -45,7 +45,7 @@ def test_page__draws_plans_over_the_load_operators_and_containers(
     assert page.locator("h1").inner_text().startswith("2 of 3 plans carry read 400/s; fair is the smallest of them")
     assert [" ".join(text.split()) for text in page.locator("figcaption").all_inner_texts()] == [
         "Latency over the load",
-        "What is taken in of what is offered",
+        "Processed share of the offered load",
         "How busy the busiest instance of each operator is",
         "Cores that containers need",
         "Memory that containers need",

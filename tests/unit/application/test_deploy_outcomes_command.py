@@ -103,7 +103,7 @@ def test_planning__takes_the_speed_of_a_restore_from_the_site_and_the_rest_from_
     assert (terms.down_s(config.as_topology(), few, many), terms.down_s(config.as_topology(), few, read)) == (25, 15)
     assert learned.engine.change_s(config.as_topology(), few.parallelism, many.parallelism) == 25
     assert learned.notes["downtime"] == (
-        "15 s, learnt from 3 deployments; the topology file says 60 s, and 2 s per GiB of state that is read again, as "
+        "15 s, learnt from 3 deployments; the topology file says 60 s, and 2 s per GiB of restored state, as "
         "the site file says"
     )
 

@@ -65,7 +65,7 @@ def test_a_rescale_that_cannot_come_before_now__is_said() -> None:
 def test_a_rescale__waits_for_the_one_before_it_to_dwell() -> None:
     """In place 330 s after 08:50, that is at 08:55:30; 600 s later it is past 08:55."""
     wishes = [wish("orders", 4, {9: 20}), wish("clicks", 2, {8 + 50 / 60: 4, 9: 12})]
-    assert "has not dwelt by then" in apart(wishes, dwell_s=600).stuck["clicks"][0]
+    assert "has not run for planning.min_dwell_s by then" in apart(wishes, dwell_s=600).stuck["clicks"][0]
     late = [wish("orders", 4, {9: 20}), wish("clicks", 2, {8.5: 4, 9: 12})]
     made = apart(late, dwell_s=600)
     assert asked(made)[1] == [8.5 * 3600, 32100]

@@ -52,7 +52,7 @@ def test_what_comes__is_estimated_where_fewer_than_two_looks_tell() -> None:
     # Nine tenths of the time it waits: ten times as much, of which five times are believed.
     for one in (waits(None, None), waits(None, 700), waits(700)):
         assert one.offered_per_s == {"read": pytest.approx(50.0)}
-        assert one.unmeasured == {"read": "fewer than two looks tell what waits at source 'read'"}
+        assert one.unmeasured == {"read": "fewer than two looks have the backlog of source 'read'"}
 
 
 def test_a_source_that_tells_nothing__is_estimated_beside_one_that_does() -> None:

@@ -234,7 +234,7 @@ def test_a_source__has_bursts_of_its_own() -> None:
 
 def test_gaps_that_vary_much__are_noted_for_what_they_do_not_tell() -> None:
     found = estimate([OperatorProfile("one", 0.002)], 100.0, arrivals=9.0)[0].notes
-    assert [each.split(":")[0] for each in found] == ["a cv² of arrivals of 9 does not tell how long bursts last"]
+    assert [each.split(":")[0] for each in found] == ["a cv² of arrivals of 9 does not say how long bursts last"]
     assert (
         estimate([OperatorProfile("one", 0.002)], 100.0, arrivals=Arrivals(bursts=Bursts(0.2, 3.0, 1.0)))[0].notes == ()
     )

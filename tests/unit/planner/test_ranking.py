@@ -102,7 +102,7 @@ def test_of_the_same_cost__less_disruption_wins_and_then_more_headroom() -> None
     assert reason(second).endswith("at the same cost carries 2.5 times the load where the best carries 5")
     first, second = ranked(judged(running, moved, rate=100.0, site=TWO_SPEEDS), {})
     assert order((first, second)) == [0, 1]
-    assert reason(second).endswith("it was given later")
+    assert reason(second).endswith("comes later in the list")
 
 
 def test_where_all_miss_for_certain__the_one_that_carries_most_is_first_whatever_it_costs() -> None:

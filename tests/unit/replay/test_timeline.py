@@ -155,10 +155,10 @@ def test_what_is_no_timeline__is_named(written: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.parquet"
     decisions_path(other).write_bytes(decisions_path(written).read_bytes())
     other.write_text("no parquet")
-    with pytest.raises(PlanError, match=r"other.parquet is no timeline of a replay"):
+    with pytest.raises(PlanError, match=r"other.parquet is not a timeline of a replay"):
         read_timeline(other)
     pd.DataFrame({"a": [1]}).to_parquet(other)
-    with pytest.raises(PlanError, match=r"other.parquet is no timeline of a replay"):
+    with pytest.raises(PlanError, match=r"other.parquet is not a timeline of a replay"):
         read_timeline(other)
 
 

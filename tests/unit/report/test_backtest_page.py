@@ -82,7 +82,7 @@ def test_page__of_a_trace_without_arrivals_or_without_peaks_still_says_what_is_k
     series = replace(trace.series, counts=counts)
     unknown = replace(trace, series=series, scores=prequential_scores(trace.told, series, trace.horizons_s, QUANTILES))
     page = page_of(unknown)
-    assert "Nothing is known of what came after the forecasts" in page.text
+    assert "The arrivals after the forecasts are unknown" in page.text
     assert marks(page, 1)["came"] == []
 
 

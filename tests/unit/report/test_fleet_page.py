@@ -90,7 +90,7 @@ def test_page__names_causes_and_alarms() -> None:
     assert "2 series: 1 not forecast, 1 drifted" in text
     assert "bank calls – – – – – – – not forecast nothing was observed in 5 h" in text
     assert "drift within 15 min the p95 was exceeded in 9 of the last 60 separate spans" in text
-    assert "Remove the cause where nothing is forecast (1)" in text
+    assert "Remove the cause of failed forecasts (1)" in text
 
 
 def test_page__names_each_forecaster_with_its_horizons() -> None:

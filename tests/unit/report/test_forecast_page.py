@@ -78,7 +78,7 @@ def test_page__shows_an_alarm_and_what_to_do(series: ArrivalSeries) -> None:
     assert "the p95 was exceeded in 48 of the last 48 separate spans" in text
     assert "plan for a higher quantile" in text
     quiet = read(report_of(series, 48))
-    assert "Drift None: past forecasts did no worse than their backtest said" in quiet
+    assert "Drift None: past forecasts were no worse than their backtest" in quiet
 
 
 def test_page__of_a_source_that_could_not_be_forecast_since_says_why_before_all_else(series: ArrivalSeries) -> None:

@@ -47,7 +47,7 @@ def test_front__is_in_bold_and_what_is_beaten_is_not() -> None:
 def test_page__tells_who_is_cheapest_within_the_violations_that_are_allowed() -> None:
     words = _words(render_replay_page(replace(timeline(), allowed_share=0.12)))
     # A tenth of the minutes of `small` is late, a fifth of those of `wasteful`: .08 more than allowed.
-    assert "small is the cheapest within the violations that are allowed, with 3.0 instances on average" in words
+    assert "small is the cheapest within the allowed violations, with 3.0 instances on average" in words
     assert "and 12.00% of all minutes may be one" in words
     assert "small 3.00 3 10.00% 6 5 min 7 min 24.0 –" in words
     assert "wasteful 6.00 6 20.00% 12 5 min 13 min 24.0 8.00%" in words
@@ -91,7 +91,7 @@ def test_page__shows_hostile_text_as_text(text: str) -> None:
 def test_headline__leaves_out_who_has_a_budget_of_its_own() -> None:
     own = tuple(replace(one, policy="planner@0.3") if one.policy == "wasteful" else one for one in timeline().tracks)
     words = _words(render_replay_page(replace(timeline(), tracks=own, allowed_share=0.01)))
-    assert "static-peak is the cheapest within the violations that are allowed" in words
+    assert "static-peak is the cheapest within the allowed violations" in words
     # What each was asked for stands in the table then.
     assert "allowed overdrawn" in words
     assert "30.00%" in words

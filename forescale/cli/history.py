@@ -56,7 +56,7 @@ def build(
         f"{total.missing:,} missing; {percent(total.complete)} observed"
     )
     for source in built.sources_unknown:
-        plain(f"no data of source {source}: see whether it is named in the section arrivals as it is there")
+        plain(f"no data of source {source}: check its name in the section arrivals")
     plain(f"snapshot {built.snapshot}")
 
 

@@ -157,7 +157,7 @@ def test_a_forecast__of_which_the_history_tells_nothing_is_poisson_and_says_so(
     assert read["latency"] == given["latency"]
     (note,) = set(read["notes"]) - set(given["notes"])
     assert "taken as Poisson: " in note
-    assert ("60 windows of 60 s within 7 days do not tell how they vary" in note) == known
+    assert ("60 windows of 60 s within 7 days do not show how they vary" in note) == known
 
 
 def test_a_forecast_that_is_named__goes_with_no_other_of_its_source(

@@ -257,7 +257,7 @@ def test_secrets__stay_in_the_setting(
     monkeypatch.setenv("FORESCALE_NOTIFY_URLS", f"{webhook.url} nonsense://anna:sesame42@there")
     wrong = run(capsys, "--due")
     assert (down[0], told[0], wrong[0]) == (1, 0, 1)
-    assert "URL 2 of FORESCALE_NOTIFY_URLS is none that Apprise knows" in wrong[2]
+    assert "URL 2 of FORESCALE_NOTIFY_URLS is unknown to Apprise" in wrong[2]
     everything = "".join(map(str, (down, told, wrong, Settings().shown(), caplog.text)))
     assert "sesame42" not in everything
     files = [file for file in (tmp_path / "home").rglob("*") if file.is_file()]

@@ -20,6 +20,7 @@ from forecasting.events.effects import EventEffects, KnownEffect
 from forecasting.events.event_aware_forecaster import EventAware
 from forecasting.forecast import BacktestScore, Forecast
 from forecasting.forecast_file import read_forecast, write_forecast
+from forecasting.models.borrowed_forecaster import BorrowedShape, SiblingShape
 from forecasting.models.harmonic_arima_forecaster import ArmaMemory
 from forecasting.models.naive_paths import NaivePaths
 from forecasting.models.open_hours import OpenHours
@@ -29,6 +30,7 @@ from forecasting.models.seasonal_naive_forecaster import SeasonAgo
 from forecasting.models.slow_level import GridLevel, WeeklyLevel
 from forecasting.models.transform import Transform
 from forecasting.selection import Turn
+from forecasting.siblings import LentShape
 from forecasting.terms import ForecastTerms
 from forecasting.trained import Trained
 from forecasting.trained_file import read_trained, write_trained
@@ -139,9 +141,11 @@ TRAINED = Trained(
         {
             "ridge": EventAware(CORRECTED, EVENTS), "weekly": WEEKLY,
             "mean": NaivePaths(3600, LastMean(2), 2), "season": NaivePaths(3600, SeasonAgo(168), 168, 504),
+            "borrowed": BorrowedShape(3600, (SiblingShape(WEEKLY, CORRECTED.hours),)),
         },
     ),
     (SCORE,), ("a gap",), NOON - timedelta(days=56), NOON, "d1", "c1", "words/3",
+    (LentShape("letters", "pages", "Asia/Tokyo", ((NOON, LATER),), "s1", "d2", 0.75, True),),
 )  # fmt: skip
 
 LOOK = Look(

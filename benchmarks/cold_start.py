@@ -62,10 +62,10 @@ class Cell:
 
 
 def moments(series: ArrivalSeries, count: int, hours: Sequence[int]) -> list[int]:
-    """Numbers of the first windows to be forecast, evenly over the last days that leave a day to come."""
+    """Numbers of the first windows to be forecast, evenly over the last days with a day before and after."""
     per_day = DAY_S // series.window_s
     last = series.counts.size - per_day
-    first = max(max(hours) * 3600 // series.window_s, last - SPAN_S // series.window_s)
+    first = max(max(24, *hours) * 3600 // series.window_s, last - SPAN_S // series.window_s)
     return sorted(set(np.linspace(first, last, count).astype(int).tolist()))
 
 

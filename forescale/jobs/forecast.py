@@ -206,7 +206,8 @@ def wanted_forecast(
     home, name = settings.home.resolve(), safe_name(source)
     trained = home / "trained" / request.topology / f"{name}-{learns}"
     fresh = _fresh(trained, now, wanted.refit_s)
-    if fresh is not None:
+    # What is made again takes what was recorded, whatever is kept here.
+    if fresh is not None and not request.digests:
         lent = Lent(fresh.siblings)
     else:
         young = is_young(whole.between(whole.start, until))

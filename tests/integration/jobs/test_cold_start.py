@@ -79,6 +79,7 @@ def test_what_was_borrowed__is_asked_again_and_made_again_bit_for_bit_after_the_
 ) -> None:
     name_siblings(settings, "older/receive")
     first = forecast(settings, NAME)
+    assert reproduce(settings, first.run_ids["receive"]).sources["receive"].same
     arrive(settings, NAME, NOW - YOUNG, hours=2)
     # The sibling's history becomes another one: what was trained has seen the commit of before.
     arrive(settings, "older", timedelta(days=30), hours=2)

@@ -29,7 +29,11 @@ def known_sources(directory: Directory, topology: str, start: datetime, end: dat
                 rows = read_part(folder, manifest.part(held), ["source"])
             except HistoryStoreError:
                 raise
-            except (FileNotFoundError, HistoryError):
+            except FileNotFoundError:
+                if read_manifest(folder) != manifest:  # another writer has superseded and removed it
+                    return known_sources(directory, topology, start, end)
+                continue
+            except HistoryError:
                 continue
             found[date.fromisoformat(held)] = frozenset(rows["source"].unique().to_pylist())
     return found

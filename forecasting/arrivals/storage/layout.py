@@ -32,8 +32,8 @@ def topologies(directory: Directory) -> list[str]:
     if isinstance(directory, Path):
         folders = [path.parent.name for path in directory.glob(f"{_TOPOLOGY}*/{MANIFEST}")]
     else:
-        names = S3Objects(directory).names(_TOPOLOGY)
-        folders = [name.removesuffix(f"/{MANIFEST}") for name in names if name.endswith(f"/{MANIFEST}")]
+        objects = S3Objects(directory)
+        folders = [name for name in objects.folders(_TOPOLOGY) if any(objects.names(f"{name}/{MANIFEST}", at_once=1))]
     return sorted(folder.removeprefix(_TOPOLOGY) for folder in folders)
 
 

@@ -46,10 +46,15 @@ class _Connection:
     session: Any
 
     def secrets(self) -> list[str]:
-        credentials = self.session.get_credentials()
-        if credentials is None:
+        from botocore.exceptions import BotoCoreError
+
+        try:
+            credentials = self.session.get_credentials()
+            frozen = None if credentials is None else credentials.get_frozen_credentials()
+        except BotoCoreError:
+            frozen = None  # they could not be fetched: that is the error to be told
+        if frozen is None:
             return []
-        frozen = credentials.get_frozen_credentials()
         return as_quoted([secret for secret in (frozen.secret_key, frozen.token) if secret])
 
 

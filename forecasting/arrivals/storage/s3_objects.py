@@ -66,15 +66,17 @@ class S3Objects:
         """Names that begin so, in their order; by the store's clock, only those put so long ago. at_once: how many the
         store is asked for at a time.
         """
-        asked: dict[str, Any] = {"Bucket": self.directory.bucket, "Prefix": self._key(beginning), "MaxKeys": at_once}
-        while True:
-            page = answer_of(self.directory, partial(_page, asked))
+        asked = {"Bucket": self.directory.bucket, "Prefix": self._key(beginning), "MaxKeys": at_once}
+        for page in self._pages(asked):
             for held in page.get("Contents", ()):
                 if not older_than_s or held["LastModified"] <= _told_at(page) - timedelta(seconds=older_than_s):
                     yield str(held["Key"]).removeprefix(self._key(""))
-            if not page.get("IsTruncated"):
-                return
-            asked["ContinuationToken"] = page["NextContinuationToken"]
+
+    def folders(self, beginning: str) -> list[str]:
+        """Names up to the first slash, of those that begin so; takes no longer where much lies in a folder."""
+        asked = {"Bucket": self.directory.bucket, "Prefix": self._key(beginning), "Delimiter": "/"}
+        prefixes = (held["Prefix"] for page in self._pages(asked) for held in page.get("CommonPrefixes", ()))
+        return [str(prefix).removeprefix(self._key("")).removesuffix("/") for prefix in prefixes]
 
     def remove(self, name: str) -> None:
         answer_of(self.directory, lambda client: client.delete_object(**self._named(name)))
@@ -89,6 +91,15 @@ class S3Objects:
                     f"history in {self.directory}: the store ignores conditions of puts ({header}), so that two "
                     "writers would lose each other's commits; use a store that honours them, or a folder"
                 )
+
+    def _pages(self, asked: Mapping[str, Any]) -> Iterator[Any]:
+        more: dict[str, str] = {}
+        while True:
+            page = answer_of(self.directory, partial(_page, {**asked, **more}))
+            yield page
+            if not page.get("IsTruncated"):
+                return
+            more = {"ContinuationToken": page["NextContinuationToken"]}
 
     def _named(self, name: str) -> dict[str, str]:
         return {"Bucket": self.directory.bucket, "Key": self._key(name)}

@@ -163,3 +163,20 @@ def test_history_of_a_folder__is_one_of_the_store_once_its_files_are_copied(
     write_history(told(1, 3), directory, "calls", START + DAY, START + 2 * DAY, now=datetime.now(UTC))
     assert counts(directory) == [1] * 24 + [3] * 24
     assert len(snapshots(directory, "calls")) == 3
+
+
+def test_unknown_topology__is_told_those_that_have_a_history(directory: S3Directory, s3: Any) -> None:
+    write(directory, 0, 24, 1)
+    # What a writer that died before its first commit has left is none.
+    s3.client().put_object(Bucket=directory.bucket, Key=f"{directory.prefix}/topology=begun/date=2003-03-03/part-0")
+    with pytest.raises(HistoryError, match="known are calls; run"):
+        read_history(directory, "mails")
+
+
+def test_past_commits_beyond_a_page_of_names__are_all_seen(
+    directory: S3Directory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(S3Objects.names, "__kwdefaults__", {"older_than_s": 0.0, "at_once": 2})
+    for count in range(7):
+        write(directory, 0, 24, count)
+    assert len(snapshots(directory, "calls")) == 7

@@ -101,7 +101,6 @@ def read_manifest_file(folder: Folder, name: str, remedy: str) -> Manifest | Non
 
 
 def _read(folder: Folder, name: str, remedy: str) -> InForce:
-    place = folder.place(name)
     try:
         content, version = folder.read_version(name, MAX_BYTES)
         return InForce(_manifest(json.loads(content), folder, name, remedy), version)
@@ -110,17 +109,17 @@ def _read(folder: Folder, name: str, remedy: str) -> InForce:
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         if isinstance(error, HistoryError):
             raise
-        raise HistoryError(f"{place} is damaged ({type(error).__name__}: {error}); {remedy}") from None
+        said = f"{type(error).__name__}: {error}"
+        raise HistoryError(f"{folder.place(name)} is damaged ({said}); {remedy}") from None
 
 
 def _manifest(body: Any, folder: Folder, name: str, remedy: str) -> Manifest:
     if body["format"] == 1:
         committed_at = folder.modified_at(name)
         return Manifest(_window_s(body["window_s"]), _names(body["parts"]), committed_at=committed_at)
-    place = folder.place(name)
     if body["format"] != FORMAT:
         raise HistoryError(
-            f"{place} has format {body['format']!r}, this version reads {FORMAT} and older ones; {remedy}"
+            f"{folder.place(name)} has format {body['format']!r}, this version reads {FORMAT} and older ones; {remedy}"
         )
     manifest = Manifest(
         _window_s(body["window_s"]),
@@ -131,7 +130,8 @@ def _manifest(body: Any, folder: Folder, name: str, remedy: str) -> Manifest:
         _kept_s(body["keep_s"]),
     )
     if manifest.snapshot != body["snapshot"]:
-        raise HistoryError(f"{place} is damaged: its content is {manifest.snapshot}, not {body['snapshot']}; {remedy}")
+        told = f"its content is {manifest.snapshot}, not {body['snapshot']}"
+        raise HistoryError(f"{folder.place(name)} is damaged: {told}; {remedy}")
     return manifest
 
 

@@ -23,7 +23,7 @@ def all_forecasters(
     """Every forecaster with its naive rivals. Those whose library is not installed refuse with that as the reason.
 
     calendar: events that all of them, the naive ones too, are to know of. prophet: whether Prophet takes part; it costs
-    two thirds as much as all of the others. siblings: sources whose shape may be borrowed, so that three hours of
+    as much as all of the others together. siblings: sources whose shape may be borrowed, so that three hours of
     history are enough for one forecaster and its naive rival.
     """
     forecasters: tuple[Forecaster, ...] = (

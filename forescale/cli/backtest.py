@@ -43,7 +43,7 @@ def backtest(
     ] = 28,
     paths: Annotated[int, typer.Option(min=50, max=100_000, help="Sample paths of each forecast.")] = 400,
     seed: Annotated[int, typer.Option(min=0, help="Same seed, same predictions.")] = 7,
-    prophet: Annotated[bool, typer.Option("--prophet", help="Let Prophet compete, at two thirds more cost.")] = False,
+    prophet: Annotated[bool, typer.Option("--prophet", help="Let Prophet compete, at twice the cost.")] = False,
     plot: Annotated[Path | None, typer.Option(help="Write a page (.html) with forecasts beside arrivals.")] = None,
     as_json: AsJson = False,
 ) -> None:

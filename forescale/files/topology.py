@@ -86,7 +86,7 @@ class ForecastEntry(_Strict):
 
     refit_s: how old what was trained may be before backtest, choice and fits are made anew; 0 for every forecast.
     every_s: from one forecast to the next, as FORESCALE_SCHEDULE makes them; plans count on it. prophet: whether
-    Prophet competes with the other forecasters: it costs two thirds as much as all of them.
+    Prophet competes with the other forecasters: it costs as much as all of them together.
     """
 
     step_s: Annotated[int, Field(gt=0, le=DAY_S)] = 300

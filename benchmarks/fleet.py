@@ -36,7 +36,7 @@ from forecasting.arrivals.history import ArrivalSeries
 from forecasting.arrivals.spark_session import spark_session
 from forecasting.errors import ForecastError, HistoryError
 from forecasting.events.calendar import EventCalendar
-from forecasting.fleet import Order, Outcome
+from forecasting.fleet import ForecastResult, ForecastTask
 from forecasting.fleet_spark import forecast_over_spark
 from forecasting.one_thread import one_thread
 from forecasting.spark_tasks import ONE_THREAD
@@ -88,9 +88,9 @@ def spans(folder: Path, count: int, days: int) -> list[ArrivalSeries]:
     return made
 
 
-def orders_of(series: Sequence[ArrivalSeries], home: Path) -> list[Order]:
+def orders_of(series: Sequence[ArrivalSeries], home: Path) -> list[ForecastTask]:
     return [
-        Order(
+        ForecastTask(
             "fleet",
             one.source,
             one.start,
@@ -107,7 +107,7 @@ def orders_of(series: Sequence[ArrivalSeries], home: Path) -> list[Order]:
     ]
 
 
-def many_asked(orders: Sequence[Order], count: int, home: Path) -> list[Order]:
+def many_asked(orders: Sequence[ForecastTask], count: int, home: Path) -> list[ForecastTask]:
     """So many orders to ask what these have trained, each with a folder of its own."""
     return [
         replace(orders[number % len(orders)], train=False, folder=home / "asked" / str(number))
@@ -115,7 +115,7 @@ def many_asked(orders: Sequence[Order], count: int, home: Path) -> list[Order]:
     ]
 
 
-def poisoned(order: Order) -> list[Order]:
+def poisoned(order: ForecastTask) -> list[ForecastTask]:
     day = DAY_S // order.window_s
     counts = {
         "all NaN": np.full(5 * day, np.nan),
@@ -137,7 +137,9 @@ def poisoned(order: Order) -> list[Order]:
     ]
 
 
-def measured(what: str, spark: object, orders: Sequence[Order], before_s: float) -> tuple[Measured, list[Outcome]]:
+def measured(
+    what: str, spark: object, orders: Sequence[ForecastTask], before_s: float
+) -> tuple[Measured, list[ForecastResult]]:
     began = time.perf_counter()
     outcomes = list(forecast_over_spark(spark, orders))  # type: ignore[arg-type]
     wall_s = time.perf_counter() - began

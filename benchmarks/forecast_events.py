@@ -34,7 +34,7 @@ from forecasting.events.calendar import Event, EventCalendar, EventKind
 from forecasting.events.event_aware_forecaster import EventAwareForecaster
 from forecasting.forecaster import Forecaster
 from forecasting.models.prophet_forecaster import ProphetForecaster
-from forecasting.models.weekly_profile import drawn_in
+from forecasting.models.weekly_profile import winsorised
 from forecasting.one_thread import one_thread
 from forecasting.peaks import peak_quantiles_per_s, pinball
 
@@ -103,9 +103,9 @@ def with_regressors(series: ArrivalSeries, days: dict[int, str], seed: int) -> f
 
     def drawn_in_elsewhere(values: np.ndarray, slots: np.ndarray, window_s: int) -> np.ndarray:
         holiday = np.isin(np.arange(values.size) // PER_DAY, list(days))
-        return np.where(holiday, values, drawn_in(values, slots, window_s))
+        return np.where(holiday, values, winsorised(values, slots, window_s))
 
-    with patch("prophet.Prophet", made), patch("forecasting.models.prophet_forecaster.drawn_in", drawn_in_elsewhere):
+    with patch("prophet.Prophet", made), patch("forecasting.models.prophet_forecaster.winsorised", drawn_in_elsewhere):
         return p95(ProphetForecaster(), series, seed)
 
 

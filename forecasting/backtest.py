@@ -136,7 +136,7 @@ def replayed(
             progress(f"backtest: {len(day)} origins from {train.end:%Y-%m-%d %H:%M}")
         for forecaster in forecasters:
             known = learnt.get(forecaster.name)
-            if known is None or (train.end - known[1]).total_seconds() >= forecaster.good_for_s:
+            if known is None or (train.end - known[1]).total_seconds() >= forecaster.refit_after_s:
                 fitted, at_end = _fitted(forecaster, None, train, refusals), train.end
             elif train.end > known[1]:
                 fitted, at_end = _fitted(forecaster, known[0], train, refusals), known[1]
@@ -204,10 +204,10 @@ def _fitted(
     forecaster: Forecaster, known: FittedForecaster | None, train: ArrivalSeries, refusals: dict[str, str]
 ) -> FittedForecaster | None:
     """The forecaster fitted anew, or the known fit renewed; None where it refuses or fails."""
-    reason = forecaster.why_not(train)
+    reason = forecaster.unsuitable_because(train)
     if reason is None:
         try:
-            return forecaster.fit(train) if known is None else known.renewed(train)
+            return forecaster.fit(train) if known is None else known.refreshed(train)
         except Exception as error:  # noqa: BLE001 - logged, and named as its refusal
             reason = refusal(forecaster.name, error)
     refusals[forecaster.name] = reason

@@ -10,7 +10,7 @@ from forecasting.arrivals.history import ArrivalSeries
 from forecasting.backtest import forecaster_rng
 from forecasting.forecaster import FittedForecaster
 from forecasting.peaks import path_quantiles, peak_quantiles_per_s
-from forecasting.selection import Turn, Weights, after_surprise, deployed_peaks_per_s
+from forecasting.selection import Ensemble, Weights, after_surprise, deployed_peaks_per_s
 from forecasting.surprise import STAND_IN, surprised
 
 NOW = 1_000_000
@@ -19,7 +19,7 @@ NOW = 1_000_000
 
 @dataclass(frozen=True)
 class DeployedForecaster:
-    """fitted: the forecasters by name. turn: their weights per horizon, what stands in for them, and the calibration.
+    """fitted: the forecasters by name. ensemble: weights per horizon, what stands in for them, and the calibration.
 
     horizons_s: ascending. quantiles: of the peak. window_s: width of the windows it learnt from and of the `steps` that
     it forecasts.
@@ -29,64 +29,64 @@ class DeployedForecaster:
     steps: int
     horizons_s: tuple[int, ...]
     quantiles: tuple[float, ...]
-    turn: Turn
+    ensemble: Ensemble
     fitted: Mapping[str, FittedForecaster]
 
-    def ask(self, recent: ArrivalSeries, paths: int, seed: int) -> tuple[Floats, Floats]:
+    def sample_paths(self, recent: ArrivalSeries, paths: int, seed: int) -> tuple[Floats, Floats]:
         """Joint paths, shape (paths, steps), and calibrated peak quantiles, shape (horizons, quantiles), per second.
 
         The paths are those of the forecasters of the longest horizon, in proportion to their weights, stretched so that
         their peaks have the calibrated quantiles. Same seed and same history, same answer.
         """
-        return replace(self, turn=self.turn_at(recent, seed)).drawn(recent, paths, seed)
+        return replace(self, ensemble=self.ensemble_at(recent, seed)).drawn(recent, paths, seed)
 
     def drawn(self, recent: ArrivalSeries, paths: int, seed: int) -> tuple[Floats, Floats]:
         """The same, whatever the last hour was like."""
-        turn = self.turn
-        needed = {name for weights in turn.weights for name in weights}
-        longest = turn.weights[-1]
+        ensemble = self.ensemble
+        needed = {name for weights in ensemble.weights for name in weights}
+        longest = ensemble.weights[-1]
         given = {}
         for name in sorted(needed):
             # Those of a short horizon alone need not look further.
-            steps = self.steps if name in longest else self._reach(turn, name)
+            steps = self.steps if name in longest else self._reach(ensemble, name)
             given[name] = self.fitted[name].paths_per_s(recent, steps, paths, forecaster_rng(seed, name, NOW))
         horizon_steps = [horizon_s // self.window_s for horizon_s in self.horizons_s]
-        return joint_forecast(given, turn, horizon_steps, self.quantiles)
+        return joint_forecast(given, ensemble, horizon_steps, self.quantiles)
 
-    def turn_at(self, recent: ArrivalSeries, seed: int) -> Turn:
-        """The turn, or the one after a surprise: what was learnt has been left behind."""
+    def ensemble_at(self, recent: ArrivalSeries, seed: int) -> Ensemble:
+        """The ensemble, or the one after a surprise: what was learnt has been left behind."""
         if STAND_IN in self.fitted and surprised(self.fitted, recent, seed):
-            return after_surprise(self.turn, STAND_IN)
-        return self.turn
+            return after_surprise(self.ensemble, STAND_IN)
+        return self.ensemble
 
     def demoted(self, horizons_s: Collection[int]) -> "DeployedForecaster":
         """The same with the naive forecaster standing in at these horizons."""
-        turn = self.turn
+        ensemble = self.ensemble
         out = [horizon_s in horizons_s for horizon_s in self.horizons_s]
-        choices = zip(turn.weights, turn.naive, out, strict=True)
+        choices = zip(ensemble.weights, ensemble.naive, out, strict=True)
         weights = tuple({naive: 1.0} if demote else chosen for chosen, naive, demote in choices)
-        held_back = tuple(held or demote for held, demote in zip(turn.held_back, out, strict=True))
-        return replace(self, turn=replace(turn, weights=weights, held_back=held_back))
+        held_back = tuple(held or demote for held, demote in zip(ensemble.held_back, out, strict=True))
+        return replace(self, ensemble=replace(ensemble, weights=weights, held_back=held_back))
 
     def names(self) -> dict[int, str]:
         """What forecasts each horizon, the heaviest first, in words."""
-        return dict(zip(self.horizons_s, map(" + ".join, self.turn.weights), strict=True))
+        return dict(zip(self.horizons_s, map(" + ".join, self.ensemble.weights), strict=True))
 
-    def _reach(self, turn: Turn, name: str) -> int:
-        used = [h for h, weights in zip(self.horizons_s, turn.weights, strict=True) if name in weights]
+    def _reach(self, ensemble: Ensemble, name: str) -> int:
+        used = [h for h, weights in zip(self.horizons_s, ensemble.weights, strict=True) if name in weights]
         return max(used) // self.window_s
 
 
 def joint_forecast(
-    given: Mapping[str, Floats], turn: Turn, horizon_steps: Sequence[int], quantiles: Sequence[float]
+    given: Mapping[str, Floats], ensemble: Ensemble, horizon_steps: Sequence[int], quantiles: Sequence[float]
 ) -> tuple[Floats, Floats]:
-    """Joint paths and calibrated peak quantiles, as DeployedForecaster.ask gives them, of what forecasters gave.
+    """Joint paths and calibrated peak quantiles of what forecasters gave, as `DeployedForecaster.sample_paths`.
 
     given: paths by name, shape (paths, steps); those that do not reach a horizon have no weight there.
     """
     said = {name: _peaks(drawn, horizon_steps, quantiles) for name, drawn in given.items()}
-    peaks = deployed_peaks_per_s(said, turn)
-    joint = mixture(given, turn.weights[-1])
+    peaks = deployed_peaks_per_s(said, ensemble)
+    joint = mixture(given, ensemble.weights[-1])
     return stretched(joint, horizon_steps, peaks, quantiles), peaks
 
 

@@ -33,7 +33,7 @@ from forecasting.models.residual_correction import CorrectedForecaster
 from forecasting.models.seasonal_naive_forecaster import SeasonAgo
 from forecasting.models.slow_level import GridLevel, WeeklyLevel
 from forecasting.models.transform import Transform
-from forecasting.selection import Turn
+from forecasting.selection import Ensemble
 
 JSON_FILE, ARRAYS_FILE = "deployed.json", "arrays.npy"
 
@@ -123,7 +123,7 @@ class _Body(_Strict):
 
 def write_deployed(deployed: DeployedForecaster, folder: Path) -> None:
     """Write the two files into a folder, which is made. Raises ForecastError for a forecaster it does not know."""
-    arrays: dict[str, npt.NDArray[np.float64]] = {"offsets": deployed.turn.calibration.offsets}
+    arrays: dict[str, npt.NDArray[np.float64]] = {"offsets": deployed.ensemble.calibration.offsets}
     entries = {name: _entry(name, fitted, arrays) for name, fitted in deployed.fitted.items()}
     numbers = np.concatenate([array.reshape(-1) for array in arrays.values()])
     body = _Body(
@@ -131,10 +131,10 @@ def write_deployed(deployed: DeployedForecaster, folder: Path) -> None:
         steps=deployed.steps,
         horizons_s=deployed.horizons_s,
         quantiles=deployed.quantiles,
-        weights=tuple(dict(weights) for weights in deployed.turn.weights),
-        naive=deployed.turn.naive,
-        held_back=deployed.turn.held_back,
-        floor_per_s=deployed.turn.calibration.floor_per_s,
+        weights=tuple(dict(weights) for weights in deployed.ensemble.weights),
+        naive=deployed.ensemble.naive,
+        held_back=deployed.ensemble.held_back,
+        floor_per_s=deployed.ensemble.calibration.floor_per_s,
         arrays={name: array.shape for name, array in arrays.items()},
         arrays_crc=zlib.crc32(numbers.tobytes()),
         fitted=entries,
@@ -156,8 +156,10 @@ def read_deployed(folder: Path) -> DeployedForecaster:
     except (OSError, EOFError, ValueError, KeyError) as error:
         problem = error.errors()[0] if isinstance(error, ValidationError) else error
         raise ForecastError(f"deployed forecaster in {folder} cannot be read: {problem}; train it again") from None
-    turn = Turn(body.weights, body.naive, body.held_back, Calibration(offsets, body.floor_per_s, body.quantiles))
-    return DeployedForecaster(body.window_s, body.steps, body.horizons_s, body.quantiles, turn, fitted)
+    ensemble = Ensemble(
+        body.weights, body.naive, body.held_back, Calibration(offsets, body.floor_per_s, body.quantiles)
+    )
+    return DeployedForecaster(body.window_s, body.steps, body.horizons_s, body.quantiles, ensemble, fitted)
 
 
 def _arrays(numbers: npt.NDArray[np.float64], body: _Body) -> Arrays:

@@ -31,7 +31,7 @@ WITHOUT_CAUSE = "it says nothing more; run the source alone with `forescale fore
 
 
 @dataclass(frozen=True)
-class Order:
+class ForecastTask:
     """A source to forecast from `counts` (NaN: missing) in windows of window_s from start.
 
     trained: folder of what is asked; train: whether it is to be made there first. demoted: horizons at which the naive
@@ -59,13 +59,13 @@ class Order:
     timezone: str = UTC_NAME
     lent: Lent = NOTHING_LENT
 
-    def with_run(self, train: bool, demoted: Mapping[int, str], run_id: str, model_version: str) -> "Order":
+    def with_run(self, train: bool, demoted: Mapping[int, str], run_id: str, model_version: str) -> "ForecastTask":
         """The same as part of a tracked batch."""
         return replace(self, train=train, demoted=dict(demoted), run_id=run_id, model_version=model_version)
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ForecastResult:
     """What became of an order. forecast: without its paths, None where it failed; failure: why, in one line.
 
     digest: of every number of the forecast, paths included. fresh: whether it was trained for it. cpu_s: processor
@@ -80,15 +80,17 @@ class Outcome:
     cpu_s: float
 
 
-def forecast_each(orders: Sequence[Order], progress: Callable[[str], None] | None = None) -> Iterator[Outcome]:
+def forecast_each(
+    orders: Sequence[ForecastTask], progress: Callable[[str], None] | None = None
+) -> Iterator[ForecastResult]:
     """The outcomes in the order of the orders, one source after another, in this process."""
     for number, order in enumerate(orders, start=1):
         if progress is not None:
             progress(f"{order.source} ({number} of {len(orders)})")
-        yield fulfilled(order, progress)
+        yield run_task(order, progress)
 
 
-def fulfilled(order: Order, progress: Callable[[str], None] | None = None) -> Outcome:
+def run_task(order: ForecastTask, progress: Callable[[str], None] | None = None) -> ForecastResult:
     """The forecast of one order, kept in its folder; never raises but for what stops the process."""
     began_s = _cpu_s()
     forecast, failure, digest = None, "", ""
@@ -99,10 +101,10 @@ def fulfilled(order: Order, progress: Callable[[str], None] | None = None) -> Ou
     except Exception as error:
         log.exception("forecast of source %r of topology %r failed", order.source, order.topology)
         failure = f"{type(error).__name__}: {' '.join(str(error).split())[:300] or WITHOUT_CAUSE}"
-    return Outcome(order.source, forecast, failure, digest, order.train, _cpu_s() - began_s)
+    return ForecastResult(order.source, forecast, failure, digest, order.train, _cpu_s() - began_s)
 
 
-def _forecast(order: Order, progress: Callable[[str], None] | None) -> tuple[Forecast, str]:
+def _forecast(order: ForecastTask, progress: Callable[[str], None] | None) -> tuple[Forecast, str]:
     series = ArrivalSeries(order.topology, order.source, order.start, order.window_s, order.counts, order.timezone)
     if order.train:
         learnt = train(

@@ -3,17 +3,17 @@
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from forecasting.fleet import Order, Outcome, fulfilled
+from forecasting.fleet import ForecastResult, ForecastTask, run_task
 from forecasting.spark_tasks import Lost, over_spark
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-def forecast_over_spark(spark: "SparkSession", orders: Sequence[Order]) -> Iterator[Outcome]:
+def forecast_over_spark(spark: "SparkSession", orders: Sequence[ForecastTask]) -> Iterator[ForecastResult]:
     """The outcomes in the order of the orders. What fails is one source, also where its worker dies."""
-    for order, outcome in zip(orders, over_spark(spark, fulfilled, orders), strict=True):
+    for order, outcome in zip(orders, over_spark(spark, run_task, orders), strict=True):
         if isinstance(outcome, Lost):
-            yield Outcome(order.source, None, outcome.cause, "", order.train, 0.0)
+            yield ForecastResult(order.source, None, outcome.cause, "", order.train, 0.0)
         else:
             yield outcome

@@ -19,7 +19,7 @@ class FittedForecaster(Protocol):
         """
         ...
 
-    def renewed(self, series: ArrivalSeries) -> "FittedForecaster":
+    def refreshed(self, series: ArrivalSeries) -> "FittedForecaster":
         """The same with what ages fast, such as its usual errors, learnt anew from a longer series; cheap."""
         ...
 
@@ -36,11 +36,11 @@ class Forecaster(Protocol):
         ...
 
     @property
-    def good_for_s(self) -> float:
+    def refit_after_s(self) -> float:
         """How long a fit serves in a backtest, renewed every day: a day, or more where it is slow and ages slowly."""
         ...
 
-    def why_not(self, series: ArrivalSeries) -> str | None:
+    def unsuitable_because(self, series: ArrivalSeries) -> str | None:
         """Why it cannot learn from this series (too short, constant …), or None where it can."""
         ...
 

@@ -24,7 +24,7 @@ from forecasting.models.enough_history import why_too_little
 from forecasting.models.time_grid import DAY_S
 from forecasting.one_thread import one_thread
 from forecasting.peaks import path_quantiles
-from forecasting.selection import Selection, Turn, select
+from forecasting.selection import Ensemble, Selection, select
 from forecasting.siblings import NOTHING_LENT, Lent, LentShape
 from forecasting.surprise import STAND_IN
 from forecasting.terms import ForecastTerms
@@ -75,22 +75,22 @@ def train(
             progress=progress,
             least_history_s=least_days(lent.shapes) * DAY_S,
         )
-        refusals = {name: reason for name, each in competing.items() if (reason := each.why_not(history))}
+        refusals = {name: reason for name, each in competing.items() if (reason := each.unsuitable_because(history))}
         while True:
             selection = select(table, set(competing) - set(refusals), refusals)
             fitted, failed = _fitted(competing, selection, history, progress)
             if not failed:
                 break
             refusals |= failed
-    turn = selection.turn
+    ensemble = selection.ensemble
     return Trained(
         series.topology,
         series.source,
         terms,
-        DeployedForecaster(terms.step_s, terms.steps, terms.horizons_s, QUANTILES, turn, fitted),
+        DeployedForecaster(terms.step_s, terms.steps, terms.horizons_s, QUANTILES, ensemble, fitted),
         selection.scores,
         (
-            *borrowed_notes(lent.shapes, turn, terms.horizons_s),
+            *borrowed_notes(lent.shapes, ensemble, terms.horizons_s),
             *lent.notes,
             *selection.notes,
             *(f"{name} takes no part: {reason}" for name, reason in refusals.items()),
@@ -111,10 +111,10 @@ def issue(trained: Trained, series: ArrivalSeries, *, issued_at: datetime, histo
     terms = trained.terms
     history = known_history(series, issued_at, terms.step_s, least_days(trained.siblings))
     with one_thread():
-        turn = trained.deployed.turn_at(history, terms.seed)
-        deployed = replace(trained.deployed, turn=turn)
+        ensemble = trained.deployed.ensemble_at(history, terms.seed)
+        deployed = replace(trained.deployed, ensemble=ensemble)
         drawn, peaks = deployed.drawn(history, terms.paths, terms.seed)
-    left_behind = turn is not trained.deployed.turn
+    left_behind = ensemble is not trained.deployed.ensemble
     made = forecast_of(history, drawn, peaks, terms, issued_at=issued_at, forecaster=deployed.names())
     return replace(
         made,
@@ -163,7 +163,7 @@ def _fitted(
     competing: dict[str, Forecaster], selection: Selection, history: ArrivalSeries, progress: Progress | None
 ) -> tuple[dict[str, FittedForecaster], dict[str, str]]:
     """The chosen forecasters and those that may stand in for them, fitted; and why some could not be."""
-    needed = {name for weights in selection.turn.weights for name in weights} | set(selection.turn.naive)
+    needed = {name for weights in selection.ensemble.weights for name in weights} | set(selection.ensemble.naive)
     # It costs nothing, and stands in after a surprise.
     needed |= {STAND_IN} & set(competing)
     if progress is not None:
@@ -182,12 +182,14 @@ def least_days(siblings: Sequence[LentShape]) -> float:
     return LEAST_BORROWED_DAYS if siblings else LEAST_DAYS
 
 
-def borrowed_notes(siblings: Sequence[LentShape], turn: Turn, horizons_s: Sequence[int]) -> tuple[str, ...]:
+def borrowed_notes(siblings: Sequence[LentShape], ensemble: Ensemble, horizons_s: Sequence[int]) -> tuple[str, ...]:
     """From whom a shape is borrowed, and how much it counts at each horizon."""
     if not siblings:
         return ()
     lenders = ", ".join(sibling.told() for sibling in siblings)
-    shares = {h: weights[BORROWED] for h, weights in zip(horizons_s, turn.weights, strict=True) if BORROWED in weights}
+    shares = {
+        h: weights[BORROWED] for h, weights in zip(horizons_s, ensemble.weights, strict=True) if BORROWED in weights
+    }
     if not shares:
         return (f"{SIBLINGS}: no shape is borrowed from {lenders} any more: its own record is better",)
     told = ", ".join(f"{share:.0%} at {horizon_s} s" for horizon_s, share in shares.items())

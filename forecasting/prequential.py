@@ -17,7 +17,7 @@ from forecasting.forecaster import Forecaster
 from forecasting.models.time_grid import DAY_S
 from forecasting.one_thread import one_thread
 from forecasting.peaks import path_quantiles, peak_quantiles_per_s
-from forecasting.selection import DEPLOYED, Turns, Weights, after_surprise
+from forecasting.selection import DEPLOYED, Ensembles, Weights, after_surprise
 from forecasting.surprise import STAND_IN, surprised
 
 TOLD_S = 14 * DAY_S
@@ -102,7 +102,7 @@ def prequential(
     at = origins.at
     horizon_steps = [horizon_s // series.window_s for horizon_s in horizons_s]
     table = empty_table(series, forecasters, at, horizons_s, quantiles, {} if refusals is None else refusals)
-    turns = Turns(table)
+    ensembles = Ensembles(table)
     with one_thread():
         for row, given, fitted in replayed(
             series, forecasters, at, max(horizon_steps), paths, seed, table.refusals, progress, LONGEST_HISTORY_S
@@ -111,16 +111,16 @@ def prequential(
                 table.peak_per_s[name][row] = peak_quantiles_per_s(drawn, horizon_steps, quantiles)
             if not table.naive.intersection(given):
                 continue
-            turn = turns.take(row, given)
+            ensemble = ensembles.take(row, given)
             if at[row] < origins.told_from:
                 continue
             recent = recent_at(series, at[row], LONGEST_HISTORY_S)
             if STAND_IN in given and surprised(fitted, recent, seed):
-                turn = after_surprise(turn, STAND_IN)
-            joint, peaks = joint_forecast(given, turn, horizon_steps, quantiles)
+                ensemble = after_surprise(ensemble, STAND_IN)
+            joint, peaks = joint_forecast(given, ensemble, horizon_steps, quantiles)
             yield Predicted(
                 at[row],
                 {name: table.peak_per_s[name][row] for name in given} | {DEPLOYED: peaks},
                 {name: path_quantiles(drawn, quantiles) for name, drawn in (given | {DEPLOYED: joint}).items()},
-                turn.weights,
+                ensemble.weights,
             )

@@ -48,7 +48,7 @@ Weights = Mapping[str, float]
 
 
 @dataclass(frozen=True)
-class Turn:
+class Ensemble:
     """What is deployed from one origin on. weights: per horizon, in the table's order; naive: what stands in for them.
 
     held_back: per horizon, whether it does, and is taken as it comes: the calibration is of the others.
@@ -60,10 +60,10 @@ class Turn:
     calibration: Calibration
 
 
-class Turns:
+class Ensembles:
     """Chooses, averages and calibrates at one origin after another, each time from what was over by then.
 
-    The table may still be filled while turns are taken, an origin at a time. Losses are worked out once an origin.
+    The table may still be filled while ensembles are taken, an origin at a time. Losses are worked out once an origin.
     """
 
     def __init__(self, table: BacktestTable) -> None:
@@ -76,7 +76,7 @@ class Turns:
         self._judged = 0
         self._losses = peak_losses(table, slice(0, 0))
 
-    def take(self, row: int, able: Collection[str]) -> Turn:
+    def take(self, row: int, able: Collection[str]) -> Ensemble:
         """What to deploy at this origin, or after the last one (row = number of origins), of those able to forecast.
 
         At least one of them has to be naive.
@@ -87,10 +87,10 @@ class Turns:
         losses = self._losses_before(row)
         horizons = range(len(table.horizons_s))
         weights, naives = zip(*(self._choice_at(row, losses, over, able, horizon) for horizon in horizons), strict=True)
-        turn = Turn(weights, naives, (False,) * len(weights), self._calibration(row, over))
+        ensemble = Ensemble(weights, naives, (False,) * len(weights), self._calibration(row, over))
         if row < len(table.origins):
-            self._keep(row, turn)
-        return turn
+            self._keep(row, ensemble)
+        return ensemble
 
     def _losses_before(self, row: int) -> PeakLosses:
         """The losses at the origins before this one; none of them changes any more."""
@@ -100,12 +100,12 @@ class Turns:
             self._losses, self._judged = replace(newer, per_s=per_s), row
         return self._losses
 
-    def _keep(self, row: int, turn: Turn) -> None:
+    def _keep(self, row: int, ensemble: Ensemble) -> None:
         """What is said at this origin, before and after calibration."""
         said = {name: peaks[row] for name, peaks in self.table.peak_per_s.items()}
-        self.averaged_per_s[row] = averaged_peaks_per_s(said, turn.weights, turn.calibration.floor_per_s)
+        self.averaged_per_s[row] = averaged_peaks_per_s(said, ensemble.weights, ensemble.calibration.floor_per_s)
         # Nothing is held back in a backtest.
-        self.deployed_per_s[row] = turn.calibration.applied(self.averaged_per_s[row])
+        self.deployed_per_s[row] = ensemble.calibration.applied(self.averaged_per_s[row])
 
     def _calibration(self, row: int, over: Flags) -> Calibration:
         actual = np.where(over, self.table.actual_per_s, np.nan)
@@ -166,9 +166,9 @@ class Turns:
 
 @dataclass(frozen=True)
 class Selection:
-    """turn: what is deployed now. scores: of every forecaster, and of what would have been deployed."""
+    """ensemble: what is deployed now. scores: of every forecaster, and of what would have been deployed."""
 
-    turn: Turn
+    ensemble: Ensemble
     scores: tuple[BacktestScore, ...]
     notes: tuple[str, ...] = ()
 
@@ -183,12 +183,12 @@ def select(table: BacktestTable, able: Collection[str], refusals: Mapping[str, s
         raise ForecastError(
             f"no forecaster can forecast, not even a naive one ({told or 'too little history'}); hold the plan you have"
         )
-    turns = Turns(table)
+    ensembles = Ensembles(table)
     for row in range(len(table.origins)):
         spoke = [name for name, peaks in table.peak_per_s.items() if np.isfinite(peaks[row]).all()]
         if table.naive.intersection(spoke):
-            turns.take(row, spoke)
-    turn = turns.take(len(table.origins), able)
+            ensembles.take(row, spoke)
+    ensemble = ensembles.take(len(table.origins), able)
     losses = peak_losses(table)
     scores: list[BacktestScore] = []
     notes: list[str] = []
@@ -196,20 +196,20 @@ def select(table: BacktestTable, able: Collection[str], refusals: Mapping[str, s
     for horizon, horizon_s in enumerate(table.horizons_s):
         scores += horizon_scores(table, losses, horizon)
         rival = losses.better_naive(horizon, every)
-        deployed = score_against(table, losses, horizon, DEPLOYED, turns.deployed_per_s, rival)
+        deployed = score_against(table, losses, horizon, DEPLOYED, ensembles.deployed_per_s, rival)
         if deployed.origins >= FEWEST_ORIGINS:
             scores.append(deployed)
-        if set(turn.weights[horizon]) <= table.naive:
-            what = " + ".join(turn.weights[horizon])
+        if set(ensemble.weights[horizon]) <= table.naive:
+            what = " + ".join(ensemble.weights[horizon])
             why = "no forecaster beats the naive rivals" if rival else "nothing to judge by yet"
             notes.append(f"{horizon_s} s: {why}; {what} is deployed")
-    return Selection(turn, tuple(scores), tuple(notes))
+    return Selection(ensemble, tuple(scores), tuple(notes))
 
 
-def after_surprise(turn: Turn, stand_in: str) -> Turn:
+def after_surprise(ensemble: Ensemble, stand_in: str) -> Ensemble:
     """The same with one forecaster standing in for all at every horizon."""
-    horizons = len(turn.weights)
-    return replace(turn, weights=({stand_in: 1.0},) * horizons, held_back=(True,) * horizons)
+    horizons = len(ensemble.weights)
+    return replace(ensemble, weights=({stand_in: 1.0},) * horizons, held_back=(True,) * horizons)
 
 
 def _known_from(table: BacktestTable) -> Ints:
@@ -219,14 +219,14 @@ def _known_from(table: BacktestTable) -> Ints:
     return np.searchsorted(starts, ends.reshape(-1), side="left").reshape(ends.shape)
 
 
-def deployed_peaks_per_s(said: Mapping[str, Floats], turn: Turn) -> Floats:
+def deployed_peaks_per_s(said: Mapping[str, Floats], ensemble: Ensemble) -> Floats:
     """Calibrated peak quantiles of what is deployed, shape (horizons, quantiles), of what forecasters said (by name,
     same shape).
 
     What stands in for the others is as it comes: the calibration is of them.
     """
-    averaged = averaged_peaks_per_s(said, turn.weights, turn.calibration.floor_per_s)
-    return ordered(np.where(np.array(turn.held_back)[:, None], averaged, turn.calibration.applied(averaged)))
+    averaged = averaged_peaks_per_s(said, ensemble.weights, ensemble.calibration.floor_per_s)
+    return ordered(np.where(np.array(ensemble.held_back)[:, None], averaged, ensemble.calibration.applied(averaged)))
 
 
 def averaged_peaks_per_s(said: Mapping[str, Floats], weights: Sequence[Weights], floor_per_s: float) -> Floats:

@@ -13,7 +13,7 @@ from modeling.arrays import Floats, Ints
 from modeling.evaluate_many import ManyEstimates, checked_loads, evaluate_many
 from modeling.excuse import Excuse
 from modeling.flow.limits import OperatorLimit
-from modeling.flow.rates import KnownDealing, operator_flows
+from modeling.flow.rates import KnownRouting, operator_flows
 from modeling.flow.scenarios import Scenarios
 from modeling.inputs.operator_profile import Profiles
 from modeling.inputs.physical_plan import Instance, PhysicalPlan
@@ -168,7 +168,7 @@ def _relieve(where: str, operator: str) -> str:
 def _busiest(topology: Topology, profiles: Profiles, plans: Sequence[PhysicalPlan], loads: Floats, site: Site) -> Ints:
     """Shape (plans, loads, operators)."""
     found = []
-    several, known = placed(plans, topology.order, site), KnownDealing(topology, profiles)
+    several, known = placed(plans, topology.order, site), KnownRouting(topology, profiles)
     for flow in operator_flows(topology, profiles, several, Scenarios(loads), known):
         busy = flow.busy()
         there = np.arange(busy.shape[1])[None, :, None] < flow.parallelism[:, None, None]

@@ -17,7 +17,7 @@ from modeling.excuse import Excuse, misfit
 from modeling.flow.crossing import Crossing
 from modeling.flow.limits import Limit
 from modeling.flow.plan_rates import check_load
-from modeling.flow.rates import KnownDealing, OperatorFlow
+from modeling.flow.rates import KnownRouting, OperatorFlow
 from modeling.flow.scenarios import Scenarios
 from modeling.flow.throughput import Capacity
 from modeling.inputs.checked import check_site
@@ -127,7 +127,7 @@ def evaluate_scenarios(
     check_site(topology, asked.site, plans)
     excuses = {number: why for number, plan in enumerate(plans) if (why := misfit(topology, plan, asked.site))}
     fitting = [number for number in range(len(plans)) if number not in excuses]
-    known = KnownDealing(topology, profiles)
+    known = KnownRouting(topology, profiles)
     shape = (len(plans), scenarios.count)
     # Operators first: each writes a plane of its own.
     utilisation = np.full((len(topology.order), *shape), np.nan)

@@ -13,7 +13,7 @@ import numpy as np
 
 from modeling.arrays import Flags, Floats
 from modeling.evaluate_many import Asked, checked_loads, loaded
-from modeling.flow.rates import KnownDealing
+from modeling.flow.rates import KnownRouting
 from modeling.flow.routing import POINTWISE
 from modeling.flow.scenarios import Scenarios
 from modeling.flow.throughput import Capacity
@@ -137,8 +137,8 @@ class Question:
         return Scenarios(self.loads_per_s)
 
     @cached_property
-    def _known(self) -> KnownDealing:
-        return KnownDealing(self.topology, self.profiles)
+    def _known(self) -> KnownRouting:
+        return KnownRouting(self.topology, self.profiles)
 
 
 def least_count(question: Question, parallelism: Counts, operator: str, begin: int = 1) -> int | None:
@@ -148,7 +148,7 @@ def least_count(question: Question, parallelism: Counts, operator: str, begin: i
     counts = question.counts(operator)
     if not counts or counts[-1] < begin:
         return None
-    # Evenly dealt it would need as many: fewer cannot do.
+    # Evenly routed it would need as many: fewer cannot do.
     evenly = even_count(question, parallelism, operator) if question.profiles[operator].efficiency == LINEAR else 0.0
     begin = max(begin, counts[0], min(counts[-1], int(evenly / ROUNDING)))
     at = question.topology.order.index(operator)
@@ -161,8 +161,8 @@ def least_count(question: Question, parallelism: Counts, operator: str, begin: i
 
 
 def even_count(question: Question, parallelism: Counts, operator: str) -> float:
-    """Instances that would be as busy as they may if every stream were dealt evenly."""
-    evenly = replace(question, topology=_evenly_dealt(question.topology))
+    """Instances that would be as busy as they may if every stream were routed evenly."""
+    evenly = replace(question, topology=_evenly_routed(question.topology))
     used = evenly.used([{**parallelism, operator: 1}])[0, question.topology.order.index(operator)]
     return float(used) / question.max_utilisation
 
@@ -196,7 +196,7 @@ def _alone(question: Question, operators: Sequence[str]) -> dict[str, int] | str
     """
     topology = question.topology
     found = {name: question.counts(name)[0] for name in topology.order}
-    evenly = replace(question, topology=_evenly_dealt(topology)).used([found | dict.fromkeys(operators, 1)])[0]
+    evenly = replace(question, topology=_evenly_routed(topology)).used([found | dict.fromkeys(operators, 1)])[0]
     at = {name: number for number, name in enumerate(topology.order)}
     left: dict[str, Iterator[list[int]]] = {}
     for name in operators:
@@ -224,7 +224,7 @@ def _alone(question: Question, operators: Sequence[str]) -> dict[str, int] | str
 
 
 class _Together:
-    """Operators of which some decide what others are dealt, in topological order."""
+    """Operators of which some decide what others are routed, in topological order."""
 
     def __init__(self, question: Question, found: Counts, part: Sequence[str]) -> None:
         self._question = question
@@ -285,11 +285,11 @@ class _Together:
 
 
 def lower_bounds(question: Question, operators: Iterable[str]) -> dict[str, int | None]:
-    """The fewest instances that each operator could do with if all streams were dealt evenly and every operator before
+    """The fewest instances that each operator could do with if all streams were routed evenly and every operator before
     it had one instance; None where no number would do. Behind sessions, of which more tuples may give fewer, it is 1.
     """
     topology = question.topology
-    evenly = replace(question, topology=_evenly_dealt(topology))
+    evenly = replace(question, topology=_evenly_routed(topology))
     windows = [window for name in topology.order for window in question.profiles[name].windowed.values()]
     if any(window.kind is WindowKind.SESSION for window in windows):
         return {name: question.counts(name)[0] if question.counts(name) else None for name in operators}
@@ -309,8 +309,8 @@ def least_instances(question: Question, found: Counts) -> dict[str, int]:
     return {name: count if name in alone else bounds[name] or 1 for name, count in found.items()}
 
 
-def _evenly_dealt(topology: Topology) -> Topology:
-    """The same with every stream dealt evenly, but for those that every instance gets whole."""
+def _evenly_routed(topology: Topology) -> Topology:
+    """The same with every stream routed evenly, but for those that every instance gets whole."""
     even = tuple(
         s if s.grouping is Grouping.ALL else replace(s, grouping=Grouping.SHUFFLE, shares=()) for s in topology.streams
     )
@@ -328,7 +328,7 @@ def _deciding(topology: Topology) -> set[str]:
 
 
 def _by_both(topology: Topology, grouping: Grouping) -> bool:
-    """Whether instances are dealt to by the number of those before them. Without a packing, local is a shuffle."""
+    """Whether instances are routed to by the number of those before them. Without a packing, local is a shuffle."""
     return grouping in POINTWISE and grouping is not Grouping.LOCAL_OR_SHUFFLE
 
 

@@ -183,7 +183,7 @@ class _Search:
             )
         change = {name: count for name, count in wider.items() if count != before[name]}
         if not change:
-            return why("no more instances are needed where they are dealt evenly: pack them otherwise")
+            return why("no more instances are needed where they are routed evenly: pack them otherwise")
         parts = ", ".join(f"{name} {count} instead of {before[name]}" for name, count in change.items())
         return why(f"give {parts} instances", change)
 

@@ -8,15 +8,15 @@ from arrival_series import web_requests
 
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.events.calendar import EventCalendar
-from forecasting.fleet import Order
+from forecasting.fleet import ForecastTask
 from forecasting.terms import ForecastTerms
 
 TERMS = ForecastTerms(900, 21600, (900, 21600), paths=60, origins=6, seed=3)
 
 
-def order_of(series: ArrivalSeries, home: Path, **more: object) -> Order:
+def order_of(series: ArrivalSeries, home: Path, **more: object) -> ForecastTask:
     """An order to train and forecast a series, with its folders below home."""
-    order = Order(
+    order = ForecastTask(
         series.topology,
         series.source,
         series.start,
@@ -38,7 +38,7 @@ def short_requests(source: str = "web", seed: int = 2) -> ArrivalSeries:
     return replace(web_requests(days=2.5, seed=seed), source=source)
 
 
-def poisoned(home: Path) -> dict[str, Order]:
+def poisoned(home: Path) -> dict[str, ForecastTask]:
     """Orders that cannot be carried out, or hardly, by what is wrong with them."""
     good = short_requests()
     day = 96

@@ -45,7 +45,7 @@ def _plans(topology: Topology, *counts: tuple[int, ...]) -> tuple[PhysicalPlan, 
 
 
 def _topology(name: str, operators: str, streams: str, *, keyed: str = "") -> Topology:
-    """streams: `from->to` each. keyed: the operator whose inputs are dealt by key, all others' are shuffled."""
+    """streams: `from->to` each. keyed: the operator whose inputs are routed by key, all others' are shuffled."""
     ends = (each.split("->") for each in streams.split())
     edges = (Stream(a, b, Grouping.FIELDS if b == keyed else Grouping.SHUFFLE) for a, b in ends)
     return Topology(name, tuple(map(Operator, operators.split())), tuple(edges))

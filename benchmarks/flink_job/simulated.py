@@ -1,4 +1,4 @@
-"""The same jobs without Flink: first come, first served, by the recursion of Lindley, dealt as Flink deals.
+"""The same jobs without Flink: first come, first served, by the recursion of Lindley, routed as Flink deals.
 
 Between the model and the cluster it tells which part of an error is the model's: neither threads nor buffers are in it.
 """
@@ -82,7 +82,7 @@ def _served(case: Case, plan: PhysicalPlan, name: str, ways: dict[str, _Way], rn
     at_s, key = at_s[order], np.concatenate([way.key for way in merged])[order]
     due_s = np.concatenate([way.due_s for way in merged])[order]
     instance = (
-        _dealt_in_turn(sender, int(first[-1]), parallelism, rng)
+        _routed_in_turn(sender, int(first[-1]), parallelism, rng)
         if inputs[0].grouping is Grouping.SHUFFLE
         else np.array([flink_instance_of_key(f"k{each}", parallelism) for each in range(case.job.keys)])[key]
     )
@@ -96,7 +96,7 @@ def _served(case: Case, plan: PhysicalPlan, name: str, ways: dict[str, _Way], rn
     return _Way(done_s[order], due_s[order], instance[order], key[order])
 
 
-def _dealt_in_turn(sender: Ints, senders: int, parallelism: int, rng: np.random.Generator) -> Ints:
+def _routed_in_turn(sender: Ints, senders: int, parallelism: int, rng: np.random.Generator) -> Ints:
     """Each sender deals to all instances in turn, from one of them on."""
     instance = np.empty(sender.size, dtype=np.int64)
     for each in range(senders):

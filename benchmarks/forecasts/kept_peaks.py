@@ -25,7 +25,7 @@ from forecasting.prequential import (
     prequential_horizons_s,
     prequential_origins,
 )
-from forecasting.selection import DEPLOYED, Turns, after_surprise, deployed_peaks_per_s
+from forecasting.selection import DEPLOYED, Ensembles, after_surprise, deployed_peaks_per_s
 from forecasting.surprise import STAND_IN, surprised
 
 PATHS, SEED = 400, 7
@@ -57,17 +57,17 @@ class KeptPeaks:
         NaN where it only teaches.
         """
         table = self.table
-        turns = Turns(table)
+        ensembles = Ensembles(table)
         said = np.full((len(table.origins), len(table.horizons_s), len(table.quantiles)), np.nan)
         with put_in(constants):
             for row, origin in enumerate(self.origins.at):
                 given = {name: peaks[row] for name, peaks in table.peak_per_s.items() if np.isfinite(peaks[row]).all()}
                 if not table.naive.intersection(given):
                     continue
-                turn = turns.take(row, given)
+                ensemble = ensembles.take(row, given)
                 if origin >= self.origins.told_from:
-                    turn = after_surprise(turn, STAND_IN) if self.surprise[row] else turn
-                    said[row] = deployed_peaks_per_s(given, turn)
+                    ensemble = after_surprise(ensemble, STAND_IN) if self.surprise[row] else ensemble
+                    said[row] = deployed_peaks_per_s(given, ensemble)
         return said
 
     def predicted(self, deployed: Floats) -> list[Predicted]:

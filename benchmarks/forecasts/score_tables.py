@@ -126,7 +126,7 @@ def unsaid(replays: Sequence[Replayed]) -> list[str]:
     lines = []
     for replay in replays:
         for run in replay.rivals:
-            for why, times in Counter(fit.why_not for fit in run.fits if fit.why_not).items():
+            for why, times in Counter(fit.unsuitable_because for fit in run.fits if fit.unsuitable_because).items():
                 lines.append(f"{run.candidate} on {replay.trace}: {times} of {len(run.fits)} forecasts {why}")
     return lines
 

@@ -42,7 +42,7 @@ class Stage:
         return OperatorProfile(name, self.service_s, made, service_cv2=self.cs2, **more)
 
     def served(self, rng: np.random.Generator, came: Floats) -> Floats:
-        """When tuples leave that come in this order, dealt in turn."""
+        """When tuples leave that come in this order, routed in turn."""
         if self.slow > 1:
             services = np.where(rng.random(came.size) < 0.05, self.slow, 1.0) / (0.95 + 0.05 * self.slow)
         else:

@@ -259,7 +259,7 @@ def run(folder: Path) -> None:
             spoke.append(origin)
             peaks.append(said[0])
             rates.append(said[1])
-        fits.append({"origin": origin, "cpu_s": cpu_s, "why_not": why})
+        fits.append({"origin": origin, "cpu_s": cpu_s, "unsuitable_because": why})
         outcome = f"{cpu_s:.1f} CPU s{', ' if why else ''}{why}"
         print(f"{job.candidate}, origin {number + 1} of {len(every)}: {outcome}", flush=True)
     if job.teaching and spoke:

@@ -66,7 +66,7 @@ class Fit:
 
     origin: int
     cpu_s: float
-    why_not: str
+    unsuitable_because: str
 
 
 @dataclass(frozen=True)

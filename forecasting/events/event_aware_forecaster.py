@@ -22,8 +22,8 @@ class EventAware:
         usual = self.fitted.paths_per_s(self.effects.removed(recent), steps, paths, rng)
         return usual * self.effects.ratios(recent.end, recent.window_s, steps)
 
-    def renewed(self, series: ArrivalSeries) -> "EventAware":
-        return EventAware(self.fitted.renewed(self.effects.removed(series)), self.effects)
+    def refreshed(self, series: ArrivalSeries) -> "EventAware":
+        return EventAware(self.fitted.refreshed(self.effects.removed(series)), self.effects)
 
 
 class EventAwareForecaster:
@@ -34,11 +34,11 @@ class EventAwareForecaster:
         self.calendar = calendar
         self.name = forecaster.name
         self.naive = forecaster.naive
-        self.good_for_s = forecaster.good_for_s
+        self.refit_after_s = forecaster.refit_after_s
 
-    def why_not(self, series: ArrivalSeries) -> str | None:
+    def unsuitable_because(self, series: ArrivalSeries) -> str | None:
         effects = self._effects(series)
-        return self.forecaster.why_not(series if effects is None else effects.removed(series))
+        return self.forecaster.unsuitable_because(series if effects is None else effects.removed(series))
 
     def fit(self, series: ArrivalSeries) -> FittedForecaster:
         effects = self._effects(series)

@@ -78,7 +78,7 @@ class BorrowedShape:
         mixed = np.concatenate(drawn)[rng.permutation(paths)]
         return mixed * own_noise(recent, hourly, steps, paths, rng)
 
-    def renewed(self, series: ArrivalSeries) -> "BorrowedShape":
+    def refreshed(self, series: ArrivalSeries) -> "BorrowedShape":
         return self
 
 
@@ -87,12 +87,12 @@ class BorrowedForecaster:
 
     name = BORROWED
     naive = False
-    good_for_s = WEEK_S
+    refit_after_s = WEEK_S
 
     def __init__(self, siblings: Sequence[ArrivalSeries]) -> None:
         self.siblings = tuple(siblings)
 
-    def why_not(self, series: ArrivalSeries) -> str | None:
+    def unsuitable_because(self, series: ArrivalSeries) -> str | None:
         if reason := why_too_little(series, LEAST_DAYS):
             return reason
         # A quiet night may well be constant; who has known a day of it has no shape.
@@ -110,7 +110,7 @@ class BorrowedForecaster:
         return None
 
     def fit(self, series: ArrivalSeries) -> FittedForecaster:
-        refuse_unless(self.name, self.why_not(series))
+        refuse_unless(self.name, self.unsuitable_because(series))
         shape = BorrowedShape(series.window_s, self._shapes(series))
         return shape if series.timezone == UTC_NAME else LocalTimeFitted(shape, series.timezone)
 

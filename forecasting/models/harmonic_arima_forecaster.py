@@ -22,7 +22,7 @@ from forecasting.models.preparation import Prepared, prepared
 from forecasting.models.residual_correction import corrected
 from forecasting.models.slow_level import WeeklyLevel
 from forecasting.models.time_grid import DAY_S, WEEK_S, newest, week_slots
-from forecasting.models.weekly_profile import drawn_in
+from forecasting.models.weekly_profile import winsorised
 
 RECENT_WEEKS = 4
 DAILY_ORDER = 6
@@ -89,16 +89,16 @@ class HarmonicArimaForecaster:
 
     name = "harmonic_arima"
     naive = False
-    good_for_s = DAY_S
+    refit_after_s = DAY_S
 
-    def why_not(self, series: ArrivalSeries) -> str | None:
+    def unsuitable_because(self, series: ArrivalSeries) -> str | None:
         return why_too_little(series, days=3) or why_constant(series)
 
     def fit(self, series: ArrivalSeries) -> FittedForecaster:
-        refuse_unless(self.name, self.why_not(series))
+        refuse_unless(self.name, self.unsuitable_because(series))
         known = prepared(series)
         recent = newest(series, RECENT_WEEKS * WEEK_S // series.window_s)
-        refuse_unless(self.name, self.why_not(recent))
+        refuse_unless(self.name, self.unsuitable_because(recent))
         level, memory = _regression(recent, known)
         return corrected(recent, level, known.transform, known.hours, memory=memory)
 
@@ -112,7 +112,7 @@ def _regression(series: ArrivalSeries, known: Prepared) -> tuple[WeeklyLevel, Ar
     # Missing windows take the usual week. Closed hours are cut out, so that an evening is followed by the next morning;
     # bridges over them would look like errors that last for ever.
     usual = known.profile.level.transformed(series.start, series.counts.size)
-    filled = np.where(np.isfinite(values), drawn_in(values, slots, series.window_s), usual)
+    filled = np.where(np.isfinite(values), winsorised(values, slots, series.window_s), usual)
 
     terms = fourier_terms(series.window_s, DAILY_ORDER, WEEKLY_ORDER)
     windows = np.bincount(slots[is_open], minlength=terms.shape[0]).astype(np.float64)

@@ -29,8 +29,8 @@ class LocalTimeFitted:
         told = self.fitted.paths_per_s(wall, int(ahead.max()) + 1, paths, rng)
         return told if told.shape[1] == steps and (np.diff(ahead) == 1).all() else told[:, ahead]
 
-    def renewed(self, series: ArrivalSeries) -> "LocalTimeFitted":
-        return LocalTimeFitted(self.fitted.renewed(on_wall_grid(series, self.timezone)[0]), self.timezone)
+    def refreshed(self, series: ArrivalSeries) -> "LocalTimeFitted":
+        return LocalTimeFitted(self.fitted.refreshed(on_wall_grid(series, self.timezone)[0]), self.timezone)
 
 
 class LocalTimeForecaster:
@@ -40,10 +40,10 @@ class LocalTimeForecaster:
         self.forecaster = forecaster
         self.name = forecaster.name
         self.naive = forecaster.naive
-        self.good_for_s = forecaster.good_for_s
+        self.refit_after_s = forecaster.refit_after_s
 
-    def why_not(self, series: ArrivalSeries) -> str | None:
-        return self.forecaster.why_not(_on_wall(series))
+    def unsuitable_because(self, series: ArrivalSeries) -> str | None:
+        return self.forecaster.unsuitable_because(_on_wall(series))
 
     def fit(self, series: ArrivalSeries) -> FittedForecaster:
         fitted = self.forecaster.fit(_on_wall(series))

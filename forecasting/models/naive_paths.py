@@ -61,7 +61,7 @@ class NaivePaths:
         errors = fill_along(windows_from(truth, origins, steps) - self.rule(longer, origins, steps))
         return np.asarray(np.maximum(expected + errors[taken], 0.0) / self.window_s)
 
-    def renewed(self, series: ArrivalSeries) -> "NaivePaths":
+    def refreshed(self, series: ArrivalSeries) -> "NaivePaths":
         return self
 
 

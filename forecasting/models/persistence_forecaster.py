@@ -32,15 +32,15 @@ class PersistenceForecaster:
 
     name = "persistence"
     naive = True
-    good_for_s = DAY_S
+    refit_after_s = DAY_S
 
     def __init__(self, least_days: float = 1.0) -> None:
         self.least_days = least_days
 
-    def why_not(self, series: ArrivalSeries) -> str | None:
+    def unsuitable_because(self, series: ArrivalSeries) -> str | None:
         return why_too_little(series, self.least_days)
 
     def fit(self, series: ArrivalSeries) -> FittedForecaster:
-        refuse_unless(self.name, self.why_not(series))
+        refuse_unless(self.name, self.unsuitable_because(series))
         lag = max(1, min(windows_per_day(series.window_s), series.counts.size) // 2)
         return NaivePaths(series.window_s, LastMean(max(1, 900 // series.window_s)), lag)

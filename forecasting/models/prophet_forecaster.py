@@ -38,15 +38,15 @@ class ProphetForecaster:
 
     name = "prophet"
     naive = False
-    good_for_s = 7 * DAY_S
+    refit_after_s = 7 * DAY_S
 
-    def why_not(self, series: ArrivalSeries) -> str | None:
+    def unsuitable_because(self, series: ArrivalSeries) -> str | None:
         if importlib.util.find_spec("prophet") is None:
             return "prophet is not installed; install forescale[forecast]"
         return why_too_little(series, days=3) or why_constant(series)
 
     def fit(self, series: ArrivalSeries) -> FittedForecaster:
-        refuse_unless(self.name, self.why_not(series))
+        refuse_unless(self.name, self.unsuitable_because(series))
         known = prepared(series)
         level = _prophet_level(series, known)
         return corrected(series, level, known.transform, known.hours)

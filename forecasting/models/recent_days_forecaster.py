@@ -22,13 +22,13 @@ class RecentDaysForecaster:
 
     name = "recent_days"
     naive = False
-    good_for_s = DAY_S
+    refit_after_s = DAY_S
 
-    def why_not(self, series: ArrivalSeries) -> str | None:
-        return TimeOfWeekForecaster().why_not(_recent(series))
+    def unsuitable_because(self, series: ArrivalSeries) -> str | None:
+        return TimeOfWeekForecaster().unsuitable_because(_recent(series))
 
     def fit(self, series: ArrivalSeries) -> FittedForecaster:
-        refuse_unless(self.name, self.why_not(series))
+        refuse_unless(self.name, self.unsuitable_because(series))
         recent = _recent(series)
         fitted = TimeOfWeekForecaster().fit(recent)
         if not isinstance(fitted, CorrectedForecaster):

@@ -144,7 +144,7 @@ class CorrectedForecaster:
             rates_per_s[:, ~is_open] = 0.0
         return rates_per_s[taken] if several else rates_per_s
 
-    def renewed(self, series: ArrivalSeries) -> "CorrectedForecaster":
+    def refreshed(self, series: ArrivalSeries) -> "CorrectedForecaster":
         if self.learns_from is not None:
             series = newest(series, self.learns_from)
         renewed = corrected(series, self.level, self.transform, self.hours, memory=self.memory)
@@ -185,22 +185,22 @@ def corrected(
     transform: Transform,
     hours: OpenHours,
     *,
-    self_influence: Floats | None = None,
+    leverage: Floats | None = None,
     memory: Memory | None = None,
     leads: int | None = None,
 ) -> CorrectedForecaster:
     """Learn the usual sizes, the correction and the trajectories of a level that was fitted to the same series.
 
     leads: for how many windows ahead the correction is learnt, None for a day of them; beyond, the last one holds.
-    self_influence: share of each window's own value in its level, shape (windows,); errors are widened to what they
+    leverage: share of each window's own value in its level, shape (windows,); errors are widened to what they
     would have been without it. Leaving it out understates the errors of levels that follow the data closely.
     """
     per_day = windows_per_day(series.window_s)
     raw = standardised_errors(series, level, transform, hours, np.ones(per_day))
-    if self_influence is not None:
-        raw = raw / np.clip(1.0 - self_influence, 0.25, 1.0)
+    if leverage is not None:
+        raw = raw / np.clip(1.0 - leverage, 0.25, 1.0)
     slots = week_slots(series.start, series.window_s, raw.size) % per_day
-    usual_size = usual_sizes(raw, slots, series.window_s)
+    usual_size = error_scales(raw, slots, series.window_s)
     errors = np.maximum(raw / usual_size[slots], LOWEST)
     ahead = min(per_day, max(1, series.counts.size // 2))
     stride = max(1, errors.size // TRAINING_ORIGINS)
@@ -222,7 +222,7 @@ def standardised_errors(
     return np.where(is_open, raw / usual_size[slots % usual_size.size], np.nan)
 
 
-def usual_sizes(errors: Floats, day_slots: Ints, window_s: int) -> Floats:
+def error_scales(errors: Floats, day_slots: Ints, window_s: int) -> Floats:
     """Usual size of an error per time of day (1.25 × mean absolute error, over ± 45 min), shape (windows of a day,).
 
     Sizes below a fifth of the day's typical one are lifted to it: a span that happened to be quiet is no certainty.

@@ -27,16 +27,16 @@ class RidgeFourierForecaster:
 
     name = "ridge_fourier"
     naive = False
-    good_for_s = DAY_S
+    refit_after_s = DAY_S
 
-    def why_not(self, series: ArrivalSeries) -> str | None:
+    def unsuitable_because(self, series: ArrivalSeries) -> str | None:
         return why_too_little(series, days=2)
 
     def fit(self, series: ArrivalSeries) -> FittedForecaster:
-        refuse_unless(self.name, self.why_not(series))
+        refuse_unless(self.name, self.unsuitable_because(series))
         known = prepared(series)
         level, leverage = _ridge_level(series, known.profile.values)
-        return corrected(series, level, known.transform, known.hours, self_influence=leverage)
+        return corrected(series, level, known.transform, known.hours, leverage=leverage)
 
 
 def _ridge_level(series: ArrivalSeries, values: Floats) -> tuple[WeeklyLevel, Floats]:

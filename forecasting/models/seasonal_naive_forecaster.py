@@ -32,18 +32,18 @@ class SeasonalNaiveForecaster:
     """
 
     naive = True
-    good_for_s = DAY_S
+    refit_after_s = DAY_S
 
     def __init__(self, days: int) -> None:
         self.days = days
         self.name = {1: "day_naive", 7: "week_naive"}.get(days, f"{days}_day_naive")
 
-    def why_not(self, series: ArrivalSeries) -> str | None:
+    def unsuitable_because(self, series: ArrivalSeries) -> str | None:
         # One season to repeat and as much again to see how far off repeating is.
         return why_too_little(series, days=2 * self.days)
 
     def fit(self, series: ArrivalSeries) -> FittedForecaster:
-        refuse_unless(self.name, self.why_not(series))
+        refuse_unless(self.name, self.unsuitable_because(series))
         per_day = windows_per_day(series.window_s)
         season, reach = self.days * per_day, max(FEWEST_DAYS, SEASONS * self.days) * per_day
         return NaivePaths(series.window_s, SeasonAgo(season), season, reach)

@@ -13,14 +13,12 @@ class TimeOfWeekForecaster:
 
     name = "time_of_week"
     naive = False
-    good_for_s = DAY_S
+    refit_after_s = DAY_S
 
-    def why_not(self, series: ArrivalSeries) -> str | None:
+    def unsuitable_because(self, series: ArrivalSeries) -> str | None:
         return why_too_little(series, days=2)
 
     def fit(self, series: ArrivalSeries) -> FittedForecaster:
-        refuse_unless(self.name, self.why_not(series))
+        refuse_unless(self.name, self.unsuitable_because(series))
         known = prepared(series)
-        return corrected(
-            series, known.profile.level, known.transform, known.hours, self_influence=known.profile.self_influence
-        )
+        return corrected(series, known.profile.level, known.transform, known.hours, leverage=known.profile.leverage)

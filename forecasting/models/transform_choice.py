@@ -50,7 +50,7 @@ def _loss(
     first = series.counts.size - held_out
     train = oldest(series, first)
     profile = weekly_profile(train, transform, hours)
-    fitted = corrected(train, profile.level, transform, hours, self_influence=profile.self_influence, leads=ahead)
+    fitted = corrected(train, profile.level, transform, hours, leverage=profile.leverage, leads=ahead)
     rates_per_s = series.rate_per_s()
     loss = 0.0
     for origin in np.linspace(first, series.counts.size - ahead, TRIALS).astype(int):

@@ -20,12 +20,12 @@ OUTLIER = 3.0
 
 @dataclass(frozen=True)
 class WeeklyProfile:
-    """level: the profile. self_influence: share of each window's own value in it. values: transformed counts of the
+    """level: the profile. leverage: share of each window's own value in it. values: transformed counts of the
     windows as they count, NaN where missing or closed. Both of shape (windows,).
     """
 
     level: WeeklyLevel
-    self_influence: Floats
+    leverage: Floats
     values: Floats
 
 
@@ -44,7 +44,7 @@ def weekly_profile(series: ArrivalSeries, transform: Transform, hours: OpenHours
     if not known.any():
         return WeeklyProfile(WeeklyLevel(window_s, np.zeros(7 * per_day)), np.zeros(count), values)
 
-    values = drawn_in(values, slots, window_s)
+    values = winsorised(values, slots, window_s)
     age_weeks = np.arange(count)[::-1] / (7 * per_day)
     weights = np.where(known, 0.5 ** (age_weeks / HALF_LIFE_WEEKS), 0.0)
     reach = NEIGHBOURS_S // window_s
@@ -80,7 +80,7 @@ def _smoothed(circle: Floats, kernel: Floats) -> Floats:
     return np.convolve(padded, kernel, mode="valid")
 
 
-def drawn_in(values: Floats, slots: Ints, window_s: int) -> Floats:
+def winsorised(values: Floats, slots: Ints, window_s: int) -> Floats:
     """Values more than OUTLIER usual deviations off the median of their slot, brought to that bound."""
     per_day = windows_per_day(window_s)
     order = np.argsort(slots, kind="stable")

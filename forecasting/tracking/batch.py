@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.drift import Drift
-from forecasting.fleet import Outcome
+from forecasting.fleet import ForecastResult
 from forecasting.forecast import Forecast
 from forecasting.selection import DEPLOYED
 from forecasting.terms import ForecastTerms
@@ -57,7 +57,7 @@ class BatchContent:
     not fail. histories: of the sources to draw, by name; drifts: of what was forecast before.
     """
 
-    outcomes: Sequence[Outcome]
+    outcomes: Sequence[ForecastResult]
     trained: Mapping[str, Path]
     forecasts: Mapping[str, Path]
     histories: Mapping[str, ArrivalSeries]
@@ -163,7 +163,7 @@ def write_batch(folder: Path, batch: Batch, content: BatchContent) -> None:
     (folder / REQUEST_FILE).write_text(json.dumps(request, indent=1), encoding="utf-8")
 
 
-def _outcome_rows(outcomes: Sequence[Outcome]) -> list[dict[str, Any]]:
+def _outcome_rows(outcomes: Sequence[ForecastResult]) -> list[dict[str, Any]]:
     return [
         {
             "source": outcome.source,

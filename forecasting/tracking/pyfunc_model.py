@@ -36,7 +36,7 @@ class DeployedModel(mlflow.pyfunc.PythonModel):
         asked: dict[str, Any] = {"source": "", "paths": 400, "seed": 7} | (params or {})
         deployed = self._of(str(asked["source"])).deployed
         history = _series(model_input, deployed.window_s)
-        _, peaks = deployed.ask(history, int(asked["paths"]), int(asked["seed"]))
+        _, peaks = deployed.sample_paths(history, int(asked["paths"]), int(asked["seed"]))
         columns = {f"p{quantile * 100:g}": peaks[:, at] for at, quantile in enumerate(deployed.quantiles)}
         return pd.DataFrame({"horizon_s": list(deployed.horizons_s), **columns})
 

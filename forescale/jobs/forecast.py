@@ -20,7 +20,7 @@ from forecasting.arrivals.store import read_history
 from forecasting.drift import Drift, horizons_to_demote
 from forecasting.errors import ForecastError, HistoryError, TrackingError
 from forecasting.events.effects import without_outages
-from forecasting.fleet import Order, Outcome, forecast_each
+from forecasting.fleet import ForecastResult, ForecastTask, forecast_each
 from forecasting.folder import put_in_place
 from forecasting.forecast import HORIZONS_S, Forecast
 from forecasting.forecast_file import PATHS_FILE
@@ -171,7 +171,7 @@ class Wanted:
     """
 
     identity: str
-    order: Order
+    order: ForecastTask
     version: str | None
     series: ArrivalSeries
     shapes: tuple[LentShape, ...] = ()
@@ -216,7 +216,7 @@ def wanted_forecast(
     told = f"|{calendar.digest()}" if calendar.events else ""
     told += "".join(f"|{shape.digest}" for shape in lent.shapes)
     identity = _short(f"{request.topology}|{source}|{seen}|{wanted.model_dump_json()}{told}")
-    order = Order(
+    order = ForecastTask(
         request.topology,
         source,
         series.start,
@@ -316,7 +316,7 @@ def _made(
     return entries, {outcome.source: outcome.failure for outcome in outcomes if outcome.failure}
 
 
-def _undo(tracker: MlflowTracker, batch: Batch, orders: Sequence[Order], error: BaseException) -> None:
+def _undo(tracker: MlflowTracker, batch: Batch, orders: Sequence[ForecastTask], error: BaseException) -> None:
     """Leave nothing that names a batch which was never whole. Raises nothing: the first error is the one to see."""
     for order in orders:
         if order.train:
@@ -350,7 +350,7 @@ def _prune(trained: Path) -> None:
             shutil.rmtree(other, ignore_errors=True)
 
 
-def _tell_demoted(tracker: MlflowTracker, order: Order) -> None:
+def _tell_demoted(tracker: MlflowTracker, order: ForecastTask) -> None:
     reasons = {f"{slug(order.source)} {horizon_s} s": reason for horizon_s, reason in order.demoted.items()}
     try:
         tracker.demote(order.model_version, reasons)
@@ -367,7 +367,9 @@ def _held(drifts: Sequence[Drift]) -> tuple[str, ...]:
     )
 
 
-def _outcomes(settings: Settings, orders: Sequence[Order], progress: Progress | None) -> Iterator[Outcome]:
+def _outcomes(
+    settings: Settings, orders: Sequence[ForecastTask], progress: Progress | None
+) -> Iterator[ForecastResult]:
     """In the order of the orders."""
     if len(orders) < settings.fan_out_from:
         yield from forecast_each(orders, progress)

@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 
 from forecasting.arrivals.store import read_history
 from forecasting.errors import ForecastError, HistoryError
-from forecasting.fleet import fulfilled
+from forecasting.fleet import run_task
 from forescale.jobs.forecast import wanted_forecast
 from forescale.jobs.forecast_request import forecast_request
 from forescale.jobs.siblings import recorded_lender
@@ -66,7 +66,7 @@ def reproduce(settings: Settings, run_id: str, *, progress: Callable[[str], None
                 ).order
                 trained = Path(scratch) / str(number) if trains else fetched[version][source]
                 order = order.with_run(trains, request.demoted.get(source, {}), run_id, version)
-                outcome = fulfilled(replace(order, trained=trained, folder=None))
+                outcome = run_task(replace(order, trained=trained, folder=None))
                 again, cause = outcome.digest, outcome.failure
             except (HistoryError, ForecastError) as error:
                 again, cause = "", str(error)

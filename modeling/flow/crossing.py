@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from modeling.arrays import Floats, Ints
-from modeling.flow.rates import Given, KnownDealing, OperatorFlow
+from modeling.flow.rates import Given, KnownRouting, OperatorFlow
 from modeling.flow.routing import POINTWISE
 from modeling.inputs.placed import Placed
 from modeling.inputs.topology import Stream
@@ -38,7 +38,7 @@ class Crossing:
 
 
 def crossing(
-    stream: Stream, plans: Placed, senders: Mapping[str, Given], reader: OperatorFlow, known: KnownDealing
+    stream: Stream, plans: Placed, senders: Mapping[str, Given], reader: OperatorFlow, known: KnownRouting
 ) -> Crossing:
     """Of plans whose nodes are told. An ALL stream is told per copy. senders: what is given, by stream."""
     given, nodes = senders[stream.name], len(plans.nodes)
@@ -49,14 +49,14 @@ def crossing(
         for plan in range(plans_count):
             if up[plan, 0] < 0:
                 continue
-            dealt = known.of(stream, plans, plan).shares
-            first, second = np.nonzero(dealt)
+            routed = known.of(stream, plans, plan).shares
+            first, second = np.nonzero(routed)
             place = up[plan, first] * nodes + down[plan, second]
             for term, shares in enumerate(given.shares[given.row[plan]]):
-                weights = shares[first] * dealt[first, second]
+                weights = shares[first] * routed[first, second]
                 part[plan, term] = np.bincount(place, weights, nodes * nodes).reshape(nodes, nodes)
         return Crossing(given, part)
-    # One term: whatever an instance gives is dealt in the same way.
+    # One term: whatever an instance gives is routed in the same way.
     at = reader.streams.index(stream.name)
     received = reader.shares[:, at] / reader.shares[:, at].sum(axis=1, keepdims=True)
     to = by_place(received[reader.row][:, None], down, nodes)[:, 0]

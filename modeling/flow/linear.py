@@ -14,7 +14,7 @@ import numpy as np
 from modeling.arrays import Flags, Floats, Ints
 from modeling.flow.crossing import crossing
 from modeling.flow.limits import SiteUse
-from modeling.flow.rates import Given, KnownDealing, OperatorFlow, left_by_window, operator_flows
+from modeling.flow.rates import Given, KnownRouting, OperatorFlow, left_by_window, operator_flows
 from modeling.flow.scenarios import Scenarios
 from modeling.inputs.operator_profile import Profiles
 from modeling.inputs.placed import Placed
@@ -236,10 +236,10 @@ class LinearPlans:
         profiles: Profiles,
         plans: Placed,
         site: Site = NOWHERE,
-        known: KnownDealing | None = None,
+        known: KnownRouting | None = None,
         draws: Scenarios | None = None,
     ) -> None:
-        known = known or KnownDealing(topology, profiles)
+        known = known or KnownRouting(topology, profiles)
         sources = len(topology.sources)
         one = Scenarios(np.ones((1, sources)))
         draws = draws or one

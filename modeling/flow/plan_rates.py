@@ -7,7 +7,7 @@ import numpy as np
 
 from modeling.arrays import Floats
 from modeling.errors import ModelError
-from modeling.flow.rates import KnownDealing, OperatorFlow, operator_flows
+from modeling.flow.rates import KnownRouting, OperatorFlow, operator_flows
 from modeling.flow.scenarios import Scenarios
 from modeling.inputs.checked import check_profiles
 from modeling.inputs.operator_profile import Profiles
@@ -21,7 +21,7 @@ from modeling.inputs.topology import Topology
 class Rates:
     """One plan under one load, in the stable case, where everything that is offered is processed.
 
-    stream_per_s: per stream name, before it is dealt (an ALL stream counts once). instance_per_s: per operator the
+    stream_per_s: per stream name, before it is routed (an ALL stream counts once). instance_per_s: per operator the
     tuples into each instance, shape (parallelism,), summed over all streams that enter it. busy: per operator the
     utilisation of each instance. service_s: seconds per tuple of each instance, over its streams and on its node.
     cores: that each instance keeps in use. bounds: streams of which the busiest instance is only bounded, since not
@@ -67,7 +67,7 @@ def plan_flows(
     plan.check(topology)
     scenario = Scenarios(np.array([[load_per_s[source] for source in topology.sources]], dtype=np.float64))
     plans = placed([plan], topology.order, site)
-    return list(operator_flows(topology, profiles, plans, scenario, KnownDealing(topology, profiles)))
+    return list(operator_flows(topology, profiles, plans, scenario, KnownRouting(topology, profiles)))
 
 
 def rates_of(flows: Sequence[OperatorFlow]) -> Rates:

@@ -15,7 +15,7 @@ import numpy as np
 
 from modeling.arrays import Floats, Ints
 from modeling.flow.kinds import Kinds, kinds_of
-from modeling.flow.routing import POINTWISE, Dealing, dealing
+from modeling.flow.routing import POINTWISE, Routing, routing
 from modeling.flow.scenarios import Scenarios
 from modeling.inputs.operator_profile import OperatorProfile, Profiles
 from modeling.inputs.placed import Placed
@@ -55,7 +55,7 @@ class OperatorFlow:
     """One operator in all plans under all scenarios.
 
     row: of each plan. parallelism: shape (rows,). streams: by which each term enters, "" at a source. term_per_s: of
-    each term before it is dealt, shape (rows, terms, scenarios). shares: what each instance gets of a term, shape
+    each term before it is routed, shape (rows, terms, scenarios). shares: what each instance gets of a term, shape
     (rows, terms, most instances), 0 where there is no such instance; under ALL every instance gets the whole.
     service_s: seconds per tuple where nodes are as measured, shape (rows, terms, scenarios or 1). service_factor: of
     each instance's node, shape (rows, most instances); None where all are 1. cv2: of service times within a stream,
@@ -86,7 +86,7 @@ class OperatorFlow:
 
     @cached_property
     def stream_per_s(self) -> dict[str, Floats]:
-        """Per stream that enters, before it is dealt, shape (rows, scenarios)."""
+        """Per stream that enters, before it is routed, shape (rows, scenarios)."""
         found: dict[str, Floats] = {}
         for at, stream in enumerate(self.streams):
             found[stream] = found[stream] + self.term_per_s[:, at] if stream in found else self.term_per_s[:, at]
@@ -158,7 +158,7 @@ class OperatorFlow:
 
 
 def operator_flows(
-    topology: Topology, profiles: Profiles, plans: Placed, scenarios: Scenarios, known: "KnownDealing"
+    topology: Topology, profiles: Profiles, plans: Placed, scenarios: Scenarios, known: "KnownRouting"
 ) -> Iterator[OperatorFlow]:
     """λ(out) = selectivity · λ(in), summed over inputs, in topological order, so that all that enters an operator is
     known before it is computed. Plans and profiles fit the topology.
@@ -175,7 +175,7 @@ def _operator_flow(
     profile: OperatorProfile,
     plans: Placed,
     scenarios: Scenarios,
-    known: "KnownDealing",
+    known: "KnownRouting",
     given: Mapping[str, Given],
 ) -> OperatorFlow:
     name, parameters = profile.operator, scenarios.parameters
@@ -197,20 +197,20 @@ def _operator_flow(
     bounds: list[str] = []
     for stream in streams:
         before = given[stream.name]
-        dealt = [known.of(stream, plans, int(plan)) for plan in first]
+        routed = [known.of(stream, plans, int(plan)) for plan in first]
         if stream.grouping in POINTWISE:
             up = before.row[first]
-            parts = [before.shares[r, :, : d.shares.shape[0]] @ d.shares for r, d in zip(up, dealt, strict=True)]
+            parts = [before.shares[r, :, : d.shares.shape[0]] @ d.shares for r, d in zip(up, routed, strict=True)]
             rates += list(before.term_per_s[up].transpose(1, 0, 2))
         else:
-            parts = [each.shares[None] for each in dealt]
+            parts = [each.shares[None] for each in routed]
             rates.append(before.per_s.rows[before.per_s.of[first]])
         whole = np.zeros((len(first), parts[0].shape[0], most))
         for at, part in enumerate(parts):
             whole[at, :, : part.shape[1]] = part
         shares += list(whole.transpose(1, 0, 2))
         terms += [stream.name] * parts[0].shape[0]
-        if not all(each.exact for each in dealt):
+        if not all(each.exact for each in routed):
             bounds.append(stream.name)
     if not streams:
         terms = [""]
@@ -315,15 +315,15 @@ def _merged(
     return names, found, parts
 
 
-class KnownDealing:
-    """How streams are dealt, worked out once for each parallelism; operators with the same keys share."""
+class KnownRouting:
+    """How streams are routed, worked out once for each parallelism; operators with the same keys share."""
 
     def __init__(self, topology: Topology, profiles: Profiles) -> None:
         self._topology = topology
         self._profiles = profiles
-        self._known: dict[tuple[object, ...], Dealing] = {}
+        self._known: dict[tuple[object, ...], Routing] = {}
 
-    def of(self, stream: Stream, plans: Placed, plan: int) -> Dealing:
+    def of(self, stream: Stream, plans: Placed, plan: int) -> Routing:
         """Of one plan. Shares have the shape (downstream,), under pointwise groupings (upstream, downstream)."""
         up, down = (int(plans.parallelism[end][plan]) for end in (stream.upstream, stream.downstream))
         containers = None
@@ -333,9 +333,9 @@ class KnownDealing:
             )
             if min(each.min() for each in containers) < 0:
                 containers = None
-        return self.dealt(stream, up, down, containers)
+        return self.routed(stream, up, down, containers)
 
-    def dealt(self, stream: Stream, up: int, down: int, containers: tuple[Ints, ...] | None = None) -> Dealing:
+    def routed(self, stream: Stream, up: int, down: int, containers: tuple[Ints, ...] | None = None) -> Routing:
         """From so many instances to so many."""
         reader = self._topology.operator(stream.downstream)
         keys = self._profiles[stream.downstream].keys_of(stream.name)
@@ -350,7 +350,7 @@ class KnownDealing:
             None if containers is None else tuple(each.tobytes() for each in containers),
         )
         if what not in self._known:
-            self._known[what] = dealing(
+            self._known[what] = routing(
                 stream.grouping,
                 up,
                 down,

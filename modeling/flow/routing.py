@@ -1,4 +1,4 @@
-"""Routing: how the tuples of a stream are dealt to the instances of the operator that reads it."""
+"""Routing: how the tuples of a stream are routed to the instances of the operator that reads it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ POINTWISE = (Grouping.FORWARD, Grouping.RESCALE, Grouping.LOCAL_OR_SHUFFLE)
 
 
 @dataclass(frozen=True)
-class Dealing:
+class Routing:
     """Shares of what each upstream instance gives out.
 
     shares: shape (downstream,), the same from every upstream instance, or (upstream, downstream). They add up to 1 over
@@ -27,7 +27,7 @@ class Dealing:
     exact: bool = True
 
 
-def dealing(
+def routing(
     grouping: Grouping,
     upstream: int,
     downstream: int,
@@ -37,8 +37,8 @@ def dealing(
     keys: KeyHistogram | None = None,
     shares: Sequence[float] | None = None,
     containers: tuple[Sequence[int], Sequence[int]] | None = None,
-) -> Dealing:
-    """How a stream is dealt from `upstream` to `downstream` instances.
+) -> Routing:
+    """How a stream is routed from `upstream` to `downstream` instances.
 
     max_parallelism: of the operator that reads it (Flink: key groups; Storm: tasks). keys: of the stream, for FIELDS.
     shares: for CUSTOM, one per downstream instance. containers: of each upstream and downstream instance, for
@@ -49,22 +49,22 @@ def dealing(
         raise ModelError(f"parallelism {downstream} is not between 1 and max_parallelism {max_parallelism}")
     match grouping:
         case Grouping.SHUFFLE:
-            return Dealing(np.full(downstream, 1 / downstream))
+            return Routing(np.full(downstream, 1 / downstream))
         case Grouping.ALL:
-            return Dealing(np.ones(downstream))
+            return Routing(np.ones(downstream))
         case Grouping.GLOBAL:
             only_first = np.zeros(downstream)
             only_first[0] = 1.0
-            return Dealing(only_first)
+            return Routing(only_first)
         case Grouping.FIELDS:
             shared = key_shares(engine, downstream, max_parallelism, keys)
-            return Dealing(shared, downstream == 1 or key_shares_are_exact(engine, keys))
+            return Routing(shared, downstream == 1 or key_shares_are_exact(engine, keys))
         case Grouping.FORWARD | Grouping.RESCALE:
-            return Dealing(_pointwise(upstream, downstream))
+            return Routing(_pointwise(upstream, downstream))
         case Grouping.LOCAL_OR_SHUFFLE:
-            return Dealing(_local_first(upstream, downstream, engine, containers))
+            return Routing(_local_first(upstream, downstream, engine, containers))
         case Grouping.CUSTOM:
-            return Dealing(_given(downstream, shares))
+            return Routing(_given(downstream, shares))
 
 
 def _pointwise(upstream: int, downstream: int) -> Floats:

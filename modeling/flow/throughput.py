@@ -9,7 +9,7 @@ from modeling.arrays import Flags, Floats, Ints
 from modeling.flow.crossing import Crossing, crossing
 from modeling.flow.limits import Limit, OperatorLimit, SiteUse
 from modeling.flow.linear import FULL, LinearFlows, LinearPlans
-from modeling.flow.rates import Given, KnownDealing, OperatorFlow, operator_flows
+from modeling.flow.rates import Given, KnownRouting, OperatorFlow, operator_flows
 from modeling.flow.scenarios import Parameters, Scenarios
 from modeling.inputs.operator_profile import Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
@@ -34,12 +34,12 @@ class Capacity:
         profiles: Profiles,
         plans: Sequence[PhysicalPlan],
         site: Site = NOWHERE,
-        known: KnownDealing | None = None,
+        known: KnownRouting | None = None,
     ) -> None:
         self._topology = topology
         self._profiles = profiles
         self._site = site
-        self._known = known or KnownDealing(topology, profiles)
+        self._known = known or KnownRouting(topology, profiles)
         self.placed = placed(plans, topology.order, site)
         self._windowed = any(profiles[name].windowed for name in topology.order)
         self._drawn: tuple[Parameters, LinearPlans] | None = None

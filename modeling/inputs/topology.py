@@ -11,7 +11,7 @@ from modeling.errors import ModelError
 
 
 class Grouping(StrEnum):
-    """How a stream's tuples are dealt to the instances of the operator that reads it."""
+    """How a stream's tuples are routed to the instances of the operator that reads it."""
 
     SHUFFLE = "shuffle"
     FIELDS = "fields"

@@ -2,7 +2,7 @@
 
 Round robin smooths a stream, hashing and filtering thin it at random, many tuples made of one come together; what
 leaves an operator carries the variability of its arrivals and services on (Whitt's queueing network analyser, 1983).
-Instances that are dealt to in turn get more at the same time and less at the same time: over long spans what they give
+Instances that are routed to in turn get more at the same time and less at the same time: over long spans what they give
 together varies as what was given to them together does, over short ones they are independent streams. So both are
 handed on (modeling/queueing/departures.py), and so are batches, as far as who reads them is slower than who passed them
 on, and a rate that goes up and down. Below saturation only: no backpressure here.
@@ -30,15 +30,15 @@ Mixed = TypeVar("Mixed", Carried, Levels)
 
 ONE_BY_ONE = (Grouping.FORWARD, Grouping.RESCALE)
 """Groupings under which an instance hears of some of those before it only. LOCAL_OR_SHUFFLE is taken as a shuffle: what
-is dealt within a container alone comes a little evener than it is told."""
+is routed within a container alone comes a little evener than it is told."""
 
 
 @dataclass(frozen=True)
 class StreamBatches:
     """Batches in which tuples come by one stream; arrays of shape (plans or 1, scenarios).
 
-    part: of all that enters. whole: before it is dealt, as far as its tuples wait for each other. receivers: among how
-    many it is dealt in turn, None where it is hashed. regular: the part of it that comes at even times, 0 to 1.
+    part: of all that enters. whole: before it is routed, as far as its tuples wait for each other. receivers: among how
+    many it is routed in turn, None where it is hashed. regular: the part of it that comes at even times, 0 to 1.
     """
 
     part: Floats
@@ -49,7 +49,7 @@ class StreamBatches:
     def at(self, plans: slice, thin: Floats) -> Batches:
         """At an instance of each kind; arguments as of Arriving.at."""
         whole = Batches(kinds_of_plans(self.whole.mean, plans), kinds_of_plans(self.whole.of_tuple, plans))
-        return whole.thinned(thin) if self.receivers is None else whole.dealt(kinds_of_plans(self.receivers, plans))
+        return whole.thinned(thin) if self.receivers is None else whole.routed(kinds_of_plans(self.receivers, plans))
 
     @property
     def arrays(self) -> tuple[Floats | None, ...]:

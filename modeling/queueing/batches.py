@@ -55,8 +55,8 @@ class Batches:
         of_tuple = 1 + kept * (self.of_tuple - 1)
         return Batches.between(kept * self.mean / np.maximum(some, 1e-300), of_tuple)
 
-    def dealt(self, ways: npt.ArrayLike) -> "Batches":
-        """What one of `ways` receivers gets of each that is dealt in turn."""
+    def routed(self, ways: npt.ArrayLike) -> "Batches":
+        """What one of `ways` receivers gets of each that is routed in turn."""
         each = np.asarray(ways, dtype=float)
         return Batches(np.maximum(self.mean / each, 1.0), np.maximum(self.of_tuple / each, 1.0))
 

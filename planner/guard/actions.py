@@ -117,7 +117,7 @@ def restart_instance(diagnosis: Diagnosis) -> Action:
 
 
 def report_keys(diagnosis: Diagnosis, terms: GuardTerms) -> Action:
-    """Advice: how keys are dealt is the job's own business."""
+    """Advice: how keys are routed is the job's own business."""
     shares = terms.hot_keys.get(diagnosis.operator, {})
     hottest = sorted(shares, key=lambda key: -shares[key])[:SHOWN_KEYS]
     keys = ", ".join(f"{key!r} ({shares[key]:.0%})" for key in hottest)

@@ -1,4 +1,4 @@
-"""What instances send each other: as they are dealt by the model's own routing."""
+"""What instances send each other: as they are routed by the model's own routing."""
 
 from collections.abc import Mapping
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from modeling.arrays import Floats
 from modeling.flow.plan_rates import plan_flows
-from modeling.flow.rates import KnownDealing
+from modeling.flow.rates import KnownRouting
 from modeling.inputs.operator_profile import Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Topology
@@ -22,14 +22,14 @@ def stream_traffic(
 
     Of a plan without a packing: what prefers its own container counts as a shuffle. Raises ModelError as arrival_rates.
     """
-    known = KnownDealing(topology, profiles)
+    known = KnownRouting(topology, profiles)
     found: dict[str, Floats] = {}
     for flow in plan_flows(topology, profiles, plan, load_per_s):
         for stream in topology.outputs(flow.name):
             given = flow.given[stream.name]
             sent = given.term_per_s[0, :, 0] @ given.shares[0]
-            dealt = known.dealt(stream, sent.size, plan.parallelism[stream.downstream]).shares
-            found[stream.name] = sent[:, None] * (dealt if dealt.ndim == 2 else dealt[None, :])
+            routed = known.routed(stream, sent.size, plan.parallelism[stream.downstream]).shares
+            found[stream.name] = sent[:, None] * (routed if routed.ndim == 2 else routed[None, :])
     return found
 
 

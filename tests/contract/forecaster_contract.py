@@ -79,7 +79,7 @@ class ForecasterContract:
 
     def test_too_short_a_series__is_refused_with_what_is_lacking(self, forecaster: Forecaster) -> None:
         series = web_requests(days=0.75)
-        assert "0.75 days of history" in (forecaster.why_not(series) or "")
+        assert "0.75 days of history" in (forecaster.unsuitable_because(series) or "")
         with pytest.raises(ForecastError, match=r"are needed"):
             forecaster.fit(series)
 
@@ -87,7 +87,7 @@ class ForecasterContract:
         series = web_requests()
         counts = np.where(np.arange(series.counts.size) % 4 == 0, series.counts, np.nan)
         sparse = ArrivalSeries(series.topology, series.source, series.start, series.window_s, counts)
-        assert "25% of the windows are observed" in (forecaster.why_not(sparse) or "")
+        assert "25% of the windows are observed" in (forecaster.unsuitable_because(sparse) or "")
 
     def test_another_window_width__is_refused(self, forecaster: Forecaster) -> None:
         series = web_requests()
@@ -99,8 +99,8 @@ class ForecasterContract:
         constant = ArrivalSeries(
             series.topology, series.source, series.start, series.window_s, np.full(series.counts.size, 90.0)
         )
-        if forecaster.why_not(constant):
-            assert "naive" in str(forecaster.why_not(constant))
+        if forecaster.unsuitable_because(constant):
+            assert "naive" in str(forecaster.unsuitable_because(constant))
             return
         paths = forecaster.fit(constant).paths_per_s(constant, STEPS, 20, np.random.default_rng(1))
         # 90 events in 900 s.

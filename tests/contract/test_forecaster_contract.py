@@ -66,6 +66,6 @@ class TestBorrowedShape(ForecasterContract):
     def test_too_short_a_series__is_refused_with_what_is_lacking(self, forecaster: Forecaster) -> None:
         # Hours are enough for it, two are not.
         series = web_requests(days=2 / 24)
-        assert "0.08 days of history, 0.125 are needed" in (forecaster.why_not(series) or "")
+        assert "0.08 days of history, 0.125 are needed" in (forecaster.unsuitable_because(series) or "")
         with pytest.raises(ForecastError, match=r"are needed"):
             forecaster.fit(series)

@@ -110,7 +110,7 @@ def test_loads_that_do_not_fit__are_refused(loads: dict[str, list[float]], named
         evaluate_many(topology, profiles, [plan], loads)
 
 
-def test_a_lone_giver_among_several__is_dealt_by_how_many_they_are() -> None:
+def test_a_lone_giver_among_several__is_routed_by_how_many_they_are() -> None:
     # GLOBAL gives everything to the first of b; RESCALE from 2 to 4 deals what it gives to two of c, from 4 to one
     topology = Topology(
         "lone",

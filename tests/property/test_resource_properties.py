@@ -37,7 +37,7 @@ def profiles(draw: st.DrawFn) -> dict[str, OperatorProfile]:
 
 @st.composite
 def packed(draw: st.DrawFn) -> PhysicalPlan:
-    """Up to eight instances of each operator, dealt to up to five containers, some of which may be empty."""
+    """Up to eight instances of each operator, routed to up to five containers, some of which may be empty."""
     parallelism = {name: draw(st.integers(1, 8)) for name in "abc"}
     placed: list[list[Instance]] = [[] for _ in range(draw(st.integers(1, 5)))]
     for name, count in parallelism.items():

@@ -46,7 +46,7 @@ def test_saturation__is_above_no_pool_s_own_limit(
 def test_random_routing__carries_no_more_than_a_shared_queue(
     own_s: tuple[float, float, float], threads: Threes, stocks: int
 ) -> None:
-    # One replica of each caller: they see the same threads of the stock, dealt out to queues or not.
+    # One replica of each caller: they see the same threads of the stock, routed out to queues or not.
     replicas = (1, 1, stocks)
     random = _carried_per_s(own_s, threads, replicas, Routing.RANDOM)
     assert random <= _carried_per_s(own_s, threads, replicas) * (1 + 1e-9)

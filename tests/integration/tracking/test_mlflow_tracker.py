@@ -18,7 +18,7 @@ from integration.tracking.conftest import Record, head
 from engines.redaction import without_credentials
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.errors import TrackingError
-from forecasting.fleet import Order, Outcome, fulfilled
+from forecasting.fleet import ForecastResult, ForecastTask, run_task
 from forecasting.forecast_file import forecast_digest, read_forecast
 from forecasting.tracking.batch import Batch, slug
 from forecasting.tracking.git_revision import UNKNOWN, git_revision
@@ -39,7 +39,7 @@ pytestmark = [
 ]
 
 
-Recorded = tuple[Batch, list[Order], list[Outcome]]
+Recorded = tuple[Batch, list[ForecastTask], list[ForecastResult]]
 
 
 @pytest.fixture(scope="module")
@@ -124,7 +124,7 @@ def test_what_was_trained__comes_back_from_the_store_when_the_local_files_are_go
     batch, orders, outcomes = recorded
     fetched = tracker.fetch_trained(batch.model_version, tmp_path)
     assert fetched.keys() == {"desk"}
-    again = fulfilled(replace(orders[0], train=False, trained=fetched["desk"], folder=None))
+    again = run_task(replace(orders[0], train=False, trained=fetched["desk"], folder=None))
     assert again.digest == outcomes[0].digest
 
 

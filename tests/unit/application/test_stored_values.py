@@ -29,7 +29,7 @@ from forecasting.models.residual_correction import CorrectedForecaster
 from forecasting.models.seasonal_naive_forecaster import SeasonAgo
 from forecasting.models.slow_level import GridLevel, WeeklyLevel
 from forecasting.models.transform import Transform
-from forecasting.selection import Turn
+from forecasting.selection import Ensemble
 from forecasting.siblings import LentShape
 from forecasting.terms import ForecastTerms
 from forecasting.trained import Trained
@@ -134,7 +134,7 @@ TRAINED = Trained(
     "words", "lines", ForecastTerms(600, 7200, (3600, 7200), 100, 12, 3, prophet=True),
     DeployedForecaster(
         3600, 24, (3600, 7200), (0.5, 0.95),
-        Turn(
+        Ensemble(
             ({"ridge": 0.75, "mean": 0.25}, {"season": 1.0}), ("mean", "season"), (True, False),
             Calibration(np.array([[0.5, 0.25], [0.125, 0.0625]]), 0.125, (0.5, 0.95)),
         ),

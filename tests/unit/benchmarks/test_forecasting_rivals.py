@@ -103,7 +103,7 @@ def test_rival__comes_back_from_its_file_and_is_scored_as_ours_would_be(
     ours.write_job(tmp_path, {"counts": series.counts}, job)
     theirs.run(tmp_path)
     told = json.loads((tmp_path / "told.json").read_text())
-    assert [(fit["origin"], fit["why_not"]) for fit in told["fits"]] == [(144, ""), (200, "")]
+    assert [(fit["origin"], fit["unsuitable_because"]) for fit in told["fits"]] == [(144, ""), (200, "")]
 
     read = ours.said(tmp_path / "said.npz", "the same")
     peaks = np.stack([np.quantile(paths[:, :steps].max(axis=1) / 1800, QUANTILES) for steps in (2, 12)])
@@ -145,7 +145,7 @@ def test_rival__is_asked_once_by_its_own_interpreter(ours: ModuleType, tmp_path:
     series = swing()
     ask = {"limit_cpu_s": 60, "cache": tmp_path}
     run = ours.rival_run(ours.RIVALS["arima"], series, [144, 200], HORIZONS_S, **ask, python=Path(sys.executable))
-    assert [fit.why_not for fit in run.fits] == ["", ""]
+    assert [fit.unsuitable_because for fit in run.fits] == ["", ""]
     assert all(fit.cpu_s > 0 for fit in run.fits)
     assert [one.origin for one in run.predicted] == [144, 200]
     peaks = run.predicted[0].peak_per_s["ARIMA(1,1,1)"]

@@ -16,20 +16,20 @@ class Spy:
 
     name = "spy"
     naive = False
-    good_for_s = 86400.0
+    refit_after_s = 86400.0
 
     def __init__(self) -> None:
         self.fitted_on: list[int] = []
         self.asked_from: list[int] = []
 
-    def why_not(self, series: ArrivalSeries) -> str | None:
+    def unsuitable_because(self, series: ArrivalSeries) -> str | None:
         return None
 
     def fit(self, series: ArrivalSeries) -> FittedForecaster:
         self.fitted_on.append(series.counts.size)
         return self
 
-    def renewed(self, series):
+    def refreshed(self, series):
         return self
 
     def paths_per_s(self, recent: ArrivalSeries, steps: int, paths: int, rng: np.random.Generator) -> np.ndarray:

@@ -119,7 +119,7 @@ def test_what_a_sibling_did_later__is_not_looked_at() -> None:
 )
 def test_what_cannot_borrow__is_told_why(series: ArrivalSeries, sibling: ArrivalSeries, why: str) -> None:
     forecaster = BorrowedForecaster([sibling])
-    assert why in (forecaster.why_not(series) or "")
+    assert why in (forecaster.unsuitable_because(series) or "")
     with pytest.raises(ForecastError, match=r"forecaster borrowed: "):
         forecaster.fit(series)
 
@@ -128,8 +128,8 @@ def test_a_sibling_that_is_closed_while_the_source_is_busy__lends_nothing() -> N
     sibling = old()
     closed = replace(sibling, counts=np.where(sibling.counts == NIGHT, 0.0, sibling.counts))
     series = young(12)
-    assert "keep other hours" in (BorrowedForecaster([closed]).why_not(series) or "")
-    assert BorrowedForecaster([closed, sibling]).why_not(series) is None
+    assert "keep other hours" in (BorrowedForecaster([closed]).unsuitable_because(series) or "")
+    assert BorrowedForecaster([closed, sibling]).unsuitable_because(series) is None
 
 
 def test_a_source_that_becomes_busy_while_its_sibling_is_closed__goes_on_as_it_is() -> None:
@@ -147,4 +147,4 @@ def test_a_sibling_of_other_windows__is_summed_to_the_steps_of_the_source() -> N
     sibling = old()
     finer = replace(sibling, window_s=300, counts=np.repeat(sibling.counts / 3, 3))
     assert paths(young(6), finer) == pytest.approx(paths(young(6), sibling), rel=1e-9)
-    assert "no sibling" in (BorrowedForecaster([sibling.resampled(3600)]).why_not(young(6)) or "")
+    assert "no sibling" in (BorrowedForecaster([sibling.resampled(3600)]).unsuitable_because(young(6)) or "")

@@ -131,4 +131,4 @@ def test_a_history_lost_to_outages__is_refused_with_its_share() -> None:
     series = web_requests()
     outage = Event(EventKind.OUTAGE, "Feed lost", MONDAY, MONDAY + timedelta(days=15))
     aware = EventAwareForecaster(TimeOfWeekForecaster(), EventCalendar((outage,)))
-    assert "29% of the windows are observed" in (aware.why_not(series) or "")
+    assert "29% of the windows are observed" in (aware.unsuitable_because(series) or "")

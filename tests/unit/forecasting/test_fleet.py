@@ -9,7 +9,7 @@ import pytest
 from sample_orders import TERMS, order_of, poisoned, short_requests
 
 from forecasting.errors import ForecastError
-from forecasting.fleet import Order, Outcome, forecast_each, fulfilled
+from forecasting.fleet import ForecastResult, ForecastTask, forecast_each, run_task
 from forecasting.forecast_file import forecast_digest, read_forecast
 from forecasting.trained_file import JSON_FILE, read_trained, write_trained
 
@@ -20,23 +20,23 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def order(home: Path) -> Order:
+def order(home: Path) -> ForecastTask:
     return order_of(short_requests(), home, run_id="r1", model_version="shop/1")
 
 
 @pytest.fixture(scope="module")
-def outcome(order: Order) -> Outcome:
-    return fulfilled(order)
+def outcome(order: ForecastTask) -> ForecastResult:
+    return run_task(order)
 
 
 @pytest.fixture
-def order_to_ask(order: Order, outcome: Outcome) -> Order:
+def order_to_ask(order: ForecastTask, outcome: ForecastResult) -> ForecastTask:
     """For what `outcome` has trained, to be asked alone."""
     assert outcome.failure == ""
     return replace(order, train=False, folder=None)
 
 
-def test_an_order__becomes_a_forecast_in_its_folder(order: Order, outcome: Outcome) -> None:
+def test_an_order__becomes_a_forecast_in_its_folder(order: ForecastTask, outcome: ForecastResult) -> None:
     assert (outcome.failure, outcome.fresh) == ("", True)
     assert outcome.cpu_s > 0
     assert order.folder is not None
@@ -49,38 +49,42 @@ def test_an_order__becomes_a_forecast_in_its_folder(order: Order, outcome: Outco
     assert outcome.forecast.peak_per_s.keys() == kept.peak_per_s.keys()
 
 
-def test_what_was_trained__says_the_same_when_it_is_asked_again(order_to_ask: Order, outcome: Outcome) -> None:
-    again = fulfilled(order_to_ask)
+def test_what_was_trained__says_the_same_when_it_is_asked_again(
+    order_to_ask: ForecastTask, outcome: ForecastResult
+) -> None:
+    again = run_task(order_to_ask)
     assert (again.failure, again.fresh) == ("", False)
     assert again.digest == outcome.digest
 
 
 def test_the_same_order__carried_out_anew_gives_the_same_forecast(
-    order: Order, outcome: Outcome, tmp_path: Path
+    order: ForecastTask, outcome: ForecastResult, tmp_path: Path
 ) -> None:
-    assert fulfilled(replace(order, trained=tmp_path / "t", folder=None)).digest == outcome.digest
+    assert run_task(replace(order, trained=tmp_path / "t", folder=None)).digest == outcome.digest
 
 
-def test_another_seed__gives_another_forecast(order: Order, outcome: Outcome, tmp_path: Path) -> None:
+def test_another_seed__gives_another_forecast(order: ForecastTask, outcome: ForecastResult, tmp_path: Path) -> None:
     other = replace(order, terms=replace(TERMS, seed=4), trained=tmp_path / "t", folder=None)
-    assert fulfilled(other).digest != outcome.digest
+    assert run_task(other).digest != outcome.digest
 
 
-def test_what_was_trained__comes_back_from_its_folder(order: Order, outcome: Outcome, tmp_path: Path) -> None:
+def test_what_was_trained__comes_back_from_its_folder(
+    order: ForecastTask, outcome: ForecastResult, tmp_path: Path
+) -> None:
     trained = read_trained(order.trained)
     assert (trained.source, trained.terms, trained.model_version) == ("web", TERMS, "shop/1")
     write_trained(trained, tmp_path / "copy")
     again = read_trained(tmp_path / "copy")
     # NaN is not equal to itself, its name is.
     assert repr(again.scores) == repr(trained.scores)
-    assert again.deployed.turn.weights == trained.deployed.turn.weights
+    assert again.deployed.ensemble.weights == trained.deployed.ensemble.weights
     (tmp_path / "copy" / JSON_FILE).write_text("{}")
     with pytest.raises(ForecastError, match=r"trained\.json cannot be read.*train it again"):
         read_trained(tmp_path / "copy")
 
 
-def test_poisoned_series__hurt_no_other_and_have_a_named_cause(outcome: Outcome, tmp_path: Path) -> None:
-    orders: Mapping[str, Order] = poisoned(tmp_path) | {"web": order_of(short_requests(), tmp_path)}
+def test_poisoned_series__hurt_no_other_and_have_a_named_cause(outcome: ForecastResult, tmp_path: Path) -> None:
+    orders: Mapping[str, ForecastTask] = poisoned(tmp_path) | {"web": order_of(short_requests(), tmp_path)}
     outcomes = {each.source: each for each in forecast_each(list(orders.values()))}
     assert outcomes["web"].digest == outcome.digest
     assert "every window of the history is missing" in outcomes["all NaN"].failure
@@ -99,7 +103,7 @@ def test_poisoned_series__hurt_no_other_and_have_a_named_cause(outcome: Outcome,
 
 
 def test_a_defect_in_one_source__is_named_and_stays_its_own(
-    order_to_ask: Order, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    order_to_ask: ForecastTask, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     import forecasting.fleet
 
@@ -112,10 +116,10 @@ def test_a_defect_in_one_source__is_named_and_stays_its_own(
     assert outcomes[1].failure == ""
 
 
-def test_a_demoted_horizon__is_said_in_the_forecast(order_to_ask: Order) -> None:
-    demoted = fulfilled(replace(order_to_ask, demoted={900: "the p95 held in 12 of 30 windows"}))
+def test_a_demoted_horizon__is_said_in_the_forecast(order_to_ask: ForecastTask) -> None:
+    demoted = run_task(replace(order_to_ask, demoted={900: "the p95 held in 12 of 30 windows"}))
     assert demoted.forecast is not None
     assert "900 s: demoted, the p95 held in 12 of 30 windows" in demoted.forecast.notes
-    naive = dict(zip(TERMS.horizons_s, read_trained(order_to_ask.trained).deployed.turn.naive, strict=True))
+    naive = dict(zip(TERMS.horizons_s, read_trained(order_to_ask.trained).deployed.ensemble.naive, strict=True))
     assert demoted.forecast.forecaster[900] == naive[900]
     assert np.isfinite(demoted.forecast.rate_per_s).all()

@@ -144,11 +144,13 @@ def test_a_deployed_forecaster__comes_back_and_says_the_same(tmp_path: Path) -> 
     every = {forecaster.name: forecaster.fit(series) for forecaster in forecasters}
     deployed = trained.deployed
     shares = dict.fromkeys(every, 1 / len(every))
-    deployed = replace(deployed, fitted=every, turn=replace(deployed.turn, weights=({"persistence": 1.0}, shares)))
+    deployed = replace(
+        deployed, fitted=every, ensemble=replace(deployed.ensemble, weights=({"persistence": 1.0}, shares))
+    )
     write_deployed(deployed, tmp_path)
-    paths, peaks = read_deployed(tmp_path).ask(series, 50, 9)
-    assert np.array_equal(paths, deployed.ask(series, 50, 9)[0])
-    assert np.array_equal(peaks, deployed.ask(series, 50, 9)[1])
+    paths, peaks = read_deployed(tmp_path).sample_paths(series, 50, 9)
+    assert np.array_equal(paths, deployed.sample_paths(series, 50, 9)[0])
+    assert np.array_equal(peaks, deployed.sample_paths(series, 50, 9)[1])
 
 
 def test_a_deployed_forecaster_that_knows_events__comes_back_and_says_the_same(tmp_path: Path) -> None:
@@ -173,9 +175,9 @@ def test_a_deployed_forecaster_that_knows_events__comes_back_and_says_the_same(t
     for name, fitted in read.fitted.items():
         assert isinstance(fitted, EventAware)
         assert fitted.effects == cast(EventAware, deployed.fitted[name]).effects
-    paths, peaks = read.ask(series, 50, 9)
-    assert np.array_equal(paths, deployed.ask(series, 50, 9)[0])
-    assert np.array_equal(peaks, deployed.ask(series, 50, 9)[1])
+    paths, peaks = read.sample_paths(series, 50, 9)
+    assert np.array_equal(paths, deployed.sample_paths(series, 50, 9)[0])
+    assert np.array_equal(peaks, deployed.sample_paths(series, 50, 9)[1])
 
 
 def test_a_deployed_forecaster_in_local_time__comes_back_and_says_the_same(tmp_path: Path) -> None:
@@ -188,11 +190,11 @@ def test_a_deployed_forecaster_in_local_time__comes_back_and_says_the_same(tmp_p
     )
     write_trained(trained, tmp_path)
     read = read_trained(tmp_path).deployed
-    paths, peaks = read.ask(series, 50, 9)
-    assert np.array_equal(paths, trained.deployed.ask(series, 50, 9)[0])
-    assert np.array_equal(peaks, trained.deployed.ask(series, 50, 9)[1])
+    paths, peaks = read.sample_paths(series, 50, 9)
+    assert np.array_equal(paths, trained.deployed.sample_paths(series, 50, 9)[0])
+    assert np.array_equal(peaks, trained.deployed.sample_paths(series, 50, 9)[1])
     # MLflow gives it counts alone: it knows its own clock.
-    assert np.array_equal(paths, read.ask(replace(series, timezone="UTC"), 50, 9)[0])
+    assert np.array_equal(paths, read.sample_paths(replace(series, timezone="UTC"), 50, 9)[0])
     file = tmp_path / DEPLOYED_FILE
     file.write_text(file.read_text().replace("America/New_York", "America/Springfield"))
     with pytest.raises(ForecastError, match=r"America/Springfield.*train it again"):

@@ -85,8 +85,8 @@ def test_self_influence__is_the_share_of_a_window_in_its_own_level() -> None:
     raised = SQRT.forward(series.counts)
     raised[at] += 0.1
     moved = weekly_profile(ArrivalSeries("t", "s", MONDAY, 900, SQRT.inverse(raised)), SQRT, hours).level.slots[48]
-    # The weekdays that the slot leans on saw the window too, which self_influence leaves out.
-    assert (moved - profile.level.slots[48]) / 0.1 == pytest.approx(profile.self_influence[at], abs=0.08)
+    # The weekdays that the slot leans on saw the window too, which leverage leaves out.
+    assert (moved - profile.level.slots[48]) / 0.1 == pytest.approx(profile.leverage[at], abs=0.08)
 
 
 def test_current_errors__are_means_over_three_spans_and_fall_back_to_the_longer_one() -> None:

@@ -162,7 +162,7 @@ def test_a_demoted_horizon__is_forecast_by_the_naive_and_says_so() -> None:
     series = web_requests()
     learnt = trained(series)
     demoted = issue(learnt.demoted({3600: "lost to persistence"}), series, issued_at=series.end)
-    naive = dict(zip(learnt.deployed.horizons_s, learnt.deployed.turn.naive, strict=True))
+    naive = dict(zip(learnt.deployed.horizons_s, learnt.deployed.ensemble.naive, strict=True))
     assert demoted.forecaster[3600] == naive[3600]
     assert demoted.forecaster[900] == learnt.deployed.names()[900]
     assert "3600 s: demoted, lost to persistence" in demoted.notes

@@ -122,6 +122,6 @@ def test_nothing_known__is_a_level_of_zero() -> None:
 
 def test_less_than_two_days__is_refused_with_how_much_there_is() -> None:
     values = sine_of_the_day(3)[:47]
-    reason = RidgeFourierForecaster().why_not(series_of(values))
+    reason = RidgeFourierForecaster().unsuitable_because(series_of(values))
     assert reason is not None
     assert reason.startswith("1.96 days of history, 2 are needed")

@@ -9,7 +9,7 @@ from forecasting.backtest import BacktestTable
 from forecasting.errors import ForecastError
 from forecasting.forecast import BacktestScore
 from forecasting.scoring import horizon_scores, peak_losses
-from forecasting.selection import EXPECTED_RATIO, LEAST_WEIGHT, Selection, Turns, log_average, select
+from forecasting.selection import EXPECTED_RATIO, LEAST_WEIGHT, Ensembles, Selection, log_average, select
 
 QUANTILES = (0.5, 0.9, 0.95, 0.99)
 NAIVES = frozenset({"persistence", "day_naive"})
@@ -69,11 +69,11 @@ def test_the_better_naive__is_the_rival() -> None:
 def test_forecasters__are_weighed_by_their_steadied_losses() -> None:
     # The rival says 11. Loss ratios 0.1 and 0.2 over 12 origins are trusted by a half, as is what is expected of both:
     # 0.1 ** (6/2) against 0.2 ** (6/2) = 1 : 8 the other way round; the rival has (1 / (0.1 × 0.9)) ** -3 of a.
-    turn = selected(table({"a": 10.1, "b": 10.2, "persistence": 11.0})).turn
-    assert list(turn.weights[0]) == ["a", "b"]
-    assert turn.weights[0]["a"] / turn.weights[0]["b"] == pytest.approx(8, rel=1e-3)
-    assert sum(turn.weights[0].values()) == pytest.approx(1)
-    assert min(turn.weights[0].values()) >= LEAST_WEIGHT
+    ensemble = selected(table({"a": 10.1, "b": 10.2, "persistence": 11.0})).ensemble
+    assert list(ensemble.weights[0]) == ["a", "b"]
+    assert ensemble.weights[0]["a"] / ensemble.weights[0]["b"] == pytest.approx(8, rel=1e-3)
+    assert sum(ensemble.weights[0].values()) == pytest.approx(1)
+    assert min(ensemble.weights[0].values()) >= LEAST_WEIGHT
 
 
 def test_what_was_better_until_five_days_ago__counts_half() -> None:
@@ -83,10 +83,10 @@ def test_what_was_better_until_five_days_ago__counts_half() -> None:
     worse = table({"a": 10.1, "persistence": 11.0}, origins=10, apart_h=120)
     worse.peak_per_s["a"][8] = 12.0
     # What is said at the last origin is not over: the newest that counts is the ninth, of age 5 days.
-    turns = Turns(worse)
+    ensembles = Ensembles(worse)
     for row in range(9):
-        turns.take(row, {"a", "persistence"})
-    weights = turns.take(9, {"a", "persistence"}).weights[0]
+        ensembles.take(row, {"a", "persistence"})
+    weights = ensembles.take(9, {"a", "persistence"}).weights[0]
     told = sum(0.5**age for age in range(1, 10))
     ratio = (0.5 * 2 + (told - 0.5) * 0.1) / told
     trust = told / (told + 12)
@@ -95,28 +95,28 @@ def test_what_was_better_until_five_days_ago__counts_half() -> None:
 
 
 def test_two_that_say_the_same__share_alike() -> None:
-    weights = selected(table({"a": 10.1, "b": 10.1, "persistence": 12.0})).turn.weights[0]
+    weights = selected(table({"a": 10.1, "b": 10.1, "persistence": 12.0})).ensemble.weights[0]
     assert weights == {"a": 0.5, "b": 0.5}
 
 
 def test_what_clearly_loses_to_the_better_naive__is_not_deployed_and_that_is_said() -> None:
     selection = selected(table({"prophet": 8.0, "persistence": 11.0}))
-    assert selection.turn.weights == ({"persistence": 1.0},)
+    assert selection.ensemble.weights == ({"persistence": 1.0},)
     assert selection.notes == ("1 s: no forecaster beats the naive rivals; persistence is deployed",)
 
 
 def test_where_nothing_ever_comes__what_is_deployed_says_so() -> None:
     nothing = table({"prophet": 0.0, "persistence": 0.0}, actual=0.0)
     assert {score.ratio for score in selected(nothing).scores} == {1.0}
-    turns = Turns(nothing)
+    ensembles = Ensembles(nothing)
     for row in range(12):
-        turns.take(row, {"prophet", "persistence"})
-    assert (turns.deployed_per_s == 0).all()
+        ensembles.take(row, {"prophet", "persistence"})
+    assert (ensembles.deployed_per_s == 0).all()
 
 
 def test_three_origins__are_too_few_to_judge_by_and_what_is_expected_decides() -> None:
     selection = selected(table({"time_of_week": 10.1, "persistence": 14.0, "day_naive": 14.0}, origins=3))
-    weights = selection.turn.weights[0]
+    weights = selection.ensemble.weights[0]
     assert weights["time_of_week"] / weights["persistence"] == pytest.approx(EXPECTED_RATIO**-6)
     assert "3 origins to judge by, at least 4 are needed" in selection.scores[0].reason + selection.scores[2].reason
 
@@ -125,10 +125,10 @@ def test_a_turn__knows_nothing_of_what_is_not_over() -> None:
     # A peak within a second is known at the next origin, 14 hours later; what comes from the sixth on changes nothing.
     before, after = (table({"a": 10.1, "persistence": 11.0}, apart_h=14) for _ in range(2))
     after.actual_per_s[6:] = 99.0
-    turns = [Turns(before), Turns(after)]
-    taken = [[each.take(row, {"a", "persistence"}) for row in range(7)] for each in turns]
-    assert [turn.weights for turn in taken[0]] == [turn.weights for turn in taken[1]]
-    assert np.array_equal(turns[0].deployed_per_s[:7], turns[1].deployed_per_s[:7])
+    ensembles = [Ensembles(before), Ensembles(after)]
+    taken = [[each.take(row, {"a", "persistence"}) for row in range(7)] for each in ensembles]
+    assert [ensemble.weights for ensemble in taken[0]] == [ensemble.weights for ensemble in taken[1]]
+    assert np.array_equal(ensembles[0].deployed_per_s[:7], ensembles[1].deployed_per_s[:7])
 
 
 def test_no_forecaster_at_all__means_to_hold_the_plan() -> None:
@@ -139,8 +139,8 @@ def test_no_forecaster_at_all__means_to_hold_the_plan() -> None:
 
 def test_the_naive_that_stands_in__is_the_better_one() -> None:
     said = {"persistence": 11.0, "day_naive": 10.98, "prophet": 8.0}
-    assert selected(table(said)).turn.naive == ("day_naive",)
-    assert selected(table(said | {"day_naive": 11.02})).turn.naive == ("persistence",)
+    assert selected(table(said)).ensemble.naive == ("day_naive",)
+    assert selected(table(said | {"day_naive": 11.02})).ensemble.naive == ("persistence",)
 
 
 def test_log_average__is_the_weighed_geometric_mean_and_keeps_zero() -> None:

@@ -86,7 +86,7 @@ def test_before_any_record__a_borrowed_shape_weighs_as_its_prior_says() -> None:
     made = trained(noisy(young(3), 3), OLD)
     share = EXPECTED_BORROWED_RATIO**-6 / (1 + EXPECTED_BORROWED_RATIO**-6)
     assert share == pytest.approx(0.361, abs=0.001)
-    for weights in made.deployed.turn.weights:
+    for weights in made.deployed.ensemble.weights:
         assert weights == pytest.approx({"persistence": 1 - share, "borrowed": share})
 
 
@@ -103,8 +103,8 @@ def test_what_was_borrowed__is_kept_and_says_the_same_when_it_is_asked_again(tmp
 
 def test_a_borrowed_shape__fades_at_once_where_it_is_wrong_and_within_two_weeks_where_it_is_right() -> None:
     def shares(hours: float, sibling: ArrivalSeries) -> list[float]:
-        turn = trained(noisy(young(hours), 3), sibling).deployed.turn
-        return [weights.get("borrowed", 0.0) for weights in turn.weights]
+        ensemble = trained(noisy(young(hours), 3), sibling).deployed.ensemble
+        return [weights.get("borrowed", 0.0) for weights in ensemble.weights]
 
     # The wrong one is busy by night. Of 15 minutes and an hour half a day has a record, of a day it has none.
     wrong = replace(OLD, counts=np.maximum(400 - OLD.counts, 0))

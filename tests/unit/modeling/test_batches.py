@@ -24,9 +24,9 @@ def test_batch__of_geometric_size_leaves_a_geometric_number_before() -> None:
     assert float(second) == pytest.approx(21, rel=0.05)
 
 
-def test_batch__that_is_dealt_or_hashed_is_as_much_smaller() -> None:
-    assert float(Batches.sized(20.0).dealt(4).of_tuple) == 5
-    assert float(Batches.sized(20.0).dealt(40).of_tuple) == 1
+def test_batch__that_is_routed_or_hashed_is_as_much_smaller() -> None:
+    assert float(Batches.sized(20.0).routed(4).of_tuple) == 5
+    assert float(Batches.sized(20.0).routed(40).of_tuple) == 1
     # a quarter of 20: a tuple meets ¼ of the 19 others; of those who get any (1 − ¾²⁰) it is 5 / (1 − ¾²⁰)
     some = Batches.sized(20.0).thinned(0.25)
     assert float(some.of_tuple) == pytest.approx(1 + 19 / 4)

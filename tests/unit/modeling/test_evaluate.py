@@ -59,7 +59,7 @@ def test_two_streams_at_60_percent_each__are_120_percent() -> None:
     assert estimate.operators["j"].utilisation == pytest.approx(1.2)
 
 
-def test_fields_after_fields__are_each_dealt_by_their_own_keys() -> None:
+def test_fields_after_fields__are_each_routed_by_their_own_keys() -> None:
     topology = Topology(
         "t",
         tuple(Operator(n) for n in "abc"),

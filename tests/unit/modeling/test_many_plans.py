@@ -261,7 +261,7 @@ def test_a_delay_before_a_source__makes_all_tuples_older(
 
 
 def packed(topology: Topology, counts: dict[str, int], nodes: list[str]) -> PhysicalPlan:
-    """Instances dealt to one container a node, round robin over all."""
+    """Instances routed to one container a node, round robin over all."""
     every = [Instance(name, index) for name in topology.order for index in range(counts[name])]
     return PhysicalPlan(
         topology.name,

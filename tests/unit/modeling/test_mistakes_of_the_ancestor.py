@@ -71,7 +71,7 @@ def test_mistake_1__inputs_that_move_together_are_refused() -> None:
     assert "go up and down together" in apart.why
 
 
-def test_mistake_2__fields_after_fields_are_dealt_by_their_own_keys() -> None:
+def test_mistake_2__fields_after_fields_are_routed_by_their_own_keys() -> None:
     topology = Topology(
         "t",
         (Operator("in"), Operator("by user"), Operator("by shop")),

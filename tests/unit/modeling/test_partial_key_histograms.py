@@ -10,7 +10,7 @@ from modeling.errors import ModelError
 from modeling.evaluate import evaluate
 from modeling.evaluate_many import evaluate_many
 from modeling.flow.key_assignment import flink_key_group, key_shares
-from modeling.flow.routing import dealing
+from modeling.flow.routing import routing
 from modeling.inputs.key_histogram import KeyHistogram
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.physical_plan import PhysicalPlan
@@ -101,9 +101,9 @@ def test_one_light_key__is_as_heavy_as_can_be() -> None:
         (None, False),
     ],
 )
-def test_dealing__is_exact_where_every_key_is_named(keys: KeyHistogram | None, exact: bool) -> None:
-    assert dealing(Grouping.FIELDS, 1, 4, keys=keys).exact is exact
-    assert dealing(Grouping.FIELDS, 1, 1, keys=keys).exact
+def test_routing__is_exact_where_every_key_is_named(keys: KeyHistogram | None, exact: bool) -> None:
+    assert routing(Grouping.FIELDS, 1, 4, keys=keys).exact is exact
+    assert routing(Grouping.FIELDS, 1, 1, keys=keys).exact
 
 
 def test_distinct_keys__fewer_than_are_named_are_refused() -> None:

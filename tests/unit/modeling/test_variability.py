@@ -47,7 +47,7 @@ def test_one_that_deals_in_turn__gives_each_every_so_manieth() -> None:
     assert ca2_at_c((1, 1, 4), 0.5) == pytest.approx(1 / 4)
 
 
-def test_several_that_are_dealt_to_in_turn__give_together_what_they_were_given() -> None:
+def test_several_that_are_routed_to_in_turn__give_together_what_they_were_given() -> None:
     # Each of 3 gets every third, Erlang-3; their outputs keep in step, and are together as Poisson as what came. Over
     # long spans, which near saturation count, the variation is that of the whole, 1, not the third of each.
     assert ca2_at_c((1, 3, 1), 0.999) == pytest.approx(1.0, abs=0.001)
@@ -60,7 +60,7 @@ def test_several_that_are_dealt_to_in_turn__give_together_what_they_were_given()
 def test_batches__stay_batches_wherever_they_come_together() -> None:
     # 3 of each, all to one instance: 3 over long spans and short ones
     assert ca2_at_c((1, 2, 1), 0.5, made=3.0) == pytest.approx(3.0)
-    # dealt in turn to 6, no batch comes to one of them: 3/6 over long spans, near Poisson over short ones, which at
+    # routed in turn to 6, no batch comes to one of them: 3/6 over long spans, near Poisson over short ones, which at
     # ρ = ½ and two senders weigh 1/(1 + ¼) = 0.8 and 0.2
     assert ca2_at_c((1, 2, 6), 0.5, made=3.0) == pytest.approx(0.8 * 0.5 + 0.2)
     # by keys: of 2 instances each keeps half of a batch at random, ½·3 + ½
@@ -88,7 +88,7 @@ def test_sources__share_arrivals_at_random() -> None:
 @pytest.mark.parametrize(("senders", "receivers"), [(2, 1), (3, 2), (4, 6)])
 @pytest.mark.parametrize("busy", [0.5, 0.75])
 def test_wait_behind_several_senders__is_the_simulated_one(senders: int, receivers: int, busy: float) -> None:
-    """Poisson arrivals dealt in turn to the senders, and by each of these in turn to the receivers; 400,000 tuples,
+    """Poisson arrivals routed in turn to the senders, and by each of these in turn to the receivers; 400,000 tuples,
     exponential services. Within a quarter: even streams together are told a little too bursty at low load.
     """
     rng = np.random.default_rng(3)

@@ -68,4 +68,4 @@ def test_a_replay__is_a_run_with_its_terms_scores_and_files(tmp_path: Path) -> N
     kept = Path(client.download_artifacts(done.run_id, "", str(tmp_path)))
     assert {path.name for path in kept.iterdir()} >= {"t.parquet", "t.decisions.parquet", "replay.html"}
     assert read_timeline(kept / "t.parquet").policies == request.policies
-    assert "Less static-peak" in (kept / "replay.html").read_text()
+    assert "Difference to static-peak" in (kept / "replay.html").read_text()

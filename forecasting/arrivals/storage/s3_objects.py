@@ -3,6 +3,7 @@
 import errno
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
@@ -34,15 +35,19 @@ class S3Objects:
 
         def ask(client: Any) -> tuple[bytes, str]:
             response = client.get_object(**self._named(name))
-            with response["Body"] as body:
-                return body.read(max_bytes + 1), response["ETag"]
+            # The body as a context is the bare stream, which neither misses what is cut off nor names the store.
+            with closing(response["Body"]) as body:
+                content = body.read(max_bytes + 1)
+                if len(content) <= max_bytes:
+                    body.read()  # at its end the length is checked
+                return content, response["ETag"]
 
         try:
             content, version = answer_of(self.directory, ask)
         except Exception as error:
             if refusal_code(error) != "NoSuchKey":
                 raise
-            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), self.place(name)) from None
+            raise _not_found(self.place(name)) from None
         if len(content) > max_bytes:
             raise too_large(self.place(name), max_bytes)
         return content, version
@@ -58,9 +63,13 @@ class S3Objects:
         return True
 
     def modified_at(self, name: str) -> datetime:
-        answer = answer_of(self.directory, lambda client: client.head_object(**self._named(name)))
-        modified_at: datetime = answer["LastModified"]
-        return modified_at
+        """Raises FileNotFoundError."""
+        newest = next(self._pages({"Bucket": self.directory.bucket, "Prefix": self._key(name), "MaxKeys": 1}))
+        for held in newest.get("Contents", ()):
+            if held["Key"] == self._key(name):
+                modified_at: datetime = held["LastModified"]
+                return modified_at
+        raise _not_found(self.place(name))
 
     def names(self, beginning: str, *, older_than_s: float = 0.0, at_once: int = 1000) -> Iterator[str]:
         """Names that begin so, in their order; by the store's clock, only those put so long ago. at_once: how many the
@@ -106,6 +115,10 @@ class S3Objects:
 
     def _key(self, name: str) -> str:
         return f"{self.directory.prefix}/{name}" if self.directory.prefix else name
+
+
+def _not_found(place: str) -> FileNotFoundError:
+    return FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), place)
 
 
 def _told_at(page: Any) -> datetime:

@@ -2,6 +2,10 @@
 
 import socket
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Event, Thread
 
 import pytest
 
@@ -37,3 +41,52 @@ def test_store_that_is_down__is_named_with_the_remedy_and_without_the_keys(monke
     assert f"history in s3://forescale/history: the object store at {place} does not answer" in str(error.value)
     assert str(error.value).endswith("start it, or correct AWS_ENDPOINT_URL_S3")
     assert "sesame42" not in str(error.value)
+
+
+@contextmanager
+def _store_that_stops_amid_an_object(*, hangs: bool) -> Iterator[str]:
+    """It announces 1,000 bytes, sends 10, and then hangs up or says no more."""
+    over = Event()
+
+    class Stopping(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Length", "1000")
+            self.send_header("ETag", '"1"')
+            self.end_headers()
+            self.wfile.write(b"0123456789")
+            self.wfile.flush()
+            if hangs:
+                over.wait(30)
+            self.close_connection = True
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Stopping)
+    Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        over.set()
+        server.shutdown()
+        server.server_close()
+
+
+@pytest.mark.parametrize("hangs", [False, True], ids=["hangs up", "hangs"])
+def test_store_that_stops_amid_an_object__is_named_and_its_history_not_called_damaged(
+    hangs: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(s3_client, "_READ_S", 1)
+    with _store_that_stops_amid_an_object(hangs=hangs) as place:
+        for name, value in {
+            "AWS_ENDPOINT_URL_S3": place,
+            "AWS_ACCESS_KEY_ID": "somebody",
+            "AWS_SECRET_ACCESS_KEY": "sesame42",
+            "NO_PROXY": "127.0.0.1",
+        }.items():
+            monkeypatch.setenv(name, value)
+        s3_client._connection.cache_clear()
+        with pytest.raises(HistoryStoreError, match=f"the object store at {place} does not answer"):
+            read_history(DIRECTORY, "calls")
+    s3_client._connection.cache_clear()

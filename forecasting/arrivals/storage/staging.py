@@ -120,7 +120,7 @@ class Staging:
         # A day that is replaced as a whole is not read before, so that building it again repairs it.
         whole = self._begin_us <= day * DAY_US and (day + 1) * DAY_US <= self._end_us
         if part is not None and (self._keep_known or not whole):
-            held = self._read_before(of_date(date, part))
+            held = self._read_before(date, part)
             if held is None:
                 return
             old = with_own_columns(held)
@@ -131,7 +131,7 @@ class Staging:
             more_before = old.num_rows > rows.num_rows
             rows = in_order(pa.concat_tables([rows, old.filter(pa.array(outside))]))
             if keys is not None:
-                held = self._read_before(of_date(date, keys))
+                held = self._read_before(date, keys)
                 if held is None:
                     return
                 before = histograms_of(held, date)
@@ -143,14 +143,14 @@ class Staging:
         if histograms:
             self._keys[date] = write_part(self._folder, below, KEYS, histograms_table(histograms.values()), keys)
 
-    def _read_before(self, name: str) -> pa.Table | None:
+    def _read_before(self, date: str, file: str) -> pa.Table | None:
         """None where another writer has superseded and removed it: upon its commit, the date is staged anew."""
         try:
-            return read_part(self._folder, name)
+            return read_part(self._folder, of_date(date, file))
         except FileNotFoundError:
-            if self._folder.shared and read_manifest(self._folder) != self._before:
+            if self._folder.shared and _held(read_manifest(self._folder), date) != _held(self._before, date):
                 return None
-            return read_part_in_force(self._folder, name)
+            return read_part_in_force(self._folder, of_date(date, file))
 
     def _check_width(self, known_s: int, own_s: int) -> None:
         if own_s != known_s:

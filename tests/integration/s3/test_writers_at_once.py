@@ -13,10 +13,12 @@ from s3_server import LocalS3
 from s3_writers import write_hours
 
 from forecasting.arrivals.storage.directory import S3Directory
-from forecasting.arrivals.storage.layout import topologies
+from forecasting.arrivals.storage.layout import topologies, topology_folder
 from forecasting.arrivals.storage.reading import read_commit, rows_between
+from forecasting.arrivals.storage.s3_folder import S3Folder
 from forecasting.arrivals.storage.snapshots import snapshots
 from forecasting.arrivals.store import read_history
+from forecasting.errors import HistoryError
 
 pytestmark = [pytest.mark.s3, pytest.mark.slow]
 
@@ -139,3 +141,24 @@ def test_first_writer_killed_before_any_request__leaves_nothing_or_all(s3: Local
 def test_process_that_was_forked__has_connections_of_its_own(s3: LocalS3, directory: S3Directory) -> None:
     write_hours(directory, 0, 48, 1)
     assert sorted(ended(writer("forked", directory.prefix)).splitlines()) == ["child True", "parent True"]
+
+
+def test_a_part_that_is_missing__is_told_though_another_writer_commits_another_date_meanwhile(
+    directory: S3Directory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_hours(directory, 0, 48, 1)
+    folder = topology_folder(directory, "calls")
+    lost, *_ = folder.names("date=2003-03-03/part")
+    folder.remove([lost])
+    read, others = S3Folder.read, []
+
+    def read_late(self: S3Folder, name: str, max_bytes: int) -> bytes:
+        if name == lost and not others:
+            others.append(name)
+            write_hours(directory, 96, 24, 7)
+        return read(self, name, max_bytes)
+
+    monkeypatch.setattr(S3Folder, "read", read_late)
+    with pytest.raises(HistoryError, match="is missing; build the history of its whole date again"):
+        write_hours(directory, 6, 6, 5)
+    assert others == [lost]

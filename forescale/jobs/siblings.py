@@ -14,7 +14,7 @@ from forecasting.arrivals.grid import DAY_S
 from forecasting.arrivals.history import UTC_NAME, ArrivalHistory, ArrivalSeries
 from forecasting.arrivals.storage.layout import topologies
 from forecasting.arrivals.store import read_history
-from forecasting.errors import ForecastError, HistoryError
+from forecasting.errors import ForecastError, HistoryError, HistoryStoreError
 from forecasting.events.calendar import Event, EventCalendar, EventKind
 from forecasting.events.effects import without_outages
 from forecasting.pipeline import SIBLINGS
@@ -63,7 +63,7 @@ class Lenders:
         for name in names:
             topology, _, source = name.partition("/")
             try:
-                history = read_history(self.settings.history_dir, topology, sources=[source])
+                history = _history_of(self.settings, self.request, topology, source)
                 siblings.append(self._sibling(young, history, source, named=True))
             except (HistoryError, ForecastError) as error:
                 field = f"sources.{young.source}.like"
@@ -84,18 +84,27 @@ class Lenders:
         return Lent(notes=(f"{SIBLINGS}: none of {count_of(len(looked), 'source')} is surely alike; {name_them}",))
 
     def _others(self, young: ArrivalSeries) -> Iterator[Sibling]:
-        for topology in topologies(self.settings.history_dir)[:MAX_TOPOLOGIES]:
-            try:
-                history = read_history(self.settings.history_dir, topology)
-            except HistoryError as error:
-                log.warning("history of %s is not looked through for siblings: %s", topology, error)
-                continue
+        for topology, history in self._histories.items():
             for source in history.series:
                 if (topology, source) != (young.topology, young.source):
                     try:
                         yield self._sibling(young, history, source, named=False)
                     except (HistoryError, ForecastError) as error:
                         log.debug("%s/%s lends nothing: %s", topology, source, error)
+
+    @cached_property
+    def _histories(self) -> Mapping[str, ArrivalHistory]:
+        """Those that are looked through, by topology; read once for all young sources of the request."""
+        found: dict[str, ArrivalHistory] = {}
+        for topology in topologies(self.settings.history_dir)[:MAX_TOPOLOGIES]:
+            try:
+                found[topology] = _history_of(self.settings, self.request, topology)
+            except HistoryStoreError as error:
+                log.warning("no more histories are looked through for siblings: %s", error)
+                break
+            except HistoryError as error:
+                log.warning("history of %s is not looked through for siblings: %s", topology, error)
+        return found
 
     @cached_property
     def _files(self) -> Mapping[str, TopologyConfig | FileError | None]:
@@ -126,10 +135,27 @@ def recorded_lender(settings: Settings, request: ForecastRequest, source: str) -
 
 
 def _read_again(settings: Settings, request: ForecastRequest, shape: LentShape) -> ArrivalSeries:
-    history = read_history(
-        settings.history_dir, shape.topology, sources=[shape.source], snapshot=shape.snapshot or None
+    history = _history_of(settings, request, shape.topology, shape.source if shape.named else None, shape.snapshot)
+    series = _lent_series(request, history, shape.source, shape.timezone, shape.outages)
+    if series.digest() != shape.digest:
+        raise HistoryError(
+            f"the history of the sibling {shape.topology}/{shape.source} is no longer what was seen; restore the "
+            "store's commit of then"
+        )
+    return series
+
+
+def _history_of(
+    settings: Settings, request: ForecastRequest, topology: str, source: str | None = None, snapshot: str = ""
+) -> ArrivalHistory:
+    """What may be lent of a topology or of one source: a series reaches to the last window of all that are read."""
+    return read_history(
+        settings.history_dir,
+        topology,
+        start=request.issued_at - 2 * timedelta(seconds=LENT_S),
+        sources=None if source is None else [source],
+        snapshot=snapshot or None,
     )
-    return _lent_series(request, history, shape.source, shape.timezone, shape.outages)
 
 
 def _lent_series(

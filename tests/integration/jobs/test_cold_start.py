@@ -96,6 +96,18 @@ def test_what_was_borrowed__is_asked_again_and_made_again_bit_for_bit_after_the_
         assert (again.same, again.how, again.cause) == (True, how, "")
 
 
+def test_what_a_found_sibling_lent__is_read_again_alike_where_others_of_its_topology_went_on(
+    settings: Settings,
+) -> None:
+    arrive(settings, NAME, timedelta(hours=30))
+    # The last two days are written anew, with another source in place of the one that lends.
+    arrive(settings, "older", timedelta(days=2), source="other")
+    made = forecast(settings, NAME)
+    assert "shape borrowed from older/receive (found, correlation " in made.siblings["receive"][0]
+    again = reproduce(settings, made.run_ids["receive"]).sources["receive"]
+    assert (again.same, again.cause) == (True, "")
+
+
 def test_the_same_history__is_forecast_once(settings: Settings) -> None:
     name_siblings(settings, "older/receive")
     first, again = forecast(settings, NAME), forecast(settings, NAME)

@@ -22,8 +22,9 @@ from modeling.wording import count_of
 from planner.clusters.cluster import ClusterState, Status
 from planner.fallback import CALIBRATION, why_stale
 
-MIN_LEARNT = timedelta(days=2)
-"""Of less no forecaster learns a day."""
+MIN_LEARNT = timedelta(days=1)
+MIN_BORROWED = timedelta(hours=3)
+"""Where siblings are named."""
 CALIBRATED_FOR = timedelta(days=7)
 """How old a calibration may be: what operators cost changes with each release of the job."""
 CLOCKS_APART_S = 30.0
@@ -136,11 +137,14 @@ def _history(patient: Patient) -> str:
     if lacking := [name for name in config.as_topology().sources if name not in history.series]:
         raise AilmentError(f"it has nothing of {', '.join(lacking)}", f"run: forescale history build {patient.name}")
     shortest = min(history.series.values(), key=lambda series: series.end - series.start)
-    if (span := shortest.end - shortest.start) < MIN_LEARNT:
-        raise AilmentError(
-            f"{shortest.source} has {_days(span)}, at least {_days(MIN_LEARNT)} are needed",
-            "build from further back, or wait; meanwhile the running plan is held",
-        )
+    span = shortest.end - shortest.start
+    for source, series in history.series.items():
+        needed = MIN_BORROWED if source in config.like else MIN_LEARNT
+        if (its := series.end - series.start) < needed:
+            raise AilmentError(
+                f"{source} has {_hours(its)}, at least {_hours(needed)} are needed",
+                "build from further back, wait, or name siblings (sources.like); meanwhile the running plan is held",
+            )
     until = max(series.end for series in history.series.values())
     if now - until > timedelta(seconds=config.planning.stale_s):
         raise AilmentError(

@@ -1,4 +1,4 @@
-"""Routing: how the tuples of a stream are routed to the instances of the operator that reads it."""
+"""Routing: which instances of the operator that reads a stream its tuples go to."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -62,7 +62,7 @@ def operator_samples(
 ) -> Sequence[OperatorSample]:
     """What every instance did between two reads.
 
-    began_s: when the first was taken. state_gib: per operator, of all its instances: key groups are routed out evenly.
+    began_s: when the first was taken. state_gib: per operator, of all its instances: key groups are spread evenly.
 
     The span is the sum of busy, idle and backpressured time, not the time between our two calls: Flink collects its
     counters every ten seconds or so, and all counters of one instance are collected together. Those of another may be

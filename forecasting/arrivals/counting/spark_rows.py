@@ -119,7 +119,7 @@ def first_problem(raw: DataFrame, files: EventFiles) -> str:
 
 @contextmanager
 def reading(files: EventFiles) -> Iterator[None]:
-    """Ensembles what Spark says of files it cannot read into a HistoryError of one line."""
+    """Turns what Spark says of files it cannot read into a HistoryError of one line."""
     try:
         yield
     except (PySparkException, Py4JJavaError) as error:

@@ -17,6 +17,17 @@ from forecasting.errors import HistoryStoreError
 DIRECTORY = S3Directory("forescale", "history")
 
 
+def _ask_at(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {
+        "AWS_ENDPOINT_URL_S3": place,
+        "AWS_ACCESS_KEY_ID": "somebody",
+        "AWS_SECRET_ACCESS_KEY": "sesame42",
+        "NO_PROXY": "127.0.0.1",
+    }.items():
+        monkeypatch.setenv(name, value)
+    s3_client._connection.cache_clear()
+
+
 def test_client_that_is_not_installed__is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "botocore", None)
     with pytest.raises(HistoryStoreError, match=r"s3://forescale/history: botocore is not installed; .* extra `s3`"):
@@ -27,14 +38,7 @@ def test_store_that_is_down__is_named_with_the_remedy_and_without_the_keys(monke
     with socket.socket() as probe:  # bound but not listening
         probe.bind(("127.0.0.1", 0))
         place = f"http://127.0.0.1:{probe.getsockname()[1]}"
-        for name, value in {
-            "AWS_ENDPOINT_URL_S3": place,
-            "AWS_ACCESS_KEY_ID": "somebody",
-            "AWS_SECRET_ACCESS_KEY": "sesame42",
-            "NO_PROXY": "127.0.0.1",
-        }.items():
-            monkeypatch.setenv(name, value)
-        s3_client._connection.cache_clear()
+        _ask_at(place, monkeypatch)
         with pytest.raises(HistoryStoreError) as error:
             read_history(DIRECTORY, "calls")
     s3_client._connection.cache_clear()
@@ -79,14 +83,7 @@ def test_store_that_stops_amid_an_object__is_named_and_its_history_not_called_da
 ) -> None:
     monkeypatch.setattr(s3_client, "_READ_S", 1)
     with _store_that_stops_amid_an_object(hangs=hangs) as place:
-        for name, value in {
-            "AWS_ENDPOINT_URL_S3": place,
-            "AWS_ACCESS_KEY_ID": "somebody",
-            "AWS_SECRET_ACCESS_KEY": "sesame42",
-            "NO_PROXY": "127.0.0.1",
-        }.items():
-            monkeypatch.setenv(name, value)
-        s3_client._connection.cache_clear()
+        _ask_at(place, monkeypatch)
         with pytest.raises(HistoryStoreError, match=f"the object store at {place} does not answer"):
             read_history(DIRECTORY, "calls")
     s3_client._connection.cache_clear()

@@ -130,3 +130,9 @@ class ScalingSchedule:
         changes = [(self.current, self.start), *((step.plan, step.in_place_at) for step in self.steps)]
         ends = [*(min(start, self.end) for _, start in changes[1:]), self.end]
         return [(plan, start, end) for (plan, start), end in zip(changes, ends, strict=True) if end > start]
+
+    def answers(self, asked: Mapping[str, str], at: datetime) -> bool:
+        """Whether it was made of what is asked about and is not over yet. asked: as derived_from, an empty text for
+        what nobody told.
+        """
+        return at < self.end and all(self.derived_from.get(name, "") == told for name, told in asked.items())

@@ -115,6 +115,11 @@ class PlanRequest:
     derived_from: Mapping[str, str]
     candidates: Mapping[str, PhysicalPlan]
 
+    @property
+    def asked(self) -> dict[str, str]:
+        """What a schedule that answers it is derived from."""
+        return {"candidates": "", **self.derived_from}
+
     def forecasts(self) -> dict[str, Forecast]:
         return {source: read_forecast(folder) for source, folder in self.folders.items()}
 
@@ -231,10 +236,12 @@ def request_schedule(
 
 
 def kept(request: PlanRequest, schedule: ScalingSchedule, ledger: Ledger) -> ScheduleEntry:
-    """As the ledger has it from now on."""
+    """As the ledger has it from now on; the one of another planner of the same, where that was quicker."""
     ids, shadow = [entry.id for entry in request.entries.values()], request.config.planning.shadow
     return ledger.schedule(
-        ledger.record_schedule(schedule, forecasts=ids, shadow=shadow, decides=request.footing.rung.plans)
+        ledger.record_schedule(
+            schedule, forecasts=ids, shadow=shadow, decides=request.footing.rung.plans, asked=request.asked
+        )
     )
 
 
@@ -287,8 +294,7 @@ def made_before(request: PlanRequest, ledger: Ledger) -> ScheduleEntry | None:
     other, until it is over.
     """
     for entry in ledger.schedules(request.config.topology, limit=1):
-        made, wanted = entry.schedule, {"candidates": "", **request.derived_from}
-        if request.now < made.end and {name: made.derived_from.get(name, "") for name in wanted} == wanted:
+        if entry.schedule.answers(request.asked, request.now):
             return entry
     return None
 

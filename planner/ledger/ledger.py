@@ -1,12 +1,12 @@
 """The ledger: what was forecast, what was decided, where each step stands, and what became of it."""
 
 import hashlib
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from copy import copy
 from datetime import datetime
 from functools import partial
 
-from sqlalchemy import func, select
+from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session
 
 from modeling.inputs.physical_plan import PhysicalPlan
@@ -158,6 +158,7 @@ class Ledger:
         by: str = "planner",
         shadow: bool = False,
         decides: bool = True,
+        asked: Mapping[str, str] | None = None,
     ) -> str:
         """Keep a schedule with its steps, proposed, and call off the proposed steps of the topology's earlier ones.
 
@@ -165,11 +166,15 @@ class Ledger:
         waits of earlier schedules is called off. decides: False where there was nothing to decide by: steps that a
         shadow follows stand then, as approved ones always do. Where a schedule that was made later has been recorded
         before, this one's own steps are called off instead. The id that comes back is the same for the same decision,
-        whenever it was made; recording it again changes nothing.
+        whenever it was made; recording it again changes nothing. asked: what any schedule has to be derived from that
+        would do as well (ScalingSchedule.answers): where the newest does, another planner was quicker, and its id comes
+        back.
         """
         schedule_id = schedule_digest(schedule, shadow=shadow)
         with self._database.session() as session:
             self._database.lock(session.connection(), schedule.topology)
+            if asked is not None and (quicker := self._answered(session, schedule, asked)):
+                return quicker
             others = partial(supersede_others, session, schedule.topology, schedule_id, at=schedule.made_at, by=by)
             if session.get(ScheduleTable, schedule_id) is not None:
                 if shadow:
@@ -199,6 +204,13 @@ class Ledger:
             if decides:
                 others((StepState.SHADOW,), due_from=schedule.made_at)
         return schedule_id
+
+    def _answered(self, session: Session, schedule: ScalingSchedule, asked: Mapping[str, str]) -> str:
+        """The id of the newest schedule where that does as well; else empty."""
+        for row in session.scalars(_newest_first(schedule.topology).limit(1)):
+            entry = _schedule_entry(session, row)
+            return entry.id if entry.schedule.answers(asked, schedule.made_at) else ""
+        return ""
 
     def approve_schedule(
         self, schedule_id: str, *, at: datetime, by: str, why: str, only: Collection[str] | None = None
@@ -245,10 +257,9 @@ class Ledger:
 
     def schedules(self, topology: str, *, limit: int = 20) -> list[ScheduleEntry]:
         """The topology's schedules, newest first."""
-        newest = select(ScheduleTable).where(ScheduleTable.topology == topology)
+        newest = _newest_first(topology).limit(limit)
         with self._database.session() as session:
-            ordered = newest.order_by(ScheduleTable.made_at.desc(), ScheduleTable.id)
-            return entries_of(self._database, session, ordered.limit(limit), partial(_schedule_entry, session))
+            return entries_of(self._database, session, newest, partial(_schedule_entry, session))
 
     def record_hand_made_step(
         self,
@@ -431,6 +442,11 @@ class Ledger:
 
 def _hand_made(topology: str, request_id: str) -> str:
     return f"hand-{hashlib.sha256(f'{topology}|{request_id}'.encode()).hexdigest()[:12]}"
+
+
+def _newest_first(topology: str) -> Select[tuple[ScheduleTable]]:
+    of_topology = select(ScheduleTable).where(ScheduleTable.topology == topology)
+    return of_topology.order_by(ScheduleTable.made_at.desc(), ScheduleTable.id)
 
 
 def _schedule_entry(session: Session, row: ScheduleTable) -> ScheduleEntry:

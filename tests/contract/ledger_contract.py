@@ -97,6 +97,29 @@ class LedgerContract(LedgerStepsContract, LedgerRecordsContract):
         by_others = replace(one, derived_from={CALIBRATION_VERSION: "1", "forecasts": "f2"})
         assert ledger.record_schedule(by_others) != ledger.record_schedule(one)
 
+    def test_record_schedule__that_another_planner_has_answered_already_gives_back_that_answer(
+        self, ledger: Ledger
+    ) -> None:
+        asked = {"forecasts": "f1", "candidates": ""}
+        quicker = ledger.record_schedule(replace(schedule_of(3), derived_from={"forecasts": "f1"}), asked=asked)
+        slower = replace(schedule_of(4, made_at=after(1)), derived_from={"forecasts": "f1"})
+        assert ledger.record_schedule(slower, asked=asked) == quicker
+        assert [entry.id for entry in ledger.schedules("calls")] == [quicker]
+        assert ledger.step(f"{quicker}-1").state is PROPOSED
+
+    def test_record_schedule__is_a_decision_of_its_own_for_other_forecasts_or_once_the_answer_is_over(
+        self, ledger: Ledger
+    ) -> None:
+        of_first, of_next = {"forecasts": "f1"}, {"forecasts": "f2"}
+        first = replace(schedule_of(3), derived_from=of_first)
+        ledger.record_schedule(first, asked=of_first)
+        following = ledger.record_schedule(
+            replace(schedule_of(4, made_at=after(1)), derived_from=of_next), asked=of_next
+        )
+        over = replace(schedule_of(5, made_at=first.end), derived_from=of_next)
+        assert following != ledger.record_schedule(over, asked=of_next)
+        assert len(ledger.schedules("calls")) == 3
+
     def test_record_schedule__again_after_a_newer_one_does_not_call_off_the_newer(self, ledger: Ledger) -> None:
         older = ledger.record_schedule(schedule_of(3))
         newer = ledger.record_schedule(schedule_of(4, made_at=after(60)))

@@ -15,13 +15,16 @@ promtool. --quick: three topologies for a day.
 
 import argparse
 import json
+import os
 import random
 import shutil
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from contextlib import ExitStack
 from datetime import datetime, timedelta
+from itertools import chain
 from pathlib import Path
 
 # A script's own folder comes first, and one file in it is named like a package.
@@ -47,6 +50,8 @@ AGAIN = timedelta(minutes=5)
 """After which a step that is held is looked at again."""
 KEPT, KEPT_FOR = 24, timedelta(days=1)
 """Of what is pruned daily: a day, and so many runs and models of each topology."""
+AT_ONCE = max(1, min(8, os.cpu_count() or 1))
+"""Topologies that are decided on at once."""
 IN_MOTION = (StepState.APPROVED, StepState.DUE, StepState.DEPLOYING)
 
 
@@ -67,7 +72,9 @@ class Soak:
         }
         log = bench.work / "jobs.log"
         self.scheduler, self.second, self.deployer = (Role(jobs, log) for _ in range(3))
-        self.guard = Role({"guard": lambda topology: guarded(settings, topology)}, log, forks=False)
+        self.schedulers = (self.scheduler, self.second, *(Role(jobs, log) for _ in range(2, AT_ONCE)))[:AT_ONCE]
+        guards = {"guard": lambda topology: guarded(settings, topology)}
+        self.guards = tuple(Role(guards, log, forks=False) for _ in range(AT_ONCE))
 
     @property
     def hour(self) -> int:
@@ -83,7 +90,7 @@ class Soak:
             print(f"{self.bench.clock.now():%d %b %H:%M} {fault.kind if fault else ''}", flush=True)
 
     def end(self) -> None:
-        for role in (self.scheduler, self.second, self.deployer, self.guard):
+        for role in {*self.schedulers, self.scheduler, self.second, self.deployer, *self.guards}:
             role.kill()
 
     def _begun(self, fault: Fault) -> bool:
@@ -109,8 +116,9 @@ class Soak:
             hour = self._decisions(begin, kind, nobody_can=kind in NO_DECISION or begin < before)
             self._deployments(end, kind)
             clock.advance_to(end - AGAIN)
-            for topology in self.bench.topologies:
-                self._note(self.guard.run("guard", topology), kind, of_guard=True)
+            for answer in self._at_once("guard", self.bench.topologies, self.guards).values():
+                self._note(answer, kind, of_guard=True)
+            self._deployments(end, kind)  # what the guard asks for is due at once
             clock.advance_to(end)
         if kind in NO_DEPLOYMENT:
             self.record.hindered.append(Span(min(before, begin) - HOUR, max(before, clock.now())))
@@ -118,28 +126,36 @@ class Soak:
         self._survival(fault, hour)
 
     def _decisions(self, begin: datetime, kind: Kind | None, *, nobody_can: bool) -> Hour:
-        decisions = {}
         names = list(self.bench.topologies)
-        doomed = self.random.choice(names) if kind is Kind.KILLED else None
-        for topology in names:
-            answers = []
-            if topology == doomed:
-                self._kill(self.scheduler, "decide", topology)
-            if kind is Kind.PLANNERS:  # of the same forecasts, at once
-                answers.append(self.scheduler.run("learn", topology))
+        if kind is Kind.KILLED:
+            self._kill(self.scheduler, "decide", self.random.choice(names))
+        began = time.monotonic()
+        if kind is Kind.PLANNERS:  # of the same forecasts, at once
+            answers = {name: [answer] for name, answer in self._at_once("learn", names, self.schedulers).items()}
+            for topology in names:
                 for role in (self.scheduler, self.second):
                     role.begin("plan", topology)
-                answers += [role.answer() for role in (self.scheduler, self.second)]
-            else:
-                began = time.monotonic()
-                answers.append(self.scheduler.run("decide", topology))
-                self.record.wall_s["decide"] = time.monotonic() - began
-            for answer in answers:
-                self._note(answer, kind)
-            decisions[topology] = frozenset(answer.decision for answer in answers if answer.decision)
+                answers[topology] += [role.answer() for role in (self.scheduler, self.second)]
+        else:
+            answers = {name: [answer] for name, answer in self._at_once("decide", names, self.schedulers).items()}
+            self.record.wall_s["decide"] = (time.monotonic() - began) * len(self.schedulers) / len(names)
+        for answer in chain.from_iterable(answers.values()):
+            self._note(answer, kind)
+        decisions = {name: frozenset(each.decision for each in told if each.decision) for name, told in answers.items()}
         if not nobody_can:
             self._look_for_doubled_places()
         return Hour(begin, self._recorded(decisions, begin), frozenset(names) if nobody_can else frozenset())
+
+    @staticmethod
+    def _at_once(job: str, topologies: Sequence[str], roles: Sequence[Role]) -> dict[str, Answer]:
+        """By topology; each role has its own ones of them."""
+        answers = {}
+        for first in range(0, len(topologies), len(roles)):
+            busy = dict(zip(topologies[first : first + len(roles)], roles, strict=False))
+            for topology, role in busy.items():
+                role.begin(job, topology)
+            answers |= {topology: role.answer() for topology, role in busy.items()}
+        return answers
 
     def _recorded(self, decisions: dict[str, frozenset[str]], begin: datetime) -> dict[str, frozenset[str]]:
         """What the ledger has of them, and whatever else it got meanwhile."""

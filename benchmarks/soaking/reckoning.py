@@ -3,7 +3,8 @@
 A decision is due in every hour in which the cluster tells what runs and the ledger can be written. It is lost where no
 schedule was made or confirmed in that hour, doubled where two were. A step is lost where it was approved and its time
 came while it could be deployed, and it was not, though nothing withheld it. It is doubled where the cluster changed its
-plan more often than steps asked it to, where it is verified twice, or where steps of two schedules waited at once.
+plan more often than steps asked it to (one whose plan ran already asks for nothing), where it is verified twice, or
+where steps of two schedules waited at once.
 """
 
 from collections import Counter
@@ -11,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from modeling.inputs.physical_plan import PhysicalPlan
 from planner.ledger.entries import StepEntry, StepEvent
 from planner.ledger.step_state import StepState
 from planner.ledger.withheld_places import WITHHELD
@@ -100,12 +102,14 @@ def reckoned_decisions(topology: str, hours: Sequence[Hour]) -> Reckoning:
 def reckoned_steps(topology: str, deployed: Deployed) -> Reckoning:
     """See the module."""
     lost, doubled, due, asked = [], [], 0, Counter[str]()
+    ran_already = _ran_already(deployed.steps)
     for step in deployed.steps:
         if any(event.to_state is StepState.APPROVED for event in step.events):
             due += _came(step, deployed.ended)
             if why := _lost_because(step, deployed):
                 lost.append(f"{topology}: step {step.entry.id} of {step.entry.deploy_at:%d %b %H:%M} {why}")
-        asked.update(_asked(step))
+        if step.entry.id not in ran_already:
+            asked.update(_asked(step))
     if deployed.rescales > asked["changes"]:
         doubled.append(
             f"{topology}: the cluster changed its plan {deployed.rescales} times for {asked['changes']} steps"
@@ -145,6 +149,21 @@ def _lost_because(step: SteppedStep, deployed: Deployed) -> str:
     if last.to_state in _NOT_BEGUN | {StepState.DEPLOYING} and deployed.ended > entry.deploy_at + GRACE:
         return f"is still {last.to_state}"
     return ""
+
+
+def _ran_already(steps: Sequence[SteppedStep]) -> frozenset[str]:
+    """Ids of verified steps that changed nothing: the guard, for one, had asked for the same plan just before."""
+    running: PhysicalPlan | None = None
+    found = set()
+    for step in sorted(filter(_verified, steps), key=_verified_at):
+        if running is not None and step.entry.plan.same_parallelism(running):
+            found.add(step.entry.id)
+        running = step.entry.plan
+    return frozenset(found)
+
+
+def _verified_at(step: SteppedStep) -> datetime:
+    return next(event.at for event in step.events if event.to_state is StepState.VERIFIED)
 
 
 def _asked(step: SteppedStep) -> dict[str, int]:

@@ -24,8 +24,8 @@ class Survived:
 
 @dataclass
 class Record:
-    """peaks_mib: most memory of a job, by day; guard_mib: what the guard, one process all along, holds at the end of
-    each day. sizes: MiB of what grows, at the end of each day. errors: how often each kind of fault stopped a stage.
+    """peaks_mib: most memory of a job, by day; guard_mib: what a guard, one process all along, holds at most, by
+    day. sizes: MiB of what grows, at the end of each day. errors: how often each kind of fault stopped a stage.
     peaceful: errors of hours without a fault. wall_s: the newest of some jobs. open_faults: kinds and
     hours of those that no hour of peace has followed.
     """

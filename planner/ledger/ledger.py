@@ -444,7 +444,7 @@ def _hand_made(topology: str, request_id: str) -> str:
     return f"hand-{hashlib.sha256(f'{topology}|{request_id}'.encode()).hexdigest()[:12]}"
 
 
-def _newest_first(topology: str) -> Select[tuple[ScheduleTable]]:
+def _newest_first(topology: str) -> Select[ScheduleTable]:
     of_topology = select(ScheduleTable).where(ScheduleTable.topology == topology)
     return of_topology.order_by(ScheduleTable.made_at.desc(), ScheduleTable.id)
 

@@ -79,6 +79,17 @@ def test_a_cluster_that_changed_more_often_than_it_was_asked__was_deployed_to_tw
     )
 
 
+def test_a_step_whose_plan_the_guard_had_asked_for_just_before__asked_for_no_change(reckoning: ModuleType) -> None:
+    guards = step(reckoning, APPROVED, (StepState.VERIFIED, NOON + MINUTE))
+    planned = step(reckoning, APPROVED, (StepState.VERIFIED, NOON + 2 * MINUTE))
+    object.__setattr__(planned.entry, "id", "s2")  # type: ignore[attr-defined]
+    found = of_steps(reckoning, planned, guards, rescales=1)
+    assert (found.lost, found.doubled) == ((), ())
+    assert of_steps(reckoning, planned, guards, rescales=2).doubled == (
+        "words: the cluster changed its plan 2 times for 1 steps",
+    )
+
+
 def test_steps_of_two_schedules_that_wait_at_once__are_doubled(reckoning: ModuleType) -> None:
     first, second = step(reckoning, APPROVED).entry, step(reckoning, APPROVED).entry  # type: ignore[attr-defined]
     object.__setattr__(second, "schedule_id", "d2")

@@ -17,7 +17,7 @@ from forescale.jobs.replay_terms import Deviations
 from forescale.jobs.replay_tracking import tracked
 from forescale.report.replay.score_columns import DIFFERENCE_COLUMNS, difference_cells, further_columns
 from planner.errors import PlanError
-from planner.replay.contest import BUDGETED, POLICIES
+from planner.replay.contest import BUDGETED, ON_REQUEST, USUAL
 from planner.replay.scores import Score
 from planner.replay.timeline import read_timeline
 
@@ -34,8 +34,9 @@ def replay(
     policies: Annotated[
         str | None,
         typer.Option(
-            help=f"Separated by commas; all if absent: {', '.join(POLICIES)}. {', '.join(sorted(BUDGETED))} take a "
-            "share of violations of their own: planner@0.02."
+            help=f"Separated by commas; if absent: {', '.join(USUAL)}. Known too: "
+            f"{', '.join(sorted(ON_REQUEST))}. {', '.join(sorted(BUDGETED))} take a share of violations of their own: "
+            "planner@0.02."
         ),
     ] = None,
     lead: Annotated[
@@ -107,9 +108,7 @@ def replay(
         topology=topology or arrivals,
         out=out,
         trace=Path(arrivals) if is_trace else None,
-        policies=tuple(dict.fromkeys(name.strip() for name in policies.split(",")))
-        if policies is not None
-        else tuple(POLICIES),
+        policies=tuple(dict.fromkeys(name.strip() for name in policies.split(","))) if policies is not None else USUAL,
         lead_s=lead,
         downtime_s=downtime,
         max_lag_s=target_lag,

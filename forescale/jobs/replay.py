@@ -31,7 +31,7 @@ from forescale.settings import Settings
 from forescale.wiring.parts import disruption_prices_of, limits_of, planned_limits_of, topology_config
 from modeling.wording import count_of
 from planner.errors import PlanError
-from planner.replay.contest import FORECASTING, POLICIES, Contest, check_policy, run_all
+from planner.replay.contest import FORECASTING, USUAL, Contest, check_policy, run_all
 from planner.replay.load import minute_load
 from planner.replay.own_budget import policy_of
 from planner.replay.pipeline_forecasts import PipelineForecasts
@@ -69,7 +69,7 @@ class ReplayRequest:
     topology: str
     out: Path
     trace: Path | None = None
-    policies: tuple[str, ...] = tuple(POLICIES)
+    policies: tuple[str, ...] = USUAL
     lead_s: float | None = None
     downtime_s: float | None = None
     max_lag_s: float | None = None

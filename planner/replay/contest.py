@@ -16,7 +16,7 @@ from planner.horizon.horizon_plan import NO_DISRUPTION, HorizonPlanner
 from planner.horizon.prices import HOURLY_S, ChangeTerms, DisruptionPrices
 from planner.limits import FULL, Limits
 from planner.pricing.plan_pricing import PlanPricing
-from planner.replay.forecasts import Forecasts, PerfectForecasts
+from planner.replay.forecasts import Forecasts, LevelForecasts, PerfectForecasts
 from planner.replay.hindsight import hindsight_within, plan_ladder
 from planner.replay.load import Load
 from planner.replay.need import Need
@@ -120,6 +120,11 @@ class Contest:
     def perfect(self) -> Forecasts:
         return PerfectForecasts(self.topology.name, self.load, self.step_s, self.horizon_s)
 
+    def level(self) -> Forecasts:
+        if self.past is None or self.past.minutes < 24 * 60:
+            raise PlanError("planner-level draws from earlier days; give the trace at least a day before --from")
+        return LevelForecasts(self.topology.name, self.load, self.past, self.step_s, self.horizon_s)
+
     def asked(self) -> Forecasts:
         if self.forecasts is None:
             raise PlanError(
@@ -217,15 +222,22 @@ POLICIES: Mapping[str, Callable[[Contest, int], Policy]] = {
     "forecast-only": lambda c, _: ForecastOnly(c.need(), c.asked(), c.ahead_s(), c.slot_s, c.quantile),
     "planner": lambda c, _: c.planned("planner", c.asked()),
     "planner-perfect": lambda c, _: c.planned("planner-perfect", c.perfect()),
+    "planner-level": lambda c, _: c.planned("planner-level", c.level()),
     "hindsight": _hindsight,
 }
 """By name, each made anew for a replay with a seed. What each does, and where its rules come from: docs/replay.md."""
 
-ALL_KNOWING = frozenset({"planner-perfect", "hindsight"})
+ALL_KNOWING = frozenset({"planner-perfect", "planner-level", "hindsight"})
 """Policies that are told what comes, and that nobody can have."""
 
-OURS = frozenset({"planner", "planner-perfect"})
-"""Our planner, with the forecasts of its pipeline and with perfect ones."""
+ON_REQUEST = frozenset({"planner-level"})
+"""Policies that are replayed only where they are named."""
+
+USUAL = tuple(name for name in POLICIES if name not in ON_REQUEST)
+"""Policies that are replayed where none are named."""
+
+OURS = frozenset({"planner", "planner-perfect", "planner-level"})
+"""Our planner, with the forecasts of its pipeline, with perfect ones and with those of a perfect level."""
 
 BUDGETED = OURS | {"hindsight"}
 """Policies that use what share of the minutes may be in violation."""

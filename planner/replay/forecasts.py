@@ -7,7 +7,12 @@ from typing import Protocol
 import numpy as np
 
 from forecasting.forecast import HORIZONS_S, QUANTILES, Forecast
-from planner.replay.load import Load
+from modeling.arrays import Floats, Ints
+from planner.replay.load import MINUTE_S, Load
+
+LEVEL_PATHS = 200
+DAY = 24 * 60
+"""Minutes of a day."""
 
 
 class Forecasts(Protocol):
@@ -33,30 +38,95 @@ class PerfectForecasts:
         return self._known[issued_s]
 
     def _made(self, issued_s: int, source: str) -> Forecast:
-        start_s = -(-issued_s // self._step_s) * self._step_s
-        per_step, steps = self._step_s // 60, self._horizon_s // self._step_s
-        first = round((start_s - self._load.start_s) / 60)
+        first = round((_start_s(issued_s, self._step_s) - self._load.start_s) / MINUTE_S)
+        per_step, steps = self._step_s // MINUTE_S, self._horizon_s // self._step_s
         every = self._load.rate_per_s[source]
         # Beyond the end it stays as it was.
         minutes = np.arange(first, first + steps * per_step).clip(0, every.size - 1)
         # The largest minute of each step, as a plan must carry that.
         came = every[minutes].reshape(steps, per_step).max(axis=1)
-        horizons = [h for h in HORIZONS_S if h <= self._horizon_s]
-        peaks = {h: np.full(len(QUANTILES), came[: max(1, h // self._step_s)].max()) for h in horizons}
-        at = datetime.fromtimestamp(start_s, UTC)
-        return Forecast(
-            issued_at=datetime.fromtimestamp(issued_s, UTC),
-            topology=self._topology,
-            source=source,
-            start=at,
-            step_s=self._step_s,
-            quantiles=QUANTILES,
-            rate_per_s=np.repeat(came[:, None], len(QUANTILES), axis=1),
-            peak_per_s=peaks,
-            paths_per_s=came[None],
-            forecaster=dict.fromkeys(peaks, "truth"),
-            trained_from=at,
-            trained_to=at,
-            history_digest="",
-            seed=0,
-        )
+        return _forecast(self._topology, source, issued_s, self._step_s, came[None])
+
+
+class LevelForecasts:
+    """The mean rate that each hour truly has; within the hour, the shape that the same hour had on earlier days.
+
+    It bounds what a better forecast of the level is worth: spikes and noise within an hour stay as unknown as they are.
+    Each path draws one earlier day for each day of the horizon, the same one for all sources. past: what is known
+    before the load, at least a day of it; what the replay has shown by then is drawn from too.
+    """
+
+    def __init__(
+        self, topology: str, load: Load, past: Load, step_s: int, horizon_s: int, every_s: float = 3600.0
+    ) -> None:
+        self._topology, self._step_s, self._horizon_s, self._every_s = topology, step_s, horizon_s, every_s
+        self._start_s = past.start_s
+        self._rates = {s: np.concatenate([past.rate_per_s[s], load.rate_per_s[s]]) for s in load.rate_per_s}
+        self._known: dict[int, Mapping[str, Forecast]] = {}
+
+    def at(self, at_s: float) -> Mapping[str, Forecast]:
+        issued_s = int(at_s // self._every_s * self._every_s)
+        if issued_s not in self._known:
+            start_s = _start_s(issued_s, self._step_s)
+            minutes = self._drawn(issued_s, start_s)
+            self._known = {
+                issued_s: {
+                    source: _forecast(
+                        self._topology, source, issued_s, self._step_s, self._paths(rates, start_s, minutes)
+                    )
+                    for source, rates in self._rates.items()
+                }
+            }
+        return self._known[issued_s]
+
+    def _drawn(self, issued_s: int, start_s: int) -> Ints:
+        """Minutes of earlier days, since the start of the past, that stand for those of the horizon; shape (paths,
+        minutes).
+        """
+        count = self._horizon_s // self._step_s * self._step_s // MINUTE_S
+        first = (start_s - self._start_s) // MINUTE_S
+        later = int(start_s > issued_s)  # the last day before a start that is ahead is not known whole
+        days = count // DAY + 1
+        choices = max(1, first // DAY - later)
+        back = np.random.default_rng(issued_s).integers(0, choices, size=(LEVEL_PATHS, days)) + np.arange(days)
+        ahead = np.arange(count)
+        return np.asarray(first + ahead - (1 + later + back[:, ahead // DAY]) * DAY)
+
+    def _paths(self, rates: Floats, start_s: int, minutes: Ints) -> Floats:
+        """Shape (paths, steps)."""
+        minutes_of_hours = np.arange(rates.size) + self._start_s // MINUTE_S
+        _, hour = np.unique(minutes_of_hours // 60, return_inverse=True)
+        level = (np.bincount(hour, rates) / np.bincount(hour))[hour]
+        shape = np.divide(rates, level, out=np.ones_like(rates), where=level > 0)
+        first = (start_s - self._start_s) // MINUTE_S
+        told = level[np.arange(first, first + minutes.shape[1]).clip(0, rates.size - 1)]
+        per_step = self._step_s // MINUTE_S
+        came = told * shape[minutes.clip(0)]
+        return np.asarray(came.reshape(len(came), -1, per_step).max(axis=2))
+
+
+def _start_s(issued_s: int, step_s: int) -> int:
+    return -(-issued_s // step_s) * step_s
+
+
+def _forecast(topology: str, source: str, issued_s: int, step_s: int, paths: Floats) -> Forecast:
+    """paths: shape (paths, steps)."""
+    horizons = [h for h in HORIZONS_S if h <= paths.shape[1] * step_s]
+    peaks = {h: np.quantile(paths[:, : max(1, h // step_s)].max(axis=1), QUANTILES) for h in horizons}
+    at = datetime.fromtimestamp(_start_s(issued_s, step_s), UTC)
+    return Forecast(
+        issued_at=datetime.fromtimestamp(issued_s, UTC),
+        topology=topology,
+        source=source,
+        start=at,
+        step_s=step_s,
+        quantiles=QUANTILES,
+        rate_per_s=np.quantile(paths, QUANTILES, axis=0).T,
+        peak_per_s=peaks,
+        paths_per_s=paths,
+        forecaster=dict.fromkeys(peaks, "truth"),
+        trained_from=at,
+        trained_to=at,
+        history_digest="",
+        seed=0,
+    )

@@ -14,7 +14,7 @@ from planner.replay.policies.forecast_only import ForecastOnly
 from planner.replay.policy import Policy
 from planner.replay.run import replay
 
-KNOWS = {"static-peak", "static-half", "planner-perfect", "horizon-perfect", "hindsight"}
+KNOWS = {"static-peak", "static-half", "planner-perfect", "planner-level", "horizon-perfect", "hindsight"}
 """Policies that are given what comes, as their pages say."""
 
 

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 import typer
 
 from forescale.cli.installation import settings_of
+from forescale.cli.new_folder import new_folder
 from forescale.cli.output import AsJson, console, plain, say_json, table
 from forescale.files.file_error import FileError
 from forescale.files.schemas import file_schema
@@ -47,7 +48,9 @@ def check(
 @app.command()
 def init(
     context: typer.Context,
-    folder: Annotated[Path | None, typer.Argument(help="Folder to make; FORESCALE_HOME if none.")] = None,
+    folder: Annotated[
+        Path | None, typer.Argument(help="Folder to make; FORESCALE_HOME if none.", parser=new_folder, metavar="FOLDER")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Make a home: settings file, topologies/, dags/ (links) and examples/; what is there already stays as it is."""

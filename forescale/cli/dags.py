@@ -6,13 +6,16 @@ from typing import Annotated
 
 import typer
 
+from forescale.cli.new_folder import new_folder
 from forescale.cli.output import AsJson, plain, say_json
 
 BUNDLE = {"name": "forescale", "classpath": "forescale.orchestration.installed_dags.InstalledDags", "kwargs": {}}
 
 
 def dags(
-    folder: Annotated[Path | None, typer.Argument(help="Folder for links to the DAG files.")] = None,
+    folder: Annotated[
+        Path | None, typer.Argument(help="Folder for links to the DAG files.", parser=new_folder, metavar="FOLDER")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Link the DAGs into a folder that Airflow reads; without one, print the DAG bundle for its settings."""

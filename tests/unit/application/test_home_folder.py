@@ -110,3 +110,13 @@ def test_dags__without_a_folder_tells_the_bundle(capsys):
     assert ended.value.code == 0
     bundle = json.loads(capsys.readouterr().out)["bundle"]
     assert bundle["classpath"] == "forescale.orchestration.installed_dags.InstalledDags"
+
+
+@pytest.mark.parametrize("command", [["dags"], ["config", "init"]])
+def test_a_folder_without_a_name__is_refused_and_nothing_is_made(tmp_path, monkeypatch, capsys, command):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as ended:
+        main([*command, ""])
+    assert ended.value.code == 2
+    assert "the name of the folder is empty" in " ".join(capsys.readouterr().err.replace("│", " ").split())
+    assert list(tmp_path.iterdir()) == []

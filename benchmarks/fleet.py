@@ -39,7 +39,7 @@ from forecasting.events.calendar import EventCalendar
 from forecasting.fleet import ForecastResult, ForecastTask
 from forecasting.fleet_spark import forecast_over_spark
 from forecasting.one_thread import one_thread
-from forecasting.spark_tasks import ONE_THREAD
+from forecasting.spark_tasks import WORKER_SETTINGS
 from forecasting.terms import ForecastTerms
 from forecasting.trace_file import read_trace
 
@@ -192,7 +192,7 @@ def main() -> None:
         before_s = all_cpu_s()
         with (
             memory_watched() as memory_mib,
-            spark_session(f"local[{given.cores}]", "fleet", settings=ONE_THREAD) as spark,
+            spark_session(f"local[{given.cores}]", "fleet", settings=WORKER_SETTINGS) as spark,
         ):
             trained, outcomes = measured("trained, with backtest and selection", spark, [*orders, *bad], before_s)
             again, asked = measured("asked again", spark, [replace(o, train=False) for o in orders], all_cpu_s())

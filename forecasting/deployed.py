@@ -112,18 +112,25 @@ def mixture(given: Mapping[str, Floats], weights: Weights) -> Floats:
 def stretched(paths_per_s: Floats, horizon_steps: Sequence[int], peaks_per_s: Floats, at: Sequence[float]) -> Floats:
     """Paths whose largest rates within each horizon have the given quantiles; zeros stay zero, ranks stay.
 
-    Each path is scaled by what its peak's rank calls for, over the longest horizon first; the shorter ones then scale
-    their own steps. A factor lies within a third and three: beyond it, paths and quantiles disagree about more than
-    calibration.
+    horizon_steps: ascending. Each path is scaled by what its peak's rank calls for, over the longest horizon first; the
+    shorter ones then scale their own steps. A factor lies within a third and three: beyond it, paths and quantiles
+    disagree about more than calibration.
     """
-    scaled = paths_per_s.copy()
+    begins = [0, *horizon_steps[:-1]]
+    # Largest rates between the ends of two horizons, and what their steps are scaled by; shape (paths, horizons).
+    largest = np.maximum.reduceat(paths_per_s[:, : horizon_steps[-1]], begins, axis=1)
+    factors = np.ones((paths_per_s.shape[0], len(horizon_steps) + 1))
     levels = np.concatenate([[0.0], at, [1.0]])
-    for steps, wanted in sorted(zip(horizon_steps, peaks_per_s, strict=True), key=lambda pair: -pair[0]):
-        peaks = scaled[:, :steps].max(axis=1)
+    for within in range(len(horizon_steps), 0, -1):
+        peaks, wanted = largest[:, :within].max(axis=1), peaks_per_s[within - 1]
         present = path_quantiles(peaks[:, None], at)[0]
         usable = (present > 0) & (wanted > 0)
         logs = np.log(np.where(usable, wanted, 1.0)) - np.log(np.where(usable, present, 1.0))
         logs = np.clip(np.concatenate([logs[:1], logs, logs[-1:]]), -np.log(3), np.log(3))
         rank = (np.argsort(np.argsort(peaks, kind="stable"), kind="stable") + 0.5) / peaks.size
-        scaled[:, :steps] *= np.exp(np.interp(rank, levels, logs))[:, None]
-    return scaled
+        factor = np.exp(np.interp(rank, levels, logs))[:, None]
+        largest[:, :within] *= factor
+        factors[:, :within] *= factor
+    # Steps beyond the longest horizon stay as they are.
+    widths = np.diff([0, *horizon_steps, max(paths_per_s.shape[1], horizon_steps[-1])])
+    return paths_per_s * np.repeat(factors, widths, axis=1)

@@ -94,7 +94,8 @@ class Forecast:
             raise ForecastError(f"{where}: {ragged[0]} for other than {len(self.quantiles)} quantiles")
         said = {"rates": self.rate_per_s} | peaks
         for name, values in (*said.items(), ("paths", self.paths_per_s)):
-            if not np.isfinite(values).all() or (values < 0).any() or (values > MAX_PER_S).any():
+            # NaN is neither.
+            if values.size and not (values.min() >= 0 and values.max() <= MAX_PER_S):
                 raise ForecastError(f"{where}: {name} hold a negative or non-finite value, or one above {MAX_PER_S:g}")
         for name, values in said.items():
             if (np.diff(values, axis=-1) < 0).any():

@@ -126,7 +126,7 @@ def forecast_digest(forecast: Forecast) -> str:
     """SHA-256 over every number that is forecast: two forecasts with the same digest say the same, bit for bit."""
     hashed = hashlib.sha256(f"{forecast.start.timestamp():.0f}|{forecast.step_s}|".encode())
     for values in (forecast.rate_per_s, forecast.paths_per_s, *forecast.peak_per_s.values()):
-        hashed.update(np.ascontiguousarray(values, dtype="<f8").tobytes())
+        hashed.update(np.ascontiguousarray(values, dtype="<f8"))
     return hashed.hexdigest()
 
 
@@ -140,6 +140,9 @@ def _paths_table(forecast: Forecast) -> pa.Table:
     steps = np.arange(forecast.rate_per_s.shape[0]) * np.timedelta64(forecast.step_s, "s")
     starts = pa.array(first + steps, type=pa.timestamp("us", tz="UTC"))
     rates = np.ascontiguousarray(forecast.paths_per_s.T)
+    single = rates.astype(np.float32)
+    if (single == rates).all():  # as forecasts are made: half the bytes
+        rates = single
     listed = pa.FixedSizeListArray.from_arrays(pa.array(rates.reshape(-1)), rates.shape[1])
     return pa.table({"step_start": starts, "paths_per_s": listed})
 
@@ -159,7 +162,7 @@ def _paths(table: pa.Table, body: _Body, file: Path) -> np.ndarray:
     rates = table["paths_per_s"].combine_chunks().flatten().to_numpy(zero_copy_only=False)
     if rates.size != table.num_rows * body.paths:
         raise ForecastError(f"{file} lacks rates; make the forecast again")
-    return np.ascontiguousarray(rates.reshape(table.num_rows, body.paths).T)
+    return np.ascontiguousarray(rates.reshape(table.num_rows, body.paths).T, dtype=np.float64)
 
 
 def _paths_in_columns(table: pa.Table, body: _Body, file: Path) -> np.ndarray:

@@ -114,6 +114,8 @@ def issue(trained: Trained, series: ArrivalSeries, *, issued_at: datetime, histo
         ensemble = trained.deployed.ensemble_at(history, terms.seed)
         deployed = replace(trained.deployed, ensemble=ensemble)
         drawn, peaks = deployed.drawn(history, terms.paths, terms.seed)
+    # Seven digits, of which a file has half the size.
+    drawn = drawn.astype(np.float32).astype(np.float64)
     left_behind = ensemble is not trained.deployed.ensemble
     made = forecast_of(history, drawn, peaks, terms, issued_at=issued_at, forecaster=deployed.names())
     return replace(

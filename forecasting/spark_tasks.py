@@ -23,8 +23,18 @@ TASKS_PER_CORE = 4
 MAX_PER_JOB = 1000
 """The driver and its JVM hold the packed tasks of one job at a time. Four weeks of 5-minute windows are 65 KB a task,
 so that ten thousand at once would not fit into the heap of 1 GB."""
-ONE_THREAD = {f"spark.executorEnv.{name}": "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
-"""Settings of a session for this: as many workers as cores, each with one thread."""
+WORKER_SETTINGS = {
+    f"spark.executorEnv.{name}": value
+    for name, value in {
+        "OMP_NUM_THREADS": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+        # The C library returns arrays of a megabyte to the system at each free, and faulting them in again takes a
+        # fifth of a forecast.
+        "MALLOC_TRIM_THRESHOLD_": str(64 << 20),
+        "MALLOC_MMAP_THRESHOLD_": str(32 << 20),
+    }.items()
+}
+"""Settings of a session for this: as many workers as cores, each with one thread and a heap that it keeps."""
 
 _SCHEMA = "number int, result binary"
 

@@ -58,8 +58,13 @@ class NaivePaths:
         taken = drawn(origins.size, paths, rng)
         # Errors that are drawn several times are worked out once, those that are not drawn never.
         origins, taken = (origins, taken) if origins.size <= paths else (origins[taken], np.arange(paths))
-        errors = fill_along(windows_from(truth, origins, steps) - self.rule(longer, origins, steps))
-        return np.asarray(np.maximum(expected + errors[taken], 0.0) / self.window_s)
+        errors = windows_from(truth, origins, steps)
+        errors -= self.rule(longer, origins, steps)
+        rates_per_s = fill_along(errors)[taken]
+        rates_per_s += expected
+        np.maximum(rates_per_s, 0.0, out=rates_per_s)
+        rates_per_s /= self.window_s
+        return np.asarray(rates_per_s)
 
     def refreshed(self, series: ArrivalSeries) -> "NaivePaths":
         return self

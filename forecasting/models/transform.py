@@ -21,9 +21,17 @@ class Transform:
 
     def inverse(self, values: Floats) -> Floats:
         """Counts per window, never negative."""
-        # exp(50) is beyond any arrival rate and far below overflow.
-        counts = np.expm1(np.minimum(values, 50.0)) if self.name == "log" else np.square(np.maximum(values, 0)) - 0.375
-        return np.maximum(counts, 0.0)
+        return self.invert(np.array(values, dtype=np.float64))
+
+    def invert(self, values: Floats) -> Floats:
+        """The same in place of the values."""
+        if self.name == "log":
+            # exp(50) is beyond any arrival rate and far below overflow.
+            np.expm1(np.minimum(values, 50.0, out=values), out=values)
+        else:
+            np.square(np.maximum(values, 0.0, out=values), out=values)
+            values -= 0.375
+        return np.maximum(values, 0.0, out=values)
 
 
 LOG = Transform("log")

@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 def task_session(settings: Settings, app: str) -> "SparkSession":
     """With one thread for each worker; `with` stops it at the end. Raises HistoryError where it does not start."""
     from forecasting.arrivals.spark_session import spark_session
-    from forecasting.spark_tasks import ONE_THREAD
+    from forecasting.spark_tasks import WORKER_SETTINGS
 
     return spark_session(
         settings.spark_master,
         app,
         driver_memory=settings.spark_memory,
-        settings=ONE_THREAD | settings.spark_settings,
+        settings=WORKER_SETTINGS | settings.spark_settings,
     )

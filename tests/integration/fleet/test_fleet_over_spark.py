@@ -12,7 +12,7 @@ from forecasting import spark_tasks
 from forecasting.arrivals.spark_session import spark_session
 from forecasting.fleet import forecast_each
 from forecasting.fleet_spark import forecast_over_spark
-from forecasting.spark_tasks import ONE_THREAD, over_spark
+from forecasting.spark_tasks import WORKER_SETTINGS, over_spark
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -26,7 +26,7 @@ SOURCES = 12
 def spark() -> "SparkSession":
     fast_start = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
     # The session is shared with other tests of this process, so it is left running.
-    return spark_session("local[2]", "tests", driver_java_options=fast_start, settings=ONE_THREAD)
+    return spark_session("local[2]", "tests", driver_java_options=fast_start, settings=WORKER_SETTINGS)
 
 
 def test_a_fleet_over_spark__says_the_same_as_one_source_after_another(spark: "SparkSession", tmp_path: Path) -> None:

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import cast
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from arrival_series import web_requests
 from sample_forecast import small_forecast, small_training
@@ -57,6 +59,17 @@ def same(first: Forecast, second: Forecast) -> bool:
 def test_a_forecast__comes_back_exactly(made: Forecast, tmp_path: Path) -> None:
     write_forecast(made, tmp_path / "a" / "forecast")
     assert same(read_forecast(tmp_path / "a" / "forecast"), made)
+
+
+def test_paths__are_stored_in_half_the_bytes_and_none_that_would_lose_a_digit(made: Forecast, tmp_path: Path) -> None:
+    thirds = np.full(made.paths_per_s.shape, 1 / 3)
+    coarse, fine = (replace(made, paths_per_s=paths) for paths in (thirds.astype(np.float32).astype(float), thirds))
+    stored = []
+    for number, one in enumerate((coarse, fine)):
+        write_forecast(one, tmp_path / str(number))
+        assert same(read_forecast(tmp_path / str(number)), one)
+        stored.append(pq.read_schema(tmp_path / str(number) / PATHS_FILE).field("paths_per_s").type.value_type)
+    assert stored == [pa.float32(), pa.float64()]
 
 
 def test_a_forecast__without_its_paths_is_otherwise_the_same(made: Forecast, tmp_path: Path) -> None:

@@ -126,7 +126,7 @@ def forecast_digest(forecast: Forecast) -> str:
     """SHA-256 over every number that is forecast: two forecasts with the same digest say the same, bit for bit."""
     hashed = hashlib.sha256(f"{forecast.start.timestamp():.0f}|{forecast.step_s}|".encode())
     for values in (forecast.rate_per_s, forecast.paths_per_s, *forecast.peak_per_s.values()):
-        hashed.update(np.ascontiguousarray(values, dtype="<f8"))
+        hashed.update(np.ascontiguousarray(values, dtype="<f8").data)
     return hashed.hexdigest()
 
 
@@ -141,9 +141,8 @@ def _paths_table(forecast: Forecast) -> pa.Table:
     starts = pa.array(first + steps, type=pa.timestamp("us", tz="UTC"))
     rates = np.ascontiguousarray(forecast.paths_per_s.T)
     single = rates.astype(np.float32)
-    if (single == rates).all():  # as forecasts are made: half the bytes
-        rates = single
-    listed = pa.FixedSizeListArray.from_arrays(pa.array(rates.reshape(-1)), rates.shape[1])
+    lossless = bool((single == rates).all())  # as forecasts are made: half the bytes
+    listed = pa.FixedSizeListArray.from_arrays(pa.array((single if lossless else rates).reshape(-1)), rates.shape[1])
     return pa.table({"step_start": starts, "paths_per_s": listed})
 
 

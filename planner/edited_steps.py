@@ -1,7 +1,7 @@
-"""Steps of a schedule, with another plan or time for one of them: what may be, and why not.
+"""Edits one step of a schedule, its plan or its time, and checks the result.
 
-What no plan can pass is refused here: what the engine cannot do, quotas, the order of steps. Limits that protect the
-job (`limits_passed`) may be passed by a person who says why.
+Hard limits are refused here: the engine's, quotas, the order of steps. Limits that protect the job (`limits_passed`)
+may be overridden by a person with a reason.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,8 +23,8 @@ ROUNDING_S = 1.0
 
 @dataclass(frozen=True)
 class StepEdit:
-    """number: of the step among those that are still to come. parallelism: of operators that get another one; at_s:
-    when it is asked for, in epoch seconds, None for the time that it has.
+    """number: index among the steps still to come. parallelism: new counts of the operators that change. at_s: new time
+    of the request in epoch seconds; None keeps it.
     """
 
     number: int
@@ -41,7 +41,7 @@ def edited_steps(
     present: Present,
 ) -> tuple[Change, ...]:
     """All steps, with the edited one in its place. Raises PlanError, or ModelError for a plan that the topology does
-    not allow: each with what would help.
+    not allow; each names a remedy.
     """
     old = steps[edit.number]
     plan = old.plan
@@ -71,8 +71,10 @@ def limits_passed(
     rules: Rules = NO_RULES,
     least: Mapping[str, int] | None = None,
 ) -> tuple[str, ...]:
-    """Limits of the topology file that the edited step passes, or makes the next one pass: each with what it is and
-    what it may be. least: instances that operators are to have.
+    """Limits of the topology file that the edited step exceeds, or makes the next step exceed: each with its value and
+    bound.
+
+    least: min_parallelism by operator.
     """
     plans = [PhysicalPlan(topology.name, dict(present.running)), *(step.plan for step in steps)]
     passed = [
@@ -99,7 +101,7 @@ def limits_passed(
         most = most_a_day(present.changes, stops_s)
         if most > rules.most_a_day:
             passed.append(f"{most} rescales within 24 hours > planning.max_rescales_a_day of {rules.most_a_day}")
-    # The next step may stop the job later than it did, and for longer: it follows on another plan.
+    # The next step now follows on another plan, so it may stop the job later and for longer.
     for before, step in zip(plans[number : number + 2], steps[number : number + 2], strict=False):
         back_s = step.at_s + terms.stops_after_s(before, step.plan) + terms.down_s(topology, before, step.plan)
         if (span := rules.closed_for(step.at_s, back_s)) is not None:
@@ -108,7 +110,7 @@ def limits_passed(
 
 
 def check_override(passed: Sequence[str], *, override: bool, why: str) -> None:
-    """Raises PlanError for limits that are passed without being overridden, or without a reason."""
+    """Raises PlanError if limits are exceeded without an override, or without a reason for it."""
     if passed and not override:
         raise PlanError(
             f"{'; '.join(passed)}: give another plan or time, or override that with a reason, which the ledger keeps "
@@ -119,7 +121,7 @@ def check_override(passed: Sequence[str], *, override: bool, why: str) -> None:
 
 
 def check_bounds(plan: PhysicalPlan, topology: Topology, limits: Limits) -> None:
-    """Raises PlanError for a plan beyond what nobody may pass, ModelError for one that the topology does not allow."""
+    """Raises PlanError for a plan beyond a hard limit, ModelError for one that the topology does not allow."""
     plan.check(topology)
     for operator, most in limits.max_parallelism.items():
         if (count := plan.parallelism.get(operator, 0)) > most:
@@ -159,7 +161,7 @@ def _check_order(
     terms: ChangeTerms,
     free_at_s: float,
 ) -> None:
-    """A step is asked for once the one before it runs and has dwelt, as in every schedule."""
+    """A step is requested only after the one before it runs and has dwelt, as in every schedule."""
     plans = [running, *(step.plan for step in steps)]
 
     def free_after_s(at: int) -> float:

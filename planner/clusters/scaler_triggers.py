@@ -1,7 +1,7 @@
-"""What the scaler of a workload goes by tells what comes to the workload: topics and groups, or series of Prometheus.
+"""Derives the arrivals of a workload from its scaler's metrics: topics and groups, or series of Prometheus.
 
-KEDA's triggers `kafka` and `prometheus` are read as its documentation has them (2.x); of all others, and of metrics of
-a HorizontalPodAutoscaler, the names alone.
+KEDA's triggers `kafka` and `prometheus` are read as documented (2.x); of other triggers and of a
+HorizontalPodAutoscaler's metrics only the names are used.
 """
 
 import re
@@ -14,13 +14,13 @@ from planner.clusters.job_description import CounterFeed, Feed, TopicFeed
 _KAFKA = ("kafka", "apache-kafka")
 _RATE_OF = re.compile(r"\b(?:rate|irate|increase)\s*\(\s*([A-Za-z_:][A-Za-z0-9_:]*(?:\s*\{[^{}]*\})?)\s*\[")
 _OF_WORK = re.compile(r"(_seconds|_bytes)(_sum|_total)?(\{|$)|^container_")
-"""Counters of what was used up, not of what came."""
+"""Counters of resources used, not of arrivals."""
 
 
 def scaler_feed(scaler: ObjectName, body: Mapping[str, Any], template: Mapping[str, Any]) -> tuple[Feed | None, str]:
-    """What the scaler goes by; where that counts nothing that comes, None and a remark on what it is.
+    """The feed that the scaler measures; if it measures no arrivals, None and a remark on what it does measure.
 
-    template: of the pods that it scales: triggers may name variables of their environment.
+    template: of the pods that it scales, as triggers may refer to their environment variables.
     """
     spec = body.get("spec") or {}
     if scaler.resource != SCALED_OBJECT:
@@ -65,27 +65,27 @@ def _counter(scaler: ObjectName, trigger: Mapping[str, Any]) -> CounterFeed | No
 
 
 def _login(trigger: Mapping[str, Any], metadata: Mapping[str, Any], *fields: str) -> str:
-    """What tells that it logs in, as the object has it."""
+    """Signs that the trigger logs in, as written in the object."""
     used = [f"{name}: {metadata[name]}" for name in fields if metadata.get(name) not in (None, "", "none", "disable")]
     reference = (trigger.get("authenticationRef") or {}).get("name")
     return ", ".join([*used, *([f"authenticationRef: {reference}"] if reference else [])])
 
 
 def _environment(template: Mapping[str, Any]) -> dict[str, str]:
-    """Variables of the containers whose value stands in the template: secrets do not."""
+    """Environment variables with a plain value in the template; secrets have none."""
     containers = (template.get("spec") or {}).get("containers") or ()
     named = [each for container in containers for each in container.get("env") or ()]
     return {str(each["name"]): str(each["value"]) for each in named if each.get("value")}
 
 
 def _shown(trigger: Mapping[str, Any]) -> str:
-    """Without its metadata, but for a query: some triggers have secrets there."""
+    """Without its metadata, which may hold secrets; a query is shown."""
     kind, query = str(trigger.get("type")), (trigger.get("metadata") or {}).get("query")
     return f"{kind} ({' '.join(str(query).split())[:120]})" if kind == "prometheus" and query else kind
 
 
 def _of_metrics(scaler: ObjectName, metrics: Sequence[Mapping[str, Any]]) -> str:
-    """A metric stands in the field of its type's name: `{type: Pods, pods: {metric: {name: …}}}`."""
+    """A metric is in the field named after its type: `{type: Pods, pods: {metric: {name: …}}}`."""
     names = []
     for metric in metrics:
         kind = str(metric.get("type", ""))

@@ -203,7 +203,7 @@ def test_resource_compliant__ends_where_no_further_node_is_fast_enough() -> None
     running = (Container(1, heron_work(1, 1).instances, "fast"),)
     reserved = {"spout": Reserved(1.5, GIB), "bolt": Reserved(0.1, GIB)}
     counts = {"spout": 2, "bolt": 1}
-    with pytest.raises(PlanError, match="nodes fast hold 1 container and no more that will do"):
+    with pytest.raises(PlanError, match="nodes fast hold 1 container and have no room for another that is suitable"):
         packer.repack(running, Workload(HERON_JOB, counts, reserved_needs(counts, reserved)))
 
 

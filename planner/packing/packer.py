@@ -11,8 +11,9 @@ Packing = tuple[Container, ...]
 class Packer(Protocol):
     """Deterministic and stateless; it is created with the bounds on containers.
 
-    name: in the registry. reassigns_all: whether `repack` assigns everything anew, as the engine does; otherwise survivors
-    stay in their containers. Both methods raise PlanError if an instance fits no container, or containers run out.
+    name: in the registry. reassigns_all: whether `repack` assigns everything anew, as the engine does; otherwise
+    survivors stay in their containers. Both methods raise PlanError if an instance fits no container, or containers run
+    out.
     """
 
     name: ClassVar[str]

@@ -1,4 +1,4 @@
-"""A scaler that follows the forecast and nothing else: what a predictive autoscaler of replica counts does."""
+"""A scaler that only follows the forecast, like predictive autoscalers of replica counts."""
 
 from collections.abc import Mapping
 
@@ -13,7 +13,7 @@ from planner.replay.policy import Decision, Seen
 class ForecastOnly:
     """Each slot gets the cheapest plan for the quantile of its peak, ahead_s before it begins.
 
-    Predictive scaling of clouds and predictive HPAs do no more: no backlog, no price of a rescale, no dwelling.
+    Clouds' predictive scaling and predictive HPAs do no more: no backlog, no price of a rescale, no dwell time.
     """
 
     name = "forecast-only"
@@ -36,7 +36,7 @@ class ForecastOnly:
         except PlanError:
             return None
         wanted = self._newest[1]
-        # What runs now must carry the slot that runs, and the one that begins before a change would be done.
+        # The plan must carry the present slot, and those that begin before a change would be done.
         first = max(0, wanted.slot_at(seen.at_s))
         last = max(first + 1, min(wanted.slot_at(seen.at_s + self._ahead_s) + 1, wanted.slots))
         if first >= wanted.slots:

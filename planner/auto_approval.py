@@ -35,8 +35,7 @@ class ApprovalBounds:
         if self.max_cost_price is not None and more is None:
             return (
                 "prices of plans are unknown, so planning.auto_approve.max_cost_price cannot be checked; give "
-                "operators, "
-                "or the site of the section packing, a price_per_hour"
+                "operators, or the site of the section packing, a price_per_hour"
             )
         if self.max_cost_price is not None and more is not None and more > self.max_cost_price:
             return (

@@ -14,7 +14,7 @@ from modeling.inputs.topology import Topology
 from modeling.rescaling.instance_changes import instance_changes
 from modeling.wording import count_of
 from planner.errors import PlanError
-from planner.horizon.horizon_plan import NO_RULES, Change, Present, Rules, most_a_day
+from planner.horizon.horizon_plan import NO_RULES, Change, ChangeRules, Present, most_a_day
 from planner.horizon.prices import ChangeTerms
 from planner.limits import Limits
 
@@ -68,7 +68,7 @@ def limits_passed(
     topology: Topology,
     terms: ChangeTerms,
     present: Present,
-    rules: Rules = NO_RULES,
+    rules: ChangeRules = NO_RULES,
     least: Mapping[str, int] | None = None,
 ) -> tuple[str, ...]:
     """Limits of the topology file that the edited step exceeds, or makes the next step exceed: each with its value and
@@ -126,15 +126,13 @@ def check_bounds(plan: PhysicalPlan, topology: Topology, limits: Limits) -> None
     for operator, most in limits.max_parallelism.items():
         if (count := plan.parallelism.get(operator, 0)) > most:
             raise PlanError(
-                f"{count_of(count, 'instance')} of operator {operator!r} > planning.max_parallelism of {most}; "
-                "give fewer, or "
-                "raise that"
+                f"{count_of(count, 'instance')} of operator {operator!r} > planning.max_parallelism of {most}; give "
+                "fewer, or raise that"
             )
     if plan.instances > limits.max_instances:
         raise PlanError(
             f"{plan.brief()} has {count_of(plan.instances, 'instance')} > planning.max_instances of "
-            f"{limits.max_instances}; give "
-            "fewer, or raise that"
+            f"{limits.max_instances}; give fewer, or raise that"
         )
 
 

@@ -103,7 +103,7 @@ def held_schedule(
         current=current,
         steps=(),
         cost_instance_hours=current.instances * HELD.total_seconds() / 3600,
-        why=f"no basis to plan by: the running plan is held and {who}: {footing.cause}",
+        why=f"no basis for a plan: the running plan is held and {who}: {footing.cause}",
         violation_minutes=float("nan"),
         violation_probability=float("nan"),
     )

@@ -21,7 +21,7 @@ from planner.scaling_schedule import Alternative, ScalingSchedule, ScheduledStep
 from planner.search.cheapest_plan import cheapest_plan
 
 HOLD, STATIC, CANDIDATE = "hold the running plan", "static plan for the peak", "candidate "
-LEAST = "min_parallelism"
+MIN_PARALLELISM = "min_parallelism"
 """Target of an excuse for a running plan that is kept although it has fewer instances than min_parallelism."""
 VIOLATION = "violation"
 """Target of an excuse for a plan that is within the limits but misses more than the chosen one."""
@@ -204,11 +204,11 @@ class _Told:
         if allowed is None:
             return f"{told}; {late}, at a price of {planned.prices.violation_h:.3g} instance-hours each"
         if planned.within_budget and found.violation_minutes > allowed:
-            kept = f"{rounded(planned.searched_minutes, 2)} were on the paths that it was searched by"
-            return f"{told}; {late}, {allowed:.2g} are allowed, and {kept}"
+            searched = f"on the search's own sample paths it was {rounded(planned.searched_minutes, 2)}"
+            return f"{told}; {late}, {allowed:.2g} are allowed; {searched}"
         if planned.within_budget:
             return f"{told}; {late}, {allowed:.2g} are allowed"
-        return f"{told}; {late}, more than the {allowed:.2g} that are allowed: that cannot be kept within the limits"
+        return f"{told}; {late}, more than the {allowed:.2g} allowed: no plan within the limits keeps that"
 
     def alternatives(self) -> list[Alternative]:
         """Other schedules, costed over the same sample paths."""
@@ -314,7 +314,7 @@ class _Told:
         )
         give = ", ".join(f"{each} {fewest}" for each, fewest in wanted.items())
         remedy = f"deploy a plan with {give}, or lower min_parallelism"
-        return Excuse(plan, LEAST, name, float(count), float(least), reason, remedy, wanted)
+        return Excuse(plan, MIN_PARALLELISM, name, float(count), float(least), reason, remedy, wanted)
 
     def next_smaller(self, plan: int) -> int | None:
         fewer = np.flatnonzero(self.planned.ladder.instances < self.planned.ladder.instances[plan])

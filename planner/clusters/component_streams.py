@@ -79,8 +79,8 @@ def unmeasured_spouts(engine: str, sources: Iterable[str], operators: Mapping[st
         source: SourceBacklog(
             None,
             None,
-            f"{engine} does not tell what waits before spout {operators.get(source, source)!r}; where it reads Kafka, "
-            "name its consumer group in arrivals.group",
+            f"{engine} does not report the backlog of spout {operators.get(source, source)!r}; if it reads Kafka, name "
+            "its consumer group in arrivals.group",
         )
         for source in sources
     }

@@ -30,7 +30,7 @@ _START_LATE_S = 300.0
 
 
 @dataclass(frozen=True)
-class Seen:
+class JobLook:
     """One look at the job. running, asked: parallelism per operator, present and requested."""
 
     job: Job
@@ -195,10 +195,10 @@ class FlinkCluster:
     def _where(self) -> str:
         return f"job {self._job_name!r} of {self._rest.place}"
 
-    def _look(self) -> Seen:
+    def _look(self) -> JobLook:
         job, vertices = self._found()
         if job.state in ENDED:  # Flink keeps the requirements of running jobs only
-            return Seen(job, vertices, {vertex.id: vertex.parallelism for vertex in job.vertices})
+            return JobLook(job, vertices, {vertex.id: vertex.parallelism for vertex in job.vertices})
         if job.scheduler != "Adaptive":
             raise ClusterError(
                 f"{self._where} runs under the {job.scheduler} scheduler, which cannot rescale in place; "
@@ -210,7 +210,7 @@ class FlinkCluster:
             raise ClusterError(
                 f"{self._rest.place} reports no resource requirements of vertex {lacking[0]!r}; ask again"
             )
-        return Seen(job, vertices, {vertex_id: r.parallelism.upper for vertex_id, r in requirements.items()})
+        return JobLook(job, vertices, {vertex_id: r.parallelism.upper for vertex_id, r in requirements.items()})
 
     def _found(self) -> tuple[Job, Mapping[str, Vertex]]:
         """The job, and the vertex of each operator."""
@@ -218,7 +218,7 @@ class FlinkCluster:
         return job, operator_vertices(job, self._declared, self._vertex_names)
 
     @staticmethod
-    def _under_way(seen: Seen, slots: int) -> bool:
+    def _under_way(seen: JobLook, slots: int) -> bool:
         """Whether a change is still to come. A job that was asked for more than its slots runs what fits and is not
         under way.
         """
@@ -230,7 +230,7 @@ class FlinkCluster:
         except ModelError as error:  # before it gets its first slots, a job has a parallelism of -1
             raise ClusterError(f"{self._where} has no plan yet: {error}; ask again once it runs") from None
 
-    def _misfit(self, plan: PhysicalPlan, seen: Seen) -> str | None:
+    def _misfit(self, plan: PhysicalPlan, seen: JobLook) -> str | None:
         """Why the job cannot run the plan, or None."""
         if seen.job.state in ENDED:
             return f"{self._where} is {seen.job.state}; start it again, then decide from what runs"
@@ -240,7 +240,7 @@ class FlinkCluster:
             return str(error)
         return None
 
-    def _stale(self, expected: PhysicalPlan, seen: Seen, *, undoing: bool = False) -> str | None:
+    def _stale(self, expected: PhysicalPlan, seen: JobLook, *, undoing: bool = False) -> str | None:
         """Why the job no longer runs the plan that the decision assumed, or None."""
         if undoing:
             if dict(expected.parallelism) == seen.asked:
@@ -258,7 +258,7 @@ class FlinkCluster:
             )
         return None
 
-    def _scaled_by_flink(self, seen: Seen) -> str | None:
+    def _scaled_by_flink(self, seen: JobLook) -> str | None:
         if self._beside_scaler or not (sign := own_scaler_sign(self._rest.configuration(seen.job.jid))):
             return None
         return (
@@ -266,7 +266,7 @@ class FlinkCluster:
             "set planning.mode: floor, or switch the autoscaler off"
         )
 
-    def _lacking(self, plan: PhysicalPlan, seen: Seen) -> tuple[int, str]:
+    def _lacking(self, plan: PhysicalPlan, seen: JobLook) -> tuple[int, str]:
         """Number of missing slots, and a message about them."""
         needed = slots_needed(seen.job, self._by_vertex(plan, seen))
         free, held = self._rest.slots(seen.job.jid)
@@ -294,8 +294,8 @@ class FlinkCluster:
         self,
         plan: PhysicalPlan,
         replaced: PhysicalPlan,
-        seen: Seen,
-        stale: Callable[[Seen], str | None],
+        seen: JobLook,
+        stale: Callable[[JobLook], str | None],
         latest: datetime | None = None,
     ) -> Accepted | Refusal:
         if reason := stale(seen):
@@ -319,7 +319,7 @@ class FlinkCluster:
         return Accepted(plan, replaced, at)
 
     @staticmethod
-    def _by_vertex(plan: PhysicalPlan, seen: Seen) -> Mapping[str, int]:
+    def _by_vertex(plan: PhysicalPlan, seen: JobLook) -> Mapping[str, int]:
         """Parallelism of all vertices, as Flink requires; vertices that are not operators of the topology keep
         theirs.
         """
@@ -353,7 +353,7 @@ class FlinkCluster:
         job, vertices = self._found()
         if not job.runs:
             down = SourceBacklog(
-                None, None, f"{self._where} is {job.state}; what waits is told while all its tasks run"
+                None, None, f"{self._where} is {job.state}; its backlog is known only while all its tasks run"
             )
             return dict.fromkeys(self._declared.sources, down)
         return {

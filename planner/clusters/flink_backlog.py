@@ -52,8 +52,8 @@ def queue_reading(rest: FlinkRest, jid: str, source: str, vertex: Vertex) -> Que
         return SourceBacklog(
             None,
             None,
-            f"source {source!r} publishes no pendingRecords: its connector does not tell Flink what waits, or has not "
-            "fetched anything yet; where it reads Kafka, name its consumer group in arrivals.group",
+            f"source {source!r} publishes no pendingRecords: its connector does not report its backlog, or has not "
+            "fetched anything yet; if it reads Kafka, name its consumer group in arrivals.group",
         )
     counts = [name + of for name in operators for of in (_PENDING, _READ, _GIVEN) if name + of in names]
     metrics = rest.metric_sums(jid, vertex.id, vertex.parallelism, [*_AGE, *counts])
@@ -82,8 +82,8 @@ def source_backlog(source: str, before: QueueReading, after: QueueReading) -> So
         return SourceBacklog(
             after.pending,
             None,
-            f"{after.pending:g} tuples wait at source {source!r}, and nothing came to it for {span_s:.0f} s: since "
-            "when they wait is not known",
+            f"{after.pending:g} tuples wait at source {source!r}, and none arrived for {span_s:.0f} s: how long they "
+            "have waited is unknown",
         )
     return SourceBacklog(after.pending, after.pending * span_s / arrived)
 

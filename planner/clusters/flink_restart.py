@@ -17,7 +17,7 @@ from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Topology
 from planner.clock import Clock
 from planner.clusters.cluster import Accepted, Failed, Pending, Refusal, Verified
-from planner.clusters.flink import FlinkCluster, Seen
+from planner.clusters.flink import FlinkCluster, JobLook
 from planner.clusters.flink_vertices import operator_vertices
 from planner.clusters.slots_command import SlotsCommand
 from planner.errors import ClusterError
@@ -110,11 +110,11 @@ class FlinkRestartCluster(FlinkCluster):
             return Pending(f"{self._where} ({job.jid}) is {job.state}")
         return super().progress(accepted)
 
-    def _look(self) -> Seen:
+    def _look(self) -> JobLook:
         job = self._rest.job(self._rest.find_job(self._job_name).jid)
         ended_early = job.state in ENDED and not job.vertices  # it failed before it had an execution graph
         vertices = {} if ended_early else operator_vertices(job, self._declared, self._vertex_names)
-        return Seen(job, vertices, {vertex.id: vertex.parallelism for vertex in job.vertices})
+        return JobLook(job, vertices, {vertex.id: vertex.parallelism for vertex in job.vertices})
 
     def _restarted(
         self, plan: PhysicalPlan, replaced: PhysicalPlan, *, undoing: bool, latest: datetime | None = None

@@ -37,7 +37,7 @@ _REMEMBERED = 128
 """Size of the caches: arrivals are equal in all steps of a window."""
 
 
-class Carried(NamedTuple):
+class ChannelRates(NamedTuple):
     """Tuples per second on each channel, and the busy share of each operator's busiest instance."""
 
     channel_per_s: list[float]
@@ -80,14 +80,14 @@ class FluidNetwork:
     flows: tuple[OperatorFlow, ...]
 
     @cached_property
-    def carried(self) -> Callable[[Rates], Carried]:
+    def carried(self) -> Callable[[Rates], ChannelRates]:
         """A cached function of what sources take in."""
 
-        def carried(taken_per_s: Rates) -> Carried:
+        def carried(taken_per_s: Rates) -> ChannelRates:
             inputs = self.linear.inputs_per_s(taken_per_s)
             used = self.linear.used(inputs)
             channel_per_s = [dot(weights, inputs) for weights in self.per_input]
-            return Carried(channel_per_s, used[len(self.operators) - 1 :: -1])
+            return ChannelRates(channel_per_s, used[len(self.operators) - 1 :: -1])
 
         return lru_cache(_REMEMBERED)(carried)
 

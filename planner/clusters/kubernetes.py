@@ -58,7 +58,7 @@ class KubernetesCluster:
         )
 
     def backlogs(self) -> Mapping[str, SourceBacklog]:
-        unknown = SourceBacklog(None, None, f"{self._server.place} does not tell what waits")
+        unknown = SourceBacklog(None, None, f"{self._server.place} does not report backlogs")
         return dict.fromkeys(self._topology.sources, unknown)
 
     def record(self, start: datetime, end: datetime) -> None:

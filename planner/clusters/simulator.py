@@ -136,7 +136,7 @@ class SimulatedCluster:
         return {
             source: SourceBacklog(tuples, trace.age_s(state.at_s, content))
             if trace.known(state.at_s // MINUTE_S * MINUTE_S, state.at_s)
-            else SourceBacklog(None, None, f"the simulator's truth does not tell what comes to source {source!r} now")
+            else SourceBacklog(None, None, f"the simulator has no arrivals of source {source!r} for this minute")
             for (source, trace), tuples, content in zip(self._traces.items(), waits, state.content, strict=True)
         }
 

@@ -11,7 +11,7 @@ from modeling.inputs.topology import Topology
 from planner.clusters.arrival_trace import ArrivalTrace
 from planner.clusters.engine_terms import EngineTerms
 from planner.clusters.fluid_queues import FluidNetwork, Step, step
-from planner.clusters.simulator_state import Change, Mark, Minute, OpenMinute, SimulatorState, Totals
+from planner.clusters.simulator_state import Mark, Minute, OpenMinute, RequestedChange, SimulatorState, Totals
 
 STEP_S = 5
 """Steps end at multiples of this since the epoch, so the simulation does not depend on when it is asked."""
@@ -147,7 +147,7 @@ def asked(state: SimulatorState, world: World, parallelism: Mapping[str, int]) -
     stop_s = world.terms.stop_s(state.at_s, free_s, grows=grows)
     if stop_s <= state.at_s:
         return _stopped(state, world, parallelism)
-    return replace(state, asked=Change(parallelism, stop_s))
+    return replace(state, asked=RequestedChange(parallelism, stop_s))
 
 
 def _stopped(state: SimulatorState, world: World, parallelism: Mapping[str, int]) -> SimulatorState:

@@ -54,7 +54,7 @@ class OpenMinute:
 
 
 @dataclass(frozen=True)
-class Change:
+class RequestedChange:
     """A requested change of plan that has not begun: the job stops for it at stop_s."""
 
     parallelism: Mapping[str, int]
@@ -89,7 +89,7 @@ class SimulatorState:
     content: tuple[float, ...]
     totals: Totals
     minute: OpenMinute
-    asked: Change | None = None
+    asked: RequestedChange | None = None
     taken: tuple[float, ...] = ()
     marks: tuple[Mark, ...] = ()
 

@@ -161,7 +161,7 @@ def _busy_s(place: str, name: str, executor: Executor, window_s: int) -> float:
     apart_s = abs(counted_s - shown_s) - counted_error_s - shown_error_s
     if apart_s > FAR_APART * max(counted_s, shown_s):
         raise ClusterError(
-            f"{place} tells that the executor of {name!r} with task {executor.first_task} was busy for {counted_s:.1f} "
-            f"s by its tuples and latency, and for {shown_s:.1f} s by its capacity; check its version"
+            f"{place} contradicts itself: the executor of {name!r} with task {executor.first_task} was busy for "
+            f"{counted_s:.1f} s by its tuples and latency, and for {shown_s:.1f} s by its capacity; check its version"
         )
     return counted_s if counted_error_s <= shown_error_s else shown_s

@@ -13,7 +13,7 @@ from modeling.wording import count_of
 from planner.fleet.holding import Holding
 from planner.fleet.quota_use import QuotaUse
 from planner.fleet.terms import FleetTerms, Stagger
-from planner.horizon.horizon_plan import Rules
+from planner.horizon.horizon_plan import ChangeRules
 from planner.horizon.prices import ChangeTerms
 from planner.scaling_schedule import ScalingSchedule, ScheduledStep
 
@@ -23,7 +23,7 @@ class ChangeBounds:
     """Bounds on the changes of one topology, whoever requests them."""
 
     terms: ChangeTerms
-    rules: Rules
+    rules: ChangeRules
 
 
 @dataclass(frozen=True)

@@ -66,7 +66,7 @@ def look_of(topology: Topology, samples: Sequence[OperatorSample], at: datetime,
     if silent := [name for name, of in by_operator.items() if not of]:
         raise ClusterError(
             f"the cluster reports no counters of operator {silent[0]!r} of topology {topology.name!r}, so the guard "
-            "has nothing to go by; use a source that reports its busy time"
+            "cannot judge it; use a source that reports its busy time"
         )
     span_s = max(sample.span_s for sample in samples)
     return Look(at, span_s, {name: _operator_look(of) for name, of in by_operator.items()}, waiting)
@@ -82,7 +82,7 @@ def _operator_look(samples: Sequence[OperatorSample]) -> OperatorLook:
     )
 
 
-_LOOK = Codec(Look, 1, LedgerError, "a stored look", "delete it, it is renewed")
+_LOOK = Codec(Look, 1, LedgerError, "a stored look", "delete it; the guard takes a new one")
 
 
 def look_to_json(look: Look) -> Json:

@@ -62,7 +62,7 @@ class Present:
 
 
 @dataclass(frozen=True)
-class Rules:
+class ChangeRules:
     """closed: spans, in epoch seconds, in which no change is requested and the job does not stop for one. most_a_day:
     most changes within any 24 hours.
     """
@@ -132,7 +132,7 @@ def room_between(closed: Sequence[tuple[float, float]], stop_s: Floats) -> Float
     return room_s
 
 
-NO_RULES = Rules()
+NO_RULES = ChangeRules()
 NO_DISRUPTION = DisruptionPrices()
 
 
@@ -184,7 +184,7 @@ class HorizonPlanner:
         forecasts: Mapping[str, Forecast],
         present: Present,
         budget: Budget,
-        rules: Rules = NO_RULES,
+        rules: ChangeRules = NO_RULES,
         candidates: Sequence[Mapping[str, int]] = (),
     ) -> HorizonPlan | None:
         """The best schedule, or None if the forecasts have ended. candidates: additional plans that may be chosen.

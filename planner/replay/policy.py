@@ -11,7 +11,7 @@ from modeling.inputs.topology import Topology
 
 
 @dataclass(frozen=True)
-class Measured:
+class MinuteMetrics:
     """Metrics of whole minutes, oldest first, as a monitoring system has them: averages over each minute, delayed. They
     contain no minute that a policy could not know yet.
 
@@ -36,7 +36,7 @@ class Measured:
     suspended: Floats
     streams_per_s: Floats
 
-    def last(self, seconds: float, since_s: float = -np.inf) -> "Measured":
+    def last(self, seconds: float, since_s: float = -np.inf) -> "MinuteMetrics":
         """The minutes within the last `seconds` of what is known, and after since_s."""
         return self.taken(self.rows_of_last(seconds, since_s))
 
@@ -47,8 +47,8 @@ class Measured:
         first = max(self.start_s[-1] + 60 - seconds, since_s)
         return slice(int(self.start_s.searchsorted(first)), None)
 
-    def taken(self, rows: slice) -> "Measured":
-        return Measured(
+    def taken(self, rows: slice) -> "MinuteMetrics":
+        return MinuteMetrics(
             self.topology,
             self.start_s[rows],
             self.up_s[rows],
@@ -80,7 +80,7 @@ class Seen:
     plan: Mapping[str, int]
     running_since_s: float
     changing: bool
-    measured: Measured
+    measured: MinuteMetrics
 
 
 @dataclass(frozen=True)

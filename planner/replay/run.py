@@ -17,7 +17,7 @@ from planner.errors import PlanError
 from planner.replay.calm_minutes import SPAN, CalmMinutes
 from planner.replay.capacity import capacity_per_s
 from planner.replay.load import Load
-from planner.replay.policy import Measured, Policy, Seen
+from planner.replay.policy import MinuteMetrics, Policy, Seen
 from planner.replay.reality import Reality
 
 CALM_KEPT = 8
@@ -185,7 +185,7 @@ class _Run:
         ended = int((at_s - self._delay_s - self._start_s[0]) // MINUTE_S)
         rows = slice(0, max(0, min(ended, self._filled)))
         up_s, *others = (column[rows] for column in self._columns[:-3])
-        measured = Measured(self._reality.topology, self._start_s[rows], up_s[:, 0], *others)
+        measured = MinuteMetrics(self._reality.topology, self._start_s[rows], up_s[:, 0], *others)
         changing = state.asked is not None or at_s < state.down_until_s
         return Seen(at_s, _target(state), state.down_until_s, changing, measured)
 

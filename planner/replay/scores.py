@@ -16,7 +16,7 @@ LEVEL = 0.95
 
 
 @dataclass(frozen=True)
-class Budget:
+class BudgetScore:
     """Of violations, as shares of all minutes. asked: the allowed share; used: mean over the seeds; overdrawn: mean
     excess of used over asked, 0 for seeds within it.
     """
@@ -43,7 +43,7 @@ class Score:
     violation_minutes: float
     violation_share: float
     violation_minutes_at: Mapping[float, float]
-    budget: Budget
+    budget: BudgetScore
     lag_p50_s: float
     lag_p95_s: float
     lag_p99_s: float
@@ -138,7 +138,7 @@ def _score(policy: str, timeline: Timeline) -> Score:
         violation_minutes=float(np.mean([track.violation.sum() for track in tracks])),
         violation_share=float(used.mean()),
         violation_minutes_at={bound: float(np.mean(lag > bound)) * 1440 for bound in LAGS_S},
-        budget=Budget(asked, float(used.mean()), float(np.maximum(0.0, used - asked).mean())),
+        budget=BudgetScore(asked, float(used.mean()), float(np.maximum(0.0, used - asked).mean())),
         lag_p50_s=p50,
         lag_p95_s=p95,
         lag_p99_s=p99,

@@ -66,7 +66,7 @@ def observations_of(topology: str, record: ClusterRecord) -> list[Observation]:
                 str(Status.RESCALING if record.down_s[row] > 0 else Status.RUNNING),
                 {name: float(column[row]) for name, column in record.backlog.items()} if known else {},
                 float(record.lag_s[row]) if known else None,
-                "" if known else "the simulator's truth does not tell what came in this minute",
+                "" if known else "the simulator has no arrivals for this minute",
             )
         )
     return found

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from planner.errors import PlanError
 from planner.replay.policies.true_rates import MINUTE_S, means, output_ratios, records_in_per_s, whole_minutes
-from planner.replay.policy import Decision, Measured, Seen
+from planner.replay.policy import Decision, MinuteMetrics, Seen
 from planner.true_rates import target_rates_per_s, true_rate_per_s
 
 _ROUNDING = 1e-9
@@ -72,7 +72,7 @@ class Ds2:
         return Decision(plan, f"{arriving_per_s:.4g}/s arrive: {changes}")
 
 
-def new_plan(minutes: Measured, plan: Mapping[str, int], target_rate_ratio: float) -> dict[str, int]:
+def new_plan(minutes: MinuteMetrics, plan: Mapping[str, int], target_rate_ratio: float) -> dict[str, int]:
     """One step of DS2 from the plan that ran in those minutes."""
     topology = minutes.topology
     records_in = records_in_per_s(minutes)
@@ -92,7 +92,7 @@ def new_plan(minutes: Measured, plan: Mapping[str, int], target_rate_ratio: floa
     return counts
 
 
-def _fit(minutes: Measured, name: str, wanted: float) -> int:
+def _fit(minutes: MinuteMetrics, name: str, wanted: float) -> int:
     topology = minutes.topology
     count = min(max(1, math.ceil(wanted - _ROUNDING)), topology.max_parallelism[name])
     return topology.given_parallelism.get(name, count)

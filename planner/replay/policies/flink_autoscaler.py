@@ -12,7 +12,7 @@ import numpy as np
 from modeling.inputs.topology import Grouping
 from planner.errors import PlanError
 from planner.replay.policies.true_rates import MINUTE_S, means, records_in_per_s, whole_minutes
-from planner.replay.policy import Decision, Measured, Seen
+from planner.replay.policy import Decision, MinuteMetrics, Seen
 from planner.true_rates import target_rates_per_s, true_rate_per_s
 
 
@@ -191,7 +191,7 @@ class FlinkAutoscaler:
         self._surplus_since_s.clear()
         return Decision(plan, "; ".join(reasons))
 
-    def _vertices(self, plan: Mapping[str, int], window: Measured) -> dict[str, Vertex]:
+    def _vertices(self, plan: Mapping[str, int], window: MinuteMetrics) -> dict[str, Vertex]:
         topology = window.topology
         counted = window.taken(slice(1, None))
         records_in = records_in_per_s(counted)
@@ -227,7 +227,7 @@ class _ObservedRates:
         self._since_s = self._until_s = -math.inf
         self._rates: dict[str, list[float]] = {}
 
-    def add(self, samples: Measured, since_s: float) -> None:
+    def add(self, samples: MinuteMetrics, since_s: float) -> None:
         """Add the new minutes; those before a restart are dropped."""
         topology = samples.topology
         if since_s != self._since_s:
@@ -273,14 +273,14 @@ def _thousandths(value: float) -> float:
     return math.floor(value * 1000 + 0.5) / 1000 or value if math.isfinite(value) else value
 
 
-def _catching_up(window: Measured, settings: FlinkAutoscalerSettings) -> bool:
+def _catching_up(window: MinuteMetrics, settings: FlinkAutoscalerSettings) -> bool:
     """Whether a source's backlog exceeds backlog_lag_s of its intake."""
     taken_per_s = means(window.taken_per_s[1:])
     told = zip(window.backlog[-1].tolist(), taken_per_s, strict=True)
     return any(waits > settings.backlog_lag_s * taken for waits, taken in told)
 
 
-def _edge_ratios(minutes: Measured, records_in: Mapping[str, float]) -> dict[tuple[str, str], float]:
+def _edge_ratios(minutes: MinuteMetrics, records_in: Mapping[str, float]) -> dict[tuple[str, str], float]:
     """Tuples along each edge per tuple into its upstream operator.
 
     As in Flink, which has no counts by stream: the input of the downstream operator, minus what its other inputs emit,

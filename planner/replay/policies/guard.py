@@ -14,7 +14,7 @@ from planner.guard.terms import GuardTerms
 from planner.guard.window import Window, window_of
 from planner.guard.withheld import withheld
 from planner.replay.policies.true_rates import MINUTE_S
-from planner.replay.policy import Decision, Measured, Seen
+from planner.replay.policy import Decision, MinuteMetrics, Seen
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Guard:
         looks, since = self._looked(minutes, seen.plan), _moment(seen.running_since_s)
         return window_of(self._topology, looks, seen.plan, since, _moment(_known_s(seen)), self._terms.window_s)
 
-    def _looked(self, minutes: Measured, plan: Mapping[str, int]) -> list[Look]:
+    def _looked(self, minutes: MinuteMetrics, plan: Mapping[str, int]) -> list[Look]:
         """A look for each minute under this plan; earlier ones are cached."""
         known, counts = self._looks, tuple(plan.values())
         keys = [(float(start_s), counts) for start_s in minutes.start_s]
@@ -98,7 +98,7 @@ def _moment(epoch_s: float) -> datetime:
     return datetime.fromtimestamp(epoch_s, UTC)
 
 
-def _look(minutes: Measured, row: int, plan: Mapping[str, int]) -> Look:
+def _look(minutes: MinuteMetrics, row: int, plan: Mapping[str, int]) -> Look:
     topology = minutes.topology
     operators = {}
     for at, name in enumerate(topology.order):

@@ -7,7 +7,7 @@ import numpy as np
 from modeling.arrays import Floats
 from modeling.inputs.operator_profile import OperatorProfile, Profiles
 from modeling.inputs.topology import Topology
-from planner.replay.policy import Measured, Seen
+from planner.replay.policy import MinuteMetrics, Seen
 from planner.replay.reality import slower
 
 MINUTE_S = 60.0
@@ -24,7 +24,7 @@ class SeenProfiles:
         self._factors: Floats = np.ones(len(topology.order))
         # Usable minutes, and the plan that ran in each.
         self._told: deque[tuple[int, tuple[int, ...]]] = deque(maxlen=KEPT_MINUTES)
-        self._measured: Measured | None = None
+        self._measured: MinuteMetrics | None = None
         self.profiles = believed
 
     def take(self, seen: Seen) -> None:
@@ -56,7 +56,7 @@ class SeenProfiles:
         self.profiles = {name: slower(self._believed[name], factor) for name, factor in names}
         return True
 
-    def _believed_busy(self, measured: Measured, rows: list[int]) -> Floats:
+    def _believed_busy(self, measured: MinuteMetrics, rows: list[int]) -> Floats:
         """Busy time of each operator in instances, by the believed profiles for the observed input, shape (minutes,
         operators).
         """

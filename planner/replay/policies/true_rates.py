@@ -3,12 +3,12 @@
 import numpy as np
 
 from modeling.arrays import Floats
-from planner.replay.policy import Measured
+from planner.replay.policy import MinuteMetrics
 
 MINUTE_S = 60.0
 
 
-def whole_minutes(measured: Measured, since_s: float) -> Measured:
+def whole_minutes(measured: MinuteMetrics, since_s: float) -> MinuteMetrics:
     """The newest uninterrupted minutes in which the job ran throughout, from since_s (epoch seconds) on."""
     first = int(np.searchsorted(measured.start_s, since_s))
     broken = np.flatnonzero(measured.up_s[first:] < MINUTE_S)
@@ -21,14 +21,14 @@ def means(columns: Floats) -> list[float]:
     return found
 
 
-def records_in_per_s(minutes: Measured) -> dict[str, float]:
+def records_in_per_s(minutes: MinuteMetrics) -> dict[str, float]:
     """Mean over the minutes, by operator; for a source, what it took in."""
     topology = minutes.topology
     into = dict(zip(topology.order, means(minutes.records_in_per_s), strict=True))
     return into | dict(zip(topology.sources, means(minutes.taken_per_s), strict=True))
 
 
-def output_ratios(minutes: Measured) -> dict[tuple[str, str], float]:
+def output_ratios(minutes: MinuteMetrics) -> dict[tuple[str, str], float]:
     """Tuples out per tuple in, by upstream and downstream operator; 0 without input.
 
     Streams between the same two operators are summed. Copies made by an ALL grouping are not counted.

@@ -59,16 +59,16 @@ class ApprovalBounds:
 
     def within(self, schedule: ScalingSchedule) -> str:
         """Describe how a schedule stays within the bounds."""
-        told = []
+        parts = []
         if self.max_step is not None:
-            told.append(f"at most {count_of(self.max_step, 'instance')} a step")
+            parts.append(f"at most {count_of(self.max_step, 'instance')} a step")
         if self.max_cost_instance_hours is not None:
-            told.append(f"{_more_h(schedule):.3g} of {self.max_cost_instance_hours:.3g} instance-hours over holding")
+            parts.append(f"{_more_h(schedule):.3g} of {self.max_cost_instance_hours:.3g} instance-hours over holding")
         if self.max_cost_price is not None and (more := _more_price(schedule)) is not None:
-            told.append(f"a price of {more:.3g} of {self.max_cost_price:.3g} over holding")
+            parts.append(f"a price of {more:.3g} of {self.max_cost_price:.3g} over holding")
         if self.max_violation_probability is not None:
-            told.append(f"violation with {schedule.violation_probability:.0%} of {self.max_violation_probability:.0%}")
-        return f"within planning.auto_approve: {', '.join(told)}"
+            parts.append(f"violation with {schedule.violation_probability:.0%} of {self.max_violation_probability:.0%}")
+        return f"within planning.auto_approve: {', '.join(parts)}"
 
 
 def instances_changed(replaces: PhysicalPlan, plan: PhysicalPlan) -> int:

@@ -18,7 +18,7 @@ class CatchUpWatch:
         self._since: datetime | None = None
         self._caught_up_s: float | None = None
         self._behind_s: float | None = None
-        self._told = True
+        self._reported = True
 
     def look(self, running_since: datetime) -> None:
         """Look once more, unless it has caught up. Starts over if the plan runs since another moment than at the last
@@ -32,10 +32,10 @@ class CatchUpWatch:
             waits = self._backlogs()
             state = self._cluster.state()  # afterwards: to ask for backlogs may take some seconds
         except ClusterError:
-            self._told = False
+            self._reported = False
             return
-        self._told = state.running_since == running_since and _told(waits)
-        if not self._told:
+        self._reported = state.running_since == running_since and _is_known(waits)
+        if not self._reported:
             return
         after_s = max(0.0, (state.observed_at - running_since).total_seconds())
         if all(_drained(each) for each in waits.values()):
@@ -50,7 +50,7 @@ class CatchUpWatch:
     @property
     def hopeless(self) -> bool:
         """Whether the last look showed nothing: the cluster reports no backlog, or another job runs by now."""
-        return not self._told
+        return not self._reported
 
     def measured(self) -> dict[str, float]:
         """`catch_up_s` once it has caught up; `catch_up_at_least_s` if the last valid look still saw a backlog; else
@@ -61,7 +61,7 @@ class CatchUpWatch:
         return {} if self._behind_s is None else {"catch_up_at_least_s": self._behind_s}
 
 
-def _told(waits: Mapping[str, SourceBacklog]) -> bool:
+def _is_known(waits: Mapping[str, SourceBacklog]) -> bool:
     return all(each.tuples is not None or each.lag_s is not None for each in waits.values())
 
 

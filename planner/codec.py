@@ -53,8 +53,8 @@ class Codec(Generic[T]):
         """
         if not isinstance(body, Mapping):
             raise self.failure(f"{self.what} cannot be read: it is not a JSON object; {self.remedy}")
-        told = body.get("schema_version")
-        version = told if isinstance(told, int) else 1
+        written = body.get("schema_version")
+        version = written if isinstance(written, int) else 1
         if version > self.version or (version < self.version and self.older is None):
             raise self.failure(
                 f"{self.what} has schema version {version}, this release reads {self.version}; {self.remedy}"

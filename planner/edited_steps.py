@@ -50,14 +50,14 @@ def edited_steps(
     changed = replace(old, plan=plan, at_s=old.at_s if edit.at_s is None else edit.at_s)
     if changed.plan.same_parallelism(old.plan) and changed.at_s == old.at_s:
         raise PlanError(
-            f"the step has {old.plan.brief()} at {_told(old.at_s)} already; give it another plan or another time"
+            f"the step has {old.plan.brief()} at {_moment(old.at_s)} already; give it another plan or another time"
         )
     check_bounds(plan, topology, limits)
     made = (*steps[: edit.number], changed, *steps[edit.number + 1 :])
     running = PhysicalPlan(topology.name, dict(present.running))
     _check_differs([running, *(step.plan for step in made)], edit.number)
     if changed.at_s < present.at_s - 60:
-        raise PlanError(f"{_told(changed.at_s)} is past, it is {_told(present.at_s)}; give a later time")
+        raise PlanError(f"{_moment(changed.at_s)} is past, it is {_moment(present.at_s)}; give a later time")
     _check_order(made, edit.number, running, topology, terms, present.free_at_s)
     return made
 
@@ -105,7 +105,9 @@ def limits_passed(
     for before, step in zip(plans[number : number + 2], steps[number : number + 2], strict=False):
         back_s = step.at_s + terms.stops_after_s(before, step.plan) + terms.down_s(topology, before, step.plan)
         if (span := rules.closed_for(step.at_s, back_s)) is not None:
-            passed.append(f"{_told(step.at_s)} is within planning.freeze, from {_told(span[0])} to {_told(span[1])}")
+            passed.append(
+                f"{_moment(step.at_s)} is within planning.freeze, from {_moment(span[0])} to {_moment(span[1])}"
+            )
     return tuple(passed)
 
 
@@ -170,16 +172,16 @@ def _check_order(
     if steps[number].at_s < earliest_s - ROUNDING_S:
         before = f"the step before it ({steps[number - 1].plan.brief()})" if number else "the running plan"
         raise PlanError(
-            f"{_told(steps[number].at_s)} is too early: {before} is in place and has run for planning.min_dwell_s by "
-            f"{_told(earliest_s)}; give that or later"
+            f"{_moment(steps[number].at_s)} is too early: {before} is in place and has run for planning.min_dwell_s by "
+            f"{_moment(earliest_s)}; give that or later"
         )
     if number + 1 < len(steps) and free_after_s(number) > steps[number + 1].at_s + ROUNDING_S:
         raise PlanError(
-            f"{_told(steps[number].at_s)} is too late: it is in place and has run for planning.min_dwell_s by "
-            f"{_told(free_after_s(number))}, and the next step ({steps[number + 1].plan.brief()}) is asked for at "
-            f"{_told(steps[number + 1].at_s)}; give an earlier time, or edit that step first"
+            f"{_moment(steps[number].at_s)} is too late: it is in place and has run for planning.min_dwell_s by "
+            f"{_moment(free_after_s(number))}, and the next step ({steps[number + 1].plan.brief()}) is asked for at "
+            f"{_moment(steps[number + 1].at_s)}; give an earlier time, or edit that step first"
         )
 
 
-def _told(at_s: float) -> str:
+def _moment(at_s: float) -> str:
     return f"{datetime.fromtimestamp(at_s, UTC):%Y-%m-%d %H:%M} UTC"

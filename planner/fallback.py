@@ -56,13 +56,13 @@ class Footing:
         return "; ".join(self.causes)
 
     @property
-    def told(self) -> str:
+    def summary(self) -> str:
         """Empty if nothing is wrong."""
         return f"{self.rung.words}: {self.cause}" if self.causes else ""
 
     def derived_from(self) -> dict[str, str]:
         """The entries for a schedule's `derived_from`."""
-        return {RUNG: self.told} if self.told else {}
+        return {RUNG: self.summary} if self.summary else {}
 
     @classmethod
     def of(cls, derived_from: Mapping[str, str]) -> "Footing":
@@ -70,7 +70,7 @@ class Footing:
         forecast.
         """
         words, _, cause = derived_from.get(RUNG, "").partition(": ")
-        rung = next((rung for rung, told in _WORDS.items() if told == words), Rung.FORECAST)
+        rung = next((rung for rung, name in _WORDS.items() if name == words), Rung.FORECAST)
         calibration = derived_from.get(CALIBRATION, "")
         causes = (cause, f"calibration: {calibration}" if calibration else "")
         return cls(rung, tuple(filter(None, causes)))

@@ -25,8 +25,8 @@ class Limits:
     @property
     def latency_bounds_s(self) -> dict[float | None, float]:
         """By quantile of the latency, None for the mean; empty if latency is unbounded."""
-        told = {None: self.max_latency_s, 0.95: self.max_p95_latency_s}
-        return {share: bound for share, bound in told.items() if bound is not None}
+        bounds_s = {None: self.max_latency_s, 0.95: self.max_p95_latency_s}
+        return {share: bound for share, bound in bounds_s.items() if bound is not None}
 
     def with_free_latency(self) -> "Limits":
         return replace(self, max_latency_s=None, max_p95_latency_s=None)

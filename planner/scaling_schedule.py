@@ -29,14 +29,14 @@ class Disruption:
     containers: int | None = None
 
     def __str__(self) -> str:
-        told = f"{self.started} started, {self.stopped} stopped"
+        text = f"{self.started} started, {self.stopped} stopped"
         if self.moved is not None:
-            told = f"{told}, {self.moved} moved"
+            text = f"{text}, {self.moved} moved"
         if self.moved_key_groups:
-            told = (
-                f"{told}; {self.moved_key_groups} key groups with {self.moved_state_gib:.3g} GiB change their instance"
+            text = (
+                f"{text}; {self.moved_key_groups} key groups with {self.moved_state_gib:.3g} GiB change their instance"
             )
-        return told
+        return text
 
 
 @dataclass(frozen=True)
@@ -139,4 +139,4 @@ class ScalingSchedule:
         """Whether it was derived from `asked` and has not ended. asked: entries of derived_from; an empty text for an
         entry that must be missing.
         """
-        return at < self.end and all(self.derived_from.get(name, "") == told for name, told in asked.items())
+        return at < self.end and all(self.derived_from.get(name, "") == value for name, value in asked.items())

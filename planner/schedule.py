@@ -42,37 +42,37 @@ def make_schedule(
     candidates: proposed plans of the ladder, by name; each is reported as an alternative, with when it runs or why it
     does not. placing: gives the instances that a step moves to another container.
     """
-    told = _Told(planned, quantile)
+    explanation = _Explanation(planned, quantile)
     found, ahead = planned.found, planned.ahead
     plans = [current, *(planned.plan_of(turn) for turn in found.turns)]
     disrupted = disruptions(plans, planned.cheapest.topology, planned.cheapest.profiles, placing)
     steps = tuple(
-        replace(told.step(number, before), disruption=of)
+        replace(explanation.step(number, before), disruption=of)
         for number, (before, of) in enumerate(zip(plans[:-1], disrupted, strict=True))
     )
     return ScalingSchedule(
         topology=current.topology,
-        made_at=told.moment(0.0),
-        start=told.moment(0.0),
-        end=told.moment(float(ahead.edges_s[-1])),
+        made_at=explanation.moment(0.0),
+        start=explanation.moment(0.0),
+        end=explanation.moment(float(ahead.edges_s[-1])),
         quantile=quantile,
         current=current,
         steps=steps,
         cost_instance_hours=found.instance_hours,
-        why=told.why(),
+        why=explanation.why(),
         violation_minutes=found.violation_minutes,
         violation_probability=float((found.late_minutes > 0).mean()),
         allowed_minutes=planned.allowed_minutes,
         violation_price_h=planned.prices.violation_h,
-        alternatives=(*told.alternatives(), *told.proposals(candidates or {})),
-        excuses=tuple(told.excuses(steps)),
+        alternatives=(*explanation.alternatives(), *explanation.proposals(candidates or {})),
+        excuses=tuple(explanation.excuses(steps)),
         derived_from=dict(derived_from or {}),
-        price=told.price(found),
+        price=explanation.price(found),
         instance_price_per_hour=None if planned.pricing is None else planned.pricing.instance_per_hour,
     )
 
 
-class _Told:
+class _Explanation:
     """Describes a horizon plan: its steps, alternatives and excuses."""
 
     def __init__(self, planned: HorizonPlan, quantile: float) -> None:
@@ -192,23 +192,23 @@ class _Told:
         planned, found = self.planned, self.planned.found
         count, hours = len(found.turns), planned.ahead.hours
         if count:
-            told = (
+            outcome = (
                 f"{count_of(count, 'rescale')} {'follows' if count == 1 else 'follow'} the forecast over {hours:.3g} h"
             )
         elif planned.within_budget:
-            told = "the running plan carries the forecast, and no change is worth its rescale: hold it"
+            outcome = "the running plan carries the forecast, and no change is worth its rescale: hold it"
         else:
-            told = "no change within the limits does better than the running plan: hold it"
+            outcome = "no change within the limits does better than the running plan: hold it"
         late = f"{rounded(found.violation_minutes, 2)} min in violation are expected"
         allowed = planned.allowed_minutes
         if allowed is None:
-            return f"{told}; {late}, at a price of {planned.prices.violation_h:.3g} instance-hours each"
+            return f"{outcome}; {late}, at a price of {planned.prices.violation_h:.3g} instance-hours each"
         if planned.within_budget and found.violation_minutes > allowed:
             searched = f"on the search's own sample paths it was {rounded(planned.searched_minutes, 2)}"
-            return f"{told}; {late}, {allowed:.2g} are allowed; {searched}"
+            return f"{outcome}; {late}, {allowed:.2g} are allowed; {searched}"
         if planned.within_budget:
-            return f"{told}; {late}, {allowed:.2g} are allowed"
-        return f"{told}; {late}, more than the {allowed:.2g} allowed: no plan within the limits keeps that"
+            return f"{outcome}; {late}, {allowed:.2g} are allowed"
+        return f"{outcome}; {late}, more than the {allowed:.2g} allowed: no plan within the limits keeps that"
 
     def alternatives(self) -> list[Alternative]:
         """Other schedules, costed over the same sample paths."""
@@ -234,8 +234,8 @@ class _Told:
             one = self.alternative(f"{CANDIDATE}{name}", [] if held else self.at_once(number))
             since = [self.moment(turn.stop_s) for turn in self.turns if turn.plan == number]
             if since:
-                told = " and ".join(f"{moment:%a %H:%M}" for moment in since)
-                one = replace(one, excuse=f"is chosen from {told} on; all the time it {_would(one.excuse)}")
+                moments = " and ".join(f"{moment:%a %H:%M}" for moment in since)
+                one = replace(one, excuse=f"is chosen from {moments} on; all the time it {_would(one.excuse)}")
             found.append(one)
         return found
 
@@ -263,8 +263,8 @@ class _Told:
         else:
             excuse = "as good as what was chosen"
         plan = self.planned.ladder.plans[turns[-1].plan if turns else self.planned.course.running]
-        told = f"{excuse} ({plan.brief()})"
-        return Alternative(name, found.instance_hours, len(turns), found.violation_minutes, told, self.price(found))
+        reason = f"{excuse} ({plan.brief()})"
+        return Alternative(name, found.instance_hours, len(turns), found.violation_minutes, reason, self.price(found))
 
     def excuses(self, steps: Sequence[ScheduledStep]) -> list[Excuse]:
         """For each chosen plan, why not the next smaller one; for a load or latency beyond all plans, why; and the

@@ -33,8 +33,10 @@ def described_streams(
         for each in inputs:
             alike = sum(other.component == each.component for other in inputs) > 1
             grouping, question = grouping_of(each.grouping)
-            ratio, told = ratios.get(each.component, (None, "")) if readers.count(each.component) == 1 else (None, "")
-            evidence = ", ".join(filter(None, (f"{engine}: {each.grouping.lower()}", told)))
+            ratio, counted = (
+                ratios.get(each.component, (None, "")) if readers.count(each.component) == 1 else (None, "")
+            )
+            evidence = ", ".join(filter(None, (f"{engine}: {each.grouping.lower()}", counted)))
             label = each.stream if alike else ""
             streams.append(DescribedStream(each.component, name, grouping, label, ratio, evidence, question))
     return streams

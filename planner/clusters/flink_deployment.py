@@ -131,8 +131,8 @@ class FlinkDeployment:
         return number
 
     def _flag(self, names: tuple[str, ...], default: str) -> bool:
-        told = next((self.configuration[name] for name in names if name in self.configuration), default)
-        return str(told).lower() == "true"
+        value = next((self.configuration[name] for name in names if name in self.configuration), default)
+        return str(value).lower() == "true"
 
 
 def _bytes(text: str) -> str:

@@ -105,9 +105,9 @@ def _streams(job: Job, nodes: Sequence[PlanNode], names: Mapping[str, str]) -> l
                 )
             alike = sum(each.id == entering.id for each in node.inputs) > 1
             grouping, question = grouping_of(entering.ship_strategy)
-            ratio, told = None, ""
+            ratio, evidence = None, ""
             if read_by.count(entering.id) == 1 and any(each.inputs for each in nodes if each.id == entering.id):
-                ratio, told = _ratio(counters[entering.id])
+                ratio, evidence = _ratio(counters[entering.id])
             streams.append(
                 DescribedStream(
                     names[entering.id],
@@ -115,7 +115,7 @@ def _streams(job: Job, nodes: Sequence[PlanNode], names: Mapping[str, str]) -> l
                     grouping,
                     f"input {number}" if alike else "",
                     ratio,
-                    ", ".join(filter(None, (f"Flink: {entering.ship_strategy}", told))),
+                    ", ".join(filter(None, (f"Flink: {entering.ship_strategy}", evidence))),
                     question,
                 )
             )

@@ -56,8 +56,8 @@ def _terms(deployment: FlinkDeployment, job: JobDescription) -> list[DescribedTe
     """Free slots are no bound: the operator starts task managers as a plan needs them."""
     if not deployment.autoscaled:
         return []
-    told = "job.autoscaler.enabled: plans are a lower bound of the operator's autoscaler"
-    terms = [DescribedTerm("mode", "floor", told)]
+    evidence = "job.autoscaler.enabled: plans are a lower bound of the operator's autoscaler"
+    terms = [DescribedTerm("mode", "floor", evidence)]
     if VERTEX_CEILING in deployment.configuration:
         most = {
             each.name: min(deployment.ceiling, each.max_parallelism or deployment.ceiling) for each in job.operators

@@ -161,15 +161,15 @@ class FlinkRestartCluster(FlinkCluster):
             refusal = str(refused)
         waited_s = 0.0
         while waited_s < self._program.timeout_s:
-            told = self._rest.savepoint_request(job.jid, trigger)
+            request = self._rest.savepoint_request(job.jid, trigger)
             # A complete savepoint is not enough: if tasks fail after it, the job goes on.
-            if told is not None and told.operation is not None and told.operation.location:
-                return told.operation.location
-            stopped = told is None and self._rest.job(job.jid).state in ENDED
+            if request is not None and request.operation is not None and request.operation.location:
+                return request.operation.location
+            stopped = request is None and self._rest.job(job.jid).state in ENDED
             if stopped and (path := self._savepoint_for(job.jid, plan)):
                 return path
-            if told is None or told.failed_because:
-                why = refusal or (told.failed_because if told else "") or "Flink forgot the request"
+            if request is None or request.failed_because:
+                why = refusal or (request.failed_because if request else "") or "Flink forgot the request"
                 return Refusal(plan, f"{self._where} was not stopped with a savepoint: {why}; see its checkpoints")
             self._clock.wait(POLL_S / 4)
             waited_s += POLL_S / 4

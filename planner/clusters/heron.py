@@ -214,8 +214,8 @@ class HeronCluster:
         began: dict[str, datetime] = {}
         for component in named.values():
             until_s = int(at.timestamp()) + 1
-            told = self._tracked.timeline(component, [UPTIME], until_s - _REPORTED_S, until_s).get(UPTIME, {})
-            for id, values in told.items():
+            uptimes = self._tracked.timeline(component, [UPTIME], until_s - _REPORTED_S, until_s).get(UPTIME, {})
+            for id, values in uptimes.items():
                 up = [(stamp, uptime_s) for stamp, uptime_s in sorted(values.items()) if uptime_s > 0]
                 if up:
                     began[id] = min(at, datetime.fromtimestamp(up[-1][0] - up[-1][1], UTC))
@@ -250,7 +250,7 @@ class HeronCluster:
                 )
         except UpdateRefusedError as refused:
             return Refusal(plan, f"{self._tracked.place} refuses {plan.brief()}: {refused}; correct the plan")
-        accepted = Accepted(plan, replaced, seen.at, self._told(plan, seen, new))
+        accepted = Accepted(plan, replaced, seen.at, self._packing_note(plan, seen, new))
         try:
             self._cli.update(changed)
         except UpdateRefusedError as failed:
@@ -270,7 +270,7 @@ class HeronCluster:
         self._updated = accepted, self._clock.now()
         return accepted
 
-    def _told(self, plan: PhysicalPlan, seen: _Seen, new: Sequence[PackedContainer]) -> str:
+    def _packing_note(self, plan: PhysicalPlan, seen: _Seen, new: Sequence[PackedContainer]) -> str:
         """Log the packing that the update will make, and return how it differs from the predicted one."""
         held = "; ".join(f"{c.id}: {', '.join(f'{i.component}[{i.index}]' for i in c.instances)}" for c in new)
         logger.info("%s: heron update will pack %s", self._tracked.place, held)

@@ -96,8 +96,8 @@ def heron_operator_samples(
     samples: list[OperatorSample] = []
     for name, component in component_of.items():
         flows = _Flows.of(topology, name, read[name], component_of, carried)
-        told = tracked.timeline(component, flows.metrics(), since_s, until_s)
-        samples += _operator_samples(place, flows, instances[component], told, pressed if flows.is_source else {})
+        timeline = tracked.timeline(component, flows.metrics(), since_s, until_s)
+        samples += _operator_samples(place, flows, instances[component], timeline, pressed if flows.is_source else {})
     samples = [sample for sample in samples if now_s - span_s - MINUTE_S <= (sample.began_s or 0) <= now_s - MINUTE_S]
     if not samples:
         raise ClusterError(
@@ -178,13 +178,13 @@ def _operator_samples(
     place: str,
     flows: _Flows,
     ids: Sequence[str],
-    told: Timeline,
+    timeline: Timeline,
     pressed_s: Mapping[int, float],
 ) -> list[OperatorSample]:
     """For the instances that run now, all minutes in which they reported once."""
     samples, untimed = [], []
     for index, id in enumerate(ids):
-        values = {metric: by_instance[id] for metric, by_instance in told.items() if id in by_instance}
+        values = {metric: by_instance[id] for metric, by_instance in timeline.items() if id in by_instance}
         groups = same_minutes(stamp for by_stamp in values.values() for stamp in by_stamp)
         minutes = [_Minute.of(values, stamps) for stamps in groups]
         for before, minute in pairwise(minutes):
@@ -216,27 +216,27 @@ class _Minute:
 
     @classmethod
     def of(cls, values: Values, stamps: Sequence[int]) -> "_Minute":
-        told = {
+        reported = {
             metric: [by_stamp[stamp] for stamp in stamps if stamp in by_stamp] for metric, by_stamp in values.items()
         }
         return cls(
             stamps[0],
-            {metric: sum(all) if metric.startswith(COUNTED) else all[-1] for metric, all in told.items() if all},
+            {metric: sum(all) if metric.startswith(COUNTED) else all[-1] for metric, all in reported.items() if all},
         )
 
     def count(self, metric: str) -> float:
         return self.values.get(metric, 0.0)
 
-    def told(self, metric: str) -> float | None:
+    def reported(self, metric: str) -> float | None:
         """None if unknown, which Java reports as a negative number."""
         value = self.values.get(metric)
         return None if value is None or value < 0 else value
 
     def lacks_latency(self, key: str) -> bool:
-        return self.count(EXECUTED + key) > 0 and self.told(LATENCY + key) is None
+        return self.count(EXECUTED + key) > 0 and self.reported(LATENCY + key) is None
 
     def busy_s(self, key: str) -> float:
-        ns = self.count(EXECUTED + key) * (self.told(LATENCY + key) or 0.0) + self.count(DESERIALISED + key)
+        ns = self.count(EXECUTED + key) * (self.reported(LATENCY + key) or 0.0) + self.count(DESERIALISED + key)
         return ns / 1e9
 
 
@@ -247,8 +247,8 @@ def _sample(flows: _Flows, index: int, parallelism: int, before: _Minute, minute
         entered[stream] = entered.get(stream, 0.0) + minute.count(EXECUTED + key)
         busy_s[stream] = busy_s.get(stream, 0.0) + minute.busy_s(key)
     emitted = {stream_id: minute.count(EMITTED + stream_id) for stream_id in flows.emitted}
-    uptime_s, cores = minute.told(UPTIME), minute.told(_CPU)
-    collected_ms, collected_before_ms = minute.told(_GC), before.told(_GC)
+    uptime_s, cores = minute.reported(UPTIME), minute.reported(_CPU)
+    collected_ms, collected_before_ms = minute.reported(_GC), before.reported(_GC)
     return OperatorSample(
         operator=flows.operator,
         index=index,
@@ -263,7 +263,7 @@ def _sample(flows: _Flows, index: int, parallelism: int, before: _Minute, minute
         busy_s_by=busy_s,
         parallelism=parallelism,
         cpu_s=None if cores is None else cores * MINUTE_S,
-        memory_mib=minute.told(_MEMORY),
+        memory_mib=minute.reported(_MEMORY),
         gc_s=None
         if collected_ms is None or collected_before_ms is None
         else max(0.0, collected_ms - collected_before_ms) / 1000,

@@ -106,8 +106,8 @@ class JobDescription:
     @property
     def fed(self) -> tuple[str, ...]:
         """The sources whose arrivals must be counted. While streams are open: those with known topics or feeds."""
-        told = [name for name in self.sources if name in self.topics or name in self.feeds]
-        return tuple(told) if self.streams_question and told else self.sources
+        known = [name for name in self.sources if name in self.topics or name in self.feeds]
+        return tuple(known) if self.streams_question and known else self.sources
 
     @property
     def sources(self) -> tuple[str, ...]:

@@ -174,8 +174,8 @@ def _terms(workloads: Mapping[str, _Workload]) -> list[DescribedTerm]:
 def _mode(workloads: Mapping[str, _Workload]) -> DescribedTerm:
     scaled = {name: each.scaler for name, each in workloads.items() if each.scaler is not None}
     if len(scaled) == len(workloads):
-        told = ", ".join(f"{each.name} ({each.bounds[0]} to {each.bounds[1]})" for each in scaled.values())
-        return DescribedTerm("mode", "floor", f"plans are lower bounds of what scales the workloads: {told}")
+        ranges = ", ".join(f"{each.name} ({each.bounds[0]} to {each.bounds[1]})" for each in scaled.values())
+        return DescribedTerm("mode", "floor", f"plans are lower bounds of what scales the workloads: {ranges}")
     every = [str(scaler.name) for each in workloads.values() for scaler in each.scalers]
     bare = ", ".join(name for name in workloads if name not in scaled)
     question = (
@@ -204,8 +204,8 @@ def _series(namespace: str, workload: ObjectName) -> str:
 
 def _streams_question(names: Sequence[str], feeds: Mapping[str, Feed]) -> str:
     read = [f"{name} reads topic {feed.topic}" for name, feed in feeds.items() if isinstance(feed, TopicFeed)]
-    told = f" ({', '.join(read)})" if read else ""
+    known = f" ({', '.join(read)})" if read else ""
     return (
-        f"which of {', '.join(names)} reads from which{told}? Kubernetes does not know. Write one line per stream, as "
+        f"which of {', '.join(names)} reads from which{known}? Kubernetes does not know. Write one line per stream, as "
         "below, and leave in arrivals what enters from outside; until then each counts as a source"
     )

@@ -53,8 +53,8 @@ class SeenField:
 
 
 def seen_field(field: PlannedField, answer: Answer) -> SeenField:
-    told = (answer.body.get("spec") or {}).get(field.name)
-    count = max(field.least, field.absent if told is None else int(told))
+    value = (answer.body.get("spec") or {}).get(field.name)
+    count = max(field.least, field.absent if value is None else int(value))
     return SeenField(field, answer, count, field_managers(answer.body, ("spec", field.name)))
 
 
@@ -199,8 +199,8 @@ class PlannedFields:
         for name, one in seen.items():
             if one.count != expected[name] and name not in there:
                 half = [f"{each.said}, as planned" for at, each in there.items() if each.count != expected[at]]
-                told = "; ".join([f"{one.said}, not {expected[name]} as was assumed", *half])
-                raise RequestRefusedError(f"{told}; make the decision again from what runs")
+                differences = "; ".join([f"{one.said}, not {expected[name]} as was assumed", *half])
+                raise RequestRefusedError(f"{differences}; make the decision again from what runs")
 
     def _put_back(self, before: Mapping[str, int], wanted: Mapping[str, int], refused: RequestRefusedError) -> None:
         """Put back the completed part of a change that was refused half-way, unless somebody has changed it since."""

@@ -18,13 +18,13 @@ _HIGHEST = {AUTOSCALER: 1, SCALED_OBJECT: 100}
 
 def lower_bound(resource: Resource, body: Mapping[str, Any]) -> int:
     """Fewest replicas that a scaler allows; KEDA's may be 0."""
-    told = _spec(body).get(LOWER[resource])
-    return _LOWEST[resource] if told is None else int(told)
+    bound = _spec(body).get(LOWER[resource])
+    return _LOWEST[resource] if bound is None else int(bound)
 
 
 def upper_bound(resource: Resource, body: Mapping[str, Any]) -> int:
-    told = _spec(body).get(UPPER[resource])
-    return _HIGHEST[resource] if told is None else int(told)
+    bound = _spec(body).get(UPPER[resource])
+    return _HIGHEST[resource] if bound is None else int(bound)
 
 
 def target_text(body: Mapping[str, Any]) -> str:

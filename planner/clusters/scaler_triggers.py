@@ -27,9 +27,9 @@ def scaler_feed(scaler: ObjectName, body: Mapping[str, Any], template: Mapping[s
         return None, _of_metrics(scaler, spec.get("metrics") or ())
     triggers = spec.get("triggers") or ()
     environment = _environment(template)
-    told: list[Feed | None] = [_topic(scaler, trigger, environment) for trigger in triggers]
-    told += [_counter(scaler, trigger) for trigger in triggers]
-    if feeds := [feed for feed in told if feed is not None]:
+    candidates: list[Feed | None] = [_topic(scaler, trigger, environment) for trigger in triggers]
+    candidates += [_counter(scaler, trigger) for trigger in triggers]
+    if feeds := [feed for feed in candidates if feed is not None]:
         more = f"{scaler} has {len(triggers)} triggers; the others may bring more." if len(triggers) > 1 else ""
         return feeds[0], more
     names = ", ".join(_shown(trigger) for trigger in triggers) or "no trigger"
@@ -41,13 +41,13 @@ def _topic(scaler: ObjectName, trigger: Mapping[str, Any], environment: Mapping[
         return None
     metadata = trigger.get("metadata") or {}
 
-    def told(key: str) -> str:
+    def value(key: str) -> str:
         return str(metadata.get(key) or environment.get(str(metadata.get(f"{key}FromEnv")), ""))
 
-    servers, topic = told("bootstrapServers"), told("topic")
+    servers, topic = value("bootstrapServers"), value("topic")
     if not (servers and topic):
         return None
-    group = told("consumerGroup") or None
+    group = value("consumerGroup") or None
     evidence = f"{scaler} scales by topic {topic} of Kafka at {servers}" + (f", read by group {group}" if group else "")
     return TopicFeed(servers, topic, group, evidence, _login(trigger, metadata, "sasl", "tls"))
 

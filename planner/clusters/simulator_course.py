@@ -92,8 +92,8 @@ class _Run:
 
     def open_minute(self) -> OpenMinute:
         sums = (tuple(self.offered), tuple(self.processed), tuple(self.busiest_s))
-        told = (self.max_lag_s, self.down_s, self.unknown_s)
-        return OpenMinute(*sums, *told, tuple(self.minute_blocked_s))
+        seconds = (self.max_lag_s, self.down_s, self.unknown_s)
+        return OpenMinute(*sums, *seconds, tuple(self.minute_blocked_s))
 
 
 def started(network: FluidNetwork, parallelism: Mapping[str, int], at_s: float) -> SimulatorState:

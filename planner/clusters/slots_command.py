@@ -70,15 +70,15 @@ def await_slots(
     if trouble := replace(command, timeout_s=min(command.timeout_s, left_s)).trouble(total + count, count):
         return trouble
     waited_s = 0.0
-    while (told := lacking())[0]:
+    while (missing := lacking())[0]:
         if latest is not None and clock.now() >= latest:
             return (
-                f"{told[1]}; cluster.slots_command ended well {waited_s:g} s ago, and the step is of no use after "
+                f"{missing[1]}; cluster.slots_command ended well {waited_s:g} s ago, and the step is of no use after "
                 f"{latest:%Y-%m-%d %H:%M:%S} UTC: it was not waited for longer. See what keeps the slots, or raise "
                 "planning.lead_s"
             )
         if waited_s >= command.wait_s:
-            return f"{told[1]}; cluster.slots_command ended well {waited_s:g} s ago, see what keeps them"
+            return f"{missing[1]}; cluster.slots_command ended well {waited_s:g} s ago, see what keeps them"
         clock.wait(poll_s)
         waited_s += poll_s
     return None

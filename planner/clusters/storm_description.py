@@ -87,5 +87,5 @@ def _operator(one: Component) -> DescribedOperator:
     """A spout's busy time is unknown."""
     if one.executed < ENOUGH_TUPLES:
         return DescribedOperator(one.id, one.id, one.executors, one.tasks)
-    told = f"mean execute latency of {count_of(round(one.executed), 'tuple')}"
-    return DescribedOperator(one.id, one.id, one.executors, one.tasks, one.latency_ms / 1000, told)
+    evidence = f"mean execute latency of {count_of(round(one.executed), 'tuple')}"
+    return DescribedOperator(one.id, one.id, one.executors, one.tasks, one.latency_ms / 1000, evidence)

@@ -121,8 +121,8 @@ def report_keys(diagnosis: Diagnosis, terms: GuardTerms) -> Action:
     shares = terms.hot_keys.get(diagnosis.operator, {})
     hottest = sorted(shares, key=lambda key: -shares[key])[:SHOWN_KEYS]
     keys = ", ".join(f"{key!r} ({shares[key]:.0%})" for key in hottest)
-    told = f"its heaviest keys are {keys}" if keys else "its keys are not known (key_shares of the topology file)"
-    why = f"{diagnosis.why}; {told}: split the hot key, or combine before it is grouped"
+    known_keys = f"its heaviest keys are {keys}" if keys else "its keys are not known (key_shares of the topology file)"
+    why = f"{diagnosis.why}; {known_keys}: split the hot key, or combine before it is grouped"
     return Action(diagnosis, ActionKind.REPORT_KEYS, None, why)
 
 

@@ -46,8 +46,8 @@ def judged(
     measured = {"taken_per_s": taken, "offered_per_s": offered, "backlog": sum(window.backlog.values())}
     ill = [each for each in diagnoses(window, found, terms) if each.kind is not DiagnosisKind.OVER_PROVISIONED]
     if not ill:
-        told = "a backlog drains in time" if distressed(found) else "the job keeps up"
-        return Verdict(VerdictKind.EFFECTIVE, told, measured)
+        why = "a backlog drains in time" if distressed(found) else "the job keeps up"
+        return Verdict(VerdictKind.EFFECTIVE, why, measured)
     if action is ActionKind.SCALE_UP:
         wanted = before["taken_per_s"] + HALF * (expected["sustained_per_s"] - before["taken_per_s"])
         if taken >= wanted:

@@ -91,8 +91,8 @@ class Window:
     @cached_property
     def queue(self) -> tuple[tuple[datetime, float], ...]:
         """Times and total backlogs, from the looks that report all sources that any look reports."""
-        told = {name for look in self.looks for name in look.waiting.backlog}
-        whole = [look for look in self.looks if told and look.waiting.backlog.keys() == told]
+        sources = {name for look in self.looks for name in look.waiting.backlog}
+        whole = [look for look in self.looks if sources and look.waiting.backlog.keys() == sources]
         return tuple((look.waited_at, sum(look.waiting.backlog.values())) for look in whole)
 
     @cached_property
@@ -130,8 +130,8 @@ class Window:
         return self.taken_per_s[source] * (1 + min(waits / (1 - waits), MAX_GROWTH))
 
     def _is_measured(self, source: str) -> bool:
-        told = any(source in look.waiting.offered_per_s for look in self.looks)
-        return told or _growth_per_s(self._queue(source)) is not None
+        reported = any(source in look.waiting.offered_per_s for look in self.looks)
+        return reported or _growth_per_s(self._queue(source)) is not None
 
     def _unmeasured(self, source: str) -> str:
         said = [look.waiting.unmeasured[source] for look in self.looks if source in look.waiting.unmeasured]

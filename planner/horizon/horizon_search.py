@@ -110,10 +110,10 @@ class Course:
 
     def least_parts(self, terms: ChangeTerms) -> tuple[Floats, Floats, Floats]:
         """As in `planner.horizon.floors`; cached, as a search within a budget needs them at many prices."""
-        told = _shortest_s(self.downtimes_s(terms)), terms.max_lag_s, terms.react_s
-        if told not in self._least_parts:
-            self._least_parts[told] = least_parts(self.rate_per_s, self.capacity_per_s, self.edges_s, *told)
-        return self._least_parts[told]
+        key = _shortest_s(self.downtimes_s(terms)), terms.max_lag_s, terms.react_s
+        if key not in self._least_parts:
+            self._least_parts[key] = least_parts(self.rate_per_s, self.capacity_per_s, self.edges_s, *key)
+        return self._least_parts[key]
 
     @cached_property
     def _least_parts(self) -> dict[tuple[float, float, float], tuple[Floats, Floats, Floats]]:

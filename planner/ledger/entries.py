@@ -215,13 +215,13 @@ def schedule_entry(row: ScheduleTable, forecasts: tuple[str, ...]) -> ScheduleEn
 
 def _check_schedule(row: ScheduleTable, schedule: ScalingSchedule) -> None:
     """Raises ValueError if the body contradicts the columns, or its plans have different operators."""
-    for name, told, stored in (
+    for name, value, stored in (
         ("made_at", schedule.made_at, row.made_at),
         ("start", schedule.start, row.start_at),
         ("end", schedule.end, row.end_at),
     ):
-        if told != stored:
-            raise ValueError(f"its body has {name} {told}, and the column beside it {stored}")
+        if value != stored:
+            raise ValueError(f"its body has {name} {value}, and the column beside it {stored}")
     operators = set(schedule.current.parallelism)
     for step in schedule.steps:
         if differing := operators ^ set(step.plan.parallelism):
@@ -242,14 +242,14 @@ def step_event(row: StepEventTable) -> StepEvent:
 
 def outcome(row: OutcomeTable) -> Outcome:
     with reading_row(row):
-        told = {"predicted": numbers_from_json(row.predicted), "measured": numbers_from_json(row.measured)}
-        return Outcome(**_columns(Outcome, row) | told)
+        numbers = {"predicted": numbers_from_json(row.predicted), "measured": numbers_from_json(row.measured)}
+        return Outcome(**_columns(Outcome, row) | numbers)
 
 
 def observation(row: ObservationTable) -> Observation:
     with reading_row(row):
-        told = {"plan": plan_from_json(row.plan), "backlog": numbers_from_json(row.backlog)}
-        return Observation(**_columns(Observation, row) | told)
+        parts = {"plan": plan_from_json(row.plan), "backlog": numbers_from_json(row.backlog)}
+        return Observation(**_columns(Observation, row) | parts)
 
 
 def shadow_day(row: ShadowDayTable) -> ShadowDay:

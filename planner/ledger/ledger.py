@@ -420,8 +420,8 @@ class Ledger:
         """Store the outcome of a step, replacing an earlier one."""
         with self._database.session() as session:
             step_row(session, known.step_id)
-            told = {"predicted": numbers_to_json(known.predicted), "measured": numbers_to_json(known.measured)}
-            session.merge(OutcomeTable(**vars(known) | told))
+            numbers = {"predicted": numbers_to_json(known.predicted), "measured": numbers_to_json(known.measured)}
+            session.merge(OutcomeTable(**vars(known) | numbers))
 
     def outcome(self, step_id: str) -> Outcome | None:
         with self._database.session() as session:

@@ -20,7 +20,7 @@ from planner.schedule_json import plan_to_json, schedule_to_json
 def schedule_digest(schedule: ScalingSchedule, *, shadow: bool = False) -> str:
     """Sixteen hex digits that are the same for the same decision, whenever it was made."""
     body = {name: value for name, value in schedule_to_json(schedule).items() if name != "made_at"}
-    body["derived_from"] = {of: told for of, told in schedule.derived_from.items() if of != CALIBRATION_VERSION}
+    body["derived_from"] = {key: value for key, value in schedule.derived_from.items() if key != CALIBRATION_VERSION}
     if shadow:
         body["shadow"] = True
     return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()[:16]

@@ -87,8 +87,8 @@ def damaged_row(row: Base, why: str) -> DamagedRowError:
 
 def damaged_rows(table: str, values: Mapping[str, object], why: str) -> DamagedRowError:
     """The error for the rows that have these values."""
-    told = {name: value.stored if isinstance(value, Damaged) else value for name, value in values.items()}
-    which = ", ".join(f"{name} {value!s:.80}" for name, value in told.items())
+    shown = {name: value.stored if isinstance(value, Damaged) else value for name, value in values.items()}
+    which = ", ".join(f"{name} {value!s:.80}" for name, value in shown.items())
     return DamagedRowError(f"row of {table} with {which} is damaged: {why}; {REMEDY}")
 
 

@@ -48,8 +48,8 @@ def _withheld(session: Session, step: StepEntry) -> bool:
     """Whether a step waits withheld, or expired while it did."""
     if step.state not in (StepState.DUE, StepState.EXPIRED):
         return False
-    told = select(StepEventTable.why).where(
+    reasons = select(StepEventTable.why).where(
         StepEventTable.step_id == step.id, StepEventTable.to_state != StepState.EXPIRED.value
     )
-    why = session.scalars(told.order_by(StepEventTable.id.desc()).limit(1)).first()
+    why = session.scalars(reasons.order_by(StepEventTable.id.desc()).limit(1)).first()
     return why is not None and why.startswith(WITHHELD)

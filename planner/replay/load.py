@@ -57,10 +57,10 @@ class Load:
 
     def digest(self) -> str:
         """SHA-256 over all arrivals and their times."""
-        told = hashlib.sha256(str(self.start_s).encode())
+        digest = hashlib.sha256(str(self.start_s).encode())
         for source, rates in sorted(self.rate_per_s.items()):
-            told.update(source.encode() + np.ascontiguousarray(rates, dtype="<f8").tobytes())
-        return told.hexdigest()
+            digest.update(source.encode() + np.ascontiguousarray(rates, dtype="<f8").tobytes())
+        return digest.hexdigest()
 
     def traces(self) -> dict[str, ArrivalTrace]:
         """Input for the simulator."""
@@ -111,8 +111,8 @@ def minute_load(
     notes: list[str] = []
     rates = {}
     for source, each in series.items():
-        rates[source], told = _by_minute(source, each, start_s, minutes, replayed_from_s, most_missing)
-        notes += told
+        rates[source], source_notes = _by_minute(source, each, start_s, minutes, replayed_from_s, most_missing)
+        notes += source_notes
     if not may_be_silent and not any(rate.any() for rate in rates.values()):
         raise PlanError(f"nothing arrives at {', '.join(rates)} in the whole trace; give one with arrivals")
     return Load(start_s, rates, tuple(notes))
@@ -133,8 +133,8 @@ def _by_minute(
     counts = np.asarray(each.counts, dtype=np.float64)
     for what, of in (("", replayed), (" before the replay", ~replayed)):
         if lacking := np.count_nonzero(of & ~known):
-            told = f"{lacking} of {np.count_nonzero(of)} windows of {window_s} s{what} are missing"
-            notes.append(f"{source}: {told}, and bridged in straight lines")
+            gaps = f"{lacking} of {np.count_nonzero(of)} windows of {window_s} s{what} are missing"
+            notes.append(f"{source}: {gaps}, and bridged in straight lines")
     filled = _bridged(counts, known, known)
     if not known[~replayed].all():
         # Gaps before the replay are filled without knowledge of the replay.

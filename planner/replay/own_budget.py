@@ -26,13 +26,13 @@ def own_budget(name: str) -> float | None:
     >>> own_budget("planner@0.02")
     0.02
     """
-    _, mark, told = name.partition(MARK)
+    _, mark, text = name.partition(MARK)
     if not mark:
         return None
     try:
-        share = float(told)
+        share = float(text)
     except ValueError:
         share = -1.0
     if not 0 <= share <= 1:
-        raise PlanError(f"policy {name!r} has the budget {told!r}; give a share of the minutes from 0 to 1, as @0.02")
+        raise PlanError(f"policy {name!r} has the budget {text!r}; give a share of the minutes from 0 to 1, as @0.02")
     return share

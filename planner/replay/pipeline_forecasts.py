@@ -103,11 +103,11 @@ class PipelineForecasts:
     def digest(self) -> str:
         """Over everything that the forecasts depend on."""
         counts = "|".join(f"{source} {series.digest()}" for source, series in self._series.items())
-        told = f"{self._told}|{counts}|{self._calendar.digest()}|{self._every_s}"
-        return hashlib.sha256(told.encode()).hexdigest()
+        text = f"{self._terms_text}|{counts}|{self._calendar.digest()}|{self._every_s}"
+        return hashlib.sha256(text.encode()).hexdigest()
 
     @property
-    def _told(self) -> str:
+    def _terms_text(self) -> str:
         # Forecasters whose library is missing do not compete.
         libraries = "|".join(f"{name} {_version(name)}" for name in ("forescale", "prophet", "statsmodels"))
         return f"{CACHE_VERSION}|{libraries}|{self._terms}|{self._train_days}|{self._refit_s}"
@@ -155,8 +155,8 @@ class PipelineForecasts:
 
     def _demote(self, from_s: float, until_s: float, executor: Executor) -> None:
         """Remake forecasts whose predecessors in the replay had been losing when they were trained."""
-        told = hashlib.sha256(f"{self.digest}|{from_s}|{until_s}".encode()).hexdigest()[:24]
-        kept = self._folder / f"demoted-{told}.json"
+        digest = hashlib.sha256(f"{self.digest}|{from_s}|{until_s}".encode()).hexdigest()[:24]
+        kept = self._folder / f"demoted-{digest}.json"
         if kept.exists():
             self._demoted = {(source, train_s): name for source, train_s, name in json.loads(kept.read_bytes())}
             return
@@ -217,15 +217,15 @@ class PipelineForecasts:
         """
         if (source, train_s) not in self._keys:
             series = self._series[source]
-            told = f"{self._told}|{source}|{train_s}"
+            text = f"{self._terms_text}|{source}|{train_s}"
             until = datetime.fromtimestamp(train_s + self._refit_s, UTC)
             # The training uses train_days before its time, and its last forecast is issued refit_s later.
             first_seen_s = timedelta(days=self._train_days, seconds=self._refit_s)
             seen = between(series, until - first_seen_s, until)
-            told += f"|{seen.digest() if seen is not None else ''}"
+            text += f"|{seen.digest() if seen is not None else ''}"
             if (events := self._events(source, train_s)).events:
-                told += f"|{events.digest()}"
-            self._keys[source, train_s] = hashlib.sha256(told.encode()).hexdigest()[:24]
+                text += f"|{events.digest()}"
+            self._keys[source, train_s] = hashlib.sha256(text.encode()).hexdigest()[:24]
         return self._keys[source, train_s]
 
     @staticmethod

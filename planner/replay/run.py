@@ -314,8 +314,8 @@ class _Rates:
 
     def flows(self, taken_per_s: list[float]) -> tuple[list[float], list[float], list[float]]:
         """Tuples into each operator, the busy share of its instances (may exceed 1), tuples on each stream."""
-        told = (self._per_input @ np.array(self.network.linear.inputs_per_s(taken_per_s))).tolist()
-        return told[: self._operators], told[self._operators : 2 * self._operators], told[2 * self._operators :]
+        flows = (self._per_input @ np.array(self.network.linear.inputs_per_s(taken_per_s))).tolist()
+        return flows[: self._operators], flows[self._operators : 2 * self._operators], flows[2 * self._operators :]
 
     def flows_of(self, taken_per_s: Floats) -> tuple[Floats, Floats, Floats]:
         """The same for many minutes, if there are no windows; taken_per_s: shape (minutes, sources)."""

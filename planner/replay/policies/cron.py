@@ -34,6 +34,6 @@ class CronByLastWeek:
                 continue
             peaks = known.arrivals_per_s[first:last].max(axis=0)
             load = dict(zip(self._need.topology.sources, peaks.tolist(), strict=True))
-            told = ", ".join(f"{rate:.3g}/s at {source}" for source, rate in load.items())
-            return Decision(self._need.plan(load), f"the same hour {what} brought up to {told}")
+            rates = ", ".join(f"{rate:.3g}/s at {source}" for source, rate in load.items())
+            return Decision(self._need.plan(load), f"the same hour {what} brought up to {rates}")
         return None

@@ -48,8 +48,8 @@ class Daedalus:
         if dict(plan) == dict(seen.plan):
             return None
         self._acted_s = seen.at_s
-        told = ", ".join(f"{rate:.3g}/s at {source}" for source, rate in load.items())
-        return Decision(plan, f"the next 15 minutes, and recovery within 600 s, need a capacity of {told}")
+        rates = ", ".join(f"{rate:.3g}/s at {source}" for source, rate in load.items())
+        return Decision(plan, f"the next 15 minutes, and recovery within 600 s, need a capacity of {rates}")
 
     @staticmethod
     def _coming_per_s(forecast: Forecast | None, at_s: float) -> float:

@@ -238,8 +238,8 @@ class _ObservedRates:
         self._until_s = float(new.start_s[-1]) + MINUTE_S
         for at, name in enumerate(topology.sources):
             suspended = new.suspended[:, topology.order.index(name)].tolist()
-            told = zip(new.taken_per_s[:, at].tolist(), new.backlog[:, at].tolist(), suspended, strict=True)
-            for taken_per_s, lag, share in told:
+            rows = zip(new.taken_per_s[:, at].tolist(), new.backlog[:, at].tolist(), suspended, strict=True)
+            for taken_per_s, lag, share in rows:
                 if taken_per_s == 0:
                     rate = math.inf
                 elif lag >= self._settings.observed_lag_s * taken_per_s and share < 1:
@@ -276,8 +276,8 @@ def _thousandths(value: float) -> float:
 def _catching_up(window: MinuteMetrics, settings: FlinkAutoscalerSettings) -> bool:
     """Whether a source's backlog exceeds backlog_lag_s of its intake."""
     taken_per_s = means(window.taken_per_s[1:])
-    told = zip(window.backlog[-1].tolist(), taken_per_s, strict=True)
-    return any(waits > settings.backlog_lag_s * taken for waits, taken in told)
+    sources = zip(window.backlog[-1].tolist(), taken_per_s, strict=True)
+    return any(waits > settings.backlog_lag_s * taken for waits, taken in sources)
 
 
 def _edge_ratios(minutes: MinuteMetrics, records_in: Mapping[str, float]) -> dict[tuple[str, str], float]:

@@ -44,7 +44,7 @@ class ForecastOnly:
         known = self._decided
         if known is None or known[0] is not wanted or known[1:3] != (first, last):
             load = wanted.peak_per_s(first, last)
-            told = ", ".join(f"{rate:.3g}/s at {source}" for source, rate in load.items())
-            why = f"p{self._quantile * 100:g} of the coming slots is {told}"
+            rates = ", ".join(f"{rate:.3g}/s at {source}" for source, rate in load.items())
+            why = f"p{self._quantile * 100:g} of the coming slots is {rates}"
             known = self._decided = wanted, first, last, Decision(self._need.plan(load), why)
         return known[3]

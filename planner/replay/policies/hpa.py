@@ -47,8 +47,8 @@ class HorizontalPodAutoscaler:
             plan[name] = wanted[name] if wanted[name] > now else min(now, stable)
         if plan == dict(seen.plan):
             return None
-        told = ", ".join(f"{name} {busy[name]:.0%}" for name, count in plan.items() if count != seen.plan[name])
-        return Decision(plan, f"busy: {told}; the target is {self._target:.0%}")
+        shares = ", ".join(f"{name} {busy[name]:.0%}" for name, count in plan.items() if count != seen.plan[name])
+        return Decision(plan, f"busy: {shares}; the target is {self._target:.0%}")
 
     def _desired(self, name: str, now: int, busy: float) -> int:
         ratio = busy / self._target

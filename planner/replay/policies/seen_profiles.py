@@ -23,7 +23,7 @@ class SeenProfiles:
         self._topology, self._believed = topology, believed
         self._factors: Floats = np.ones(len(topology.order))
         # Usable minutes, and the plan that ran in each.
-        self._told: deque[tuple[int, tuple[int, ...]]] = deque(maxlen=KEPT_MINUTES)
+        self._usable: deque[tuple[int, tuple[int, ...]]] = deque(maxlen=KEPT_MINUTES)
         self._measured: MinuteMetrics | None = None
         self.profiles = believed
 
@@ -35,16 +35,16 @@ class SeenProfiles:
             counts = tuple(seen.plan[name] for name in self._topology.order)
             for row in range(known, measured.minutes):
                 if measured.up_s[row] == MINUTE_S and measured.start_s[row] >= seen.running_since_s:
-                    self._told.append((row, counts))
+                    self._usable.append((row, counts))
         self._measured = measured
 
     def refresh(self) -> bool:
         """Update the profiles to the observations. Returns whether they changed."""
         measured = self._measured
-        if measured is None or len(self._told) < MIN_MINUTES:
+        if measured is None or len(self._usable) < MIN_MINUTES:
             return False
-        told, counts = zip(*self._told, strict=True)
-        rows = list(told)
+        minutes, counts = zip(*self._usable, strict=True)
+        rows = list(minutes)
         # Busy time of each operator in instances, observed and believed.
         busy = (measured.busy[rows] * np.array(counts)).sum(axis=0)
         believed = self._believed_busy(measured, rows).sum(axis=0)

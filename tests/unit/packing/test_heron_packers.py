@@ -260,7 +260,9 @@ def test_an_instance_larger_than_any_container__is_named_with_what_would_do(pack
 
 def test_exhausted_containers__are_named_with_the_instance_that_is_left() -> None:
     packs: Packer = FirstFitDecreasing(heron_offer(containers=2))
-    with pytest.raises(PlanError, match=r"no room for bolt\[2\] .*2 containers are the most .* parallelism of 'bolt'"):
+    with pytest.raises(
+        PlanError, match=r"no room for bolt\[2\] .*2 containers are the maximum.* parallelism of 'bolt'"
+    ):
         packs.pack(heron_work())
 
 

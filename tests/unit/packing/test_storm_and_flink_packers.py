@@ -23,7 +23,7 @@ def test_nodes_in_turn__are_those_of_storms_sorted_slots() -> None:
     for _ in range(9):
         taken.append(next_node(offer, taken, list(offer.nodes)))
     assert [int(node[-1]) for node in taken] == [3, 2, 1, 3, 2, 1, 3, 2, 3]
-    with pytest.raises(PlanError, match="hold 9 containers and no more"):
+    with pytest.raises(PlanError, match="hold 9 containers and have no room"):
         next_node(offer, taken, list(offer.nodes))
 
 

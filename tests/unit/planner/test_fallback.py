@@ -37,7 +37,7 @@ def test_a_footing__is_read_back_from_what_a_schedule_keeps(rung: Rung) -> None:
 
 def test_a_footing__tells_what_is_wrong_with_the_calibration_and_else_nothing() -> None:
     assert Footing.of({}) == Footing()
-    assert Footing.of({"calibration": "not measured now"}).told == "forecast: calibration: not measured now"
+    assert Footing.of({"calibration": "not measured now"}).summary == "forecast: calibration: not measured now"
 
 
 def test_a_held_schedule__has_no_step_and_knows_no_violation_in_the_ledger_either() -> None:

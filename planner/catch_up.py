@@ -30,7 +30,7 @@ class CatchUpWatch:
             return
         try:
             waits = self._backlogs()
-            state = self._cluster.state()  # afterwards: to ask for backlogs may take some seconds
+            state = self._cluster.state()  # read afterwards, as reading backlogs may take some seconds
         except ClusterError:
             self._reported = False
             return

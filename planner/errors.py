@@ -2,7 +2,7 @@
 
 
 class PlanError(ValueError):
-    """A schedule cannot be made from what was given."""
+    """A schedule cannot be made from the inputs."""
 
 
 class StepWithheld(PlanError):  # noqa: N818 (not an error: it is retried)

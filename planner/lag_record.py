@@ -30,5 +30,5 @@ class LagRecord:
 
     @property
     def largest_s(self) -> float | None:
-        """None where no lag was measured."""
+        """None if no lag was measured."""
         return None if np.isnan(self.lag_s).all() else float(np.nanmax(self.lag_s))

@@ -258,10 +258,10 @@ class HeronCluster:
                 return Refusal(
                     plan,
                     f"heron update of {self._tracked.place} failed: {failed}; its packing is as before, but spouts may "
-                    f"rest: activate them by `{self._cli.activation}`, then correct what failed",
+                    f"be paused: activate them by `{self._cli.activation}`, then correct what failed",
                 )
             logger.warning(
-                "%s: heron update failed after it had changed the packing: %s; spouts may rest, activate them by `%s`",
+                "%s: heron update failed after changing the packing: %s; spouts may be paused, activate them by `%s`",
                 self._tracked.place,
                 failed,
                 self._cli.activation,

@@ -33,7 +33,7 @@ def scaler_feed(scaler: ObjectName, body: Mapping[str, Any], template: Mapping[s
         more = f"{scaler} has {len(triggers)} triggers; the others may bring more." if len(triggers) > 1 else ""
         return feeds[0], more
     names = ", ".join(_shown(trigger) for trigger in triggers) or "no trigger"
-    return None, f"{scaler} scales by {names}: nothing in it counts what comes in a way that forescale reads."
+    return None, f"{scaler} scales by {names}: forescale finds no count of arrivals in it."
 
 
 def _topic(scaler: ObjectName, trigger: Mapping[str, Any], environment: Mapping[str, str]) -> TopicFeed | None:
@@ -92,4 +92,4 @@ def _of_metrics(scaler: ObjectName, metrics: Sequence[Mapping[str, Any]]) -> str
         of = metric.get(kind[:1].lower() + kind[1:]) or {}
         name = of.get("name") or (of.get("metric") or {}).get("name")
         names.append(f"{kind} {name}" if name else kind)
-    return f"{scaler} scales by {', '.join(names) or 'no metric'}: what comes is counted elsewhere."
+    return f"{scaler} scales by {', '.join(names) or 'no metric'}: arrivals are counted elsewhere."

@@ -66,19 +66,18 @@ def await_slots(
     count, _ = lacking()
     left_s = float("inf") if latest is None else (latest - clock.now()).total_seconds()
     if left_s <= 0:
-        return f"{count} slots lack, and the step is of no use after {latest:%Y-%m-%d %H:%M:%S} UTC; nobody was asked"
+        return f"{count} slots are missing, and the step expired at {latest:%Y-%m-%d %H:%M:%S} UTC; none were requested"
     if trouble := replace(command, timeout_s=min(command.timeout_s, left_s)).trouble(total + count, count):
         return trouble
     waited_s = 0.0
     while (missing := lacking())[0]:
         if latest is not None and clock.now() >= latest:
             return (
-                f"{missing[1]}; cluster.slots_command ended well {waited_s:g} s ago, and the step is of no use after "
-                f"{latest:%Y-%m-%d %H:%M:%S} UTC: it was not waited for longer. See what keeps the slots, or raise "
-                "planning.lead_s"
+                f"{missing[1]}; cluster.slots_command succeeded {waited_s:g} s ago, and the step expired at "
+                f"{latest:%Y-%m-%d %H:%M:%S} UTC while waiting. See what delays the slots, or raise planning.lead_s"
             )
         if waited_s >= command.wait_s:
-            return f"{missing[1]}; cluster.slots_command ended well {waited_s:g} s ago, see what keeps them"
+            return f"{missing[1]}; cluster.slots_command succeeded {waited_s:g} s ago; see what delays the slots"
         clock.wait(poll_s)
         waited_s += poll_s
     return None

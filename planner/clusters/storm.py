@@ -148,7 +148,7 @@ class StormCluster:
         if status in _STOPPED:
             return Failed(f"{place} is {status}; activate or submit it, then decide from what runs")
         if status == _REBALANCING:
-            return Pending(f"{place} is rebalancing; its spouts rest for the wait that was asked for")
+            return Pending(f"{place} is rebalancing; its spouts pause for the requested wait")
         if not _runs(accepted.plan, seen):
             return Failed(
                 f"{place} runs {brief(seen.running)} in {count_of(seen.page.workers, 'worker')}, not "

@@ -37,13 +37,13 @@ def least_parts(
             rate = rate_per_s[at, path]
             beyond_s = rate * down_s / rate - max_lag_s if rate > 0.0 else -max_lag_s
             again_s = min(max(beyond_s, 0.0), down_s)
-            # Plans side by side: without a branch, and each sum in the order of the paths.
+            # The plans in one loop without branches, so that it is vectorised; sums stay in the order of the paths.
             for plan in range(plans):
                 capacity = by_path[path, plan]
                 over_per_s = rate - capacity
                 over = over_per_s > 0.0
                 lacking[at, plan] += over_per_s / capacity if over else 0.0
-                # As `stepped` says it of a step before which nothing waited.
+                # As in `stepped`, for a step before which nothing waited.
                 turned_s = (min(beyond_s, 0.0) if over else beyond_s) * rate / -over_per_s
                 drained_s = min(max(up_s - turned_s if over else turned_s, 0.0), up_s)
                 if over_per_s == 0.0:

@@ -205,7 +205,7 @@ POLICIES: Mapping[str, Callable[[Contest, int], Policy]] = {
     "hpa-50": lambda c, _: HorizontalPodAutoscaler(c.topology, 0.50, c.most),
     "hpa-70": lambda c, _: HorizontalPodAutoscaler(c.topology, 0.70, c.most),
     "dhalion": lambda c, _: Dhalion(c.topology, c.most),
-    # Three evaluations of five minutes: with one of a minute, as published, it flaps where metrics are noisy.
+    # Three evaluations of five minutes: with one of one minute, as published, it flaps on noisy metrics.
     "ds2": lambda c, _: Ds2(Ds2Settings(300.0, 1, 3), "ds2"),
     "flink-autoscaler": lambda c, _: c.flink_autoscaler("flink-autoscaler", FlinkAutoscalerSettings()),
     # A user who tunes it knows how long the job is down.

@@ -70,7 +70,7 @@ def plan_ladder(need: Need, load: Load, loads: int = 400) -> list[Mapping[str, i
 
 
 def _ends_first(count: int) -> Iterator[int]:
-    """0 to count - 1: the ends, what lies in the middle between them, between these, and so on.
+    """0 to count - 1 by bisection: the ends, the middle between them, the middles of the halves, and so on.
 
     >>> list(_ends_first(6))
     [0, 5, 2, 1, 3, 4]
@@ -227,13 +227,13 @@ def _decided(flow: _Flow, price_h: float) -> tuple[int, Flags, Ints]:
     """The first plan; whether to stay, by minute, plan and lag; the plan to change to, by minute and lag."""
     plans, lags = flow.cost_h.size, flow.grid.shape[1]
     depth = max(1, flow.span.max())
-    # least_h[minute % depth]: from a minute on, under a plan with a lag, of the minutes that are still asked for.
+    # least_h[minute % depth]: least cost from a minute on, by plan and lag, for the minutes that are still needed.
     least_h = np.zeros((depth, plans, lags))
     stays, chosen = np.zeros((flow.minutes, plans, lags), np.bool_), np.zeros((flow.minutes, lags), np.int64)
     stay_h, change_h = np.empty((plans, lags)), np.empty(lags)
     stopped, stopped_late = np.empty(lags), np.empty(lags, np.int64)
     for at in range(flow.minutes - 1, -1, -1):
-        # Views that are made once cost nothing in the loops.
+        # Make views once, outside the loops.
         here, after = flow.grid[at], flow.grid[at + 1]
         came, allowed, allowed_after = flow.came[at], flow.allowed[at], flow.allowed[at + 1]
         for plan in range(plans):
@@ -258,7 +258,7 @@ def _decided(flow: _Flow, price_h: float) -> tuple[int, Flags, Ints]:
                 continue
             whole = span - int(rest > 0)
             if whole != stopped_for:
-                # Until a plan runs again, none differs from another.
+                # While the job is down, all plans give the same result.
                 for lag in range(lags):
                     stopped[lag], stopped_late[lag] = _stopped(flow, at, whole, here[lag])
                 stopped_for = whole
@@ -337,7 +337,7 @@ def _followed(flow: _Flow, plan: int, stays: Flags, chosen: Ints) -> tuple[float
     at, waiting, cost_h, late = 0, 0.0, 0.0, 0
     stops, plans, found = np.empty(flow.minutes, np.int64), np.empty(flow.minutes, np.int64), 0
     while at < flow.minutes:
-        # The lag of the grid above: what is done there is safe here.
+        # Round the lag up to the grid: a decision for a longer lag is safe for this one.
         lag = 0
         while lag < flow.grid.shape[1] - 1 and flow.grid[at, lag] * (1 + 1e-9) + 1e-9 < waiting:
             lag += 1
